@@ -1,0 +1,11 @@
+import type { RegisterAddress } from "../ean_register.ts";
+
+/** "a", "A", "-A" and " A" are one addition; "" is none. Registers, customers and the BAG each write their own form. */
+export function sameForm(text: string | null | undefined): string {
+  return (text ?? "").replace(/[^\p{L}\p{N}]/gu, "").toUpperCase();
+}
+
+/** Equal for every way of writing the same address. */
+export function addressKey({ postal_code, house_number, house_number_addition }: RegisterAddress): string {
+  return `${sameForm(postal_code)} ${house_number} ${sameForm(house_number_addition)}`;
+}

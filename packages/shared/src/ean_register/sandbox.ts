@@ -1,0 +1,71 @@
+import type { RegisterAddress, RegisterAnswer, RegisterPoint, UnavailableReason } from "../ean_register.ts";
+import { addressKey } from "./address.ts";
+
+const test_values = "8716870000000000";
+const cities = [
+  "",
+  "Amsterdam",
+  "Den Haag",
+  "Utrecht",
+  "Breda",
+  "Eindhoven",
+  "Arnhem",
+  "Enschede",
+  "Zwolle",
+  "Groningen",
+];
+
+/** With an EAN, its last two digits decide; without one, the house number. Both tables are part of the public contract. */
+export function sandboxAnswer(address: RegisterAddress, ean_code?: string): RegisterAnswer {
+  if (ean_code !== undefined) {
+    switch (ean_code.startsWith(test_values) ? ean_code.slice(test_values.length) : "") {
+      case "23":
+        return unavailable("silent");
+      case "30":
+        return points(address, eanOf(address, 1));
+      case "47":
+        return { source: "sandbox", outcome: "unknown_address" };
+      case "61":
+        return unavailable("timeout");
+      default: // 16, 54 (refused later, by whoever knows which EANs are held) and every EAN that is no test value
+        return points(address, ean_code);
+    }
+  }
+  switch (address.house_number) {
+    case 47:
+      return { source: "sandbox", outcome: "unknown_address" };
+    case 61:
+      return unavailable("timeout");
+    case 78:
+      return points(address, eanOf(address, 1), eanOf(address, 2));
+    default:
+      return points(address, eanOf(address, 1));
+  }
+}
+
+function unavailable(reason: UnavailableReason): RegisterAnswer {
+  return { source: "sandbox", outcome: "unavailable", reason };
+}
+
+function points(address: RegisterAddress, ...ean_codes: string[]): RegisterAnswer {
+  const place: Omit<RegisterPoint, "ean_code"> = {
+    street: "Teststraat",
+    city: cities[Number(address.postal_code[0])] || "Teststad",
+    house_number_addition: address.house_number_addition,
+  };
+  return { source: "sandbox", outcome: "points", points: ean_codes.map((ean_code) => ({ ean_code, ...place })) };
+}
+
+/** The same address has the same EAN on every machine and on every day; `nth` (1-9) keeps it apart from the test values. */
+function eanOf(address: RegisterAddress, nth: number): string {
+  let hash = 0;
+  for (const character of addressKey(address)) hash = (hash * 131 + (character.codePointAt(0) ?? 0)) % 9_999_999_967;
+  const digits = `871687${nth}${String(hash).padStart(10, "0")}`;
+  return digits + checkDigit(digits);
+}
+
+/** GS1: weights 3, 1, 3, … from the right. */
+function checkDigit(digits: string): number {
+  const sum = [...digits].reverse().reduce((total, digit, at) => total + Number(digit) * (at % 2 === 0 ? 3 : 1), 0);
+  return (10 - (sum % 10)) % 10;
+}
