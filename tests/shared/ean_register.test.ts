@@ -120,10 +120,12 @@ describe("§2 EAN register: the codeboek over HTTP", () => {
     expect(await it.register.lookup({ ...home, house_number: 9 })).toEqual(unknown_address);
   });
 
-  test("§2 EAN register: points of another address, should the register answer any, are not this address's", async () => {
+  test("§2 EAN register: what the register answers beyond the question is not taken over", async () => {
     await using it = await stand();
-    it.codeboek.queue.push(faults.json({ meteringPoints: [point(ean(1))] }));
+    it.codeboek.always = faults.json({ meteringPoints: [point(ean(1)), point(ean(2), undefined, { product: "GAS" })] });
+    expect(eansOf(await it.register.lookup(home))).toEqual([ean(1)]);
     expect(await it.register.lookup({ ...home, postal_code: "3818LJ" })).toEqual(unknown_address);
+    expect(await it.register.lookup({ ...home, house_number: 80 })).toEqual(unknown_address);
   });
 
   test("§2 EAN register: a house number with 250 points is read page by page", async () => {
