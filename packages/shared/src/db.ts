@@ -1,0 +1,95 @@
+import pg from "pg";
+import { ApiError, isErrorCode } from "./errors.ts";
+
+/**
+ * The database as an edge function sees it: one SQL function of schema `api`, called in one autocommitted statement.
+ * That is one round trip and one transaction, and safe behind a transaction pooler: nothing outlives the statement.
+ */
+export type Db = {
+  /**
+   * Runs `api.<name>(…)`. Arguments travel as JSON, bound, never spliced; the answer is JSON text.
+   * @throws {ApiError} a refusal of the rules, or `service_unavailable` when the database cannot be reached.
+   */
+  call(name: string, ...args: object[]): Promise<string>;
+  end(): Promise<void>;
+};
+
+const asText = (value: string) => value;
+/** JSON stays text: a page built in SQL is passed through, never parsed and written again. */
+const types: pg.CustomTypesConfig = {
+  getTypeParser: ((oid: number, format?: "text") =>
+    oid === pg.types.builtins.JSON || oid === pg.types.builtins.JSONB
+      ? asText
+      : pg.types.getTypeParser(oid, format)) as pg.CustomTypesConfig["getTypeParser"],
+};
+
+/** Raised by the rules in SQL: message is an error code, detail its extra fields as JSON. */
+const RULE = "RULE1";
+const REFUSED = '{"refused"';
+/** Safe to repeat at once: the transaction was rolled back whole. */
+const TRANSIENT = new Set(["40001", "40P01"]);
+const UNAVAILABLE = /^(08|53|57)/;
+
+export function connect(connectionString: string, max = 4): Db {
+  let pool: pg.Pool | undefined;
+  const open = () => {
+    if (!pool) {
+      pool = new pg.Pool({
+        connectionString,
+        max,
+        types,
+        connectionTimeoutMillis: 5_000,
+        idleTimeoutMillis: 30_000,
+        allowExitOnIdle: true,
+      });
+      // an idle connection the server closed is replaced on the next call; unheard, it would end the process
+      pool.on("error", () => {});
+    }
+    return pool;
+  };
+
+  return {
+    async call(name, ...args) {
+      const placeholders = args.map((_, index) => `$${index + 1}::jsonb`).join(", ");
+      const query = {
+        text: `select api.${name}(${placeholders}) as answer`,
+        values: args.map((arg) => JSON.stringify(arg)),
+      };
+      const run = () => open().query<{ answer: string }>(query);
+      let result: pg.QueryResult<{ answer: string }>;
+      try {
+        result = await run().catch((error) => {
+          if (TRANSIENT.has(error?.code)) return run();
+          throw error;
+        });
+      } catch (error) {
+        throw translate(error);
+      }
+      const answer = result.rows[0]?.answer ?? "null";
+      if (answer.startsWith(REFUSED)) {
+        const { refused, with: fields } = JSON.parse(answer);
+        throw refusal(refused, fields);
+      }
+      return answer;
+    },
+    async end() {
+      await pool?.end();
+      pool = undefined;
+    },
+  };
+}
+
+function refusal(code: string, fields: Record<string, unknown> | undefined): Error {
+  return isErrorCode(code) ? new ApiError(code, fields) : new Error(`SQL refused with an unknown code: ${code}`);
+}
+
+function translate(error: unknown): Error {
+  if (!(error instanceof Error)) return new Error("the driver threw something that is no error");
+  const { code, detail } = error as pg.DatabaseError;
+  if (code === RULE) return refusal(error.message, detail ? JSON.parse(detail) : undefined);
+  // 08 connection, 53 out of resources, 57 shut down or cancelled; without SQLSTATE the driver never got an answer
+  if (code === undefined || UNAVAILABLE.test(code) || !/^[0-9A-Z]{5}$/.test(code)) {
+    return new ApiError("service_unavailable", {}, error);
+  }
+  return error;
+}

@@ -1,0 +1,125 @@
+import type * as z from "zod";
+import type { Environment } from "./environment.ts";
+import type { ErrorCode } from "./errors.ts";
+import type { CpoScope } from "./scopes.ts";
+
+/** Who may call an endpoint. `scope: null` is any credential of that kind, whatever its scopes. */
+export type CallerRule =
+  | { kind: "cpo"; scope: CpoScope | null }
+  /** Nobody is admitted beforehand: the endpoint authenticates what is in the body, or is public. */
+  | { kind: "anyone" }
+  | { kind: "worker" };
+
+/** The admitted caller, as SQL receives it in the first argument of every api function. */
+export type Caller = {
+  kind: string;
+  client_id?: string;
+  partner_id?: string;
+  host: "sandbox" | "production";
+  request_id: string;
+};
+
+/** What the rate limiter said, in SQL's own words; `window`, `reset` and `retry_after` in seconds. */
+export type Rate = {
+  allowed: boolean;
+  bucket: string;
+  quota: number;
+  window: number;
+  remaining: number;
+  reset: number;
+  retry_after: number;
+};
+
+export type Context<Body, Query, Errors extends ErrorCode, Functions extends string> = {
+  body: Body;
+  query: Query;
+  /** The body as it was sent, decoded. */
+  rawBody: string;
+  /** The client's network address, personal data: to be hashed or kept as evidence, never logged. */
+  address: string;
+  request: Request;
+  caller: Caller;
+  environment: Environment;
+  /** Runs one declared SQL function for the admitted caller and gives its JSON text. */
+  call: (name: Functions, ...input: object[]) => Promise<string>;
+  /** Ends the request with a declared error. */
+  fail: (code: Errors, fields?: Record<string, unknown>) => never;
+  /** Rate-limit headers for an endpoint whose own SQL function debits. */
+  rate: (rate: Rate) => void;
+};
+
+/** JSON text from SQL, passed through untouched; or a value to be written as JSON; or an answer of its own. */
+export type Answer = string | Record<string, unknown> | Response;
+
+type Bucket = "cpo_read" | "cpo_write" | "cpo_sessions" | "token" | "page";
+
+export type EndpointSpec<
+  Body extends z.ZodType = z.ZodType,
+  Query extends z.ZodType = z.ZodType,
+  Errors extends ErrorCode = ErrorCode,
+  Functions extends string = string,
+> = {
+  id: string;
+  method: "GET" | "POST";
+  /** The specification's path, from the host's root. */
+  path: `/${string}`;
+  summary: string;
+  description?: string;
+  caller: CallerRule;
+  /** The rate-limit bucket that admission debits; null where the endpoint's own SQL function does, or none applies. */
+  limit: Bucket | null;
+  /** The api functions it may run: what `edge` is granted is the union of these. */
+  sql: readonly Functions[];
+  query?: Query;
+  body?: Body;
+  /** Body encodings beside JSON. */
+  accepts?: readonly "form"[];
+  /** Largest body in bytes; 1 MiB unless told. */
+  maxBody?: number;
+  response: z.ZodType;
+  /** Errors beyond those that follow from caller, limit and body. */
+  errors: readonly Errors[];
+  /** The error of an unexpected failure. */
+  failure: ErrorCode;
+  /**
+   * A second chance for a body that breaks a field rule: given the unchecked JSON, may answer all the same. For
+   * `POST /v1/accounts`, where a known reference is recognised before the rest of the body is judged.
+   */
+  salvage?: (raw: unknown, context: Context<never, never, Errors, Functions>) => Promise<Answer | null>;
+};
+
+export type Endpoint = EndpointSpec & {
+  run: (context: Context<unknown, unknown, ErrorCode, string>) => Promise<Answer>;
+};
+
+/** Declares an endpoint once. Routes, guard, limits, OpenAPI, grants and contract tests are derived from it. */
+export function endpoint<
+  const Errors extends ErrorCode,
+  const Functions extends string,
+  Body extends z.ZodType = z.ZodNever,
+  Query extends z.ZodType = z.ZodNever,
+>(
+  spec: EndpointSpec<Body, Query, Errors, Functions>,
+  run: (context: Context<z.output<Body>, z.output<Query>, Errors, Functions>) => Promise<Answer>,
+): Endpoint {
+  return { ...spec, run } as unknown as Endpoint;
+}
+
+/** Every error an endpoint can answer: its own, and those that follow from its declaration. */
+export function errorsOf(spec: EndpointSpec): Set<ErrorCode> {
+  const errors = new Set<ErrorCode>([...spec.errors, spec.failure, "service_unavailable"]);
+  if (spec.caller.kind === "cpo") {
+    const admission = [
+      "missing_or_invalid_token",
+      "cpo_token_required",
+      "client_not_linked",
+      "authentication_unavailable",
+    ] as const;
+    for (const code of admission) errors.add(code);
+    if (spec.caller.scope) errors.add("insufficient_scope");
+  }
+  if (spec.caller.kind === "worker") errors.add("missing_or_invalid_token");
+  if (spec.limit) errors.add("too_many_requests");
+  if (spec.body) for (const code of ["invalid_json", "invalid_request", "payload_too_large"] as const) errors.add(code);
+  return errors;
+}

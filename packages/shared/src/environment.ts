@@ -1,0 +1,87 @@
+import process from "node:process";
+import * as z from "zod";
+import { connect, type Db } from "./db.ts";
+import { type Log, logToConsole } from "./log.ts";
+
+const url = z.url().transform((value) => value.replace(/\/+$/, ""));
+const json = z.string().transform((value, context) => {
+  try {
+    return JSON.parse(value) as unknown;
+  } catch {
+    context.addIssue("is not JSON");
+    return z.NEVER;
+  }
+});
+
+/** What an operator sets; `.env.example` describes each. */
+const Configuration = z.object({
+  API_HOST: z.enum(["sandbox", "production"]),
+  BASE_URL: url,
+  AUTH_URL: url,
+  PAGES_URL: url,
+  EDGE_DATABASE_URL: z.string().min(1),
+  TOKEN_KEYS: json.pipe(
+    z.object({
+      keys: z
+        .array(z.looseObject({ kty: z.literal("EC"), crv: z.literal("P-256"), kid: z.string(), d: z.string() }))
+        .min(1),
+    }),
+  ),
+  IBAN_KEYS: json.pipe(
+    z
+      .object({ current: z.string(), keys: z.record(z.string(), z.base64()) })
+      .refine(({ current, keys }) => current in keys, "names a current key that is not among keys"),
+  ),
+  WORKER_SECRET: z.string().min(32),
+  KEY_PREFIX: z
+    .string()
+    .regex(/^[a-z]{2,12}$/)
+    .default("ere"),
+  SERVICE_NAME: z.string().default("ERE Service"),
+  SUPPORT_EMAIL: z.email().default("support@example.com"),
+  EAN_REGISTER: z.enum(["http", "table"]).default("table"),
+  EAN_REGISTER_URL: url.optional(),
+  SMTP_URL: z.string().optional(),
+  MAIL_FROM: z.string().default("ERE Service <no-reply@example.com>"),
+});
+
+export type Configuration = z.output<typeof Configuration>;
+
+/** Everything a function reaches outside itself. Tests hand in their own; hosted it is read once, at the first request. */
+export type Environment = {
+  config: Configuration;
+  db: Db;
+  now: () => Date;
+  log: Log;
+};
+
+/** A deployment that is not configured: says which variables, never their values. */
+export class ConfigurationError extends Error {
+  override name = "ConfigurationError";
+}
+
+/** @throws {ConfigurationError} naming every variable that is missing or malformed. */
+export function readConfiguration(variables: Record<string, string | undefined>): Configuration {
+  const result = Configuration.safeParse(variables);
+  if (result.success) return result.data;
+  const faults = result.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`);
+  throw new ConfigurationError(`Set these variables (see .env.example): ${faults.join("; ")}`);
+}
+
+export function readEnvironment(variables: Record<string, string | undefined> = process.env): Environment {
+  const config = readConfiguration(variables);
+  return { config, db: connect(config.EDGE_DATABASE_URL), now: () => new Date(), log: logToConsole };
+}
+
+/** Makes something from an environment once and keeps it as long as the environment lives (key sets, registers). */
+export function oncePerEnvironment<T>(make: (environment: Environment) => T): (environment: Environment) => T {
+  const made = new WeakMap<Environment, T>();
+  return (environment) => {
+    let value = made.get(environment);
+    if (value === undefined) {
+      value = make(environment);
+      made.set(environment, value);
+    }
+    return value;
+  };
+}

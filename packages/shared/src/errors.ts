@@ -1,0 +1,169 @@
+/**
+ * The error table: the one place that knows a status number or the text of an error on the wire.
+ *
+ * A key is the name used inside (TypeScript and SQL alike); `error` is what the client reads, where the specification's text
+ * differs from the key. `detail` says what to do next. `fields` names what else the body may carry (specification section 7).
+ */
+type ErrorRow = { status: number; error?: string; detail: string; fields?: readonly string[] };
+
+const table = {
+  // 400: cannot be read, or breaks a field rule
+  invalid_json: { status: 400, detail: "Send one JSON object, encoded as UTF-8." },
+  invalid_request: { status: 400, detail: "A field breaks its rule; see issues.", fields: ["issues"] },
+  invalid_iban: { status: 400, detail: "An IBAN is 15 to 34 letters and digits; nothing was changed." },
+  invalid_ean: { status: 400, detail: "An EAN is 18 digits." },
+  vendor_and_model_required: {
+    status: 400,
+    detail: "Send vendor and model, as the charger reports them in its BootNotification.",
+  },
+  serial_number_required: {
+    status: 400,
+    detail: "From the second charger on, serial_number is required: it is the idempotency key.",
+  },
+  return_url_not_allowed: {
+    status: 400,
+    detail:
+      "return_url must start with the URL registered for this client, followed by /, ? or nothing, without a fragment.",
+    fields: ["message"],
+  },
+  unsupported_grant_type: { status: 400, detail: "grant_type must be client_credentials." },
+  unauthorized_client: { status: 400, detail: "This client is not provisioned for this grant; ask the operator." },
+  invalid_scope: { status: 400, detail: "The requested scope exceeds what this client was granted." },
+
+  // 401: no credential that can be read
+  missing_or_invalid_token: {
+    status: 401,
+    error: "Missing or invalid API token",
+    detail: "Send Authorization: Bearer with a valid, unexpired credential for this host.",
+  },
+  invalid_client: {
+    status: 401,
+    detail:
+      "Unknown client, wrong secret, or credentials outside the body. Send client_id and client_secret in the body.",
+  },
+
+  // 403: readable, but not for this
+  cpo_token_required: {
+    status: 403,
+    detail: "This route needs a client-credentials token of a CPO client.",
+    fields: ["required_scope"],
+  },
+  client_not_linked: { status: 403, detail: "This client is not linked to an active partner yet; ask the operator." },
+  insufficient_scope: {
+    status: 403,
+    error: "Insufficient scope",
+    detail: "The credential lacks the scope this route needs.",
+    fields: ["required_scope"],
+  },
+
+  // 404: no such thing for this caller; a foreign tenant's object answers the same
+  not_found: { status: 404, error: "Not found", detail: "No route answers this method and path." },
+  account_not_found: { status: 404, detail: "No account of this client has that id or reference." },
+  connection_not_found: { status: 404, detail: "No connection of this client matches everything that was sent." },
+
+  // 409: the right thing in the wrong state
+  ean_in_use: { status: 409, detail: "Another active connection holds this EAN." },
+  no_connection: { status: 409, detail: "The account has no active connection." },
+  ambiguous_connection: { status: 409, detail: "The account has several active connections; send connection_id." },
+  mandate_acknowledgement_required: {
+    status: 409,
+    detail:
+      "The connection has a signed mandate, which this change revokes. Repeat with acknowledge_mandate_lapses: true. Nothing was stored.",
+  },
+  mandate_already_signed: { status: 409, detail: "The connection already has a signed mandate." },
+  charger_limit_reached: { status: 409, detail: "An account holds at most 10 active chargers." },
+  charger_claimed: {
+    status: 409,
+    detail: "A charger of this brand with this serial number is active on another account.",
+  },
+
+  // 413, 422: understood, but too much or impossible
+  payload_too_large: { status: 413, detail: "The body is larger than this route accepts." },
+  ean_address_mismatch: {
+    status: 422,
+    detail: "The EAN register knows this address, but not with this EAN. Check the EAN, postal code and house number.",
+  },
+  catalog_unresolved: {
+    status: 422,
+    detail: "No catalogue model could be resolved; choose one of suggestions, or GET /v1/catalog/chargers.",
+    fields: ["suggestions"],
+  },
+  signatory_email_missing: {
+    status: 422,
+    detail: "The signatory has no e-mail address; send the link yourself, with send_email: false.",
+  },
+
+  // 429
+  too_many_requests: {
+    status: 429,
+    error: "Too many requests",
+    detail: "Wait retry_after_seconds, then continue.",
+    fields: ["retry_after_seconds"],
+  },
+
+  // 500: our failure; the cause is in the log only
+  account_create_failed: {
+    status: 500,
+    detail: "The account could not be created; nothing was stored. Repeat with the same cpo_external_ref.",
+  },
+  update_failed: {
+    status: 500,
+    detail: "The connection could not be updated; nothing was stored. It is safe to repeat.",
+  },
+  mandate_link_failed: { status: 500, detail: "The link could not be made; nothing was stored. It is safe to repeat." },
+  catalog_lookup_failed: { status: 500, detail: "The catalogue could not be read. It is safe to repeat." },
+  ingest_failed: { status: 500, detail: "The months could not be stored; nothing was. It is safe to repeat." },
+  list_failed: { status: 500, detail: "The list could not be read. It is safe to repeat." },
+  token_failed: { status: 500, error: "server_error", detail: "The token could not be issued. It is safe to repeat." },
+  internal_error: { status: 500, detail: "Something went wrong on our side. Quote request_id when you ask about it." },
+
+  // 503: try again
+  authentication_unavailable: {
+    status: 503,
+    error: "Authentication is temporarily unavailable, try again shortly",
+    detail: "Wait Retry-After seconds, then repeat.",
+  },
+  service_unavailable: {
+    status: 503,
+    error: "Service is temporarily unavailable, try again shortly",
+    detail: "Wait Retry-After seconds, then repeat.",
+  },
+} as const satisfies Record<string, ErrorRow>;
+
+export type ErrorCode = keyof typeof table;
+export const ERRORS: Readonly<Record<ErrorCode, ErrorRow>> = table;
+
+/** The text a client reads in `error`. */
+export function wireText(code: ErrorCode): string {
+  return ERRORS[code].error ?? code;
+}
+
+export function isErrorCode(code: string): code is ErrorCode {
+  return Object.hasOwn(ERRORS, code);
+}
+
+/** Seconds a client should wait after a 503. */
+export const RETRY_AFTER_UNAVAILABLE = 5;
+
+/**
+ * An error of the API on its way to the client. `fields` are the extra fields of the body (they may replace `detail`);
+ * `cause` is for the log only.
+ */
+export class ApiError extends Error {
+  readonly code: ErrorCode;
+  readonly fields: Readonly<Record<string, unknown>>;
+
+  constructor(code: ErrorCode, fields: Readonly<Record<string, unknown>> = {}, cause?: unknown) {
+    super(code, { cause });
+    this.code = code;
+    this.fields = fields;
+  }
+
+  get status(): number {
+    return ERRORS[this.code].status;
+  }
+
+  body(requestId: string): Record<string, unknown> {
+    return { error: wireText(this.code), detail: ERRORS[this.code].detail, ...this.fields, request_id: requestId };
+  }
+}

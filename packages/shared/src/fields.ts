@@ -1,0 +1,123 @@
+/**
+ * Field rules that more than one endpoint speaks. Each trims and normalises, so that a handler never sees raw text, and refuses
+ * what the database could not store: control characters (NUL among them) and lone surrogates.
+ */
+import * as z from "zod";
+
+const UNSTORABLE = /[\u0000-\u001f\u007f]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/;
+
+const line = () =>
+  z
+    .string()
+    .refine((value) => !UNSTORABLE.test(value), "must not contain control characters")
+    .transform((value) => value.trim());
+
+/** Cuts by code point, so that no character is halved. */
+export function cut(value: string, length: number): string {
+  return value.length <= length ? value : Array.from(value).slice(0, length).join("").trimEnd();
+}
+
+/** One line of text, trimmed, cut to `length` and never refused for its length; empty is null (specification section 8). */
+export const trimmedTo = (length: number) => line().transform((value) => cut(value, length) || null);
+
+/** One line of text, trimmed, refused outside `min` to `max` characters. */
+export const lineOf = (min: number, max: number) => line().pipe(z.string().min(min).max(max));
+
+/** Optional and nullable: absent, null and empty are all null. */
+export const orNull = <T extends z.ZodType>(schema: T) =>
+  z
+    .union([z.literal("").transform(() => null), schema, z.null()])
+    .optional()
+    .transform((value) => value ?? null);
+
+export const uuid = () => z.guid().transform((value) => value.toLowerCase());
+
+/** 18 digits; spaces and dots are forgiven. The GS1 check digit is the register's business. */
+export const eanCode = () =>
+  z
+    .string()
+    .transform((value) => value.replace(/[\s.]/g, ""))
+    .pipe(z.string().regex(/^\d{18}$/, "must be 18 digits"))
+    .meta({
+      description: "EAN of the connection, 18 digits; spaces and dots are forgiven",
+      example: "871687000000000016",
+    });
+
+/** Dutch postal code as `1234AB`; a space and lower case are forgiven. */
+export const postalCode = () =>
+  z
+    .string()
+    .transform((value) => value.replace(/\s/g, "").toUpperCase())
+    .pipe(z.string().regex(/^[1-9]\d{3}[A-Z]{2}$/, "must look like 1234AB"));
+
+export type HouseNumber = { number: number; addition: string | null };
+
+/** `12`, `"12a"`, `"12 A"`, `"12-2"`, `"12 bis"`: number and addition apart, the addition in upper case. */
+export const houseNumber = () =>
+  z.union([z.int().min(1).max(99_999), line()]).transform((value, context): HouseNumber => {
+    const parts = /^([1-9]\d{0,4})(?:[\s-]*([0-9A-Za-z][0-9A-Za-z -]{0,9}))?$/.exec(String(value));
+    if (parts) return { number: Number(parts[1]), addition: houseNumberAddition(parts[2]) };
+    context.addIssue("must be a house number such as 12, 12a or 12-2");
+    return z.NEVER;
+  });
+
+/** The form additions are compared in: upper case, no spaces or dashes around; null when there is none. */
+export function houseNumberAddition(value: string | null | undefined): string | null {
+  return (
+    value
+      ?.toUpperCase()
+      .replace(/[\s-]+/g, " ")
+      .trim() || null
+  );
+}
+
+/** Whitespace removed and upper-cased, then 15 to 34 letters and digits; no checksum (specification section 4.1). */
+export const iban = () =>
+  z
+    .string()
+    .transform((value) => value.replace(/\s/g, "").toUpperCase())
+    .pipe(z.string().regex(/^[A-Z0-9]{15,34}$/, "must be 15 to 34 letters and digits"));
+
+export const email = () =>
+  line()
+    .transform((value) => value.toLowerCase())
+    .pipe(z.email().max(254));
+
+/** A date and time in UTC without fractions, as every answer writes it. */
+export const instant = () => z.iso.datetime({ precision: 0 }).meta({ example: "2026-11-20T09:30:00Z" });
+
+/**
+ * `limit` of a list, lenient (specification section 8): missing, zero or non-numeric is the default, negative is 1, above
+ * `max` is `max`. Never an error.
+ */
+export const limit = (fallback: number, max = 200) =>
+  z
+    .string()
+    .optional()
+    .transform((value) => {
+      const wanted = Math.floor(Number(value));
+      if (Number.isNaN(wanted) || wanted === 0) return fallback;
+      return Math.min(Math.max(wanted, 1), max);
+    })
+    .meta({
+      description: `Items per page: default ${fallback}, 1 to ${max}; read leniently`,
+      override: { type: "integer", default: fallback },
+    });
+
+/** `offset` of a list, lenient: negative or non-numeric is 0. */
+export const offset = () =>
+  z
+    .string()
+    .optional()
+    .transform((value) => {
+      const wanted = Math.floor(Number(value));
+      return wanted > 0 ? Math.min(wanted, Number.MAX_SAFE_INTEGER) : 0;
+    })
+    .meta({ description: "Items to skip: default 0; read leniently", override: { type: "integer", default: 0 } });
+
+/** A filter in the query string: trimmed, cut, never refused; a control character can match nothing and is dropped. */
+export const filter = (length: number) =>
+  z
+    .string()
+    .optional()
+    .transform((value) => cut((value ?? "").replace(/[\u0000-\u001f\u007f]/g, "").trim(), length) || null);

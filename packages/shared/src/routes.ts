@@ -1,0 +1,19 @@
+/**
+ * Which function answers which of the specification's own paths: the one truth for the local front door, the alias entries of
+ * `supabase/config.toml` and any production front. The longest prefix that ends at a segment wins.
+ */
+export const ROUTES: Readonly<Record<string, string>> = {
+  "/v1": "cpo-v1",
+  "/oauth-token": "oauth-token",
+  "/pages": "pages",
+  "/openapi.json": "pages",
+  "/worker": "worker",
+};
+
+/** The slug of the function that answers a path, or null. */
+export function functionFor(path: string): string | null {
+  const prefix = Object.keys(ROUTES)
+    .filter((candidate) => path === candidate || path.startsWith(`${candidate}/`))
+    .sort((a, b) => b.length - a.length)[0];
+  return prefix === undefined ? null : (ROUTES[prefix] ?? null);
+}

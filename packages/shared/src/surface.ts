@@ -1,0 +1,266 @@
+import { Hono } from "hono";
+import { cors } from "hono/cors";
+import type * as z from "zod";
+import { admit } from "./admit.ts";
+import { type Answer, type Caller, type Context, type Endpoint, errorsOf, type Rate } from "./endpoint.ts";
+import { ConfigurationError, type Environment, readEnvironment } from "./environment.ts";
+import { ApiError, type ErrorCode, RETRY_AFTER_UNAVAILABLE } from "./errors.ts";
+import { describeCause } from "./log.ts";
+
+/** What one edge function answers: plain data, so that documents, tests and tools can read it without running it. */
+export type Surface = {
+  /** The function's name, which hosted is the first segment of every path it sees. */
+  slug: string;
+  /** What the specification's paths of this surface begin with; hosted paths may leave it out (`/cpo-v1/accounts`). */
+  prefix: `/${string}` | "";
+  endpoints: readonly Endpoint[];
+  /** Whether browsers of other origins may read the answers. */
+  cors?: boolean;
+  /** `oauth` writes error bodies as RFC 6749 section 5.2 does, and forbids storing every answer. */
+  errors?: "oauth";
+  /** Routes that answer people rather than programs: mounted under the same slug, with the same request log. */
+  pages?: (environment: Environment) => Hono;
+};
+
+const MAX_BODY = 1024 * 1024;
+
+/** The function itself: `Deno.serve(serve(surface).fetch)`. The environment is read at the first request, not at import. */
+export function serve(surface: Surface, given?: Environment): { fetch: (request: Request) => Promise<Response> } {
+  let app: Hono | undefined;
+  return {
+    async fetch(request) {
+      try {
+        app ??= build(surface, given ?? readEnvironment());
+      } catch (error) {
+        const cause = error instanceof ConfigurationError ? { detail: error.message } : describeCause(error);
+        console.error(JSON.stringify({ level: "error", event: "not_configured", function: surface.slug, ...cause }));
+        return Response.json({ error: "service_unavailable" }, { status: 503 });
+      }
+      return app.fetch(request);
+    },
+  };
+}
+
+/** Every path an endpoint answers at: the specification's own, and the two forms it has behind the function's slug. */
+export function pathsOf(surface: Surface, { path }: Pick<Endpoint, "path">): string[] {
+  const bare = path.startsWith(surface.prefix) ? path.slice(surface.prefix.length) : path;
+  return [...new Set([path, `/${surface.slug}${path}`, `/${surface.slug}${bare}`])];
+}
+
+function build(surface: Surface, environment: Environment): Hono {
+  // an encoded colon is the same path (RFC 3986 section 2.2): some clients encode the one in /v1/connections:update
+  const app = new Hono({ getPath: (request) => new URL(request.url).pathname.replace(/%3A/gi, ":") });
+  if (surface.cors)
+    app.use(cors({ origin: "*", exposeHeaders: ["X-Request-Id", "RateLimit", "RateLimit-Policy", "Retry-After"] }));
+  app.get(`/${surface.slug}/healthz`, (c) => c.json({ ok: true, function: surface.slug }));
+  for (const endpoint of surface.endpoints) {
+    app.on(endpoint.method, pathsOf(surface, endpoint), (c) => handle(surface, endpoint, c.req.raw, environment));
+  }
+  if (surface.pages) app.route("/", surface.pages(environment));
+  app.notFound((c) => {
+    const requestId = crypto.randomUUID();
+    environment.log({
+      level: "info",
+      event: "request",
+      request_id: requestId,
+      function: surface.slug,
+      method: c.req.method,
+      status: 404,
+    });
+    return errorResponse(surface, new ApiError("not_found"), requestId);
+  });
+  return app;
+}
+
+async function handle(
+  surface: Surface,
+  endpoint: Endpoint,
+  request: Request,
+  environment: Environment,
+): Promise<Response> {
+  const started = performance.now();
+  const requestId = crypto.randomUUID();
+  let caller: Caller | undefined;
+  let rate: Rate | null = null;
+  let refusal: ApiError | undefined;
+  let response: Response;
+  try {
+    const admission = await admit(endpoint, request, environment, requestId);
+    caller = admission.caller;
+    rate = admission.rate;
+    const context = contextOf(endpoint, request, environment, admission.caller, (debited) => {
+      rate = debited;
+    });
+    response = toResponse(await answer(endpoint, context));
+  } catch (error) {
+    refusal = declared(endpoint, error);
+    const refusedRate = refusal.fields.rate as Rate | undefined;
+    rate = refusedRate ?? rate;
+    response = errorResponse(surface, refusal, requestId, rate);
+  }
+  response.headers.set("X-Request-Id", requestId);
+  response.headers.set("X-Content-Type-Options", "nosniff");
+  if (surface.errors === "oauth") {
+    response.headers.set("Cache-Control", "no-store");
+    response.headers.set("Pragma", "no-cache");
+  }
+  setRateHeaders(response.headers, rate);
+  environment.log({
+    level: response.status >= 500 ? "error" : "info",
+    event: "request",
+    request_id: requestId,
+    function: surface.slug,
+    endpoint: endpoint.id,
+    status: response.status,
+    ms: Math.round((performance.now() - started) * 10) / 10,
+    caller: caller?.kind,
+    client_id: caller?.client_id,
+    partner_id: caller?.partner_id,
+    error: refusal?.code,
+    ...(refusal?.cause ? { cause: describeCause(refusal.cause) } : {}),
+  });
+  return response;
+}
+
+type AnyContext = Context<unknown, unknown, ErrorCode, string>;
+
+function contextOf(
+  endpoint: Endpoint,
+  request: Request,
+  environment: Environment,
+  caller: Caller,
+  rate: (rate: Rate) => void,
+): AnyContext {
+  return {
+    body: undefined,
+    query: undefined,
+    rawBody: "",
+    // the first entry is the client as the platform's gateway saw it
+    address: request.headers.get("x-forwarded-for")?.split(",")[0]?.trim() || "unknown",
+    request,
+    caller,
+    environment,
+    call: (name, ...input) => {
+      if (!endpoint.sql.includes(name)) throw new Error(`${endpoint.id} does not declare api.${name}`);
+      return environment.db.call(name, caller, ...input);
+    },
+    fail: (code, fields) => {
+      throw new ApiError(code, fields);
+    },
+    rate,
+  };
+}
+
+async function answer(endpoint: Endpoint, context: AnyContext): Promise<Answer> {
+  if (endpoint.query) {
+    const query = Object.fromEntries(new URL(context.request.url).searchParams);
+    context.query = check(endpoint.query, query);
+  }
+  if (endpoint.body) {
+    context.rawBody = await readBody(context.request, endpoint.maxBody ?? MAX_BODY);
+    const raw = parseBody(endpoint, context.request, context.rawBody);
+    try {
+      context.body = check(endpoint.body, raw);
+    } catch (error) {
+      const salvaged = await endpoint.salvage?.(raw, context as Context<never, never, ErrorCode, string>);
+      if (salvaged == null) throw error;
+      return salvaged;
+    }
+  }
+  return endpoint.run(context);
+}
+
+/** Reads at most `max` bytes, whatever Content-Length says. */
+async function readBody(request: Request, max: number): Promise<string> {
+  if (Number(request.headers.get("content-length")) > max) throw new ApiError("payload_too_large");
+  const decoder = new TextDecoder("utf-8", { fatal: true });
+  let size = 0;
+  let text = "";
+  try {
+    for await (const chunk of request.body ?? []) {
+      size += chunk.byteLength;
+      if (size > max) throw new ApiError("payload_too_large");
+      text += decoder.decode(chunk, { stream: true });
+    }
+    return text + decoder.decode();
+  } catch (error) {
+    throw error instanceof ApiError ? error : new ApiError("invalid_json");
+  }
+}
+
+function parseBody(endpoint: Endpoint, request: Request, text: string): unknown {
+  const type = request.headers.get("content-type") ?? "";
+  if (endpoint.accepts?.includes("form") && type.startsWith("application/x-www-form-urlencoded")) {
+    const form = new URLSearchParams(text);
+    // parameters must not be repeated (RFC 6749 section 3.2)
+    const repeated = [...form.keys()].find((key, index, keys) => keys.indexOf(key) !== index);
+    if (repeated)
+      throw new ApiError("invalid_request", { issues: [{ path: repeated, message: "must not be repeated" }] });
+    return Object.fromEntries(form);
+  }
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new ApiError("invalid_json");
+  }
+}
+
+function check<T extends z.ZodType>(schema: T, value: unknown): z.output<T> {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  const issues = result.error.issues
+    .slice(0, 20)
+    .map((issue) => ({ path: issue.path.join("."), message: issue.message }));
+  const [first] = issues;
+  const detail = first ? `${first.path || "The body"}: ${first.message}` : undefined;
+  throw new ApiError("invalid_request", { ...(detail ? { detail } : {}), issues });
+}
+
+/** Only declared errors reach the client; anything else becomes the endpoint's failure, with its cause in the log. */
+function declared(endpoint: Endpoint, error: unknown): ApiError {
+  if (error instanceof ApiError && errorsOf(endpoint).has(error.code)) return error;
+  return new ApiError(
+    endpoint.failure,
+    {},
+    error instanceof ApiError ? new Error(`undeclared error ${error.code}`) : error,
+  );
+}
+
+function toResponse(answer: Answer): Response {
+  if (answer instanceof Response) return answer;
+  const text = typeof answer === "string" ? answer : JSON.stringify(answer);
+  return new Response(text, { headers: { "Content-Type": "application/json" } });
+}
+
+function errorResponse(surface: Surface, error: ApiError, requestId: string, rate?: Rate | null): Response {
+  const { rate: _internal, detail, ...fields } = error.body(requestId) as Record<string, unknown> & { rate?: Rate };
+  const description = surface.errors === "oauth" ? { error_description: detail } : { detail };
+  const wait =
+    error.status === 503 ? RETRY_AFTER_UNAVAILABLE : error.status === 429 ? Math.max(rate?.retry_after ?? 1, 1) : null;
+  const { error: text, request_id, ...rest } = fields;
+  const body = {
+    error: text,
+    ...description,
+    ...rest,
+    ...(error.status === 429 ? { retry_after_seconds: wait } : {}),
+    request_id,
+  };
+  const headers = new Headers({
+    "Content-Type": "application/json",
+    "X-Request-Id": requestId,
+    "X-Content-Type-Options": "nosniff",
+  });
+  if (wait !== null) headers.set("Retry-After", String(wait));
+  // RFC 6750 section 3
+  if (error.code === "missing_or_invalid_token") headers.set("WWW-Authenticate", 'Bearer error="invalid_token"');
+  if (error.code === "insufficient_scope")
+    headers.set("WWW-Authenticate", `Bearer error="insufficient_scope", scope="${error.fields.required_scope}"`);
+  return new Response(JSON.stringify(body), { status: error.status, headers });
+}
+
+/** `RateLimit` and `RateLimit-Policy` as draft-ietf-httpapi-ratelimit-headers writes them. */
+function setRateHeaders(headers: Headers, rate: Rate | null): void {
+  if (!rate) return;
+  headers.set("RateLimit-Policy", `"${rate.bucket}";q=${rate.quota};w=${rate.window}`);
+  headers.set("RateLimit", `"${rate.bucket}";r=${rate.remaining};t=${rate.reset}`);
+}

@@ -1,0 +1,104 @@
+import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import { createLocalJWKSet, importJWK, type JWTVerifyGetKey, jwtVerify, SignJWT } from "jose";
+import { type Environment, oncePerEnvironment } from "./environment.ts";
+
+/** Lifetime of an access token in seconds (specification section 8). */
+export const ACCESS_TOKEN_SECONDS = 3600;
+
+const ALGORITHM = "ES256";
+const TYPE = "at+jwt";
+const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+/** What an access token says, its signature, issuer, audience, type and lifetime having been checked. */
+export type AccessToken = {
+  /** The client it was issued to. */
+  clientId: string;
+  /** The user it acts for, or the client itself under the client-credentials grant (RFC 9068 section 2.2). */
+  subject: string;
+  scopes: string[];
+  /** Seconds since the epoch. */
+  issuedAt: number;
+  id: string;
+};
+
+type Keys = { sign: Awaited<ReturnType<typeof importJWK>>; kid: string; verify: JWTVerifyGetKey };
+
+/** The first key signs; every key verifies, so a new key is put in front and the old one dropped an hour later. */
+const keysOf = oncePerEnvironment(async ({ config }): Promise<Keys> => {
+  const [first] = config.TOKEN_KEYS.keys;
+  if (!first) throw new Error("TOKEN_KEYS is empty");
+  const publicKeys = config.TOKEN_KEYS.keys.map(({ d: _private, ...key }) => ({ ...key, alg: ALGORITHM, use: "sig" }));
+  return { sign: await importJWK(first, ALGORITHM), kid: first.kid, verify: createLocalJWKSet({ keys: publicKeys }) };
+});
+
+/** A JWT access token for a client acting for itself (RFC 9068: issuer AUTH_URL, audience BASE_URL). */
+export async function issueClientToken(environment: Environment, clientId: string, scope: string): Promise<string> {
+  const { sign, kid } = await keysOf(environment);
+  const issuedAt = Math.floor(environment.now().getTime() / 1000);
+  return new SignJWT({ client_id: clientId, scope })
+    .setProtectedHeader({ alg: ALGORITHM, typ: TYPE, kid })
+    .setIssuer(environment.config.AUTH_URL)
+    .setAudience(environment.config.BASE_URL)
+    .setSubject(clientId)
+    .setIssuedAt(issuedAt)
+    .setExpirationTime(issuedAt + ACCESS_TOKEN_SECONDS)
+    .setJti(crypto.randomUUID())
+    .sign(sign);
+}
+
+/** The token's content, or null when it is not a good access token of ours: forged, foreign, expired, or no JWT at all. */
+export async function readAccessToken(environment: Environment, token: string): Promise<AccessToken | null> {
+  const { verify } = await keysOf(environment);
+  try {
+    const { payload } = await jwtVerify(token, verify, {
+      algorithms: [ALGORITHM],
+      typ: TYPE,
+      issuer: environment.config.AUTH_URL,
+      audience: environment.config.BASE_URL,
+      currentDate: environment.now(),
+      requiredClaims: ["exp", "iat", "sub", "jti", "client_id"],
+    });
+    const { client_id, sub, scope, iat, jti } = payload;
+    if (typeof client_id !== "string" || typeof sub !== "string" || typeof jti !== "string" || typeof iat !== "number")
+      return null;
+    return {
+      clientId: client_id,
+      subject: sub,
+      scopes: typeof scope === "string" ? scope.split(" ") : [],
+      issuedAt: iat,
+      id: jti,
+    };
+  } catch {
+    return null;
+  }
+}
+
+/** `bytes` random bytes in base62: safe in a URL, a shell and a double click. */
+export function newSecret(bytes = 32): string {
+  let value = BigInt(`0x${randomBytes(bytes).toString("hex")}`);
+  const length = Math.ceil((bytes * 8) / Math.log2(62));
+  let text = "";
+  for (let digit = 0; digit < length; digit++) {
+    text = BASE62.charAt(Number(value % 62n)) + text;
+    value /= 62n;
+  }
+  return text;
+}
+
+/**
+ * SHA-256 in hex: how every secret of ours is stored. They are 256 random bits, so a slow hash would only cost us time
+ * (RFC 6819 section 5.1.4.1.3).
+ */
+export function hashSecret(secret: string): string {
+  return createHash("sha256").update(secret).digest("hex");
+}
+
+/** Equal, in a time that tells nothing. */
+export function sameSecret(given: string, expected: string): boolean {
+  return timingSafeEqual(createHash("sha256").update(given).digest(), createHash("sha256").update(expected).digest());
+}
+
+/** A keyed hash of a network address: enough to count by, not to read back. */
+export function hashAddress(environment: Environment, address: string): string {
+  return createHmac("sha256", environment.config.WORKER_SECRET).update(address).digest("base64url").slice(0, 22);
+}

@@ -1,0 +1,34 @@
+import type { Context } from "../../../packages/shared/src/endpoint.ts";
+import {
+  ACCESS_TOKEN_SECONDS,
+  hashAddress,
+  hashSecret,
+  issueClientToken,
+} from "../../../packages/shared/src/tokens.ts";
+import type { GrantErrors, GrantFunctions, TokenRequest } from "./app.ts";
+
+/** Client credentials (RFC 6749 section 4.4; specification section 4.1): a CPO client gets a token for its partner. */
+
+export async function grant({
+  body,
+  address,
+  environment,
+  call,
+  rate,
+}: Context<TokenRequest, never, GrantErrors, GrantFunctions>) {
+  const answer = JSON.parse(
+    await call("grant_client_credentials", {
+      client_id: body.client_id ?? "",
+      secret_hash: hashSecret(body.client_secret ?? ""),
+      scope: body.scope ?? "",
+      address_hash: hashAddress(environment, address),
+    }),
+  );
+  rate(answer.rate);
+  return {
+    access_token: await issueClientToken(environment, answer.client_id, answer.scope),
+    token_type: "Bearer",
+    expires_in: ACCESS_TOKEN_SECONDS,
+    scope: answer.scope,
+  };
+}

@@ -1,0 +1,119 @@
+-- The outbox: mail is composed once, written in the transaction of what it announces, and sent afterwards by the worker.
+
+create table core.mail_outbox (
+  id              uuid        not null default gen_random_uuid(),
+  partner_id      uuid        not null,
+  cause           text        not null,
+  template        text        not null,
+  locale          text        not null,
+  recipient       text        not null,
+  subject         text        not null,
+  html            text        not null,
+  text            text        not null,
+  links           text[]      not null default '{}',
+  status          text        not null,
+  attempts        int         not null default 0,
+  next_attempt_at timestamptz not null default private.now(),
+  last_error      text,
+  created_at      timestamptz not null default private.now(),
+  done_at         timestamptz,
+  constraint mail_outbox_pkey primary key (id),
+  constraint mail_outbox_partner_id_fkey foreign key (partner_id) references core.partners (id),
+  constraint mail_outbox_cause_key unique (cause),
+  constraint mail_outbox_status_known check (status in ('queued', 'sent', 'captured', 'failed'))
+);
+comment on table core.mail_outbox is
+  'Every mail, as composed. Never twice for one cause. On the sandbox it is captured and never sent. Personal data and links in it; purged after 90 days.';
+-- serves: what the worker sends next
+create index mail_outbox_queued on core.mail_outbox (next_attempt_at) where status = 'queued';
+-- serves: a partner's mail, newest first
+create index mail_outbox_partner on core.mail_outbox (partner_id, created_at desc, id desc);
+select private.isolate('core.mail_outbox', 'select, insert');
+
+create function private.escape_html(value text) returns text
+language sql immutable
+set search_path = ''
+as $$ select replace(replace(replace(replace(replace(value, '&', '&amp;'), '<', '&lt;'), '>', '&gt;'), '"', '&quot;'), '''', '&#39;') $$;
+
+create function private.enqueue_mail(mail jsonb, recipient text, cause text, fields jsonb default '{}') returns void
+language plpgsql
+set search_path = ''
+as $$
+declare
+  subject text := mail ->> 'subject';
+  html    text := mail ->> 'html';
+  body    text := mail ->> 'text';
+  field   record;
+begin
+  for field in select '{{' || f.key || '}}' as mark, coalesce(f.value, '') as value from jsonb_each_text(fields) as f loop
+    subject := replace(subject, field.mark, field.value);
+    body := replace(body, field.mark, field.value);
+    html := replace(html, field.mark, private.escape_html(field.value));
+  end loop;
+  insert into core.mail_outbox (partner_id, cause, template, locale, recipient, subject, html, text, links, status, done_at)
+  values (private.partner_id(), enqueue_mail.cause, mail ->> 'template', mail ->> 'locale', enqueue_mail.recipient, subject, html, body,
+          array(select jsonb_array_elements_text(mail -> 'links')),
+          case when private.is_sandbox() then 'captured' else 'queued' end,
+          case when private.is_sandbox() then private.now() end)
+  on conflict on constraint mail_outbox_cause_key do nothing;
+end $$;
+comment on function private.enqueue_mail(jsonb, text, text, jsonb) is
+  'Puts a composed mail {template, locale, subject, html, text, links} in the outbox. {{name}} marks are filled from fields: what only the database knows when the mail is composed.';
+grant execute on function private.escape_html(text), private.enqueue_mail(jsonb, text, text, jsonb) to api_owner;
+
+create function api.claim_mail(caller jsonb, batch jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'worker');
+  return private.claim_mail((batch ->> 'size')::int);
+end $$;
+comment on function api.claim_mail(jsonb, jsonb) is
+  'The next mails to send: {size} to [{id, recipient, subject, html, text}]. Each is claimed for five minutes, then offered again.';
+
+create function private.claim_mail(size int) returns json
+language sql security definer
+set search_path = ''
+as $$
+  with claimed as (
+    update core.mail_outbox m
+       set attempts = m.attempts + 1, next_attempt_at = private.now() + interval '5 minutes'
+     where m.id in (select q.id from core.mail_outbox q
+                     where q.status = 'queued' and q.next_attempt_at <= private.now()
+                     order by q.next_attempt_at limit size for update skip locked)
+    returning m.*)
+  select coalesce(json_agg(json_build_object('id', id, 'recipient', recipient, 'subject', subject, 'html', html, 'text', text)
+                           order by created_at), '[]')
+    from claimed
+$$;
+comment on function private.claim_mail(int) is 'Definer: the worker sends the mail of every tenant.';
+
+create function private.settle_mail(mail uuid, failure text) returns void
+language sql security definer
+set search_path = ''
+as $$
+  update core.mail_outbox m
+     set status = case when failure is null then 'sent' when m.attempts >= 8 then 'failed' else 'queued' end,
+         done_at = case when failure is null or m.attempts >= 8 then private.now() end,
+         last_error = left(failure, 200),
+         -- 1, 2, 4 … 64 minutes
+         next_attempt_at = private.now() + make_interval(mins => (2 ^ least(m.attempts - 1, 6))::int)
+   where m.id = mail and m.status = 'queued'
+$$;
+comment on function private.settle_mail(uuid, text) is 'Definer: the worker sends the mail of every tenant.';
+
+create function api.settle_mail(caller jsonb, results jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'worker');
+  perform private.settle_mail(r.id, r.failure) from jsonb_to_recordset(results) as r (id uuid, failure text);
+  return json_build_object('ok', true);
+end $$;
+comment on function api.settle_mail(jsonb, jsonb) is
+  'What became of claimed mails: [{id, failure}], failure null when sent. A failed one is tried again with back-off, eight times in all.';
+grant execute on function private.claim_mail(int), private.settle_mail(uuid, text) to api_owner;
+select private.expose('api.claim_mail(jsonb, jsonb)');
+select private.expose('api.settle_mail(jsonb, jsonb)');
