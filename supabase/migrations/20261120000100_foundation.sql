@@ -38,7 +38,7 @@ begin
     end if;
   end loop;
   -- the migrating role hands functions over to api_owner and keeps the right to replace them
-  if not pg_catalog.pg_has_role(current_user, 'api_owner', 'member') then
+  if not pg_catalog.pg_has_role(current_user, 'api_owner', 'set') then
     execute format('grant api_owner to %I with inherit true, set true', current_user);
   end if;
 end $$;

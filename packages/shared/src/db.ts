@@ -10,7 +10,7 @@ export type Db = {
    * Runs `api.<name>(…)`. Arguments travel as JSON, bound, never spliced; the answer is JSON text.
    * @throws {ApiError} a refusal of the rules, or `service_unavailable` when the database cannot be reached.
    */
-  call(name: string, ...args: object[]): Promise<string>;
+  call(name: string, ...args: (object | null)[]): Promise<string>;
   end(): Promise<void>;
 };
 

@@ -41,7 +41,7 @@ export type Context<Body, Query, Errors extends ErrorCode, Functions extends str
   caller: Caller;
   environment: Environment;
   /** Runs one declared SQL function for the admitted caller and gives its JSON text. */
-  call: (name: Functions, ...input: object[]) => Promise<string>;
+  call: (name: Functions, ...input: (object | null)[]) => Promise<string>;
   /** Ends the request with a declared error. */
   fail: (code: Errors, fields?: Record<string, unknown>) => never;
   /** Rate-limit headers for an endpoint whose own SQL function debits. */

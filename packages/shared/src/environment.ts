@@ -41,6 +41,7 @@ const Configuration = z.object({
   SUPPORT_EMAIL: z.email().default("support@example.com"),
   EAN_REGISTER: z.enum(["http", "table"]).default("table"),
   EAN_REGISTER_URL: url.optional(),
+  EAN_REGISTER_KEY: z.string().min(1).optional(),
   SMTP_URL: z.string().optional(),
   MAIL_FROM: z.string().default("ERE Service <no-reply@example.com>"),
 });

@@ -1,0 +1,27 @@
+// Which functions a push has to deploy: `node changed_functions.ts <commit>|all` prints the slugs, separated by spaces.
+
+import { execFileSync } from "node:child_process";
+import { deployedFunctions, modulesOf, ROOT } from "./functions.ts";
+
+/** Goes up with, or decides about, every function. */
+const COMMON = ["supabase/config.toml", "deno.json"];
+
+/** The slugs whose upload holds at least one of the files. A changed alias of a function is a function of its own. */
+export function functionsTouchedBy(files: ReadonlySet<string>): string[] {
+  const functions = deployedFunctions();
+  if (COMMON.some((file) => files.has(file))) return functions.map(({ slug }) => slug);
+  return functions
+    .filter(({ entrypoint }) => modulesOf(entrypoint).some((file) => files.has(file)))
+    .map(({ slug }) => slug);
+}
+
+function filesChangedSince(commit: string): Set<string> {
+  const names = execFileSync("git", ["diff", "--name-only", "-z", commit, "HEAD"], { cwd: ROOT, encoding: "utf8" });
+  return new Set(names.split("\0").filter(Boolean));
+}
+
+if (import.meta.main) {
+  const [since] = process.argv.slice(2);
+  if (!since) throw new Error("usage: changed_functions.ts <commit>|all");
+  console.log(functionsTouchedBy(since === "all" ? new Set(COMMON) : filesChangedSince(since)).join(" "));
+}

@@ -1,0 +1,55 @@
+// What `supabase functions deploy` deploys: the function blocks of supabase/config.toml, and the files each is made of.
+
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { relative } from "node:path";
+import { fileURLToPath } from "node:url";
+
+export const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
+
+/** One `[functions.<slug>]` block. An alias has the entrypoint of another function. */
+export type DeployedFunction = {
+  slug: string;
+  /** From the root of the repository. */
+  entrypoint: string;
+  settings: Readonly<Record<string, string>>;
+};
+
+/** Reads the one form of TOML that our own blocks are written in: `key = "text"` and `key = literal`, a line each. */
+export function deployedFunctions(
+  toml = readFileSync(`${ROOT}supabase/config.toml`, "utf8"),
+): readonly DeployedFunction[] {
+  return [...toml.matchAll(/^\[functions\.([^\]]+)\]\n((?:[^[\n].*\n|\n)*)/gm)].map(([, slug = "", block = ""]) => {
+    const lines = [...block.matchAll(/^(\w+) = (?:"(.*)"|(.*))$/gm)];
+    const settings = Object.fromEntries(lines.map(([, key, text, literal]) => [key, text ?? literal ?? ""]));
+    const entrypoint = settings.entrypoint ?? `./functions/${slug}/index.ts`;
+    return { slug, entrypoint: entrypoint.replace(/^\.\//, "supabase/"), settings };
+  });
+}
+
+/** Where the npm package keeps the program itself, which, unlike its wrapper, is one process. */
+export function denoProgram(): string {
+  return createRequire(import.meta.url)("deno/install_api.cjs").runInstall();
+}
+
+/**
+ * Our own files that an entrypoint reaches, itself included, from the root of the repository and sorted.
+ * @throws {Error} naming the import that leads nowhere: the CLI would upload what is left and call it a success.
+ */
+export function modulesOf(entrypoint: string): string[] {
+  const json = execFileSync(denoProgram(), ["info", "--json", `${ROOT}${entrypoint}`], {
+    cwd: ROOT,
+    encoding: "utf8",
+    maxBuffer: 64 * 1024 * 1024,
+    env: { ...process.env, DENO_NO_UPDATE_CHECK: "1" },
+  });
+  const { modules } = JSON.parse(json) as { modules: { specifier: string; error?: string }[] };
+  return modules
+    .filter(({ specifier }) => specifier.startsWith("file:") && !specifier.includes("/node_modules/"))
+    .map(({ specifier, error }) => {
+      if (error) throw new Error(`${entrypoint}: ${error}`);
+      return relative(ROOT, fileURLToPath(specifier));
+    })
+    .sort();
+}

@@ -1,0 +1,62 @@
+/** What answers are made of: the resources of specification section 2, as more than one endpoint shows them. */
+import * as z from "zod";
+import { instant } from "./fields.ts";
+
+export const AccountType = z.enum(["particulier", "zakelijk", "vve"]).meta({
+  id: "AccountType",
+  description: "particulier: private household; zakelijk: business; vve: homeowners' association",
+});
+
+export const PayoutHandler = z.enum(["service_pays_customer", "via_cpo_invoicing"]).meta({
+  id: "PayoutHandler",
+  description:
+    "service_pays_customer: the service pays the customer; via_cpo_invoicing: payout settles through the CPO",
+});
+
+export const EanValidationStatus = z
+  .enum(["pending", "matched", "unverified", "mismatch", "not_found", "manual"])
+  .nullable()
+  .meta({
+    id: "EanValidationStatus",
+    description:
+      "What the EAN register says of EAN and address. matched, or manual by an operator, opens the gate ean_validated; " +
+      "unverified is checked again about weekly once the customer has signed.",
+  });
+
+export const MandateStatus = z.enum(["pending", "signed", "revoked", "expired", "declined"]).meta({
+  id: "MandateStatus",
+  description: "Where the mandate (machtiging) stands. It covers whole calendar years, with no tacit renewal.",
+});
+
+export const RegistrationStatus = z.enum(["concept", "ingediend", "goedgekeurd", "afgekeurd"]).meta({
+  id: "RegistrationStatus",
+  description: "concept until all four gates hold, then ingediend by itself; goedgekeurd or afgekeurd by review",
+});
+
+export const calendarDate = () => z.iso.date().meta({ example: "2026-01-01" });
+
+/** A page's own fields, beside its list. */
+export const pageFields = {
+  limit: z.int(),
+  offset: z.int(),
+  count: z.int().meta({ description: "Items on this page" }),
+  has_more: z.boolean().meta({ description: "Whether another page exists" }),
+};
+
+export const Connection = z
+  .object({
+    connection_id: z.guid(),
+    ean_code: z.string().meta({ example: "871687000000000016" }),
+    status: z.enum(["active", "archived"]),
+    registration_status: RegistrationStatus,
+    ean_validation_status: EanValidationStatus,
+    mandate_status: MandateStatus,
+    mandate_valid_from: calendarDate().nullable(),
+    mandate_valid_until: calendarDate().nullable(),
+    mandate_signed_at: instant().nullable(),
+  })
+  .meta({ id: "Connection" });
+
+export const CatalogCharger = z
+  .object({ catalog_charger_id: z.guid(), brand: z.string(), model: z.string() })
+  .meta({ id: "CatalogCharger", description: "A charger model with a MID meter" });

@@ -1,0 +1,157 @@
+import * as z from "zod";
+import { endpoint } from "../../../packages/shared/src/endpoint.ts";
+import {
+  email,
+  filter,
+  iban,
+  instant,
+  limit,
+  lineOf,
+  offset,
+  orNull,
+  trimmedTo,
+} from "../../../packages/shared/src/fields.ts";
+import { sealIban } from "../../../packages/shared/src/iban.ts";
+import {
+  AccountType,
+  Connection,
+  EanValidationStatus,
+  MandateStatus,
+  PayoutHandler,
+  pageFields,
+} from "../../../packages/shared/src/models.ts";
+import { phone } from "../../../packages/shared/src/phone.ts";
+import { ConnectionInput } from "./connection_input.ts";
+import { askingRegister } from "./register.ts";
+
+const account = {
+  type: AccountType,
+  display_name: z.string().nullable(),
+  payout_handler: PayoutHandler,
+  cpo_external_ref: z.string().nullable().meta({ description: "The caller's own customer number" }),
+  created_at: instant(),
+};
+
+const Account = z
+  .object({
+    id: z.guid(),
+    account_id: z.guid().meta({ description: "The same as id: the name other routes take it under" }),
+    ...account,
+    access_channel: z.string().meta({ example: "cpo_api" }),
+    signatory: z.object({ full_name: z.string(), email: z.string().nullable() }),
+    connections: z.array(Connection),
+  })
+  .meta({ id: "Account" });
+
+export const listAccounts = endpoint(
+  {
+    id: "listAccounts",
+    method: "GET",
+    path: "/v1/accounts",
+    summary: "List the accounts created through this API, newest first",
+    caller: { kind: "cpo", scope: "cpo:accounts:read" },
+    limit: "cpo_read",
+    sql: ["list_accounts"],
+    query: z.object({
+      limit: limit(50),
+      offset: offset(),
+      cpo_external_ref: filter(120).meta({ description: "Only the account with this reference" }),
+    }),
+    response: z.object({ accounts: z.array(Account), ...pageFields }).meta({ id: "AccountPage" }),
+    errors: [],
+    failure: "list_failed",
+  },
+  ({ query, call }) => call("list_accounts", query),
+);
+
+const Person = z
+  .object({ full_name: lineOf(2, 120), email: orNull(email()), phone: orNull(phone()) })
+  .meta({ id: "Person", description: "The natural person who signs the mandate" });
+
+const Company = z
+  .object({
+    name: orNull(lineOf(1, 120)),
+    kvk: orNull(z.string().regex(/^\d{8}$/, "must be 8 digits")),
+    vat: orNull(lineOf(4, 20)),
+  })
+  .meta({ id: "Company", description: "For zakelijk and vve: what the mandate says of the company" });
+
+const reference = () => trimmedTo(120);
+
+const CreateAccount = z
+  .object({
+    type: AccountType.default("particulier"),
+    display_name: orNull(trimmedTo(120)),
+    cpo_external_ref: orNull(reference()).meta({
+      description: "Idempotency key: a repeat returns the account it made. Trimmed to 120.",
+    }),
+    payout_handler: PayoutHandler.default("service_pays_customer"),
+    iban: z.unknown().meta({
+      override: { type: ["string", "null"] },
+      description:
+        "Whitespace removed and upper-cased, then 15 to 34 letters and digits. Omit, or send null or an empty string, to add it later by a repeat. Never returned.",
+      example: "NL91ABNA0417164300",
+    }),
+    company: Company.nullish().transform((value) => value ?? null),
+    person: Person,
+    connection: ConnectionInput,
+  })
+  .meta({ id: "CreateAccount" });
+
+/** The IBAN of a body: null when none was sent, undefined when it is none. */
+function readIban(sent: unknown): string | null | undefined {
+  if (sent === undefined || sent === null || (typeof sent === "string" && sent.trim() === "")) return null;
+  return iban().safeParse(sent).data;
+}
+
+export const createAccount = endpoint(
+  {
+    id: "createAccount",
+    method: "POST",
+    path: "/v1/accounts",
+    summary: "Create a concept account for one connection",
+    description:
+      "The account has no mandate yet and does not count. A repeat with the same `cpo_external_ref` returns the existing account " +
+      "with its current `mandate_status`, stores a new `iban` if one is sent, and ignores the rest of the body. Every account needs " +
+      "an IBAN to become ERE-eligible, whatever its `payout_handler`. An EAN the register knows at another address is refused; a " +
+      "register that is silent or does not know the address gives `unverified` and never fails the call.",
+    caller: { kind: "cpo", scope: "cpo:accounts:write" },
+    limit: "cpo_write",
+    sql: ["create_account", "repeat_account"],
+    body: CreateAccount,
+    response: z
+      .object({
+        ok: z.literal(true),
+        idempotent: z.boolean().meta({ description: "True when the account existed already" }),
+        account_id: z.guid(),
+        connection_id: z.guid(),
+        location_id: z.guid().meta({ description: "The address, shared by connections at one address" }),
+        ean_validation_status: EanValidationStatus,
+        iban_stored: z.boolean(),
+        mandate_status: MandateStatus,
+        account: z.object({ id: z.guid(), ...account }),
+      })
+      .meta({ id: "CreatedAccount" }),
+    errors: ["invalid_iban", "ean_in_use", "ean_address_mismatch"],
+    failure: "account_create_failed",
+    // a known reference is recognised before the rest of the body is judged; only the IBAN is
+    salvage: async (raw, { call, caller, environment, fail }) => {
+      const sent = raw as { cpo_external_ref?: unknown; iban?: unknown } | null;
+      const known = reference().safeParse(sent?.cpo_external_ref);
+      if (!known.data) return null;
+      const account = readIban(sent?.iban);
+      const sealed = account ? sealIban(environment, caller.partner_id ?? "", account) : null;
+      const answer = await call("repeat_account", { cpo_external_ref: known.data, iban: sealed });
+      if (answer === "null") return null;
+      return account === undefined ? fail("invalid_iban") : answer;
+    },
+  },
+  ({ body, call, caller, environment, fail }) => {
+    const account = readIban(body.iban);
+    if (account === undefined) return fail("invalid_iban");
+    const sealed = account === null ? null : sealIban(environment, caller.partner_id ?? "", account);
+    return askingRegister(environment, body.connection, (register) =>
+      call("create_account", { ...body, iban: sealed }, register),
+    );
+  },
+);

@@ -1,0 +1,25 @@
+import type { Surface } from "../../../packages/shared/src/surface.ts";
+import { createAccount, listAccounts } from "./accounts.ts";
+import { listCatalogChargers, resolveCatalogCharger } from "./catalog.ts";
+import { registerCharger } from "./chargers.ts";
+import { updateConnection } from "./connections.ts";
+import { listErePositions } from "./ere_positions.ts";
+import { issueMandateLink } from "./mandate_links.ts";
+import { deliverMonths } from "./sessions.ts";
+
+/** The CPO API (specification section 4.1), in the order an integrator meets it. */
+export const surface: Surface = {
+  slug: "cpo-v1",
+  prefix: "/v1",
+  endpoints: [
+    createAccount,
+    listAccounts,
+    updateConnection,
+    issueMandateLink,
+    registerCharger,
+    listCatalogChargers,
+    resolveCatalogCharger,
+    deliverMonths,
+    listErePositions,
+  ],
+};

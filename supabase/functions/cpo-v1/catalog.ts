@@ -1,0 +1,76 @@
+import * as z from "zod";
+import { endpoint } from "../../../packages/shared/src/endpoint.ts";
+import { cut, filter, limit } from "../../../packages/shared/src/fields.ts";
+import { CatalogCharger } from "../../../packages/shared/src/models.ts";
+
+/** Characters with a meaning in a search pattern, replaced with spaces (specification section 4.1). */
+const PATTERN_CHARACTERS = /[%_,()]/g;
+
+export const listCatalogChargers = endpoint(
+  {
+    id: "listCatalogChargers",
+    method: "GET",
+    path: "/v1/catalog/chargers",
+    summary: "List charger models with a MID meter, by brand and model",
+    description:
+      'A family whose MID meter depends on the order code appears once as an explicit "(MID variant)" model: choose it only when this charger has the meter.',
+    caller: { kind: "cpo", scope: null },
+    limit: "cpo_read",
+    sql: ["list_catalog_chargers"],
+    query: z.object({
+      search: filter(80)
+        .transform((value) => value?.replace(PATTERN_CHARACTERS, " ").trim() || null)
+        .meta({
+          description: "Case-insensitive substring of brand or model",
+          override: { type: "string", maxLength: 80 },
+        }),
+      limit: limit(100),
+    }),
+    response: z
+      .object({ models: z.array(CatalogCharger), count: z.int(), has_more: z.boolean() })
+      .meta({ id: "CatalogPage" }),
+    errors: [],
+    failure: "catalog_lookup_failed",
+  },
+  ({ query, call }) => call("list_catalog_chargers", query),
+);
+
+const reported = z
+  .string()
+  .optional()
+  .transform((value) => cut((value ?? "").replaceAll("\u0000", "").trim(), 120))
+  .meta({ override: { type: "string", minLength: 1, maxLength: 120 } });
+
+export const resolveCatalogCharger = endpoint(
+  {
+    id: "resolveCatalogCharger",
+    method: "GET",
+    path: "/v1/catalog/chargers/resolve",
+    summary: "Resolve a BootNotification to a catalogue model",
+    description:
+      "The same resolver the service's OCPP gateway uses. An unknown pair is a normal answer with `resolved` false and the brand's MID models as `suggestions`.",
+    caller: { kind: "cpo", scope: null },
+    limit: "cpo_read",
+    sql: ["resolve_catalog_charger"],
+    query: z.object({ vendor: reported, model: reported }),
+    response: z
+      .object({
+        resolved: z.boolean(),
+        vendor: z.string(),
+        model: z.string(),
+        catalog_charger_id: z.guid().nullable(),
+        brand: z.string().nullable(),
+        catalog_model: z.string().nullable(),
+        mid_meter: z.boolean().nullable(),
+        detail: z.string(),
+        suggestions: z.array(CatalogCharger),
+      })
+      .meta({ id: "Resolution" }),
+    errors: ["vendor_and_model_required"],
+    failure: "catalog_lookup_failed",
+  },
+  ({ query, call, fail }) => {
+    if (!query.vendor || !query.model) return fail("vendor_and_model_required");
+    return call("resolve_catalog_charger", query);
+  },
+);

@@ -1,0 +1,66 @@
+import * as z from "zod";
+import { endpoint } from "../../../packages/shared/src/endpoint.ts";
+import { orNull, trimmedTo, uuid } from "../../../packages/shared/src/fields.ts";
+import { CatalogCharger } from "../../../packages/shared/src/models.ts";
+
+const reported = () => orNull(trimmedTo(120));
+
+export const registerCharger = endpoint(
+  {
+    id: "registerCharger",
+    method: "POST",
+    path: "/v1/chargers",
+    summary: "Register a charger on an account",
+    description:
+      "Binds the charger to the account's active connection (the first one, unless `connection_id` picks another). Send `catalog_charger_id`, or " +
+      "`ocpp_vendor` and `ocpp_model` as the charger reports them; the id wins when both are sent. `serial_number` is optional for the first " +
+      "charger, required from the second on, and the idempotency key. A model without MID meter registers with `mid_eligible: false`; `null` " +
+      "means its evidence is still to be judged.",
+    caller: { kind: "cpo", scope: "cpo:chargers:write" },
+    limit: "cpo_write",
+    sql: ["register_charger"],
+    body: z
+      .object({
+        account_id: uuid(),
+        connection_id: orNull(uuid()),
+        catalog_charger_id: orNull(uuid()),
+        ocpp_vendor: reported().meta({ description: "chargePointVendor of the BootNotification", example: "Alfen BV" }),
+        ocpp_model: reported().meta({
+          description: "chargePointModel of the BootNotification",
+          example: "NG910-60023",
+        }),
+        ocpp_meter_type: reported().meta({ description: "meterType of the BootNotification; some models need it" }),
+        serial_number: orNull(
+          z
+            .string()
+            .transform((value) => value.replace(/\s/g, "").toUpperCase())
+            .pipe(z.string().regex(/^[^\s\p{Cc}\p{Cs}]{1,64}$/u, "must be 1 to 64 characters")),
+        ).meta({ description: "1 to 64 characters, compared upper-case without spaces" }),
+      })
+      .refine(({ catalog_charger_id, ocpp_vendor, ocpp_model }) => catalog_charger_id || (ocpp_vendor && ocpp_model), {
+        message: "send catalog_charger_id, or ocpp_vendor and ocpp_model",
+        path: ["catalog_charger_id"],
+      })
+      .meta({ id: "RegisterCharger" }),
+    response: z
+      .object({
+        ok: z.literal(true),
+        idempotent: z.boolean(),
+        charger_id: z.guid(),
+        catalog: CatalogCharger,
+        mid_eligible: z.boolean().nullable(),
+        account_ere_eligible: z.boolean(),
+      })
+      .meta({ id: "RegisteredCharger" }),
+    errors: [
+      "account_not_found",
+      "no_connection",
+      "catalog_unresolved",
+      "serial_number_required",
+      "charger_claimed",
+      "charger_limit_reached",
+    ],
+    failure: "catalog_lookup_failed",
+  },
+  ({ body, call }) => call("register_charger", body),
+);

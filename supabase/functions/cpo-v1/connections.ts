@@ -1,0 +1,69 @@
+import * as z from "zod";
+import { endpoint } from "../../../packages/shared/src/endpoint.ts";
+import { orNull, trimmedTo, uuid } from "../../../packages/shared/src/fields.ts";
+import { EanValidationStatus, MandateStatus, RegistrationStatus } from "../../../packages/shared/src/models.ts";
+import { ConnectionChange } from "./connection_input.ts";
+import { askingRegister } from "./register.ts";
+
+export const updateConnection = endpoint(
+  {
+    id: "updateConnection",
+    method: "POST",
+    path: "/v1/connections:update",
+    summary: "Correct the EAN or address of a connection",
+    description:
+      "Finds the connection by `connection_id`, `account_id` or `cpo_external_ref`; all that are given must agree. EAN and address are " +
+      "validated together again. A real change revokes a signed mandate: send `acknowledge_mandate_lapses: true`, or 409 " +
+      "`mandate_acknowledgement_required` says so and nothing is stored. Then issue a new mandate link; months wait as `outside_mandate` until it is signed.",
+    caller: { kind: "cpo", scope: "cpo:accounts:write" },
+    limit: "cpo_write",
+    sql: ["update_connection"],
+    body: z
+      .object({
+        connection_id: orNull(uuid()),
+        account_id: orNull(uuid()),
+        cpo_external_ref: orNull(trimmedTo(120)),
+        connection: ConnectionChange,
+        acknowledge_mandate_lapses: z.unknown().meta({
+          override: { type: "boolean", default: false },
+          description: "Exactly true when the connection has a signed mandate",
+        }),
+      })
+      .refine(({ connection_id, account_id, cpo_external_ref }) => connection_id || account_id || cpo_external_ref, {
+        message: "send connection_id, account_id or cpo_external_ref",
+        path: ["cpo_external_ref"],
+      })
+      .meta({ id: "UpdateConnection" }),
+    response: z
+      .object({
+        ok: z.literal(true),
+        changed: z.boolean(),
+        connection_id: z.guid(),
+        account_id: z.guid(),
+        ean_code: z.string(),
+        ean_validation_status: EanValidationStatus,
+        registration_status: RegistrationStatus,
+        mandate_status: MandateStatus,
+        mandate_revoked: z.boolean(),
+      })
+      .meta({ id: "UpdatedConnection" }),
+    errors: [
+      "connection_not_found",
+      "ambiguous_connection",
+      "ean_in_use",
+      "ean_address_mismatch",
+      "mandate_acknowledgement_required",
+    ],
+    failure: "update_failed",
+  },
+  ({ body, call, environment }) => {
+    const { connection, acknowledge_mandate_lapses, ...criteria } = body;
+    return askingRegister(environment, connection, (register) =>
+      call(
+        "update_connection",
+        { criteria, connection, acknowledge_mandate_lapses: acknowledge_mandate_lapses === true },
+        register,
+      ),
+    );
+  },
+);

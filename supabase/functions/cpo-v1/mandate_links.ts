@@ -1,0 +1,71 @@
+import * as z from "zod";
+import { endpoint } from "../../../packages/shared/src/endpoint.ts";
+import { instant, orNull, trimmedTo, uuid } from "../../../packages/shared/src/fields.ts";
+import { composeMandateLink } from "../../../packages/shared/src/mail.ts";
+import { MandateStatus } from "../../../packages/shared/src/models.ts";
+import { hashSecret, newSecret } from "../../../packages/shared/src/tokens.ts";
+
+const ReturnUrl = z.string().max(500).meta({
+  description:
+    "Where the page leads back to: the URL registered for the client, followed by /, ? or nothing; no fragment",
+});
+
+export const issueMandateLink = endpoint(
+  {
+    id: "issueMandateLink",
+    method: "POST",
+    path: "/v1/mandate-links",
+    summary: "Issue a link to the page where the signatory signs the mandate",
+    description:
+      "A newer link voids the older one. Opening it is free, signing is single use, and it expires after 14 days. Issuing a link does not change `mandate_status`. " +
+      "Pass the link on yourself, or have it mailed with `send_email: true`.",
+    caller: { kind: "cpo", scope: "cpo:mandates:write" },
+    limit: "cpo_write",
+    sql: ["issue_mandate_link"],
+    body: z
+      .object({
+        account_id: orNull(uuid()),
+        cpo_external_ref: orNull(trimmedTo(120)),
+        connection_id: orNull(uuid()).meta({ description: "Required when the account has several active connections" }),
+        return_url: orNull(ReturnUrl),
+        locale: z.enum(["nl", "en"]).default("nl").meta({ description: "Language the page opens in" }),
+        validity_years: z
+          .union([z.literal(1), z.literal(3), z.literal(5)])
+          .default(1)
+          .meta({ description: "Whole calendar years, the year of signing included" }),
+        send_email: z.boolean().default(false).meta({ description: "Mail the link to the signatory" }),
+      })
+      .refine(({ account_id, cpo_external_ref }) => account_id || cpo_external_ref, {
+        message: "send account_id or cpo_external_ref",
+        path: ["account_id"],
+      })
+      .meta({ id: "IssueMandateLink" }),
+    response: z
+      .object({
+        ok: z.literal(true),
+        account_id: z.guid(),
+        connection_id: z.guid(),
+        mandate_link: z.url().meta({ description: "Shown once; only its hash is stored" }),
+        expires_at: instant(),
+        expires_in: z.int().meta({ description: "Seconds", example: 1209600 }),
+        mandate_status: MandateStatus,
+        email_sent: z.boolean(),
+      })
+      .meta({ id: "MandateLink" }),
+    errors: [
+      "account_not_found",
+      "no_connection",
+      "ambiguous_connection",
+      "mandate_already_signed",
+      "return_url_not_allowed",
+      "signatory_email_missing",
+    ],
+    failure: "mandate_link_failed",
+  },
+  ({ body, call, environment: { config } }) => {
+    const token = newSecret();
+    const link = `${config.PAGES_URL}/mandate/${token}`;
+    const mail = body.send_email ? composeMandateLink({ config, locale: body.locale, link }) : null;
+    return call("issue_mandate_link", { ...body, token_hash: hashSecret(token), mandate_link: link, mail });
+  },
+);
