@@ -13,7 +13,7 @@ begin
       ('authenticated',       'nologin noinherit'),
       ('service_role',        'nologin noinherit bypassrls'),
       ('authenticator',       'nologin noinherit'),
-      ('supabase_auth_admin', 'nologin noinherit createrole')
+      ('supabase_auth_admin', 'login noinherit createrole')
     ) as roles (name, attributes)
   loop
     if not exists (select from pg_catalog.pg_roles where rolname = wanted.name) then

@@ -14,15 +14,19 @@ import {
   mkdtempSync,
   openSync,
   readFileSync,
+  readlinkSync,
+  realpathSync,
   renameSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from "node:fs";
 import { createRequire } from "node:module";
-import { createServer } from "node:net";
+import { type AddressInfo, createServer } from "node:net";
 import { arch, platform, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import pg from "pg";
+import { end, identify } from "./processes.ts";
 
 /** The superuser is named as on Supabase, where `postgres`, which migrates, is not one. */
 export const SUPERUSER = "supabase_admin";
@@ -40,6 +44,7 @@ export type PostgresOptions = {
 };
 
 export type Postgres = {
+  version: string;
   /** Connection string of the superuser, or of another role. */
   url(database?: string, role?: string, password?: string): string;
   /** One statement as the superuser, in the database `postgres`. */
@@ -58,7 +63,8 @@ export async function startPostgres(options: PostgresOptions): Promise<Postgres>
   mkdirSync(options.folder, { recursive: true, mode: 0o700 });
   const account = chooseAccount(programs.postgres, options.folder);
 
-  if (existsSync(join(options.folder, "PG_VERSION"))) checkVersion(programs, account, options.folder);
+  const version = runAs(account, [programs.postgres, "--version"]).stdout.trim().split(" ").at(-1) ?? "";
+  if (existsSync(join(options.folder, "PG_VERSION"))) checkVersion(version, options.folder);
   else initialise(programs, account, options);
 
   const log = openSync(options.log_file, "a", 0o600);
@@ -90,30 +96,49 @@ export async function startPostgres(options: PostgresOptions): Promise<Postgres>
     await client.connect();
     await client.query(statement).finally(() => client.end());
   };
-  return { url, query, exited, stop };
+  return { version, url, query, exited, stop };
 }
 
 /** Ends the server that a killed runner left behind in this folder. Answers whether there was one. */
-export function stopLeftover(folder: string): boolean {
-  const programs = findPrograms();
-  const account = chooseAccount(programs.postgres, folder);
-  const run = (action: string, ...rest: string[]) => runAs(account, [programs.pg_ctl, action, "-D", folder, ...rest]);
-  if (!existsSync(join(folder, "postmaster.pid")) || run("status").status !== 0) return false;
+export async function stopLeftover(folder: string): Promise<boolean> {
+  const lock = join(folder, "postmaster.pid");
+  if (!existsSync(lock)) return false;
+  const server = identify(Number(readFileSync(lock, "utf8").split("\n")[0]));
+  if (!server || !worksIn(server.pid, folder)) {
+    // the number now belongs to a stranger, for whom Postgres would wait for ever
+    rmSync(lock, { force: true });
+    return false;
+  }
   // Immediate only when fast does not end it: the next start then replays the log, nothing committed is lost.
-  if (run("stop", "-w", "-t", "15", "-m", "fast").status !== 0) run("stop", "-w", "-t", "15", "-m", "immediate");
+  await end(server, ["SIGINT", "SIGQUIT"], 15_000);
   return true;
 }
 
-/** A port that nobody listens on now. */
-export function freePort(): Promise<number> {
+/** Whether a process is the Postgres of this folder, where a server has its working directory. */
+function worksIn(pid: number, folder: string): boolean {
+  if (platform() === "linux") return readlinkSync(`/proc/${pid}/cwd`) === realpathSync(folder);
+  return /postgres$/.test(spawnSync("ps", ["-o", "comm=", "-p", String(pid)], { encoding: "utf8" }).stdout.trim());
+}
+
+export function isFree(port: number): Promise<boolean> {
+  return listen(port).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** A port that nobody listens on now; the preferred one if that is so. */
+export async function freePort(preferred?: number): Promise<number> {
+  return preferred !== undefined && (await isFree(preferred)) ? preferred : listen(0);
+}
+
+function listen(port: number): Promise<number> {
   return new Promise((resolve, reject) => {
     const probe = createServer();
     probe.once("error", reject);
-    probe.listen(0, "127.0.0.1", () => {
-      const address = probe.address();
-      probe.close(() =>
-        address && typeof address === "object" ? resolve(address.port) : reject(new Error("no port")),
-      );
+    probe.listen(port, "127.0.0.1", () => {
+      const { port: found } = probe.address() as AddressInfo;
+      probe.close(() => resolve(found));
     });
   });
 }
@@ -187,7 +212,12 @@ function chooseAccount(program: string, folder: string): Account {
   const entries = readFileSync("/etc/passwd", "utf8")
     .split("\n")
     .map((line) => line.split(":"));
-  const entry = entries.find(([name]) => name === "postgres") ?? entries.find(([name]) => name === "nobody");
+  // data that an ordinary user made stays that user's
+  const { uid: owner } = statSync(folder);
+  const entry =
+    (owner !== 0 && existsSync(join(folder, "PG_VERSION")) && entries.find(([, , id]) => id === String(owner))) ||
+    entries.find(([name]) => name === "postgres") ||
+    entries.find(([name]) => name === "nobody");
   const [uid, gid] = [Number(entry?.[2]), Number(entry?.[3])];
   if (!entry || !uid) {
     throw new PostgresError(
@@ -231,12 +261,12 @@ function runAs(account: Account, command: string[]) {
 
 // Folder --------------------------------------------------------------------------------------------------------------
 
-function checkVersion(programs: Programs, account: Account, folder: string) {
+function checkVersion(version: string, folder: string) {
   const data = readFileSync(join(folder, "PG_VERSION"), "utf8").trim();
-  const program = runAs(account, [programs.postgres, "--version"]).stdout.match(/\d+/)?.[0];
-  if (data !== program) {
+  const major = version.split(".")[0];
+  if (data !== major) {
     throw new PostgresError(
-      `The data in ${folder} is of PostgreSQL ${data}; this project runs ${program}.\n` +
+      `The data in ${folder} is of PostgreSQL ${data}; this project runs ${major}.\n` +
         "Keep it and choose another folder with --data-dir, or throw it away with --fresh.",
     );
   }

@@ -1,0 +1,98 @@
+// npm run demo: the whole story of the main job, told against the running stack (or one started for it), request by request.
+
+import { randomInt } from "node:crypto";
+import { startStack } from "./runner.ts";
+import { DEFAULT_DATA_DIR, readStack, type Stack } from "./stack.ts";
+
+const bold = (text: string) => (process.stdout.isTTY ? `\u001b[1m${text}\u001b[0m` : text);
+const dim = (text: string) => (process.stdout.isTTY ? `\u001b[2m${text}\u001b[0m` : text);
+const indent = (text: string) => text.replace(/^/gm, "    ");
+
+let steps = 0;
+function step(title: string, why: string): void {
+  steps += 1;
+  console.log(`\n${bold(`${steps}. ${title}`)}\n   ${why}\n`);
+}
+
+type Json = Record<string, unknown>;
+
+/** Sends, shows what was sent and what came back, and stops the story at an answer that is no success. */
+async function call<T = Json>(method: "GET" | "POST", url: string, { token, body }: { token?: string; body?: Json } = {}): Promise<T> {
+  console.log(indent(`${method} ${url}${body ? `\n${JSON.stringify(hideSecret(body), null, 2)}` : ""}`));
+  const response = await fetch(url, {
+    method,
+    headers: {
+      ...(body ? { "content-type": "application/json" } : {}),
+      ...(token ? { authorization: `Bearer ${token}` } : {}),
+    },
+    ...(body ? { body: JSON.stringify(body) } : {}),
+  });
+  const answer = await response.json();
+  console.log(dim(indent(`\n${response.status} ${JSON.stringify(hideSecret(answer), null, 2)}`)));
+  if (!response.ok) throw new Error(`${method} ${url} answered ${response.status}`);
+  return answer as T;
+}
+
+function hideSecret(value: Json): Json {
+  const long = (text: unknown) => `${String(text).slice(0, 12)}…`;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, field]) => [key, key === "client_secret" || key === "access_token" ? long(field) : field]),
+  );
+}
+
+async function tell({ host, base_url, auth_url, demo }: Stack): Promise<void> {
+  const year = new Date().getFullYear();
+  const reference = `KL-${randomInt(1e9)}`;
+
+  step("Get a token", "A CPO client trades its id and secret for an access token that lives an hour.");
+  const { access_token: token } = await call<{ access_token: string }>("POST", `${auth_url}/oauth-token`, {
+    body: { grant_type: "client_credentials", client_id: demo.cpo.client_id, client_secret: demo.cpo.client_secret },
+  });
+
+  step("Create an account", "One customer, one connection. Send it again with the same cpo_external_ref and nothing is made twice.");
+  const account = {
+    cpo_external_ref: reference,
+    iban: "NL91 ABNA 0417 1643 00",
+    person: { full_name: "Sanne de Vries", email: "sanne@example.nl", phone: "0612345678" },
+    connection: { ean_code: `8716871${String(randomInt(1e11)).padStart(11, "0")}`, postal_code: "3818 LH", house_number: "8" },
+  };
+  const { account_id } = await call<{ account_id: string }>("POST", `${base_url}/v1/accounts`, { token, body: account });
+  const { idempotent } = await call<{ idempotent: boolean }>("POST", `${base_url}/v1/accounts`, { token, body: account });
+  if (!idempotent) throw new Error("the repeat made a second account");
+
+  step("Ask for the mandate", "The link leads to the page where the customer reads and signs; here the page is driven as a browser would.");
+  const { mandate_link } = await call<{ mandate_link: string }>("POST", `${base_url}/v1/mandate-links`, { token, body: { account_id } });
+  console.log(`\n    Open it in a browser to see what the customer sees:\n    ${bold(mandate_link)}`);
+
+  step("Find the charger and register it", "The pair a charger reports in its BootNotification is enough.");
+  const pair = new URLSearchParams({ vendor: "Alfen BV", model: "NG910-60023" });
+  await call("GET", `${base_url}/v1/catalog/chargers/resolve?${pair}`, { token });
+  await call("POST", `${base_url}/v1/chargers`, {
+    token,
+    body: { account_id, ocpp_vendor: "Alfen BV", ocpp_model: "NG910-60023", serial_number: `ACE${randomInt(1e9)}` },
+  });
+
+  step("Deliver months", "A malformed month is reported on its own row; the others are stored.");
+  await call("POST", `${base_url}/v1/sessions:batch`, {
+    token,
+    body: {
+      account_id,
+      months: [
+        { period: `${year}-01`, total_kwh: 312.5, session_count: 24 },
+        { period: `${year}-02`, total_kwh: 287.125, session_count: 21 },
+        { period: `${year}-13`, total_kwh: 1 },
+      ],
+    },
+  });
+
+  step("Read the position", "Three gates are open; the mandate waits for its signature.");
+  await call("GET", `${base_url}/v1/ere-positions?cpo_external_ref=${reference}`, { token });
+
+  step("Sign", host === "sandbox"
+    ? "Open the link above, ask for the code and find it in the captured mail:"
+    : "Open the link above; the code is mailed to the customer.");
+  console.log(indent(`npm run -s operator -- mail list --to sanne@example.nl --limit 1\n`));
+}
+
+const running = readStack();
+const stack = running ? { stack: running, stop: async () => {} } : await startStack({ host: "sandbox", port: 54321, data_dir: DEFAULT_DATA_DIR, fresh: false });

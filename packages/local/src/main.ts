@@ -1,0 +1,130 @@
+// npm start: the whole product on this machine, on one port, without Docker.
+
+import { resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { StackError, startStack } from "./runner.ts";
+import { DEFAULT_DATA_DIR, type Stack } from "./stack.ts";
+
+const HELP = `Runs the API on this machine: PostgreSQL, all functions on Deno, scheduled jobs, a local Auth issuer.
+
+  npm start -- [options]
+
+  --host sandbox|production   which host to be                          (sandbox)
+  --port <number>             where to listen, on 127.0.0.1             (54321)
+  --data-dir <folder>         where data and secrets are kept           (.local/data)
+  --fresh                     throw that data away first
+  --help                      this text
+`;
+
+function readOptions() {
+  const { values } = parseArgs({
+    options: {
+      host: { type: "string", default: "sandbox" },
+      port: { type: "string", default: "54321" },
+      "data-dir": { type: "string" },
+      fresh: { type: "boolean", default: false },
+      help: { type: "boolean", default: false },
+    },
+  });
+  const { host, fresh, help } = values;
+  if (host !== "sandbox" && host !== "production") throw new Error(`--host is sandbox or production, not "${host}"`);
+  const port = Number(values.port);
+  if (!/^\d+$/.test(values.port) || port < 1 || port > 65535) {
+    throw new Error(`--port is a number from 1 to 65535, not "${values.port}"`);
+  }
+  const data_dir = values["data-dir"] === undefined ? DEFAULT_DATA_DIR : resolve(values["data-dir"]);
+  return { host, port, data_dir, fresh, help } as const;
+}
+
+function welcome(
+  { host, base_url, functions_url, auth_url, database_url, demo, supabase }: Stack,
+  data_dir: string,
+): string {
+  return `
+  ${host === "sandbox" ? "Sandbox" : "Production"} host is running. Ctrl-C stops it; the data stays.
+
+    API        ${base_url}/v1/…
+    token      ${auth_url}/oauth-token
+    functions  ${functions_url}/<slug>/…
+    Auth       ${supabase.url}/auth/v1  (apikey: ${supabase.publishable_key})
+    database   ${database_url}
+    log        ${resolve(data_dir, "functions.log")}
+
+    client_id      ${demo.cpo.client_id}
+    client_secret  ${demo.cpo.client_secret}
+
+  A first request:
+
+    TOKEN=$(curl -s ${auth_url}/oauth-token -d grant_type=client_credentials \\
+      -d client_id=${demo.cpo.client_id} -d client_secret=${demo.cpo.client_secret} | sed 's/.*"access_token":"\\([^"]*\\)".*/\\1/')
+    curl -s ${base_url}/v1/accounts -H "Authorization: Bearer $TOKEN"
+`;
+}
+
+/** What a person can do about a failure of the file system. */
+function advise(error: NodeJS.ErrnoException, data_dir: string): string | undefined {
+  switch (error.code) {
+    case "ENOSPC":
+    case "EDQUOT":
+      return `No space left on the disk of ${data_dir}. Make room, or choose another folder with --data-dir.`;
+    case "EACCES":
+    case "EPERM":
+    case "EROFS":
+      return `Not allowed to write in ${data_dir} (${error.path ?? error.message}).\nMake it yours, or choose another folder with --data-dir.`;
+    case "ENOTDIR":
+    case "EEXIST":
+      return `${error.path ?? data_dir} is in the way: a file where a folder is needed. Choose another folder with --data-dir.`;
+    default:
+      return undefined;
+  }
+}
+
+async function main(): Promise<number> {
+  let options: ReturnType<typeof readOptions>;
+  try {
+    options = readOptions();
+  } catch (error) {
+    process.stderr.write(`${(error as Error).message.split(". To specify")[0]}\n\n${HELP}`);
+    return 2;
+  }
+  if (options.help) {
+    process.stdout.write(HELP);
+    return 0;
+  }
+
+  const started = performance.now();
+  const say = (topic: string, text: string) => {
+    const seconds = ((performance.now() - started) / 1000).toFixed(1).padStart(5);
+    process.stdout.write(`${seconds} s  ${topic.padEnd(10)} ${text}\n`);
+  };
+
+  // heard from the first moment on; a second time it does not wait for an orderly end
+  const asked = Promise.withResolvers<"asked">();
+  let times = 0;
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+    process.on(signal, () => {
+      times += 1;
+      if (times === 1) asked.resolve("asked");
+      // npm passes on the signal that the terminal has sent already
+      else if (times > 2) process.exit(130);
+    });
+  }
+
+  try {
+    const stack = await startStack(options, say);
+    process.stdout.write(`${welcome(stack.description, options.data_dir)}\n`);
+    const end = await Promise.race([asked.promise, stack.broken]);
+    if (end === "asked") say("stopping", "");
+    await stack.stop();
+    if (end !== "asked") throw end;
+    say("stopped", "");
+    return 0;
+  } catch (error) {
+    const known =
+      error instanceof StackError ? error.message : advise(error as NodeJS.ErrnoException, options.data_dir);
+    process.stderr.write(`\n${known ?? (error as Error).stack}\n`);
+    return 1;
+  }
+}
+
+process.exit(await main());

@@ -1,0 +1,301 @@
+// Starts the parts of a local stack in order, watches them, and stops them in the reverse order.
+
+import { type ChildProcess, spawn } from "node:child_process";
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statfsSync,
+  statSync,
+} from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { ensureDemo } from "./demo_data.ts";
+import { bootstrap, MigrationError, migrate, ROOT, setPasswords } from "./migrate.ts";
+import { freePort, isFree, type Postgres, PostgresError, startPostgres, stopLeftover } from "./postgres.ts";
+import { end, type Identity, identify, isRunning } from "./processes.ts";
+import { loadSecrets, type Secrets } from "./secrets.ts";
+import { readJson, removeStack, type Stack, writeJson, writeStack } from "./stack.ts";
+
+export type Options = { host: "sandbox" | "production"; port: number; data_dir: string; fresh: boolean };
+export type Say = (topic: string, text: string) => void;
+
+export type RunningStack = {
+  description: Stack;
+  /** Resolves when a part ended without being asked to. */
+  broken: Promise<StackError>;
+  stop(): Promise<void>;
+};
+
+/** Something a person has to repair; `message` says what is wrong and what to do next. */
+export class StackError extends Error {}
+
+/** Who works in a data folder; outlives a runner that was killed. */
+type Record_ = { runner: Identity; functions: Identity | null; url: string; database_port: number };
+
+const NEEDED_MB = 300;
+const TICK_MS = 2_000;
+/** A person's own settings reach the functions; everything else is this stack's. */
+const PASSED_ON = [
+  "EAN_REGISTER",
+  "EAN_REGISTER_URL",
+  "SMTP_URL",
+  "MAIL_FROM",
+  "KEY_PREFIX",
+  "SERVICE_NAME",
+  "SUPPORT_EMAIL",
+];
+
+export async function startStack(options: Options, say: Say): Promise<RunningStack> {
+  const { host, port, data_dir, fresh } = options;
+  const base_url = `http://127.0.0.1:${port}`;
+  const runner = identify(process.pid);
+  if (!runner) throw new Error("this process does not find itself");
+  // others may pass through, as Postgres has to that does not run as root; every file in it is closed to them
+  mkdirSync(data_dir, { recursive: true, mode: 0o711 });
+
+  const file = join(data_dir, "running.json");
+  const previous = readJson<Record_>(file);
+  if (previous && isRunning(previous.runner)) {
+    throw new StackError(
+      `The data folder ${data_dir} is in use by the stack at ${previous.url} (process ${previous.runner.pid}).\n` +
+        "Stop that one, or choose another folder with --data-dir (and another --port).",
+    );
+  }
+  await clearUp(data_dir, previous, say);
+  if (!(await isFree(port))) {
+    throw new StackError(
+      `Port ${port} is taken by another program.\nStop it, or choose another port: npm start -- --port ${port + 100}`,
+    );
+  }
+  if (fresh) {
+    for (const name of OURS) rmSync(join(data_dir, name), { recursive: true, force: true });
+    say("fresh", `emptied ${data_dir}`);
+  }
+  const free_mb = Math.floor((statfsSync(data_dir).bavail * statfsSync(data_dir).bsize) / 2 ** 20);
+  if (free_mb < NEEDED_MB) {
+    throw new StackError(
+      `Only ${free_mb} MB are free on the disk of ${data_dir}; ${NEEDED_MB} MB are needed.\n` +
+        "Make room, or choose another folder with --data-dir.",
+    );
+  }
+
+  const database_port = await freePort(previous?.database_port);
+  const record: Record_ = { runner, functions: null, url: base_url, database_port };
+  writeJson(file, record);
+
+  // undone in reverse, also when a later step fails
+  const undo: (() => Promise<void> | void)[] = [() => rmSync(file, { force: true })];
+  const stop = async () => {
+    for (const step of undo.splice(0).reverse()) await step();
+  };
+  try {
+    const secrets = loadSecrets(data_dir);
+    const server = await database(data_dir, database_port, secrets);
+    undo.push(() => server.stop());
+    say("database", `PostgreSQL ${server.version} on 127.0.0.1:${database_port}`);
+
+    const admin_url = server.url();
+    const { passwords } = secrets;
+    const database_url = server.url("postgres", "postgres", passwords.postgres);
+    await bootstrap(admin_url, passwords.postgres);
+    const migrated = await migrate(database_url, { seed: true });
+    await setPasswords(admin_url, passwords);
+    say("schema", migrated === "changed" ? "migrated by the Supabase CLI" : "up to date");
+
+    const description: Stack = {
+      host,
+      base_url,
+      functions_url: `${base_url}/functions/v1`,
+      auth_url: base_url,
+      database_url,
+      operator_database_url: server.url("postgres", "operator", passwords.operator),
+      supabase: { url: base_url, publishable_key: secrets.publishable_key, secret_key: secrets.secret_key },
+      demo: await ensureDemo(admin_url, secrets.demo.client_secret),
+      process: runner,
+    };
+
+    const functions = await serveFunctions(data_dir, {
+      PORT: String(port),
+      API_HOST: host,
+      BASE_URL: base_url,
+      AUTH_URL: base_url,
+      PAGES_URL: `${base_url}/pages`,
+      SUPABASE_URL: base_url,
+      EDGE_DATABASE_URL: server.url("postgres", "edge", passwords.edge),
+      AUTH_DATABASE_URL: server.url("postgres", "supabase_auth_admin", passwords.supabase_auth_admin),
+      TOKEN_KEYS: JSON.stringify(secrets.token_keys),
+      IBAN_KEYS: JSON.stringify(secrets.iban_keys),
+      WORKER_SECRET: secrets.worker_secret,
+      AUTH_KEY: JSON.stringify(secrets.auth_key),
+      PUBLISHABLE_KEY: secrets.publishable_key,
+      SECRET_KEY: secrets.secret_key,
+    });
+    undo.push(() => functions.stop());
+    writeJson(file, { ...record, functions: functions.identity } satisfies Record_);
+    say("functions", `Deno on ${base_url}`);
+
+    const jobs = tick(`${base_url}/functions/v1/worker/run`, secrets.worker_secret, say);
+    undo.push(jobs);
+
+    writeStack(data_dir, description);
+    undo.push(() => removeStack(data_dir, runner));
+    say("ready", "");
+    const broken = Promise.race([
+      server.exited.then(() => `PostgreSQL ended unexpectedly. Its log is ${join(data_dir, "postgres.log")}`),
+      functions.exited.then(() => `The functions ended unexpectedly. Their log is ${join(data_dir, "functions.log")}`),
+    ]).then((message) => new StackError(message));
+    return { description, broken, stop };
+  } catch (error) {
+    await stop();
+    if (error instanceof PostgresError || error instanceof MigrationError) throw new StackError(error.message);
+    throw error;
+  }
+}
+
+/** What a stack keeps in its data folder. */
+const OURS = [
+  "postgres",
+  "postgres.new",
+  "secrets.json",
+  "deno",
+  "stack.json",
+  "running.json",
+  "postgres.log",
+  "functions.log",
+];
+
+/** A runner that was killed leaves parts behind, for a moment or for good. Nothing committed is lost by ending them. */
+async function clearUp(data_dir: string, previous: Record_ | null, say: Say) {
+  const functions = previous?.functions;
+  const leftover = functions && isRunning(functions);
+  if (leftover) await end(functions, ["SIGTERM", "SIGKILL"], 1_500);
+  if ((await stopLeftover(join(data_dir, "postgres"))) || leftover || previous) {
+    say("recover", "the last run did not end cleanly; ended what it left behind");
+  }
+}
+
+function database(data_dir: string, port: number, secrets: Secrets): Promise<Postgres> {
+  return startPostgres({
+    folder: join(data_dir, "postgres"),
+    port,
+    password: secrets.passwords.supabase_admin,
+    durable: true,
+    log_file: logFile(data_dir, "postgres.log"),
+  });
+}
+
+// Functions -----------------------------------------------------------------------------------------------------------
+
+type Functions = { identity: Identity | null; exited: Promise<void>; stop(): Promise<void> };
+
+async function serveFunctions(data_dir: string, variables: Record<string, string>): Promise<Functions> {
+  const program = denoProgram();
+  const log_file = logFile(data_dir, "functions.log");
+  const log = openSync(log_file, "a", 0o600);
+  const begin = statSync(log_file).size;
+  const passed = Object.fromEntries(
+    PASSED_ON.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])),
+  );
+  const child: ChildProcess = spawn(
+    program,
+    ["run", "--quiet", "--no-prompt", "--allow-net", "--allow-env", "--allow-sys", `--allow-read=${ROOT}`, SERVE],
+    {
+      cwd: ROOT,
+      detached: true, // Ctrl-C reaches the runner only, which then stops things in order
+      stdio: ["pipe", log, log],
+      env: {
+        PATH: process.env.PATH,
+        ...passed,
+        ...variables,
+        DENO_DIR: join(data_dir, "deno"),
+        DENO_NO_UPDATE_CHECK: "1",
+        NO_COLOR: "1",
+      },
+    },
+  );
+  closeSync(log);
+  child.stdin?.on("error", () => {}); // EPIPE when it is already gone
+  const exited = new Promise<void>((resolve) => {
+    child.once("exit", () => resolve());
+    child.once("error", () => resolve());
+  });
+  const identity = child.pid === undefined ? null : identify(child.pid);
+  const stop = async () => {
+    child.stdin?.end();
+    const patience = setTimeout(() => child.kill("SIGKILL"), 5_000);
+    await exited;
+    clearTimeout(patience);
+  };
+
+  const said = () => readFileSync(log_file, "utf8").slice(begin);
+  let gone = false;
+  exited.then(() => {
+    gone = true;
+  });
+  const deadline = Date.now() + 60_000;
+  while (!said().includes("listening\n")) {
+    if (gone || Date.now() > deadline) {
+      await stop();
+      throw new StackError(`The functions did not start:\n${said().trim().split("\n").slice(-12).join("\n")}`);
+    }
+    await sleep(15);
+  }
+  return { identity, exited, stop };
+}
+
+const SERVE = fileURLToPath(new URL("serve.ts", import.meta.url));
+
+/** The program itself: the package's own launcher would stand between it and our pipe. */
+function denoProgram(): string {
+  const require = createRequire(import.meta.url);
+  return require("deno/install_api.cjs").runInstall();
+}
+
+// Jobs ----------------------------------------------------------------------------------------------------------------
+
+/** Runs what is due every few seconds, one at a time; says what is wrong once, not every time. Answers how to stop. */
+function tick(url: string, secret: string, say: Say): () => Promise<void> {
+  const stopped = new AbortController();
+  const once = async (): Promise<string> => {
+    const signal = AbortSignal.any([stopped.signal, AbortSignal.timeout(60_000)]);
+    try {
+      const response = await fetch(url, { method: "POST", headers: { Authorization: `Bearer ${secret}` }, signal });
+      await response.body?.cancel();
+      return response.ok ? "" : `the worker answers ${response.status}; functions.log says why`;
+    } catch (error) {
+      return `the worker does not answer: ${(error as Error).message}`;
+    }
+  };
+  const run = async () => {
+    let fault = "";
+    while (!stopped.signal.aborted) {
+      const now = await once();
+      if (now !== fault && !stopped.signal.aborted) say("jobs", now || "run again");
+      fault = now;
+      await sleep(TICK_MS, undefined, { signal: stopped.signal }).catch(() => {});
+    }
+  };
+  const done = run();
+  return () => {
+    stopped.abort();
+    return done;
+  };
+}
+
+// Logs ----------------------------------------------------------------------------------------------------------------
+
+const MAX_LOG = 10 * 2 ** 20;
+
+/** Appended to; moved aside at a start when it has grown large. */
+function logFile(data_dir: string, name: string): string {
+  const path = join(data_dir, name);
+  if (existsSync(path) && statSync(path).size > MAX_LOG) renameSync(path, `${path}.old`);
+  return path;
+}

@@ -1,0 +1,62 @@
+// Everything secret of one local stack: made once, kept in its data folder, so that a restart keeps tokens valid.
+
+import { generateKeyPairSync, randomBytes } from "node:crypto";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { readJson, writeJson } from "./stack.ts";
+
+export type Jwk = JsonWebKey & { kid: string };
+
+export type Secrets = {
+  passwords: Record<"supabase_admin" | "postgres" | "edge" | "operator" | "supabase_auth_admin", string>;
+  /** Signs the tokens of oauth-token. */
+  token_keys: { keys: Jwk[] };
+  /** Encrypts IBANs at rest. */
+  iban_keys: { current: string; keys: Record<string, string> };
+  worker_secret: string;
+  /** Signs the sessions of the local Auth issuer. */
+  auth_key: Jwk;
+  publishable_key: string;
+  secret_key: string;
+  demo: { client_secret: string };
+};
+
+/** @throws when the file exists and cannot be read as what it was: a new one would lock the data away. */
+export function loadSecrets(data_dir: string): Secrets {
+  const file = join(data_dir, "secrets.json");
+  const kept = readJson<Secrets>(file);
+  if (kept) return kept;
+  if (existsSync(file)) throw new Error(`${file} is damaged. Restore it, or begin again with --fresh.`);
+  const secrets = makeSecrets();
+  writeJson(file, secrets);
+  return secrets;
+}
+
+function makeSecrets(): Secrets {
+  const iban_key = `local-${randomBytes(3).toString("hex")}`;
+  return {
+    passwords: {
+      supabase_admin: random(24),
+      postgres: random(24),
+      edge: random(24),
+      operator: random(24),
+      supabase_auth_admin: random(24),
+    },
+    token_keys: { keys: [signingKey()] },
+    iban_keys: { current: iban_key, keys: { [iban_key]: randomBytes(32).toString("base64") } },
+    worker_secret: random(32),
+    auth_key: signingKey(),
+    publishable_key: `sb_publishable_${random(24)}`,
+    secret_key: `sb_secret_${random(24)}`,
+    demo: { client_secret: random(32) },
+  };
+}
+
+function random(bytes: number): string {
+  return randomBytes(bytes).toString("base64url");
+}
+
+function signingKey(): Jwk {
+  const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+  return { ...privateKey.export({ format: "jwk" }), kid: random(9), alg: "ES256", use: "sig" };
+}

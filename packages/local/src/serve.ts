@@ -1,0 +1,67 @@
+// All edge functions in one Deno process behind one port, at the paths they have hosted and at the specification's own.
+// Started by main.ts, which holds the other end of standard input: when the runner is gone, however it went, so is this.
+
+import { functionFor } from "../../shared/src/routes.ts";
+import { type Surface, serve } from "../../shared/src/surface.ts";
+import { auth } from "./auth.ts";
+
+const HOSTED = "/functions/v1";
+
+type Handler = { fetch(request: Request): Response | Promise<Response> };
+
+function variable(name: string): string {
+  const value = Deno.env.get(name);
+  if (value === undefined) throw new Error(`${name} is not set`);
+  return value;
+}
+
+const functions = new Map<string, Handler>();
+const folder = new URL("../../../supabase/functions/", import.meta.url);
+for await (const entry of Deno.readDir(folder)) {
+  if (!entry.isDirectory) continue;
+  const { surface }: { surface: Surface } = await import(new URL(`${entry.name}/app.ts`, folder).href);
+  functions.set(entry.name, serve(surface));
+}
+
+const issuer = auth({
+  url: variable("SUPABASE_URL"),
+  database_url: variable("AUTH_DATABASE_URL"),
+  key: JSON.parse(variable("AUTH_KEY")),
+  publishable_key: variable("PUBLISHABLE_KEY"),
+  secret_key: variable("SECRET_KEY"),
+});
+
+function notFound(): Response {
+  const request_id = crypto.randomUUID();
+  return Response.json({ error: "Not found", request_id }, { status: 404, headers: { "X-Request-Id": request_id } });
+}
+
+/** Who answers, and the path it sees: a hosted function sees its slug first, never `/functions/v1`. */
+function route(path: string): { handler: Handler | undefined; path: string } {
+  if (path.startsWith("/auth/v1/")) return { handler: issuer.app, path };
+  const seen = path.startsWith(`${HOSTED}/`) ? path.slice(HOSTED.length) : path;
+  const slug = seen.split("/")[1] ?? "";
+  return { handler: functions.get(slug) ?? functions.get(functionFor(seen) ?? ""), path: seen };
+}
+
+const server = Deno.serve(
+  {
+    hostname: "127.0.0.1",
+    port: Number(variable("PORT")),
+    onListen: () => console.log("listening"),
+  },
+  (request, { remoteAddr }) => {
+    const url = new URL(request.url);
+    const { handler, path } = route(url.pathname);
+    if (!handler) return notFound();
+    url.pathname = path;
+    const forwarded = new Request(url, request);
+    // the gateway's word, never the client's: rate limits per address stand on it
+    forwarded.headers.set("x-forwarded-for", remoteAddr.hostname);
+    return handler.fetch(forwarded);
+  },
+);
+
+for await (const _ of Deno.stdin.readable); // until the runner lets go
+await server.shutdown();
+Deno.exit(0);

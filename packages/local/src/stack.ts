@@ -1,0 +1,65 @@
+// What a running stack tells the programs beside it: the demo, the operator's command line, tests, benchmarks.
+
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import type { Demo } from "./demo_data.ts";
+import { ROOT } from "./migrate.ts";
+import { type Identity, isRunning } from "./processes.ts";
+
+export type Stack = {
+  host: "sandbox" | "production";
+  /** Root of the specification's own paths: `<base_url>/v1/accounts`. */
+  base_url: string;
+  /** Root of the hosted form: `<functions_url>/<slug>/…`. */
+  functions_url: string;
+  /** Root of `/oauth-token`, `/oauth-authorize` and `/oauth-revoke`. */
+  auth_url: string;
+  /** The role `postgres`, which owns the tables. */
+  database_url: string;
+  /** The role `operator`, as the operator's command line connects. */
+  operator_database_url: string;
+  /** For supabase-js: sign up and sign in at `<url>/auth/v1`. */
+  supabase: { url: string; publishable_key: string; secret_key: string };
+  demo: Demo;
+  /** The runner. A file whose runner is gone is stale. */
+  process: Identity;
+};
+
+export const DEFAULT_DATA_DIR = join(ROOT, ".local/data");
+/** Where programs look that are not told which stack: the one of the default data folder, else the one that came first. */
+export const DEFAULT_STACK_FILE = join(ROOT, ".local/stack.json");
+
+/** The running stack, or null where none runs. */
+export function readStack(file = DEFAULT_STACK_FILE): Stack | null {
+  const stack = readJson<Stack>(file);
+  return stack && isRunning(stack.process) ? stack : null;
+}
+
+/** Each stack describes itself in its data folder, so that stacks side by side do not overwrite each other. */
+export function writeStack(data_dir: string, stack: Stack): void {
+  writeJson(join(data_dir, "stack.json"), stack);
+  if (data_dir === DEFAULT_DATA_DIR || !readStack()) writeJson(DEFAULT_STACK_FILE, stack);
+}
+
+export function removeStack(data_dir: string, owner: Identity): void {
+  rmSync(join(data_dir, "stack.json"), { force: true });
+  if (readJson<Stack>(DEFAULT_STACK_FILE)?.process.pid === owner.pid) rmSync(DEFAULT_STACK_FILE, { force: true });
+}
+
+/** Null when the file is missing or is not JSON. */
+export function readJson<T>(file: string): T | null {
+  try {
+    return JSON.parse(readFileSync(file, "utf8"));
+  } catch (error) {
+    if (error instanceof SyntaxError || (error as NodeJS.ErrnoException).code === "ENOENT") return null;
+    throw error;
+  }
+}
+
+/** Readable by the owner only; a reader sees the old file or the new one, never half of it. */
+export function writeJson(file: string, value: unknown): void {
+  mkdirSync(dirname(file), { recursive: true });
+  const aside = `${file}.${process.pid}`;
+  writeFileSync(aside, `${JSON.stringify(value, null, 2)}\n`, { mode: 0o600 });
+  renameSync(aside, file);
+}

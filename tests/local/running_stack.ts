@@ -1,0 +1,64 @@
+// Starts the program that `npm start` runs, as a person does, and ends whatever is left of it.
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { freePort, stopLeftover } from "../../packages/local/src/postgres.ts";
+import { end, type Identity, isRunning } from "../../packages/local/src/processes.ts";
+import { readJson, type Stack } from "../../packages/local/src/stack.ts";
+
+const MAIN = fileURLToPath(new URL("../../packages/local/src/main.ts", import.meta.url));
+
+export type Run = { child: ChildProcess; output(): string; exit: Promise<number | null> };
+
+export function run(...args: string[]): Run {
+  const child = spawn(process.execPath, [MAIN, ...args], { stdio: ["ignore", "pipe", "pipe"] });
+  let output = "";
+  child.stdout.on("data", (chunk) => (output += chunk));
+  child.stderr.on("data", (chunk) => (output += chunk));
+  return { child, output: () => output, exit: new Promise((resolve) => child.once("close", resolve)) };
+}
+
+/** One data folder and one port, over several starts. */
+export async function place() {
+  const data_dir = mkdtempSync(join(tmpdir(), "ere-stack-"));
+  const port = await freePort();
+  let latest: Run | undefined;
+  const running = () => readJson<{ runner: Identity; functions: Identity }>(join(data_dir, "running.json"));
+  return {
+    data_dir,
+    port,
+    args: ["--port", String(port), "--data-dir", data_dir],
+    /** Everything that works in this folder: the runner, its guard, Postgres and Deno. */
+    processes() {
+      const lock = join(data_dir, "postgres/postmaster.pid");
+      const record = running();
+      const postmaster = existsSync(lock) ? Number(readFileSync(lock, "utf8").split("\n")[0]) : undefined;
+      return { runner: record?.runner.pid, functions: record?.functions.pid, postmaster };
+    },
+    async start(...args: string[]): Promise<{ run: Run; stack: Stack }> {
+      const begun = run("--port", String(port), "--data-dir", data_dir, ...args);
+      latest = begun;
+      let exited = false;
+      begun.exit.then(() => {
+        exited = true;
+      });
+      for (;;) {
+        const stack = readJson<Stack>(join(data_dir, "stack.json"));
+        if (stack && stack.process.pid === begun.child.pid) return { run: begun, stack };
+        if (exited) throw new Error(`did not start:\n${begun.output()}`);
+        await sleep(10);
+      }
+    },
+    async remove() {
+      const record = running();
+      latest?.child.kill("SIGKILL");
+      if (record && isRunning(record.functions)) await end(record.functions, ["SIGKILL"], 2000);
+      await stopLeftover(join(data_dir, "postgres"));
+      rmSync(data_dir, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,226 @@
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { identify } from "../../packages/local/src/processes.ts";
+import type { Stack } from "../../packages/local/src/stack.ts";
+import { place, run } from "./running_stack.ts";
+
+type Place = Awaited<ReturnType<typeof place>>;
+
+async function token({ auth_url, demo }: Stack): Promise<Response> {
+  const { client_id, client_secret } = demo.cpo;
+  return fetch(`${auth_url}/oauth-token`, {
+    method: "POST",
+    body: new URLSearchParams({ grant_type: "client_credentials", client_id, client_secret }),
+  });
+}
+
+function account({ supabase }: Stack, path: string, email: string): Promise<Response> {
+  return fetch(`${supabase.url}/auth/v1${path}`, {
+    method: "POST",
+    headers: { apikey: supabase.publishable_key, "Content-Type": "application/json" },
+    body: JSON.stringify({ email, password: "long enough" }),
+  });
+}
+
+const signUp = (stack: Stack, email: string) => account(stack, "/signup", email);
+const signIn = (stack: Stack, email: string) => account(stack, "/token?grant_type=password", email);
+
+async function gone(...pids: (number | undefined)[]) {
+  const deadline = Date.now() + 5000;
+  while (pids.some((pid) => pid !== undefined && identify(pid)) && Date.now() < deadline) await sleep(20);
+  return pids.every((pid) => pid === undefined || !identify(pid));
+}
+
+describe("one data folder over several starts", () => {
+  let here: Place;
+  let stack: Stack;
+  let running: ReturnType<typeof run>;
+  let issued: string;
+
+  beforeAll(async () => {
+    here = await place();
+  });
+  afterAll(() => here.remove());
+
+  test("the first start brings everything up and prints what a newcomer needs", async () => {
+    ({ stack, run: running } = await here.start());
+    expect(stack).toMatchObject({
+      host: "sandbox",
+      base_url: `http://127.0.0.1:${here.port}`,
+      functions_url: `http://127.0.0.1:${here.port}/functions/v1`,
+      auth_url: `http://127.0.0.1:${here.port}`,
+    });
+    expect(statSync(join(here.data_dir, "stack.json")).mode & 0o777).toBe(0o600);
+    expect(statSync(join(here.data_dir, "secrets.json")).mode & 0o777).toBe(0o600);
+    const answer = await token(stack);
+    expect(answer.status).toBe(200);
+    issued = ((await answer.json()) as { access_token: string }).access_token;
+    expect((await signUp(stack, "first@example.com")).status).toBe(200);
+    await expect.poll(() => running.output()).toContain(stack.demo.cpo.client_secret);
+    expect(running.output()).toContain("curl -s");
+  });
+
+  test("the specification's paths and the hosted form reach the same function, an unknown path nobody", async () => {
+    const request = { method: "POST", headers: { "Content-Type": "application/json" }, body: "{}" };
+    const own = await fetch(`${stack.auth_url}/oauth-token`, request);
+    const hosted = await fetch(`${stack.functions_url}/oauth-token`, request);
+    expect([own.status, hosted.status]).toEqual([400, 400]);
+    const unknown = await fetch(`${stack.base_url}/nothing/here`);
+    expect(unknown.status).toBe(404);
+    expect(await unknown.json()).toEqual({ error: "Not found", request_id: unknown.headers.get("X-Request-Id") });
+  });
+
+  test("a second stack in the same folder is refused and disturbs nothing", async () => {
+    const second = run("--port", "1", "--data-dir", here.data_dir);
+    expect(await second.exit).toBe(1);
+    expect(second.output()).toContain(`in use by the stack at ${stack.base_url}`);
+    expect((await token(stack)).status).toBe(200);
+  });
+
+  test("two stacks with other ports and folders run side by side", async () => {
+    const there = await place();
+    try {
+      const other = await there.start("--host", "production");
+      expect(other.stack.host).toBe("production");
+      expect((await token(other.stack)).status).toBe(200);
+      expect((await token(stack)).status).toBe(200);
+      expect((await signIn(other.stack, "first@example.com")).status).toBe(400);
+      other.run.child.kill("SIGINT");
+      expect(await other.run.exit).toBe(0);
+    } finally {
+      await there.remove();
+    }
+    expect((await token(stack)).status).toBe(200);
+  });
+
+  test("SIGTERM ends everything and takes stack.json away", async () => {
+    const { functions, postmaster } = here.processes();
+    expect([functions, postmaster].every((pid) => pid && identify(pid))).toBe(true);
+    running.child.kill("SIGTERM");
+    expect(await running.exit).toBe(0);
+    expect(await gone(functions, postmaster)).toBe(true);
+    expect(existsSync(join(here.data_dir, "stack.json"))).toBe(false);
+    expect(existsSync(join(here.data_dir, "running.json"))).toBe(false);
+    expect(readFileSync(join(here.data_dir, "postgres.log"), "utf8").trimEnd()).toMatch(
+      /database system is shut down$/,
+    );
+  });
+
+  test("a warm start answers within 3 s, keeps the data and accepts the old token", async () => {
+    const begun = performance.now();
+    ({ stack, run: running } = await here.start());
+    const answer = await fetch(`${stack.base_url}/v1/accounts`, { headers: { Authorization: `Bearer ${issued}` } });
+    expect(performance.now() - begun).toBeLessThan(3000);
+    expect(answer.status).toBe(200);
+    expect((await signIn(stack, "first@example.com")).status).toBe(200);
+    expect(running.output()).not.toContain("migrated");
+  });
+
+  test("killed hard all at once while it writes, it loses nothing that was acknowledged", async () => {
+    const acknowledged: string[] = [];
+    const writer = (async () => {
+      for (let n = 0; ; n += 1) {
+        const email = `n${n}@example.com`;
+        if ((await signUp(stack, email)).status !== 200) return;
+        acknowledged.push(email);
+      }
+    })().catch(() => {});
+    await expect.poll(() => acknowledged.length, { timeout: 10_000 }).toBeGreaterThan(3);
+    const { runner, functions, postmaster } = here.processes();
+    for (const pid of [postmaster, functions, runner]) if (pid) process.kill(pid, "SIGKILL");
+    await writer;
+    ({ stack, run: running } = await here.start());
+    for (const email of acknowledged) expect((await signIn(stack, email)).status, email).toBe(200);
+  });
+
+  test("when only the runner is killed, nothing stays behind, and the next start need not wait", async () => {
+    const { runner, functions, postmaster } = here.processes();
+    process.kill(Number(runner), "SIGKILL");
+    ({ stack, run: running } = await here.start());
+    expect(running.output()).toContain("did not end cleanly");
+    expect(await gone(functions, postmaster)).toBe(true);
+    expect((await token(stack)).status).toBe(200);
+  });
+
+  test("a lock file whose number now belongs to a stranger is no wedge, and the stranger lives", async () => {
+    running.child.kill("SIGTERM");
+    await running.exit;
+    writeFileSync(join(here.data_dir, "postgres/postmaster.pid"), `${process.pid}\n`);
+    writeFileSync(
+      join(here.data_dir, "running.json"),
+      JSON.stringify({ runner: { pid: process.pid, started: "0" }, functions: { pid: process.pid, started: "0" } }),
+    );
+    ({ stack, run: running } = await here.start());
+    expect((await token(stack)).status).toBe(200);
+  });
+
+  test("when a part dies, the rest is stopped and the exit says so", async () => {
+    process.kill(Number(here.processes().functions), "SIGKILL");
+    expect(await running.exit).toBe(1);
+    expect(running.output()).toContain("The functions ended unexpectedly");
+    expect(existsSync(join(here.data_dir, "postgres/postmaster.pid"))).toBe(false);
+  });
+
+  test("--fresh begins again, and leaves alone what is not its own", async () => {
+    writeFileSync(join(here.data_dir, "notes.txt"), "mine");
+    ({ stack, run: running } = await here.start("--fresh"));
+    expect((await signIn(stack, "first@example.com")).status).toBe(400);
+    expect(readFileSync(join(here.data_dir, "notes.txt"), "utf8")).toBe("mine");
+    running.child.kill("SIGTERM");
+    expect(await running.exit).toBe(0);
+  });
+});
+
+describe("what is wrong is said, with what to do next", () => {
+  const folder = mkdtempSync(join(tmpdir(), "ere-start-"));
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  test("a taken port", async () => {
+    const blocker = createServer().listen(0, "127.0.0.1");
+    await new Promise((resolve) => blocker.once("listening", resolve));
+    const { port } = blocker.address() as { port: number };
+    const refused = run("--port", String(port), "--data-dir", join(folder, "port"));
+    expect(await refused.exit).toBe(1);
+    expect(refused.output()).toContain(`Port ${port} is taken`);
+    expect(refused.output()).toContain("--port");
+    blocker.close();
+  });
+
+  test("data of another Postgres", async () => {
+    mkdirSync(join(folder, "old/postgres"), { recursive: true });
+    writeFileSync(join(folder, "old/postgres/PG_VERSION"), "16\n");
+    const refused = run("--port", "45001", "--data-dir", join(folder, "old"));
+    expect(await refused.exit).toBe(1);
+    expect(refused.output()).toMatch(/is of PostgreSQL 16; this project runs 17\..*--fresh/s);
+  });
+
+  test("a file where the data folder should be", async () => {
+    writeFileSync(join(folder, "file"), "");
+    const refused = run("--port", "45002", "--data-dir", join(folder, "file"));
+    expect(await refused.exit).toBe(1);
+    expect(refused.output()).toContain("a file where a folder is needed");
+  });
+
+  test.each([
+    ["--colour", "Unknown option '--colour'"],
+    ["--host=staging", "--host is sandbox or production"],
+    ["--port=0x10", "--port is a number"],
+    ["--port=65536", "--port is a number"],
+    ["stray", "stray"],
+  ])("%s", async (flag, said) => {
+    const refused = run(flag);
+    expect(await refused.exit).toBe(2);
+    expect(refused.output()).toContain(said);
+    expect(refused.output()).toContain("--data-dir <folder>");
+  });
+
+  test("--help", async () => {
+    const help = run("--help");
+    expect(await help.exit).toBe(0);
+    expect(help.output()).toContain("--fresh");
+  });
+});
