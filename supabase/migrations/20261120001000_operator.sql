@@ -1,0 +1,352 @@
+-- What the operator runs: partners, clients, connections, mandates, reviews, months, rate limits, mail.
+--
+-- Every function takes one jsonb and answers one json. All are definers owned by the role that owns the tables, so they cross
+-- tenants, which is the operator's work; the tenant they touch is set all the same, for the audit row and for shared helpers.
+-- A change that changes nothing answers changed: false and leaves no audit row.
+
+create function private.expose_ops(signature regprocedure) returns void
+language plpgsql
+set search_path = ''
+as $$
+begin
+  execute format('revoke all on function %s from public', signature);
+  execute format('grant execute on function %s to operator', signature);
+end $$;
+comment on function private.expose_ops(regprocedure) is 'Stands beside each ops function: lets the operator''s login run it, and nobody else.';
+
+create function private.act_as_operator(input jsonb) returns void
+language sql
+set search_path = ''
+as $$
+  -- who typed the command is what the command line says: the login is shared
+  select set_config('app.caller_kind', concat_ws(':', 'operator', nullif(left(input ->> 'operator', 64), '')), true),
+         set_config('app.partner_id', '', true),
+         set_config('app.client_id', '', true),
+         set_config('app.request_id', '', true)
+$$;
+comment on function private.act_as_operator(jsonb) is
+  'First line of every ops function that changes or shows something personal: {operator} is the person the audit row names.';
+
+create function private.as_uuid(value text) returns uuid
+language sql immutable
+set search_path = ''
+as $$ select case when value ~* '^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$' then value::uuid end $$;
+comment on function private.as_uuid(text) is 'The text as an id, or null where it is none: what a person typed may be a name.';
+
+create function private.operator_name(value text) returns text
+language plpgsql immutable
+set search_path = ''
+as $$
+begin
+  if coalesce(length(btrim(value)), 0) not between 1 and 120 or value ~ '[[:cntrl:]]' then
+    perform private.refuse('invalid_name');
+  end if;
+  return btrim(value);
+end $$;
+comment on function private.operator_name(text) is 'A name of 1 to 120 characters on one line, trimmed.';
+
+-- Partners -----------------------------------------------------------------------------------------------------------
+
+create function private.partner_named(named text) returns core.partners
+language plpgsql
+set search_path = ''
+as $$
+declare
+  partner core.partners;
+begin
+  select * into partner from core.partners p where p.id = private.as_uuid(named) or p.slug = named;
+  if not found then
+    perform private.refuse('partner_not_found', json_build_object('partner', named));
+  end if;
+  perform private.act_for_partner(partner.id);
+  return partner;
+end $$;
+comment on function private.partner_named(text) is 'The partner of an id or a slug, made the tenant of this transaction.';
+
+create function private.partner_row(partner core.partners) returns json
+language sql stable
+set search_path = ''
+as $$
+  select json_build_object('id', partner.id, 'name', partner.name, 'slug', partner.slug, 'is_active', partner.is_active,
+                           'created_at', private.iso(partner.created_at))
+$$;
+
+create function ops.partner_create(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  name    constant text := private.operator_name(input ->> 'name');
+  -- accents fall off their letters: Énergie is energie
+  slug    constant text := coalesce(input ->> 'slug', btrim(left(btrim(regexp_replace(regexp_replace(
+    lower(normalize(name, nfkd)), '[\u0300-\u036f]', '', 'g'), '[^a-z0-9]+', '-', 'g'), '-'), 60), '-'));
+  partner core.partners;
+begin
+  perform private.act_as_operator(input);
+  -- an id must never be read as somebody's slug
+  if slug !~ '^[a-z0-9]+(-[a-z0-9]+)*$' or length(slug) > 60 or private.as_uuid(slug) is not null then
+    perform private.refuse('invalid_slug');
+  end if;
+  insert into core.partners (name, slug) values (name, slug)
+  on conflict on constraint partners_slug_key do nothing
+  returning * into partner;
+  if partner.id is null then
+    perform private.refuse('slug_taken', json_build_object('slug', slug));
+  end if;
+  perform private.act_for_partner(partner.id), private.audit('partner.created', partner.id);
+  return json_build_object('partner', private.partner_row(partner));
+end $$;
+comment on function ops.partner_create(jsonb) is 'Makes a partner, active at once: {name, slug?} to {partner}. The slug comes from the name where none is given.';
+select private.expose_ops('ops.partner_create(jsonb)');
+
+create function ops.partner_list(input jsonb) returns json
+language sql stable security definer
+set search_path = ''
+as $$
+  select json_build_object('partners', coalesce(json_agg(private.partner_row(p) order by p.slug), '[]')) from core.partners p
+$$;
+comment on function ops.partner_list(jsonb) is 'Every partner, by slug: {} to {partners}.';
+select private.expose_ops('ops.partner_list(jsonb)');
+
+create function private.set_partner_active(input jsonb, wanted boolean) returns json
+language plpgsql
+set search_path = ''
+as $$
+declare
+  partner core.partners;
+  changed boolean;
+begin
+  perform private.act_as_operator(input);
+  partner := private.partner_named(input ->> 'partner');
+  update core.partners p set is_active = wanted where p.id = partner.id and p.is_active <> wanted;
+  changed := found;
+  if changed then
+    partner.is_active := wanted;
+    perform private.audit(case when wanted then 'partner.activated' else 'partner.deactivated' end, partner.id);
+  end if;
+  return json_build_object('changed', changed, 'partner', private.partner_row(partner));
+end $$;
+
+create function ops.partner_activate(input jsonb) returns json
+language sql security definer
+set search_path = ''
+as $$ select private.set_partner_active(input, true) $$;
+comment on function ops.partner_activate(jsonb) is 'Lets a partner''s credentials in again: {partner} to {changed, partner}.';
+select private.expose_ops('ops.partner_activate(jsonb)');
+
+create function ops.partner_deactivate(input jsonb) returns json
+language sql security definer
+set search_path = ''
+as $$ select private.set_partner_active(input, false) $$;
+comment on function ops.partner_deactivate(jsonb) is 'Refuses a partner''s credentials from now on; its data stays: {partner} to {changed, partner}.';
+select private.expose_ops('ops.partner_deactivate(jsonb)');
+
+-- Clients ------------------------------------------------------------------------------------------------------------
+
+create function private.cpo_scopes() returns text[]
+language sql immutable
+set search_path = ''
+as $$ select array['cpo:accounts:read', 'cpo:accounts:write', 'cpo:mandates:write', 'cpo:chargers:write', 'cpo:sessions:write'] $$;
+comment on function private.cpo_scopes() is 'The scopes of a CPO client, in the specification''s order.';
+
+create function private.read_scopes(scopes jsonb) returns text[]
+language plpgsql immutable
+set search_path = ''
+as $$
+declare
+  wanted constant text[] := array(select jsonb_array_elements_text(scopes));
+begin
+  if cardinality(wanted) = 0 or not wanted <@ private.cpo_scopes() then
+    perform private.refuse('unknown_scope', json_build_object('scopes', private.cpo_scopes()));
+  end if;
+  return array(select s from unnest(private.cpo_scopes()) s where s = any (wanted));
+end $$;
+comment on function private.read_scopes(jsonb) is 'A list of at least one scope, each once, in the order of cpo_scopes.';
+
+create function private.read_return_url(url text) returns text
+language plpgsql immutable
+set search_path = ''
+as $$
+declare
+  -- return URLs continue with / or ?, so a slash at the end would allow none
+  wanted constant text := rtrim(url, '/');
+begin
+  if length(wanted) > 500 or wanted !~ '^(https://[^/?#@[:space:][:cntrl:]]+|http://(localhost|127\.0\.0\.1)(:[0-9]+)?)(/[^?#[:space:][:cntrl:]]*)?$' then
+    perform private.refuse('invalid_return_url');
+  end if;
+  return wanted;
+end $$;
+comment on function private.read_return_url(text) is
+  'The root of a client''s return URLs: https, or http on this machine; no credentials, query or fragment. Null stays null.';
+
+create function private.client_named(named text) returns core.oauth_clients
+language plpgsql
+set search_path = ''
+as $$
+declare
+  client core.oauth_clients;
+begin
+  select * into client from core.oauth_clients c where c.id = private.as_uuid(named) or c.client_id = named for update;
+  if not found then
+    perform private.refuse('client_not_found', json_build_object('client', named));
+  end if;
+  perform private.act_for_partner(client.partner_id);
+  return client;
+end $$;
+comment on function private.client_named(text) is 'The client of an id or a client_id, locked, and its partner made the tenant of this transaction.';
+
+create function private.client_row(client core.oauth_clients) returns json
+language sql stable
+set search_path = ''
+as $$
+  select json_build_object(
+    'id', client.id,
+    'client_id', client.client_id,
+    'name', client.name,
+    'partner_id', client.partner_id,
+    'partner_slug', (select p.slug from core.partners p where p.id = client.partner_id),
+    'scopes', client.scopes,
+    'return_url', client.return_url,
+    'secret_rotated_at', private.iso(client.secret_rotated_at),
+    'tokens_valid_from', private.iso(nullif(client.tokens_valid_from, '-infinity')),
+    'disabled_at', private.iso(client.disabled_at),
+    'created_at', private.iso(client.created_at))
+$$;
+comment on function private.client_row(core.oauth_clients) is 'A client as the operator sees it: everything but the secret''s hash.';
+
+create function ops.client_create(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  client core.oauth_clients;
+begin
+  perform private.act_as_operator(input);
+  insert into core.oauth_clients (client_id, partner_id, name, secret_hash, scopes, return_url)
+  values (input ->> 'client_id',
+          case when input ->> 'partner' is not null then (private.partner_named(input ->> 'partner')).id end,
+          private.operator_name(input ->> 'name'),
+          decode(input ->> 'secret_hash', 'hex'),
+          case when input ->> 'scopes' is null then private.cpo_scopes() else private.read_scopes(input -> 'scopes') end,
+          private.read_return_url(input ->> 'return_url'))
+  on conflict on constraint oauth_clients_client_id_key do nothing
+  returning * into client;
+  if client.id is null then
+    perform private.refuse('client_id_taken', json_build_object('client_id', input ->> 'client_id'));
+  end if;
+  perform private.audit('client.created', client.id, jsonb_build_object('scopes', client.scopes));
+  return json_build_object('client', private.client_row(client));
+end $$;
+comment on function ops.client_create(jsonb) is
+  'Provisions a CPO client: {partner?, name, scopes?, return_url?, client_id, secret_hash} to {client}. secret_hash is the SHA-256 in hex; without scopes it gets all; without partner it waits for client_link.';
+select private.expose_ops('ops.client_create(jsonb)');
+
+create function ops.client_list(input jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+declare
+  partner uuid;
+begin
+  if input ->> 'partner' is not null then
+    partner := (private.partner_named(input ->> 'partner')).id;
+  end if;
+  return (
+    select json_build_object('clients', coalesce(json_agg(private.client_row(c) order by c.created_at desc, c.id), '[]'))
+      from core.oauth_clients c where partner is null or c.partner_id = partner);
+end $$;
+comment on function ops.client_list(jsonb) is 'Clients, newest first, disabled ones included: {partner?} to {clients}. Never a secret.';
+select private.expose_ops('ops.client_list(jsonb)');
+
+create function ops.client_rotate_secret(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  client core.oauth_clients;
+  revoke constant boolean := coalesce((input ->> 'revoke_tokens')::boolean, false);
+begin
+  perform private.act_as_operator(input);
+  client := private.client_named(input ->> 'client');
+  if client.disabled_at is not null then
+    perform private.refuse('client_disabled', json_build_object('client', client.client_id));
+  end if;
+  update core.oauth_clients c
+     set secret_hash = decode(input ->> 'secret_hash', 'hex'),
+         secret_rotated_at = private.now(),
+         tokens_valid_from = case when revoke then private.now() else c.tokens_valid_from end
+   where c.id = client.id returning * into client;
+  perform private.audit('client.secret_rotated', client.id, jsonb_build_object('revoke_tokens', revoke));
+  return json_build_object('client', private.client_row(client));
+end $$;
+comment on function ops.client_rotate_secret(jsonb) is
+  'Replaces the secret; the old one is dead at once: {client, secret_hash, revoke_tokens?} to {client}. revoke_tokens also ends every token issued before.';
+select private.expose_ops('ops.client_rotate_secret(jsonb)');
+
+create function ops.client_disable(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  client  core.oauth_clients;
+  changed boolean;
+begin
+  perform private.act_as_operator(input);
+  client := private.client_named(input ->> 'client');
+  changed := client.disabled_at is null;
+  if changed then
+    update core.oauth_clients c set disabled_at = private.now() where c.id = client.id returning * into client;
+    perform private.audit('client.disabled', client.id);
+  end if;
+  return json_build_object('changed', changed, 'client', private.client_row(client));
+end $$;
+comment on function ops.client_disable(jsonb) is 'Ends a client for good: its secret and its tokens stop at once: {client} to {changed, client}.';
+select private.expose_ops('ops.client_disable(jsonb)');
+
+create function ops.client_set_scopes(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  client  core.oauth_clients;
+  wanted  constant text[] := private.read_scopes(input -> 'scopes');
+  changed boolean;
+begin
+  perform private.act_as_operator(input);
+  client := private.client_named(input ->> 'client');
+  changed := not (client.scopes <@ wanted and client.scopes @> wanted);
+  if changed then
+    perform private.audit('client.scopes_set', client.id, jsonb_build_object('before', client.scopes, 'after', wanted));
+    update core.oauth_clients c set scopes = wanted where c.id = client.id returning * into client;
+  end if;
+  return json_build_object('changed', changed, 'client', private.client_row(client));
+end $$;
+comment on function ops.client_set_scopes(jsonb) is
+  'Replaces the scopes of a client: {client, scopes} to {changed, client}. A scope taken away stops in issued tokens too.';
+select private.expose_ops('ops.client_set_scopes(jsonb)');
+
+create function ops.client_link(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  client  core.oauth_clients;
+  partner core.partners;
+  changed boolean;
+begin
+  perform private.act_as_operator(input);
+  client := private.client_named(input ->> 'client');
+  partner := private.partner_named(input ->> 'partner');
+  changed := client.partner_id is distinct from partner.id;
+  if changed then
+    -- accounts stay with the tenant they were created in: the client would lose them
+    if exists (select from core.accounts a where a.client_id = client.id) then
+      perform private.refuse('client_has_accounts', json_build_object('client', client.client_id));
+    end if;
+    update core.oauth_clients c set partner_id = partner.id where c.id = client.id returning * into client;
+    perform private.audit('client.linked', client.id);
+  end if;
+  return json_build_object('changed', changed, 'client', private.client_row(client));
+end $$;
+comment on function ops.client_link(jsonb) is 'Binds a client to a partner: {client, partner} to {changed, client}. Refused once the client has created accounts under another.';
+select private.expose_ops('ops.client_link(jsonb)');
