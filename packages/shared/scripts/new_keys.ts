@@ -5,7 +5,10 @@ import { generateKeyPairSync, randomBytes } from "node:crypto";
 /** Keys carry the day they were made, so that a rotation can be read off them. */
 export function newKeys(today = new Date().toISOString().slice(0, 10)): Record<string, string> {
   const id = `${today}-${randomBytes(3).toString("hex")}`;
-  const signing = { ...generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey.export({ format: "jwk" }), kid: id };
+  const signing = {
+    ...generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey.export({ format: "jwk" }),
+    kid: id,
+  };
   return {
     TOKEN_KEYS: JSON.stringify({ keys: [signing] }),
     IBAN_KEYS: JSON.stringify({ current: id, keys: { [id]: randomBytes(32).toString("base64") } }),

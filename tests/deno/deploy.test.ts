@@ -1,0 +1,227 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { functionsTouchedBy } from "../../packages/shared/scripts/changed_functions.ts";
+import { deployedFunctions, modulesOf, ROOT } from "../../packages/shared/scripts/functions.ts";
+import { wireText } from "../../packages/shared/src/errors.ts";
+import { functionFor, ROUTES } from "../../packages/shared/src/routes.ts";
+import { pathsOf, type Surface } from "../../packages/shared/src/surface.ts";
+import { bootFunction, forgetCompiled, type Running } from "../harness/deno.ts";
+import { type ManagementApi, startManagementApi, unpack } from "../harness/management_api.ts";
+import { createWorld, variables, type World } from "../harness/world.ts";
+
+const FUNCTIONS = deployedFunctions();
+const SLUGS = FUNCTIONS.map(({ slug }) => slug);
+const FOLDERS = readdirSync(`${ROOT}supabase/functions`, { withFileTypes: true }).flatMap((entry) =>
+  entry.isDirectory() ? [entry.name] : [],
+);
+const readJson = (path: string) => JSON.parse(readFileSync(ROOT + path, "utf8"));
+
+/** The folder that a slug runs, be it the function itself or an alias. */
+const folderOf = (slug: string) =>
+  FUNCTIONS.find((each) => each.slug === slug)
+    ?.entrypoint.split("/")
+    .at(-2) ?? slug;
+
+const folder = mkdtempSync(join(tmpdir(), "ere-deploy-"));
+let api: ManagementApi;
+let said: string;
+beforeAll(async () => {
+  api = await startManagementApi();
+  said = await deploy();
+});
+afterAll(async () => {
+  await api.close();
+  rmSync(folder, { recursive: true });
+});
+
+/** From a copy, because the CLI writes down which project it talked to, and later commands would follow that. */
+async function deploy(): Promise<string> {
+  const checkout = join(folder, "checkout");
+  for (const path of ["deno.json", "package.json", "packages", "supabase", "tests"])
+    cpSync(ROOT + path, join(checkout, path), { recursive: true });
+  const args = ["functions", "deploy", "--use-api", `--remote=${api.project}`, "--profile", api.profile];
+  const cli = spawn(
+    process.execPath,
+    [`${ROOT}node_modules/supabase/dist/supabase.js`, ...args, "--yes", "--agent", "no", "--workdir", checkout],
+    {
+      stdio: ["ignore", "pipe", "pipe"],
+      env: { ...process.env, ...api.environment, SUPABASE_TELEMETRY_DISABLED: "1", NO_COLOR: "1" },
+    },
+  );
+  const [output, errors] = await Promise.all([text(cli.stdout), text(cli.stderr), once(cli, "close")]);
+  if (cli.exitCode !== 0) throw new Error(`supabase functions deploy ended with ${cli.exitCode}:\n${output}${errors}`);
+  return output + errors;
+}
+
+function upload(slug: string) {
+  const found = api.uploads.get(slug);
+  if (!found) throw new Error(`${slug} was not uploaded:\n${said}`);
+  return found;
+}
+
+describe("supabase/config.toml", () => {
+  test("has a block for every folder under supabase/functions, and none for a folder that is gone", () => {
+    expect(SLUGS).toEqual(expect.arrayContaining(FOLDERS));
+    expect(FUNCTIONS.filter(({ entrypoint }) => !existsSync(ROOT + entrypoint))).toEqual([]);
+  });
+
+  test.each(FUNCTIONS)("$slug leaves tokens to us and names the import map", ({ settings }) => {
+    expect(settings).toMatchObject({ verify_jwt: "false", import_map: "../deno.json" });
+  });
+
+  test("gives each route of the specification a slug of its own, or an alias of its function", () => {
+    // a slug holds letters, digits, - and _: /openapi.json is out of reach, and answered at /pages/openapi.json
+    const reachable = Object.keys(ROUTES).filter((prefix) => /^\/[\w-]+$/.test(prefix));
+    expect(Object.fromEntries(reachable.map((prefix) => [prefix, folderOf(prefix.slice(1))]))).toEqual(
+      Object.fromEntries(reachable.map((prefix) => [prefix, ROUTES[prefix]])),
+    );
+    expect(Object.keys(ROUTES).filter((prefix) => !reachable.includes(prefix))).toEqual(["/openapi.json"]);
+    expect(SLUGS.filter((slug) => !FOLDERS.includes(slug) && !functionFor(`/${slug}`))).toEqual([]);
+  });
+});
+
+describe("deno.json", () => {
+  test("maps every dependency of package.json to the same exact version, and nothing else", () => {
+    const { imports } = readJson("deno.json") as { imports: Record<string, string> };
+    const { dependencies } = readJson("package.json") as { dependencies: Record<string, string> };
+    const expected = Object.entries(dependencies).flatMap(([name, version]) => [
+      [name, `npm:${name}@${version}`],
+      // a trailing slash maps what lies inside the package
+      ...(`${name}/` in imports ? [[`${name}/`, `npm:/${name}@${version}/`]] : []),
+    ]);
+    expect(imports).toEqual(Object.fromEntries(expected));
+    for (const version of Object.values(dependencies)) expect(version).toMatch(/^\d+\.\d+\.\d+$/);
+  });
+});
+
+describe("supabase functions deploy", () => {
+  test("publishes every function without a word of warning", () => {
+    // the CLI calls it a success when it cannot find what a file imports
+    expect(said).not.toMatch(/^(warn|error)|failed/im);
+    expect([...api.published.keys()].sort()).toEqual([...SLUGS].sort());
+    expect(api.unknown).toEqual([]);
+  });
+
+  test.each(SLUGS)("publishes %s open to our own tokens, with the import map", (slug) => {
+    const metadata = { verify_jwt: false, import_map_path: "deno.json" };
+    expect(upload(slug).metadata).toMatchObject({ ...metadata, name: slug });
+    expect(api.published.get(slug)).toMatchObject(metadata);
+  });
+
+  test.each(FUNCTIONS)("uploads of $slug what its entrypoint reaches, and nothing else", ({ slug, entrypoint }) => {
+    const files = [...upload(slug).files.keys()].sort();
+    expect(files).toEqual(["deno.json", ...modulesOf(entrypoint)].sort());
+    const homes = ["packages/shared/src/", `supabase/functions/${folderOf(slug)}/`];
+    expect(files.filter((file) => file !== "deno.json" && !homes.some((home) => file.startsWith(home)))).toEqual([]);
+    const size = [...upload(slug).files.values()].reduce((total, content) => total + content.length, 0);
+    // the platform takes 5 MB with the packages; our own part is text that a person wrote
+    expect(size).toBeLessThan(500_000);
+  });
+
+  test.each([
+    ["oauth-token", ["hono", "jose", "pg", "zod"]],
+    ["cpo-v1", ["hono", "jose", "libphonenumber-js", "pg", "zod"]],
+  ])("%s starts with these packages only: %j", (slug, packages) => {
+    const sources = [...upload(slug).files].filter(([path]) => path.endsWith(".ts")).map(([, content]) => `${content}`);
+    const imported = sources.flatMap((source) =>
+      [...source.matchAll(/^(?:import|export) (?!type ).*from "([^."][^"]*)"/gm)].map(([, name = ""]) => name),
+    );
+    const named = new Set(imported.filter((name) => !name.startsWith("node:")).map((name) => name.split("/")[0]));
+    expect([...named].sort()).toEqual(packages);
+  });
+});
+
+describe("a push deploys the functions it touches", () => {
+  test.each([
+    ["supabase/functions/cpo-v1/sessions.ts", ["cpo-v1", "v1"]],
+    ["packages/shared/src/iban.ts", ["cpo-v1", "v1"]],
+    ["packages/shared/src/surface.ts", SLUGS],
+    ["deno.json", SLUGS],
+    ["supabase/config.toml", SLUGS],
+    ["README.md", []],
+    ["supabase/migrations/20261120000100_foundation.sql", []],
+  ])("%s: %j", (file, slugs) => {
+    expect(functionsTouchedBy(new Set([file]))).toEqual(slugs);
+  });
+});
+
+describe("what was uploaded, in an empty folder on Deno 2.1.4", () => {
+  let world: World;
+  let settings: Record<string, string>;
+  const running = new Map<string, Running>();
+
+  beforeAll(async () => {
+    world = await createWorld();
+    settings = variables({ EDGE_DATABASE_URL: world.database.url("edge") });
+    for (const { slug } of FUNCTIONS) {
+      const { metadata } = upload(slug);
+      unpack(upload(slug), join(folder, slug));
+      // one after another: the first may have to fetch packages
+      running.set(
+        slug,
+        await bootFunction(join(folder, slug), metadata.entrypoint_path, metadata.import_map_path, settings),
+      );
+    }
+  }, 120_000); // a cold cache fetches 20 MB
+  afterAll(async () => {
+    await Promise.all([...running.values()].map((each) => each.stop()));
+    forgetCompiled();
+    await world?.close();
+  });
+
+  const send = (slug: string, path: string, init?: RequestInit) => fetch(`${running.get(slug)?.url}${path}`, init);
+  const post = (slug: string, path: string, body: object) =>
+    send(slug, path, { method: "POST", body: JSON.stringify(body), headers: { "content-type": "application/json" } });
+
+  test.each(FOLDERS)("%s is healthy", async (slug) => {
+    const response = await send(slug, `/${slug}/healthz`);
+    expect([response.status, await response.json()]).toEqual([200, { ok: true, function: slug }]);
+  });
+
+  test.each(SLUGS)("%s refuses a request without a token at each of its paths, in JSON", async (slug) => {
+    const { surface }: { surface: Surface } = await import(`${ROOT}supabase/functions/${folderOf(slug)}/app.ts`);
+    const guarded = surface.endpoints.filter(({ caller }) => caller.kind !== "anyone");
+    for (const endpoint of guarded) {
+      for (const path of pathsOf(surface, endpoint)) {
+        const response = await send(slug, path, { method: endpoint.method });
+        expect([path, response.status]).toEqual([path, 401]);
+        expect(await response.json()).toMatchObject({ error: wireText("missing_or_invalid_token") });
+      }
+    }
+    if (guarded.length === 0) expect((await send(slug, `/${slug}/no-such-path`)).status).toBe(404);
+  });
+
+  test("oauth-token refuses an unknown client", async () => {
+    const unknown = { grant_type: "client_credentials", client_id: "cpo_nobody", client_secret: "nothing" };
+    const response = await post("oauth-token", "/oauth-token", unknown);
+    expect([response.status, (await response.json()).error]).toEqual([401, "invalid_client"]);
+  });
+
+  test("a token from oauth-token opens cpo-v1, under its own slug and under the specification's path", async () => {
+    const { client_id, secret } = world.partnerA.client;
+    const request = { grant_type: "client_credentials", client_id, client_secret: secret };
+    const granted = await post("oauth-token", "/oauth-token", request);
+    expect(granted.status).toBe(200);
+    const { access_token } = await granted.json();
+    for (const [slug, path] of [
+      ["cpo-v1", "/cpo-v1/accounts"],
+      ["v1", "/v1/accounts"],
+    ] as const) {
+      const response = await send(slug, path, { headers: { authorization: `Bearer ${access_token}` } });
+      expect(response.status).toBe(200);
+      expect(await response.json()).toMatchObject({ accounts: [], count: 0 });
+    }
+  });
+
+  test("a function that is not configured says so, and which variables", async () => {
+    const bare = await bootFunction(join(folder, "v1"), "supabase/functions/cpo-v1/index.ts", "deno.json", {});
+    const response = await fetch(`${bare.url}/v1/accounts`);
+    expect([response.status, await response.json()]).toEqual([503, { error: "service_unavailable" }]);
+    await bare.stop();
+  });
+});

@@ -1,0 +1,76 @@
+// An edge function as the platform runs it: its own files only, one import map, one process, on the Deno version of the platform.
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { rmSync } from "node:fs";
+import { denoProgram, ROOT } from "../../packages/shared/scripts/functions.ts";
+
+export type Running = { url: string; stop(): Promise<void> };
+
+/** Packages stay between runs, and go with `npm ci`. */
+const CACHE = `${ROOT}node_modules/.cache/deno`;
+
+/** What Deno compiled is kept by path, and the paths of a test do not come back. */
+export const forgetCompiled = (): void => rmSync(`${CACHE}/gen`, { recursive: true, force: true });
+
+/** The platform hands a handler its requests; `Deno.serve` of a process has to be told where to listen. */
+const BOOT = `
+const { serve } = Deno;
+Deno.serve = (handler) => serve({ hostname: "127.0.0.1", port: 0, onListen: ({ port }) => console.log("listening " + port) }, handler);
+await import("file://" + Deno.cwd() + "/" + Deno.args[0]);
+`;
+
+/**
+ * Starts what lies in a folder. Packages come from the npm registry, as hosted, through Deno's cache: nothing of this checkout
+ * is in reach.
+ */
+export async function bootFunction(
+  folder: string,
+  entrypoint: string,
+  import_map: string,
+  variables: Record<string, string>,
+): Promise<Running> {
+  const child = spawn(
+    denoProgram(),
+    [
+      ...["run", "--no-config", "--no-lock", "--node-modules-dir=none", `--import-map=${import_map}`],
+      // no files but its own, no programs, no native code
+      ...["--no-prompt", "--allow-net", "--allow-env", "--allow-sys", "--allow-read=."],
+      ...["-", entrypoint],
+    ],
+    {
+      cwd: folder,
+      // a registry behind a certificate of the house is one that the machine trusts
+      env: {
+        DENO_TLS_CA_STORE: "system,mozilla",
+        ...process.env,
+        ...variables,
+        DENO_DIR: CACHE,
+        DENO_NO_UPDATE_CHECK: "1",
+      },
+      stdio: "pipe",
+    },
+  );
+  child.stdin.end(BOOT);
+  const port = await listening(child);
+  return {
+    url: `http://127.0.0.1:${port}`,
+    async stop() {
+      const gone = new Promise((resolve) => child.once("exit", resolve));
+      if (child.exitCode === null && child.kill()) await gone;
+    },
+  };
+}
+
+function listening(child: ChildProcess): Promise<string> {
+  let said = "";
+  return new Promise((resolve, reject) => {
+    const hear = (chunk: Buffer) => {
+      said += chunk;
+      const port = said.match(/^listening (\d+)$/m)?.[1];
+      if (port) resolve(port);
+    };
+    child.stdout?.on("data", hear);
+    child.stderr?.on("data", hear);
+    child.once("exit", (code) => reject(new Error(`Deno ended with ${code}:\n${said}`)));
+  });
+}

@@ -1,0 +1,49 @@
+import { readFileSync } from "node:fs";
+import { parseEnv } from "node:util";
+import { describe, expect, test } from "vitest";
+import { newKeys } from "../../packages/shared/scripts/new_keys.ts";
+import { ConfigurationError, readConfiguration } from "../../packages/shared/src/environment.ts";
+
+const example = readFileSync(new URL("../../.env.example", import.meta.url), "utf8");
+const required = parseEnv(example);
+const everything = parseEnv(example.replace(/^#(?=[A-Z_]+=)/gm, ""));
+const optional = Object.fromEntries(Object.entries(everything).filter(([name]) => !(name in required)));
+
+/** The names that reading the configuration asks for. */
+function namesRead(): string[] {
+  const names = new Set<string>();
+  const recorder = new Proxy<Record<string, string>>({}, { get: (_, name) => void names.add(String(name)) });
+  expect(() => readConfiguration(recorder)).toThrow(ConfigurationError);
+  return [...names];
+}
+
+describe(".env.example", () => {
+  test("describes every variable that is read, and no other", () => {
+    expect(Object.keys(everything).sort()).toEqual(namesRead().sort());
+  });
+
+  test("with generated keys is a configuration", () => {
+    expect(readConfiguration({ ...required, ...newKeys() })).toMatchObject({ API_HOST: "sandbox" });
+  });
+
+  test("shows the default of what may be left out", () => {
+    const defaults: Record<string, unknown> = readConfiguration({ ...required, ...newKeys() });
+    for (const [name, shown] of Object.entries(optional)) expect([name, defaults[name] ?? ""]).toEqual([name, shown]);
+  });
+
+  test.each(Object.keys(required))("asks for %s: without it the refusal names it", (name) => {
+    const rest = Object.fromEntries(Object.entries({ ...required, ...newKeys() }).filter(([key]) => key !== name));
+    expect(() => readConfiguration(rest)).toThrow(name);
+  });
+
+  test("holds no key", () => {
+    for (const name of Object.keys(newKeys())) expect(required[name]).toBe("");
+  });
+});
+
+test("new keys are new each time, and survive being written to a file and read again", () => {
+  const keys = newKeys();
+  const lines = Object.entries(keys).map(([name, value]) => `${name}='${value}'`);
+  expect(parseEnv(lines.join("\n"))).toEqual(keys);
+  for (const [name, value] of Object.entries(newKeys())) expect(value).not.toBe(keys[name]);
+});
