@@ -15,7 +15,11 @@ const MAIN = fileURLToPath(new URL("../../packages/local/src/main.ts", import.me
 export type Run = { child: ChildProcess; output(): string; exit: Promise<number | null> };
 
 export function run(...args: string[]): Run {
-  const child = spawn(process.execPath, [MAIN, ...args], { stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(process.execPath, [MAIN, ...args], {
+    stdio: ["ignore", "pipe", "pipe"],
+    // as under npm: it ends when its parent is gone, also when the tests are killed
+    env: { ...process.env, npm_lifecycle_event: "start" },
+  });
   let output = "";
   child.stdout.on("data", (chunk) => (output += chunk));
   child.stderr.on("data", (chunk) => (output += chunk));

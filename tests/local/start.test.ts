@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -28,6 +29,13 @@ function account({ supabase }: Stack, path: string, email: string): Promise<Resp
 
 const signUp = (stack: Stack, email: string) => account(stack, "/signup", email);
 const signIn = (stack: Stack, email: string) => account(stack, "/token?grant_type=password", email);
+
+function parent(pid: number | undefined): number | undefined {
+  const { stdout } = spawnSync("sh", ["-c", `cut -d' ' -f4 /proc/${pid}/stat || ps -o ppid= -p ${pid}`], {
+    encoding: "utf8",
+  });
+  return Number(stdout);
+}
 
 async function gone(...pids: (number | undefined)[]) {
   const deadline = Date.now() + 5000;
@@ -144,6 +152,17 @@ describe("one data folder over several starts", () => {
     expect(running.output()).toContain("did not end cleanly");
     expect(await gone(functions, postmaster)).toBe(true);
     expect((await token(stack)).status).toBe(200);
+  });
+
+  test("a Postgres that nobody watches any more is found and ended", async () => {
+    const { runner, postmaster } = here.processes();
+    const guard = Number(parent(parent(postmaster)));
+    for (const pid of [guard, Number(runner)]) process.kill(pid, "SIGKILL");
+    await expect.poll(() => identify(guard)).toBeNull();
+    expect(identify(Number(postmaster))).not.toBeNull();
+    ({ stack, run: running } = await here.start());
+    expect(await gone(postmaster)).toBe(true);
+    expect((await signIn(stack, "first@example.com")).status).toBe(200);
   });
 
   test("a lock file whose number now belongs to a stranger is no wedge, and the stranger lives", async () => {

@@ -110,6 +110,12 @@ async function main(): Promise<number> {
     });
   }
 
+  if (process.env.npm_lifecycle_event) {
+    // npm killed hard passes nothing on; a stack that nobody sees any more would hold the port and the data
+    const npm = process.ppid;
+    setInterval(() => process.ppid === npm || asked.resolve("asked"), 200).unref();
+  }
+
   try {
     const stack = await startStack(options, say);
     process.stdout.write(`${welcome(stack.description, options.data_dir)}\n`);

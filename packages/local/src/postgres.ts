@@ -240,6 +240,7 @@ function chooseAccount(program: string, folder: string): Account {
       "--clear-groups",
       "--inh-caps=-all,+dac_override",
       "--ambient-caps=-all,+dac_override",
+      "--securebits=+no_setuid_fixup", // else access(2), by which initdb looks for its programs, leaves capabilities out
       "--",
     ],
   };

@@ -62,7 +62,7 @@ export async function startStack(options: Options, say: Say): Promise<RunningSta
 
   const file = join(data_dir, "running.json");
   const previous = readJson<Record_>(file);
-  if (previous && isRunning(previous.runner)) {
+  if (previous && (await staysRunning(previous.runner))) {
     throw new StackError(
       `The data folder ${data_dir} is in use by the stack at ${previous.url} (process ${previous.runner.pid}).\n` +
         "Stop that one, or choose another folder with --data-dir (and another --port).",
@@ -157,6 +157,12 @@ export async function startStack(options: Options, say: Say): Promise<RunningSta
     if (error instanceof PostgresError || error instanceof MigrationError) throw new StackError(error.message);
     throw error;
   }
+}
+
+/** A runner that is just being stopped gets a moment to finish. */
+async function staysRunning(runner: Identity): Promise<boolean> {
+  for (let patience = 30; patience > 0 && isRunning(runner); patience -= 1) await sleep(50);
+  return isRunning(runner);
 }
 
 /** What a stack keeps in its data folder. */

@@ -38,7 +38,13 @@ export function readStack(file = DEFAULT_STACK_FILE): Stack | null {
 /** Each stack describes itself in its data folder, so that stacks side by side do not overwrite each other. */
 export function writeStack(data_dir: string, stack: Stack): void {
   writeJson(join(data_dir, "stack.json"), stack);
-  if (data_dir === DEFAULT_DATA_DIR || !readStack()) writeJson(DEFAULT_STACK_FILE, stack);
+  if (data_dir !== DEFAULT_DATA_DIR && readStack()) return;
+  try {
+    writeJson(DEFAULT_STACK_FILE, stack);
+  } catch (error) {
+    // a checkout that is not ours to write in: the data folder's own file says the same
+    if (data_dir === DEFAULT_DATA_DIR) throw error;
+  }
 }
 
 export function removeStack(data_dir: string, owner: Identity): void {
