@@ -350,3 +350,623 @@ begin
 end $$;
 comment on function ops.client_link(jsonb) is 'Binds a client to a partner: {client, partner} to {changed, client}. Refused once the client has created accounts under another.';
 select private.expose_ops('ops.client_link(jsonb)');
+
+-- Connections --------------------------------------------------------------------------------------------------------
+
+create function private.connections_named(named text) returns setof core.connections
+language sql stable
+set search_path = ''
+as $$
+  -- the keys lead with the tenant; naming every tenant lets them serve a look across all
+  select c.* from core.connections c
+   where c.partner_id = any (array(select p.id from core.partners p)) and c.id = private.as_uuid(named)
+  union
+  select c.* from core.connections c
+   where c.partner_id = any (array(select p.id from core.partners p)) and c.account_id = private.as_uuid(named)
+  union
+  select c.* from core.connections c where c.ean_code = named
+  union
+  select c.*
+    from core.accounts a join core.connections c on c.partner_id = a.partner_id and c.account_id = a.id
+   where a.client_id = any (array(select k.id from core.oauth_clients k)) and a.cpo_external_ref = named
+$$;
+comment on function private.connections_named(text) is 'Connections by connection id, account id, EAN or cpo_external_ref: whatever the operator has at hand.';
+
+create function private.connection_named(named text) returns core.connections
+language plpgsql
+set search_path = ''
+as $$
+declare
+  candidates core.connections[] := array(
+    select c from private.connections_named(named) c where c.status = 'active' or c.id = private.as_uuid(named));
+  connection core.connections;
+begin
+  if cardinality(candidates) = 0 then
+    perform private.refuse('connection_not_found', json_build_object('connection', named));
+  elsif cardinality(candidates) > 1 then
+    perform private.refuse('connection_ambiguous', json_build_object('connection', named));
+  end if;
+  perform private.act_for_partner((candidates[1]).partner_id);
+  select * into connection from core.connections c
+   where c.partner_id = private.partner_id() and c.id = (candidates[1]).id for update;
+  return connection;
+end $$;
+comment on function private.connection_named(text) is
+  'The one active connection that is meant, or an archived one by its own id; locked, and its partner made the tenant of this transaction.';
+
+create function private.active_connection_named(named text) returns core.connections
+language plpgsql
+set search_path = ''
+as $$
+declare
+  connection constant core.connections := private.connection_named(named);
+begin
+  if connection.status = 'archived' then
+    perform private.refuse('connection_archived', json_build_object('connection', connection.id));
+  end if;
+  return connection;
+end $$;
+
+create function private.connection_row(partner uuid, connection uuid) returns json
+language sql stable
+set search_path = ''
+as $$
+  select json_build_object(
+    'connection_id', c.id,
+    'account_id', c.account_id,
+    'cpo_external_ref', a.cpo_external_ref,
+    'partner_slug', p.slug,
+    'ean_code', c.ean_code,
+    'address', concat_ws(' ', l.postal_code, l.house_number, l.house_number_addition),
+    'status', c.status,
+    'registration_status', c.registration_status,
+    'submitted_at', private.iso(c.submitted_at),
+    'ean_validation_status', c.ean_validation_status,
+    'mandate_status', m.mandate_status,
+    'mandate_valid_from', m.valid_from,
+    'mandate_valid_until', m.valid_until,
+    'checklist', case when g.connection_id is not null then json_build_object(
+      'mandate_signed', g.mandate_signed, 'ean_validated', g.ean_validated,
+      'mid_charger_registered', g.mid_charger_registered, 'iban_present', g.iban_present) end)
+  from core.connections c
+  join core.accounts a on a.partner_id = c.partner_id and a.id = c.account_id
+  join core.partners p on p.id = c.partner_id
+  join core.locations l on l.partner_id = c.partner_id and l.id = c.location_id
+  join core.connection_mandates m on m.partner_id = c.partner_id and m.connection_id = c.id
+  left join core.connection_gates g on g.partner_id = c.partner_id and g.connection_id = c.id
+  where c.partner_id = partner and c.id = connection
+$$;
+comment on function private.connection_row(uuid, uuid) is 'A connection as the operator sees it; its checklist is null once archived.';
+
+create function private.connection_answer(connection core.connections, changed boolean) returns json
+language sql stable
+set search_path = ''
+as $$
+  select json_build_object('changed', changed, 'connection', private.connection_row(connection.partner_id, connection.id))
+$$;
+
+create function ops.connection_list(input jsonb) returns json
+language sql stable security definer
+set search_path = ''
+as $$
+  select json_build_object('connections', coalesce(
+           json_agg(private.connection_row(c.partner_id, c.id) order by c.created_at, c.id), '[]'))
+    from private.connections_named(input ->> 'connection') c
+$$;
+comment on function ops.connection_list(jsonb) is
+  'Connections, archived ones included, by connection id, account id, EAN or cpo_external_ref: {connection} to {connections}.';
+select private.expose_ops('ops.connection_list(jsonb)');
+
+create function private.account_named(named text) returns core.accounts
+language plpgsql
+set search_path = ''
+as $$
+declare
+  candidates core.accounts[] := array(
+    select a from core.accounts a
+     where a.partner_id = any (array(select p.id from core.partners p)) and a.id = private.as_uuid(named)
+    union
+    select a from core.accounts a
+     where a.client_id = any (array(select k.id from core.oauth_clients k)) and a.cpo_external_ref = named);
+begin
+  if cardinality(candidates) = 0 then
+    perform private.refuse('account_not_found', json_build_object('account', named));
+  elsif cardinality(candidates) > 1 then
+    perform private.refuse('account_ambiguous', json_build_object('account', named));
+  end if;
+  perform private.act_for_partner((candidates[1]).partner_id);
+  return candidates[1];
+end $$;
+comment on function private.account_named(text) is 'The account of an id or a cpo_external_ref, its partner made the tenant of this transaction.';
+
+create function ops.connection_add(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  account    core.accounts;
+  connection core.connections;
+begin
+  perform private.act_as_operator(input);
+  account := private.account_named(input ->> 'account');
+  -- the register is asked by the weekly re-check, which finds this connection due as soon as its mandate is signed
+  insert into core.connections (partner_id, account_id, location_id, ean_code, ean_validation_status, ean_checked_at)
+  values (account.partner_id, account.id, private.location_for(input), input ->> 'ean_code', 'unverified', '-infinity')
+  on conflict (ean_code) where status = 'active' and ean_exclusive do nothing
+  returning * into connection;
+  if found then
+    perform private.audit('connection.added', connection.id);
+    return private.connection_answer(connection, true);
+  end if;
+  select * into connection from core.connections c
+   where c.partner_id = account.partner_id and c.account_id = account.id and c.status = 'active' and c.ean_code = input ->> 'ean_code';
+  if not found then
+    perform private.refuse('ean_in_use', json_build_object('ean_code', input ->> 'ean_code'));
+  end if;
+  return private.connection_answer(connection, false);
+end $$;
+comment on function ops.connection_add(jsonb) is
+  'Gives an account one more connection, unverified: {account, ean_code, postal_code, house_number, house_number_addition?, street?, city?} to {changed, connection}.';
+select private.expose_ops('ops.connection_add(jsonb)');
+
+create function ops.connection_set_ean(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  connection core.connections;
+  wanted     constant text := input ->> 'status';
+begin
+  perform private.act_as_operator(input);
+  if wanted is null or wanted not in ('manual', 'unverified') then
+    perform private.refuse('invalid_ean_status');
+  end if;
+  connection := private.active_connection_named(input ->> 'connection');
+  if connection.ean_validation_status is not distinct from wanted then
+    return private.connection_answer(connection, false);
+  elsif wanted = 'unverified' and connection.ean_validation_status is distinct from 'manual' then
+    -- what the register said is not the operator's to take back
+    perform private.refuse('ean_not_manual', json_build_object('ean_validation_status', connection.ean_validation_status));
+  end if;
+  update core.connections c set ean_validation_status = wanted
+   where c.partner_id = connection.partner_id and c.id = connection.id;
+  perform private.audit('connection.ean_status_set', connection.id,
+                        jsonb_build_object('before', connection.ean_validation_status, 'after', wanted));
+  perform private.advance_registration(connection.account_id);
+  return private.connection_answer(connection, true);
+end $$;
+comment on function ops.connection_set_ean(jsonb) is
+  'Vouches for an EAN (manual), or takes that back (unverified): {connection, status} to {changed, connection}. Submits the registration when this was the last gate.';
+select private.expose_ops('ops.connection_set_ean(jsonb)');
+
+create function private.has_signed_mandate(connection core.connections) returns boolean
+language sql stable
+set search_path = ''
+as $$
+  select m.mandate_status = 'signed' from core.connection_mandates m
+   where m.partner_id = connection.partner_id and m.connection_id = connection.id
+$$;
+
+create function ops.connection_archive(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  connection core.connections;
+begin
+  perform private.act_as_operator(input);
+  connection := private.connection_named(input ->> 'connection');
+  if connection.status = 'archived' then
+    return private.connection_answer(connection, false);
+  end if;
+  if private.has_signed_mandate(connection) then
+    perform private.end_mandate(connection.id, 'revoked', 'connection_archived');
+  end if;
+  perform private.void_mandate_links(connection.id);
+  -- else a charger that moves along could never be registered on the next connection
+  update core.chargers h set status = 'removed'
+   where h.partner_id = connection.partner_id and h.connection_id = connection.id and h.status = 'active';
+  update core.connections c set status = 'archived'
+   where c.partner_id = connection.partner_id and c.id = connection.id;
+  perform private.audit('connection.archived', connection.id);
+  return private.connection_answer(connection, true);
+end $$;
+comment on function ops.connection_archive(jsonb) is
+  'Retires a connection: {connection} to {changed, connection}. Its EAN and chargers are free again, a signed mandate is revoked, open links are void; it stays listed.';
+select private.expose_ops('ops.connection_archive(jsonb)');
+
+-- Mandates, registrations, chargers ----------------------------------------------------------------------------------
+
+create function ops.mandate_revoke(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  connection core.connections;
+  status     text;
+begin
+  perform private.act_as_operator(input);
+  connection := private.connection_named(input ->> 'connection');
+  select m.mandate_status into status from core.connection_mandates m
+   where m.partner_id = connection.partner_id and m.connection_id = connection.id;
+  if status = 'revoked' then
+    return private.connection_answer(connection, false);
+  elsif status <> 'signed' then
+    perform private.refuse('mandate_not_signed', json_build_object('mandate_status', status));
+  end if;
+  perform private.end_mandate(connection.id, 'revoked', 'operator');
+  return private.connection_answer(connection, true);
+end $$;
+comment on function ops.mandate_revoke(jsonb) is
+  'Revokes the signed mandate of a connection: {connection} to {changed, connection}. Open months are judged again; locked ones and the registration stay.';
+select private.expose_ops('ops.mandate_revoke(jsonb)');
+
+-- serves: the registrations that wait for review, oldest first
+create index connections_submitted on core.connections (submitted_at) where registration_status = 'ingediend' and status = 'active';
+
+create function ops.registration_list(input jsonb) returns json
+language sql stable security definer
+set search_path = ''
+as $$
+  select json_build_object('connections', coalesce(
+           json_agg(private.connection_row(c.partner_id, c.id) order by c.submitted_at, c.id), '[]'))
+    from (select * from core.connections c
+           where c.registration_status = 'ingediend' and c.status = 'active'
+           order by c.submitted_at limit coalesce((input ->> 'limit')::int, 50)) c
+$$;
+comment on function ops.registration_list(jsonb) is 'Registrations that wait for review, oldest first: {limit?} to {connections}.';
+select private.expose_ops('ops.registration_list(jsonb)');
+
+create function ops.registration_review(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  connection core.connections;
+  verdict    constant text := input ->> 'verdict';
+  closed     text[];
+begin
+  perform private.act_as_operator(input);
+  if verdict is null or verdict not in ('goedgekeurd', 'afgekeurd') then
+    perform private.refuse('invalid_verdict');
+  end if;
+  connection := private.active_connection_named(input ->> 'connection');
+  if connection.registration_status = verdict then
+    return private.connection_answer(connection, false);
+  elsif connection.registration_status <> 'ingediend' then
+    perform private.refuse('registration_not_submitted', json_build_object('registration_status', connection.registration_status));
+  end if;
+  -- a gate may have closed since the registration was submitted; a missing IBAN is no ground
+  select array_remove(array[case when not g.mandate_signed then 'mandate_signed' end,
+                            case when not g.ean_validated then 'ean_validated' end,
+                            case when not g.mid_charger_registered then 'mid_charger_registered' end], null)
+    into closed from core.connection_gates g where g.partner_id = connection.partner_id and g.connection_id = connection.id;
+  if verdict = 'goedgekeurd' and cardinality(closed) > 0 then
+    perform private.refuse('gates_closed', json_build_object('gates', closed));
+  end if;
+  update core.connections c set registration_status = verdict
+   where c.partner_id = connection.partner_id and c.id = connection.id;
+  perform private.audit('registration.reviewed', connection.id, jsonb_build_object('verdict', verdict));
+  return private.connection_answer(connection, true);
+end $$;
+comment on function ops.registration_review(jsonb) is
+  'Judges a submitted registration: {connection, verdict: goedgekeurd|afgekeurd} to {changed, connection}. goedgekeurd needs mandate, EAN and MID charger.';
+select private.expose_ops('ops.registration_review(jsonb)');
+
+-- serves: the chargers whose MID evidence is to be judged, oldest first
+create index chargers_unconfirmed on core.chargers (created_at) where status = 'active' and mid_eligible is null;
+
+create function private.charger_row(charger core.chargers) returns json
+language sql stable
+set search_path = ''
+as $$
+  select json_build_object(
+    'charger_id', charger.id,
+    'account_id', charger.account_id,
+    'connection_id', charger.connection_id,
+    'partner_slug', (select p.slug from core.partners p where p.id = charger.partner_id),
+    'brand', m.brand,
+    'model', m.model,
+    'serial_number', charger.serial_number,
+    'mid_eligible', charger.mid_eligible,
+    'status', charger.status,
+    'created_at', private.iso(charger.created_at))
+  from core.charger_models m where m.id = charger.catalog_charger_id
+$$;
+
+create function ops.charger_list(input jsonb) returns json
+language sql stable security definer
+set search_path = ''
+as $$
+  select json_build_object('chargers', coalesce(json_agg(private.charger_row(h) order by h.created_at, h.id), '[]'))
+    from (select * from core.chargers h
+           where h.status = 'active' and h.mid_eligible is null
+           order by h.created_at limit coalesce((input ->> 'limit')::int, 50)) h
+$$;
+comment on function ops.charger_list(jsonb) is 'Chargers whose MID evidence is still to be judged, oldest first: {limit?} to {chargers}.';
+select private.expose_ops('ops.charger_list(jsonb)');
+
+create function ops.charger_confirm_mid(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  charger core.chargers;
+  certain boolean;
+  wanted  constant boolean := not coalesce((input ->> 'no_mid')::boolean, false);
+  changed boolean;
+begin
+  perform private.act_as_operator(input);
+  select * into charger from core.chargers h
+   where h.partner_id = any (array(select p.id from core.partners p)) and h.id = private.as_uuid(input ->> 'charger') for update;
+  if not found then
+    perform private.refuse('charger_not_found', json_build_object('charger', input ->> 'charger'));
+  end if;
+  perform private.act_for_partner(charger.partner_id);
+  changed := charger.mid_eligible is distinct from wanted;
+  select m.mid_meter into certain from core.charger_models m where m.id = charger.catalog_charger_id;
+  if changed and certain is not null then
+    perform private.refuse('mid_is_certain', json_build_object('mid_meter', certain));
+  elsif changed then
+    update core.chargers h set mid_eligible = wanted
+     where h.partner_id = charger.partner_id and h.id = charger.id returning * into charger;
+    perform private.audit('charger.mid_confirmed', charger.id,
+                          jsonb_build_object('mid_eligible', wanted, 'evidence', left(input ->> 'evidence', 200)));
+    perform private.advance_registration(charger.account_id);
+  end if;
+  return json_build_object('changed', changed, 'charger', private.charger_row(charger));
+end $$;
+comment on function ops.charger_confirm_mid(jsonb) is
+  'Judges the evidence of a MID meter where the catalogue leaves it open: {charger, no_mid?, evidence?} to {changed, charger}.';
+select private.expose_ops('ops.charger_confirm_mid(jsonb)');
+
+-- Months -------------------------------------------------------------------------------------------------------------
+
+create function private.delivered_month_named(input jsonb) returns core.delivered_months
+language plpgsql
+set search_path = ''
+as $$
+declare
+  connection core.connections;
+  month      core.delivered_months;
+begin
+  if coalesce(input ->> 'period', '') !~ '^[12][0-9]{3}-(0[1-9]|1[0-2])(-01)?$' then
+    perform private.refuse('invalid_period');
+  end if;
+  connection := private.connection_named(input ->> 'connection');
+  select * into month from core.delivered_months d
+   where d.partner_id = connection.partner_id and d.connection_id = connection.id
+     and d.period = to_date(left(input ->> 'period', 7), 'YYYY-MM')
+     for update;
+  if not found then
+    perform private.refuse('month_not_found', json_build_object('period', left(input ->> 'period', 7)));
+  end if;
+  return month;
+end $$;
+comment on function private.delivered_month_named(jsonb) is 'The delivered month of {connection, period}, locked together with its connection.';
+
+create function private.set_month_status(month core.delivered_months, wanted text, action text) returns json
+language plpgsql
+set search_path = ''
+as $$
+declare
+  before constant text := month.status;
+begin
+  if wanted <> before then
+    update core.delivered_months d set status = wanted
+     where d.partner_id = month.partner_id and d.connection_id = month.connection_id and d.period = month.period
+    returning * into month;
+    perform private.audit(action, month.connection_id, jsonb_build_object('period', month.period, 'before', before, 'after', wanted));
+  end if;
+  return json_build_object(
+    'changed', wanted <> before,
+    'month', json_build_object('connection_id', month.connection_id, 'period', month.period, 'total_kwh', month.total_kwh,
+                               'session_count', month.session_count, 'status', month.status,
+                               'received_at', private.iso(month.received_at)));
+end $$;
+
+create function ops.month_lock(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  month core.delivered_months;
+begin
+  perform private.act_as_operator(input);
+  month := private.delivered_month_named(input);
+  if month.status not in ('staged', 'registered') then
+    perform private.refuse('month_not_staged', json_build_object('status', month.status));
+  end if;
+  return private.set_month_status(month, 'registered', 'month.locked');
+end $$;
+comment on function ops.month_lock(jsonb) is
+  'Marks a staged month as registered, after which deliveries no longer change it: {connection, period} to {changed, month}.';
+select private.expose_ops('ops.month_lock(jsonb)');
+
+create function ops.month_unlock(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  month core.delivered_months;
+begin
+  perform private.act_as_operator(input);
+  month := private.delivered_month_named(input);
+  return private.set_month_status(
+    month, case month.status when 'registered' then private.month_status(month.connection_id, month.period) else month.status end,
+    'month.unlocked');
+end $$;
+comment on function ops.month_unlock(jsonb) is
+  'Opens a registered month again, as staged or outside_mandate, whichever it now is: {connection, period} to {changed, month}.';
+select private.expose_ops('ops.month_unlock(jsonb)');
+
+-- Rate limits --------------------------------------------------------------------------------------------------------
+
+create function private.rate_limit_row(bucket text, client uuid) returns json
+language sql stable
+set search_path = ''
+as $$
+  select json_build_object(
+    'bucket', l.bucket,
+    'client_id', (select c.client_id from core.oauth_clients c where c.id = client),
+    'quota', coalesce(o.quota, l.quota),
+    'window_seconds', l.window_seconds,
+    'is_default', o.quota is null)
+  from core.rate_limits l
+  left join core.rate_limit_overrides o on o.bucket = l.bucket and o.subject = 'client:' || client
+  where l.bucket = rate_limit_row.bucket
+$$;
+
+create function ops.rate_limit_list(input jsonb) returns json
+language sql stable security definer
+set search_path = ''
+as $$
+  select json_build_object('rate_limits', coalesce(json_agg(private.rate_limit_row(r.bucket, r.client) order by r.bucket, r.client nulls first), '[]'))
+    from (select l.bucket, null::uuid as client from core.rate_limits l
+          union all
+          select o.bucket, private.as_uuid(substr(o.subject, 8)) from core.rate_limit_overrides o where o.subject like 'client:%') r
+$$;
+comment on function ops.rate_limit_list(jsonb) is 'Every bucket''s quota, and the clients that have their own: {} to {rate_limits}.';
+select private.expose_ops('ops.rate_limit_list(jsonb)');
+
+create function private.bucket_named(bucket text, of_a_client boolean) returns void
+language plpgsql
+set search_path = ''
+as $$
+declare
+  buckets text[] := array(
+    select l.bucket from core.rate_limits l
+     -- these count addresses and links
+     where not (of_a_client and l.bucket in ('token_failures', 'page', 'mandate_code')) order by l.bucket);
+begin
+  if bucket is null or not bucket = any (buckets) then
+    perform private.refuse('unknown_bucket', json_build_object('bucket', bucket, 'buckets', buckets));
+  end if;
+end $$;
+
+create function ops.rate_limit_set(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  named   constant text := input ->> 'bucket';
+  wanted  constant numeric := (input ->> 'quota')::numeric;
+  client  uuid;
+  changed boolean;
+begin
+  perform private.act_as_operator(input), private.bucket_named(named, input ->> 'client' is not null);
+  -- beyond a million the time between two requests comes near the clock's microsecond
+  if wanted is null or wanted not between 1 and 1000000 or wanted <> trunc(wanted) then
+    perform private.refuse('invalid_quota');
+  end if;
+  if input ->> 'client' is null then
+    update core.rate_limits l set quota = wanted where l.bucket = named and l.quota <> wanted;
+  else
+    client := (private.client_named(input ->> 'client')).id;
+    insert into core.rate_limit_overrides as o (subject, bucket, quota) values ('client:' || client, named, wanted)
+    on conflict on constraint rate_limit_overrides_pkey do update set quota = excluded.quota where o.quota <> excluded.quota;
+  end if;
+  changed := found;
+  if changed then
+    perform private.audit('rate_limit.set', client, jsonb_build_object('bucket', named, 'quota', wanted));
+  end if;
+  return json_build_object('changed', changed, 'rate_limit', private.rate_limit_row(named, client));
+end $$;
+comment on function ops.rate_limit_set(jsonb) is
+  'Sets how many requests a bucket holds, for everybody or for one client: {bucket, quota, client?} to {changed, rate_limit}. In force at once.';
+select private.expose_ops('ops.rate_limit_set(jsonb)');
+
+create function ops.rate_limit_reset(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  named   constant text := input ->> 'bucket';
+  client  uuid;
+  changed boolean;
+begin
+  perform private.act_as_operator(input), private.bucket_named(named, true);
+  client := (private.client_named(input ->> 'client')).id;
+  delete from core.rate_limit_overrides o where o.subject = 'client:' || client and o.bucket = named;
+  changed := found;
+  if changed then
+    perform private.audit('rate_limit.reset', client, jsonb_build_object('bucket', named));
+  end if;
+  return json_build_object('changed', changed, 'rate_limit', private.rate_limit_row(named, client));
+end $$;
+comment on function ops.rate_limit_reset(jsonb) is 'Puts a client back to the bucket''s own quota: {bucket, client} to {changed, rate_limit}.';
+select private.expose_ops('ops.rate_limit_reset(jsonb)');
+
+-- Mail ---------------------------------------------------------------------------------------------------------------
+
+-- serves: mail of all partners, newest first
+create index mail_outbox_newest on core.mail_outbox (created_at desc, id desc);
+
+create function private.mail_row(mail core.mail_outbox) returns json
+language sql stable
+set search_path = ''
+as $$
+  select json_build_object(
+    'id', mail.id,
+    'partner_slug', (select p.slug from core.partners p where p.id = mail.partner_id),
+    'created_at', private.iso(mail.created_at),
+    'status', mail.status,
+    'recipient', mail.recipient,
+    'subject', mail.subject,
+    'template', mail.template,
+    'attempts', mail.attempts,
+    'last_error', mail.last_error,
+    'done_at', private.iso(mail.done_at))
+$$;
+
+create function private.newest_mails(input jsonb, size int) returns setof core.mail_outbox
+language plpgsql stable
+set search_path = ''
+as $$
+declare
+  partner uuid;
+  wanted  constant text := lower(input ->> 'to');
+begin
+  if input ->> 'partner' is not null then
+    partner := (private.partner_named(input ->> 'partner')).id;
+  end if;
+  return query
+    select * from core.mail_outbox m
+     where (partner is null or m.partner_id = partner) and (wanted is null or m.recipient = wanted)
+     order by m.created_at desc, m.id desc limit size;
+end $$;
+comment on function private.newest_mails(jsonb, int) is 'The newest mails of {to?, partner?}.';
+
+create function ops.mail_list(input jsonb) returns json
+language sql stable security definer
+set search_path = ''
+as $$
+  select json_build_object('mails', coalesce(json_agg(private.mail_row(m) order by m.created_at desc, m.id desc), '[]'))
+    from private.newest_mails(input, coalesce((input ->> 'limit')::int, 20)) m
+$$;
+comment on function ops.mail_list(jsonb) is 'Mail that waits, was sent or was captured, newest first, without its text: {to?, partner?, limit?} to {mails}.';
+select private.expose_ops('ops.mail_list(jsonb)');
+
+create function ops.mail_show(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  mail core.mail_outbox;
+begin
+  perform private.act_as_operator(input);
+  if input ->> 'id' is null then
+    select * into mail from private.newest_mails(input, 1);
+  else
+    select * into mail from core.mail_outbox m where m.id = private.as_uuid(input ->> 'id');
+  end if;
+  if mail.id is null then
+    perform private.refuse('mail_not_found');
+  end if;
+  -- a mail may hold a code or a link that lets its reader act as the recipient
+  perform private.act_for_partner(mail.partner_id), private.audit('mail.shown', mail.id);
+  return json_build_object('mail', private.mail_row(mail), 'text', mail.text, 'links', mail.links);
+end $$;
+comment on function ops.mail_show(jsonb) is
+  'One mail with its text and links: {id}, or the newest of {to?, partner?}, to {mail, text, links}. Leaves an audit row, for it reads what was meant for the recipient.';
+select private.expose_ops('ops.mail_show(jsonb)');

@@ -1,0 +1,329 @@
+// Every command as data: what it takes, which ops function it runs, how a person reads the answer.
+
+import { Argument, InvalidArgumentError, Option } from "commander";
+import type * as z from "zod";
+import { eanCode, houseNumber, postalCode, trimmedTo } from "../../shared/src/fields.ts";
+import { CPO_SCOPES } from "../../shared/src/scopes.ts";
+import type { Answer } from "./database.ts";
+import { fields, plain, table } from "./text.ts";
+
+export type Input = Record<string, unknown>;
+
+export type Command = {
+  /** Noun and verb. */
+  name: `${string} ${string}`;
+  summary: string;
+  /** What else to know before running it. */
+  details?: string;
+  /** What is typed after the program's name. */
+  example: string;
+  takes?: (Argument | Option)[];
+  /** The function in schema ops; its input is what was typed, by name. */
+  ops: string | ((input: Input) => string);
+  /** What is sent instead of what was typed. */
+  prepare?: (input: Input) => Input;
+  /** Makes a secret, stored as its hash, and shows it once. */
+  makes?: "client" | "secret";
+  view: (answer: Answer) => string;
+};
+
+type Row = Record<string, unknown>;
+
+const list = (key: string, columns: string) => (answer: Answer) => {
+  const rows = answer[key] as Row[];
+  return rows.length > 0 ? table(rows, columns.split(" ")) : `No ${key.replaceAll("_", " ")}.`;
+};
+
+const changed = (key: string, done: string) => (answer: Answer) =>
+  `${answer.changed === false ? "Nothing to change: it was so already." : done}\n${fields(answer[key] as Row)}`;
+
+/** Typed text read by a field rule of the API. */
+const read =
+  <T>(schema: z.ZodType<T>) =>
+  (value: string): T => {
+    const result = schema.safeParse(value);
+    if (result.success) return result.data;
+    throw new InvalidArgumentError(`It ${result.error.issues[0]?.message ?? "cannot be read"}.`);
+  };
+
+const whole = (max: number) => (value: string) => {
+  const number = Number(value);
+  if (/^\d+$/.test(value) && number >= 1 && number <= max) return number;
+  throw new InvalidArgumentError(`It must be a whole number from 1 to ${max}.`);
+};
+
+const partner = () => new Argument("<partner>", "id or slug of the partner");
+const client = () => new Argument("<client>", "client_id (or id) of the client");
+const connection = () =>
+  new Argument("<connection>", "connection id; or the account id, EAN or cpo_external_ref, where that means one");
+const limit = (fallback: number) =>
+  new Option("--limit <number>", "how many at most, up to 1000").argParser(whole(1000)).default(fallback);
+const scopes = Object.keys(CPO_SCOPES);
+
+const CONNECTION_COLUMNS =
+  "connection_id account_id cpo_external_ref partner_slug ean_code status registration_status ean_validation_status mandate_status";
+const MAIL_COLUMNS = "id created_at status partner_slug recipient subject";
+
+export const COMMANDS: Command[] = [
+  {
+    name: "partner create",
+    summary: "Make a partner (a tenant); it is active at once",
+    example: 'partner create "Laadpunt Zuid" --slug laadpunt-zuid',
+    takes: [
+      new Argument("<name>", "what it is called, up to 120 characters"),
+      new Option("--slug <slug>", "short name in lower case and dashes; made from the name where absent"),
+    ],
+    ops: "partner_create",
+    view: changed("partner", "Partner created."),
+  },
+  {
+    name: "partner list",
+    summary: "List all partners",
+    example: "partner list",
+    ops: "partner_list",
+    view: list("partners", "id slug name is_active created_at"),
+  },
+  {
+    name: "partner activate",
+    summary: "Let the credentials of a partner in again",
+    example: "partner activate laadpunt-zuid",
+    takes: [partner()],
+    ops: "partner_activate",
+    view: changed("partner", "Partner activated."),
+  },
+  {
+    name: "partner deactivate",
+    summary: "Refuse the credentials of a partner from now on",
+    details: "Its clients' requests answer client_not_linked. Nothing is deleted; partner activate undoes it.",
+    example: "partner deactivate laadpunt-zuid",
+    takes: [partner()],
+    ops: "partner_deactivate",
+    view: changed("partner", "Partner deactivated."),
+  },
+  {
+    name: "client create",
+    summary: "Provision a CPO client; its secret is shown once",
+    details: "Without --partner it gets tokens, but /v1 answers client_not_linked until client link.",
+    example:
+      'client create "Laadpunt Zuid backoffice" --partner laadpunt-zuid --return-url https://laadpunt.example/klaar',
+    takes: [
+      new Argument("<name>", "what it is called, up to 120 characters"),
+      new Option("--partner <partner>", "id or slug of the partner it acts for"),
+      new Option("--return-url <url>", "where signatories return to; return URLs of its mandate links start with it"),
+      new Option("--scopes <scope...>", "what it may do; all of these where absent").choices(scopes),
+    ],
+    ops: "client_create",
+    makes: "client",
+    view: changed("client", "Client created. Its secret is shown this once; only a hash of it is stored."),
+  },
+  {
+    name: "client list",
+    summary: "List clients, newest first, disabled ones included",
+    example: "client list --partner laadpunt-zuid",
+    takes: [new Option("--partner <partner>", "only the clients of this partner (id or slug)")],
+    ops: "client_list",
+    view: list("clients", "client_id name partner_slug scopes secret_rotated_at disabled_at"),
+  },
+  {
+    name: "client rotate-secret",
+    summary: "Replace the secret of a client; the old one is dead at once",
+    details: "Access tokens that were issued before live on for up to an hour, unless --revoke-tokens ends them too.",
+    example: "client rotate-secret cpo_4fGh2kLm --revoke-tokens",
+    takes: [client(), new Option("--revoke-tokens", "end every token issued before as well")],
+    ops: "client_rotate_secret",
+    makes: "secret",
+    view: changed("client", "Secret replaced. The new one is shown this once; only a hash of it is stored."),
+  },
+  {
+    name: "client disable",
+    summary: "End a client for good: its secret and its tokens stop at once",
+    example: "client disable cpo_4fGh2kLm",
+    takes: [client()],
+    ops: "client_disable",
+    view: changed("client", "Client disabled."),
+  },
+  {
+    name: "client set-scopes",
+    summary: "Replace what a client may do",
+    details: "A scope that is taken away stops in tokens already issued; one that is added comes with the next token.",
+    example: "client set-scopes cpo_4fGh2kLm cpo:accounts:read cpo:sessions:write",
+    takes: [client(), new Argument("<scopes...>", "all it may do from now on").choices(scopes)],
+    ops: "client_set_scopes",
+    view: changed("client", "Scopes set."),
+  },
+  {
+    name: "client link",
+    summary: "Bind a client to a partner",
+    details: "Refused once the client has created accounts: they belong to the partner it had.",
+    example: "client link cpo_4fGh2kLm laadpunt-zuid",
+    takes: [client(), partner()],
+    ops: "client_link",
+    view: changed("client", "Client linked."),
+  },
+  {
+    name: "connection list",
+    summary: "Show the connections behind an id, EAN or reference, archived ones included",
+    example: "connection list KLANT-1001",
+    takes: [new Argument("<connection>", "connection id, account id, EAN or cpo_external_ref")],
+    ops: "connection_list",
+    view: list("connections", CONNECTION_COLUMNS),
+  },
+  {
+    name: "connection add",
+    summary: "Give an account one more connection",
+    details:
+      "It starts as concept and unverified. The register is asked in the re-check once its mandate is signed; connection set-ean vouches for the EAN sooner.",
+    example: "connection add KLANT-1001 871687120000000016 --postal-code 1234AB --house-number 12a",
+    takes: [
+      new Argument("<account>", "account id or cpo_external_ref"),
+      new Argument("<ean_code>", "EAN of the connection, 18 digits").argParser(read(eanCode())),
+      new Option("--postal-code <code>", "such as 1234AB").argParser(read(postalCode())).makeOptionMandatory(),
+      new Option("--house-number <number>", "with its addition, such as 12, 12a or 12-2")
+        .argParser(read(houseNumber()))
+        .makeOptionMandatory(),
+      new Option("--street <street>", "street").argParser(read(trimmedTo(120))),
+      new Option("--city <city>", "city").argParser(read(trimmedTo(120))),
+    ],
+    ops: "connection_add",
+    prepare: ({ house_number, ...input }) => {
+      const { number, addition } = house_number as { number: number; addition: string | null };
+      return { ...input, house_number: number, house_number_addition: addition };
+    },
+    view: changed("connection", "Connection added."),
+  },
+  {
+    name: "connection set-ean",
+    summary: "Vouch for an EAN that the register cannot confirm, or take that back",
+    details:
+      "manual opens the gate ean_validated, and submits the registration when it was the last one; unverified takes a manual back.",
+    example: "connection set-ean 871687120000000016 --status manual",
+    takes: [
+      connection(),
+      new Option("--status <status>", "manual or unverified").choices(["manual", "unverified"]).makeOptionMandatory(),
+    ],
+    ops: "connection_set_ean",
+    view: changed("connection", "EAN status set."),
+  },
+  {
+    name: "connection archive",
+    summary: "Retire a connection: its EAN and its chargers can be registered elsewhere",
+    details: "Revokes a signed mandate and voids open mandate links. The connection and its months stay listed.",
+    example: "connection archive 871687120000000016",
+    takes: [connection()],
+    ops: "connection_archive",
+    view: changed("connection", "Connection archived."),
+  },
+  {
+    name: "mandate revoke",
+    summary: "Revoke the signed mandate of a connection",
+    details:
+      "The gate mandate_signed closes and open months become outside_mandate. Locked months and registration_status stay.",
+    example: "mandate revoke KLANT-1001",
+    takes: [connection()],
+    ops: "mandate_revoke",
+    view: changed("connection", "Mandate revoked."),
+  },
+  {
+    name: "registration list",
+    summary: "List registrations that wait for review, oldest first",
+    example: "registration list --limit 10",
+    takes: [limit(50)],
+    ops: "registration_list",
+    view: list("connections", `submitted_at ${CONNECTION_COLUMNS}`),
+  },
+  {
+    name: "registration review",
+    summary: "Judge a registration that is ingediend",
+    details: "goedgekeurd needs a signed mandate, a validated EAN and a MID charger; a missing IBAN is no ground.",
+    example: "registration review KLANT-1001 goedgekeurd",
+    takes: [connection(), new Argument("<verdict>", "the outcome").choices(["goedgekeurd", "afgekeurd"])],
+    ops: "registration_review",
+    view: changed("connection", "Registration reviewed."),
+  },
+  {
+    name: "charger list",
+    summary: "List chargers whose MID meter is still to be confirmed, oldest first",
+    example: "charger list",
+    takes: [limit(50)],
+    ops: "charger_list",
+    view: list("chargers", "charger_id account_id partner_slug brand model serial_number created_at"),
+  },
+  {
+    name: "charger confirm-mid",
+    summary: "Confirm from evidence that a charger has a MID meter, or that it has none",
+    details: "For models sold with and without one. Confirming may open the last gate, which submits the registration.",
+    example: 'charger confirm-mid 5f0c9a52-7b1e-4c0e-9d6e-2f1b8f6f4a11 --evidence "type plate, ticket 4711"',
+    takes: [
+      new Argument("<charger>", "charger id"),
+      new Option("--no-mid", "the evidence says that it has none"),
+      new Option("--evidence <text>", "where the evidence is kept, for the audit log; no personal data"),
+    ],
+    ops: "charger_confirm_mid",
+    prepare: ({ mid, ...input }) => ({ ...input, no_mid: mid === false }),
+    view: changed("charger", "Charger judged."),
+  },
+  {
+    name: "month lock",
+    summary: "Mark a staged month as registered: deliveries no longer change it",
+    example: "month lock KLANT-1001 2026-03",
+    takes: [connection(), new Argument("<period>", "the month, YYYY-MM")],
+    ops: "month_lock",
+    view: changed("month", "Month locked."),
+  },
+  {
+    name: "month unlock",
+    summary: "Open a registered month again",
+    details: "It becomes staged or outside_mandate, whichever its mandate now says.",
+    example: "month unlock KLANT-1001 2026-03",
+    takes: [connection(), new Argument("<period>", "the month, YYYY-MM")],
+    ops: "month_unlock",
+    view: changed("month", "Month unlocked."),
+  },
+  {
+    name: "rate-limit list",
+    summary: "List the quota of every bucket, and of the clients that have their own",
+    example: "rate-limit list",
+    ops: "rate_limit_list",
+    view: list("rate_limits", "bucket client_id quota window_seconds"),
+  },
+  {
+    name: "rate-limit set",
+    summary: "Set how many requests a bucket holds, for everybody or for one client",
+    details: "In force at once. Without --client it changes the quota of everybody who has none of their own.",
+    example: "rate-limit set cpo_sessions 240 --client cpo_4fGh2kLm",
+    takes: [
+      new Argument("<bucket>", "a bucket of rate-limit list"),
+      new Argument("<quota>", "requests per window").argParser(whole(1_000_000)),
+      new Option("--client <client>", "client_id (or id) of the one client it is for"),
+    ],
+    ops: "rate_limit_set",
+    view: changed("rate_limit", "Rate limit set."),
+  },
+  {
+    name: "rate-limit reset",
+    summary: "Put a client back to the quota of everybody",
+    example: "rate-limit reset cpo_sessions cpo_4fGh2kLm",
+    takes: [new Argument("<bucket>", "a bucket of rate-limit list"), client()],
+    ops: "rate_limit_reset",
+    view: changed("rate_limit", "Back to the quota of everybody."),
+  },
+  {
+    name: "mail list",
+    summary: "List mail that was captured, sent or waits, newest first; or read one",
+    details:
+      "--show prints the text with its links and leaves an audit row. On the sandbox this is where a code is found.",
+    example: "mail list --to jan@example.nl --show",
+    takes: [
+      new Option("--to <email>", "only mail to this address"),
+      new Option("--partner <partner>", "only mail of this partner (id or slug)"),
+      limit(20),
+      new Option("--show [id]", "print this mail, or the newest one"),
+    ],
+    ops: ({ show }) => (show === undefined ? "mail_list" : "mail_show"),
+    prepare: ({ show, ...input }) => (typeof show === "string" ? { id: show } : input),
+    view: (answer) =>
+      "text" in answer
+        ? `${fields(answer.mail as Row)}\n\n${plain(String(answer.text))}`
+        : list("mails", MAIL_COLUMNS)(answer),
+  },
+];

@@ -1,0 +1,57 @@
+// What each refusal of an ops function means to the person at the command line, and what to do about it.
+
+type Detail = Record<string, unknown>;
+
+const join = (value: unknown) => (Array.isArray(value) ? value.join(", ") : String(value));
+
+export const SENTENCES: Record<string, (detail: Detail) => string> = {
+  invalid_name: () => "A name is 1 to 120 characters on one line.",
+  invalid_slug: () =>
+    "A slug is lower-case letters and digits in words joined by dashes, at most 60 characters; give one with --slug.",
+  slug_taken: ({ slug }) => `A partner with the slug ${slug} exists already; give another with --slug.`,
+  partner_not_found: ({ partner }) => `No partner has the id or slug "${partner}"; see partner list.`,
+
+  client_not_found: ({ client }) => `No client has the id or client_id "${client}"; see client list.`,
+  client_id_taken: ({ client_id }) => `A client with the client_id ${client_id} exists already; run the command again.`,
+  client_disabled: ({ client }) => `${client} is disabled for good; make a new client with client create.`,
+  client_has_accounts: ({ client }) =>
+    `${client} has created accounts under its partner, and they stay there; make a new client for the other partner.`,
+  unknown_scope: ({ scopes }) => `Give at least one scope, all of them from: ${join(scopes)}.`,
+  invalid_return_url: () =>
+    "A return URL is https (http only for localhost), at most 500 characters, without credentials, query or fragment.",
+
+  account_not_found: ({ account }) => `No account has the id or cpo_external_ref "${account}".`,
+  account_ambiguous: ({ account }) => `Several clients have an account "${account}"; name it by its account id.`,
+  connection_not_found: ({ connection }) =>
+    `No active connection is meant by "${connection}"; name it by connection id, account id, EAN or cpo_external_ref.`,
+  connection_ambiguous: ({ connection }) =>
+    `"${connection}" means several active connections; name one by its connection id, from connection list ${connection}.`,
+  connection_archived: ({ connection }) => `Connection ${connection} is archived, and stays as it was.`,
+  ean_in_use: ({ ean_code }) => `Another active connection holds EAN ${ean_code}; archive that one first.`,
+  invalid_ean_status: () => "The EAN status an operator can set is manual or unverified.",
+  ean_not_manual: ({ ean_validation_status }) =>
+    `Only manual can be set back to unverified; this EAN is ${ean_validation_status}.`,
+
+  mandate_not_signed: ({ mandate_status }) => `There is no signed mandate to revoke; it is ${mandate_status}.`,
+  invalid_verdict: () => "The verdict of a review is goedgekeurd or afgekeurd.",
+  registration_not_submitted: ({ registration_status }) =>
+    `Only a registration that is ingediend can be reviewed; this one is ${registration_status}.`,
+  gates_closed: ({ gates }) =>
+    `It cannot be goedgekeurd while a gate is closed (${join(gates)}); have it opened, or review it as afgekeurd.`,
+
+  charger_not_found: ({ charger }) => `No charger has the id "${charger}"; see charger list.`,
+  mid_is_certain: ({ mid_meter }) =>
+    `The catalogue is certain that this model has ${mid_meter ? "a" : "no"} MID meter; there is nothing to judge.`,
+
+  invalid_period: () => "A period is a month written YYYY-MM.",
+  month_not_found: ({ period }) => `Nothing was delivered for ${period} on this connection.`,
+  month_not_staged: ({ status }) => `Only a staged month can be locked; this one is ${status}.`,
+
+  unknown_bucket: ({ bucket, buckets }) => `"${bucket}" is no bucket for this; there are ${join(buckets)}.`,
+  invalid_quota: () => "A quota is a whole number from 1 to 1000000.",
+  mail_not_found: () => "There is no such mail; see mail list.",
+};
+
+export function sentence(code: string, detail: Detail): string {
+  return SENTENCES[code]?.(detail) ?? `Refused: ${code}. Nothing was changed.`;
+}
