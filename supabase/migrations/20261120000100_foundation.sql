@@ -117,6 +117,7 @@ begin
   perform set_config('app.caller_kind', coalesce(caller ->> 'kind', ''), true),
           set_config('app.partner_id',  coalesce(caller ->> 'partner_id', ''), true),
           set_config('app.client_id',   coalesce(caller ->> 'client_id', ''), true),
+          set_config('app.user_id',     coalesce(caller ->> 'user_id', ''), true),
           set_config('app.host',        coalesce(caller ->> 'host', ''), true),
           set_config('app.request_id',  coalesce(caller ->> 'request_id', ''), true);
 end $$;
@@ -141,6 +142,12 @@ language sql stable
 set search_path = ''
 as $$ select nullif(current_setting('app.client_id', true), '')::uuid $$;
 comment on function private.client_id() is 'The CPO client of this transaction, or null.';
+
+create function private.user_id() returns uuid
+language sql stable
+set search_path = ''
+as $$ select nullif(current_setting('app.user_id', true), '')::uuid $$;
+comment on function private.user_id() is 'The person this transaction acts for, or null.';
 
 create function private.is_sandbox() returns boolean
 language sql stable
@@ -197,13 +204,13 @@ as $$
   insert into core.audit_log (actor, action, partner_id, subject_id, details, request_id)
   values (
     concat_ws(':', coalesce(nullif(current_setting('app.caller_kind', true), ''), 'unknown'),
-                   nullif(current_setting('app.client_id', true), '')),
+                   coalesce(nullif(current_setting('app.user_id', true), ''), nullif(current_setting('app.client_id', true), ''))),
     action, private.partner_id(), subject, details, nullif(current_setting('app.request_id', true), ''))
 $$;
 comment on function private.audit(text, uuid, jsonb) is 'Appends to the audit log in the same transaction as the change.';
 
 grant execute on function
   private.now(), private.today(), private.iso(timestamptz), private.act_as(jsonb, text[]), private.act_for_partner(uuid),
-  private.partner_id(), private.client_id(), private.is_sandbox(), private.refuse(text, json), private.refusal(text, json),
+  private.partner_id(), private.client_id(), private.user_id(), private.is_sandbox(), private.refuse(text, json), private.refusal(text, json),
   private.audit(text, uuid, jsonb)
 to api_owner;

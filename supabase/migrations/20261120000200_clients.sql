@@ -231,6 +231,8 @@ begin
   if client.id is null or client.disabled_at is not null
      or to_timestamp((credential ->> 'issued_at')::bigint) < client.tokens_valid_from then
     return private.refusal('missing_or_invalid_token');
+  elsif demand ->> 'kind' <> 'cpo' then
+    return json_build_object('wrong_kind', true);
   elsif private.active_partner(client.partner_id) is null then
     return private.refusal('client_not_linked');
   elsif scope is not null and not (scope = any (client.scopes) and credential -> 'scopes' ? scope) then
@@ -261,5 +263,5 @@ begin
 end $$;
 comment on function api.admit(jsonb, jsonb) is
   'The first of a request''s two statements: credential still good, partner active, scope held, rate limit debited, in that order. '
-  'credential {kind, …}, demand {scope, bucket} to {caller, rate}. Refusals are answers: the debit must stay.';
+  'credential {kind, …}, demand {kind, scope, bucket} to {caller, rate}, or {wrong_kind} for a good credential of another kind. Refusals are answers: the debit must stay.';
 select private.expose('api.admit(jsonb, jsonb)');

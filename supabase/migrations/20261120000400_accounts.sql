@@ -22,7 +22,8 @@ select private.isolate('core.locations', 'select, insert, update');
 create table core.accounts (
   partner_id        uuid        not null,
   id                uuid        not null default gen_random_uuid(),
-  client_id         uuid        not null,
+  client_id         uuid,
+  user_id           uuid,
   access_channel    text        not null default 'cpo_api',
   type              text        not null,
   display_name      text,
@@ -36,18 +37,24 @@ create table core.accounts (
   constraint accounts_pkey primary key (partner_id, id),
   constraint accounts_partner_id_fkey foreign key (partner_id) references core.partners (id),
   constraint accounts_client_id_fkey foreign key (client_id) references core.oauth_clients (id),
+  constraint accounts_user_id_fkey foreign key (user_id) references auth.users (id) on delete restrict,
   constraint accounts_cpo_external_ref_key unique (client_id, cpo_external_ref),
-  constraint accounts_access_channel_known check (access_channel in ('cpo_api')),
+  constraint accounts_access_channel_known check (access_channel in ('cpo_api', 'user')),
+  constraint accounts_owner check (case access_channel when 'cpo_api' then client_id is not null and user_id is null else client_id is null end),
   constraint accounts_type_known check (type in ('particulier', 'zakelijk', 'vve')),
   constraint accounts_payout_handler_known check (payout_handler in ('service_pays_customer', 'via_cpo_invoicing')),
   constraint accounts_lengths check (length(display_name) <= 120 and length(cpo_external_ref) <= 120),
   constraint accounts_iban_whole check (num_nulls(iban_ciphertext, iban_key_id, iban_last4) in (0, 3))
 );
 comment on table core.accounts is
-  'A customer. iban_ciphertext is AES-256-GCM made before it reaches the database, under the key iban_key_id; SQL knows presence and last four. Personal data.';
+  'A customer: of a CPO client (client_id), or a person with a login (user_id) in the service''s own tenant. iban_ciphertext is AES-256-GCM made before it reaches the database, under the key iban_key_id; SQL knows presence and last four. Personal data.';
 -- serves: GET /v1/accounts and GET /v1/ere-positions, newest first
 create index accounts_newest on core.accounts (client_id, created_at desc, id desc);
+-- serves: the accounts of a person
+create index accounts_user on core.accounts (user_id) where user_id is not null;
 select private.isolate('core.accounts', 'select, insert, update');
+create policy "a person reaches only their own accounts" on core.accounts as restrictive to api_owner
+  using ((select private.user_id()) is null or user_id = (select private.user_id()));
 create policy "a CPO client reaches only the accounts it created" on core.accounts as restrictive to api_owner
   using ((select private.client_id()) is null or client_id = (select private.client_id()));
 

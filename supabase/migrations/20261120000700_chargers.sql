@@ -3,10 +3,11 @@
 create table core.chargers (
   partner_id         uuid        not null,
   id                 uuid        not null default gen_random_uuid(),
-  account_id         uuid        not null,
-  connection_id      uuid        not null,
-  catalog_charger_id uuid        not null,
-  brand              text        not null,
+  account_id         uuid,
+  connection_id      uuid,
+  user_id            uuid,
+  catalog_charger_id uuid,
+  brand              text,
   serial_number      text,
   ocpp_vendor        text,
   ocpp_model         text,
@@ -17,12 +18,14 @@ create table core.chargers (
   constraint chargers_pkey primary key (partner_id, id),
   constraint chargers_account_fkey foreign key (partner_id, account_id) references core.accounts (partner_id, id),
   constraint chargers_connection_fkey foreign key (partner_id, connection_id) references core.connections (partner_id, id),
+  constraint chargers_user_id_fkey foreign key (user_id) references auth.users (id) on delete restrict,
+  constraint chargers_owner check (user_id is not null or num_nulls(account_id, connection_id, catalog_charger_id, brand) = 0),
   constraint chargers_catalog_charger_id_fkey foreign key (catalog_charger_id) references core.charger_models (id),
   constraint chargers_serial_number_shape check (serial_number ~ '^[^[:space:]]{1,64}$' and serial_number = upper(serial_number)),
   constraint chargers_status_known check (status in ('active', 'removed'))
 );
 comment on table core.chargers is
-  'A charger of an account, bound to one of its connections. serial_number is upper-case without spaces, and with its brand active on one account only, across all tenants.';
+  'A charger of an account, bound to one of its connections; or of a person, who may have no account yet. serial_number is upper-case without spaces, and with its brand active on one account only, across all tenants.';
 comment on column core.chargers.mid_eligible is 'Null while the evidence of a MID meter is still to be judged: it opens no gate.';
 -- serves: charger_claimed; unique across tenants on purpose
 create unique index chargers_active_serial on core.chargers (brand, serial_number) where status = 'active';
@@ -30,7 +33,11 @@ create unique index chargers_active_serial on core.chargers (brand, serial_numbe
 create index chargers_account on core.chargers (partner_id, account_id) where status = 'active';
 -- serves: the gate mid_charger_registered
 create index chargers_connection on core.chargers (partner_id, connection_id) where status = 'active' and mid_eligible;
+-- serves: the chargers of a person
+create index chargers_user on core.chargers (user_id, created_at) where status = 'active' and user_id is not null;
 select private.isolate('core.chargers', 'select, insert, update');
+create policy "a person reaches only their own chargers" on core.chargers as restrictive to api_owner
+  using ((select private.user_id()) is null or user_id = (select private.user_id()));
 
 -- The four gates -----------------------------------------------------------------------------------------------------
 

@@ -1,31 +1,71 @@
 import type { Caller, CallerRule, EndpointSpec, Rate } from "./endpoint.ts";
 import type { Environment } from "./environment.ts";
 import { ApiError, type ErrorCode } from "./errors.ts";
-import { readAccessToken, sameSecret } from "./tokens.ts";
+import { readSession } from "./session.ts";
+import { hashSecret, readAccessToken, sameSecret } from "./tokens.ts";
 
 /** A credential whose signature or form was verified; whether it is still good is for the database to say. */
 type Credential =
   | { kind: "cpo"; client_id: string; scopes: string[]; issued_at: number }
-  | { kind: "user"; client_id: string; scopes: string[]; issued_at: number };
+  | {
+      kind: "user";
+      client_id: string;
+      user_id: string;
+      grant_id: string;
+      token_id: string;
+      scopes: string[];
+      issued_at: number;
+    }
+  | { kind: "personal_token"; token_hash: string }
+  | { kind: "session"; user_id: string };
 
-/** One way to read a bearer: a credential, or null for "not mine". A reader that recognises a bad one says so with null too. */
+/** One way to read a bearer: a credential, or null for "not mine", which a bad one of its own kind is too. */
 type Reader = (bearer: string, environment: Environment) => Promise<Credential | null>;
 
 const readJwt: Reader = async (bearer, environment) => {
   const token = await readAccessToken(environment, bearer);
   if (!token) return null;
+  const { clientId: client_id, scopes, issuedAt: issued_at } = token;
   // under the client-credentials grant a token's subject is the client itself (RFC 9068 section 2.2)
-  const kind = token.subject === token.clientId ? "cpo" : "user";
-  return { kind, client_id: token.clientId, scopes: token.scopes, issued_at: token.issuedAt };
+  if (token.subject === client_id) return { kind: "cpo", client_id, scopes, issued_at };
+  if (!token.grantId) return null;
+  return {
+    kind: "user",
+    client_id,
+    user_id: token.subject,
+    grant_id: token.grantId,
+    token_id: token.id,
+    scopes,
+    issued_at,
+  };
 };
 
-const READERS: readonly Reader[] = [readJwt];
+const readPersonalToken: Reader = async (bearer, { config }) =>
+  bearer.startsWith(`${config.KEY_PREFIX}_pat_`) ? { kind: "personal_token", token_hash: hashSecret(bearer) } : null;
 
-/** Refusals of a good credential of the wrong kind: credential x kind of caller the route wants (contract table 1). */
+const readSessionJwt: Reader = async (bearer, environment) => {
+  const session = await readSession(environment, bearer);
+  return session && { kind: "session", user_id: session.userId };
+};
+
+const READERS: readonly Reader[] = [readPersonalToken, readJwt, readSessionJwt];
+
+/** Refusals of a good credential of the wrong kind: credential x kind of caller the route wants (contract section 1). */
 const WRONG_KIND: Record<Credential["kind"], Partial<Record<CallerRule["kind"], ErrorCode>>> = {
-  cpo: {},
+  cpo: { user: "insufficient_scope" },
   user: { cpo: "cpo_token_required" },
+  personal_token: { cpo: "cpo_token_required" },
+  session: {},
 };
+
+function wrongKind(credential: Credential, rule: CallerRule): ApiError {
+  const code = WRONG_KIND[credential.kind][rule.kind] ?? "missing_or_invalid_token";
+  if (code === "insufficient_scope" && "scope" in rule) return new ApiError(code, { required_scope: rule.scope });
+  // the catalogue takes any CPO token, whatever its scopes
+  if (code === "cpo_token_required" && "scope" in rule && !rule.scope)
+    return new ApiError(code, { required_scope: "any" });
+  return new ApiError(code);
+}
 
 export type Admission = { caller: Caller; rate: Rate | null };
 
@@ -53,18 +93,14 @@ export async function admit(
 
   const credential = await read(bearer, environment);
   if (!credential) throw new ApiError("missing_or_invalid_token");
-  if (credential.kind !== spec.caller.kind) {
-    const code = WRONG_KIND[credential.kind][spec.caller.kind] ?? "missing_or_invalid_token";
-    throw new ApiError(code, code === "cpo_token_required" && !spec.caller.scope ? { required_scope: "any" } : {});
-  }
+  const { kind, scope = null } = spec.caller as { kind: string; scope?: string | null };
   try {
-    const answer = await environment.db.call("admit", credential, { scope: spec.caller.scope, bucket: spec.limit });
-    const { caller, rate } = JSON.parse(answer) as { caller: Omit<Caller, keyof typeof base>; rate: Rate };
-    return { caller: { ...caller, ...base }, rate };
+    const admitted = JSON.parse(await environment.db.call("admit", credential, { kind, scope, bucket: spec.limit }));
+    if (admitted.wrong_kind) throw wrongKind(credential, spec.caller);
+    return { caller: { ...admitted.caller, ...base }, rate: admitted.rate };
   } catch (error) {
-    throw error instanceof ApiError && error.code !== "service_unavailable"
-      ? error
-      : new ApiError("authentication_unavailable", {}, error);
+    if (error instanceof ApiError && error.code !== "service_unavailable") throw error;
+    throw new ApiError("authentication_unavailable", {}, error);
   }
 }
 

@@ -1,11 +1,15 @@
 import type * as z from "zod";
 import type { Environment } from "./environment.ts";
 import type { ErrorCode } from "./errors.ts";
-import type { CpoScope } from "./scopes.ts";
+import type { CpoScope, UserScope } from "./scopes.ts";
 
 /** Who may call an endpoint. `scope: null` is any credential of that kind, whatever its scopes. */
 export type CallerRule =
   | { kind: "cpo"; scope: CpoScope | null }
+  /** A person's token, or an application's that acts for them. */
+  | { kind: "user"; scope: UserScope }
+  /** The person themselves, signed in with Supabase Auth. */
+  | { kind: "session" }
   /** Nobody is admitted beforehand: the endpoint authenticates what is in the body, or is public. */
   | { kind: "anyone" }
   | { kind: "worker" };
@@ -14,6 +18,7 @@ export type CallerRule =
 export type Caller = {
   kind: string;
   client_id?: string;
+  user_id?: string;
   partner_id?: string;
   host: "sandbox" | "production";
   request_id: string;
@@ -51,7 +56,7 @@ export type Context<Body, Query, Errors extends ErrorCode, Functions extends str
 /** JSON text from SQL, passed through untouched; or a value to be written as JSON; or an answer of its own. */
 export type Answer = string | Record<string, unknown> | Response;
 
-type Bucket = "cpo_read" | "cpo_write" | "cpo_sessions" | "token" | "page";
+type Bucket = "cpo_read" | "cpo_write" | "cpo_sessions" | "token" | "page" | "user";
 
 export type EndpointSpec<
   Body extends z.ZodType = z.ZodType,
@@ -105,20 +110,20 @@ export function endpoint<
   return { ...spec, run } as unknown as Endpoint;
 }
 
+/** What admission may answer, by the kind of caller a route wants. */
+const ADMISSION_ERRORS: Record<CallerRule["kind"], readonly ErrorCode[]> = {
+  cpo: ["missing_or_invalid_token", "cpo_token_required", "client_not_linked", "authentication_unavailable"],
+  user: ["missing_or_invalid_token", "authentication_unavailable"],
+  session: ["missing_or_invalid_token", "authentication_unavailable"],
+  worker: ["missing_or_invalid_token"],
+  anyone: [],
+};
+
 /** Every error an endpoint can answer: its own, and those that follow from its declaration. */
 export function errorsOf(spec: EndpointSpec): Set<ErrorCode> {
   const errors = new Set<ErrorCode>([...spec.errors, spec.failure, "service_unavailable"]);
-  if (spec.caller.kind === "cpo") {
-    const admission = [
-      "missing_or_invalid_token",
-      "cpo_token_required",
-      "client_not_linked",
-      "authentication_unavailable",
-    ] as const;
-    for (const code of admission) errors.add(code);
-    if (spec.caller.scope) errors.add("insufficient_scope");
-  }
-  if (spec.caller.kind === "worker") errors.add("missing_or_invalid_token");
+  for (const code of ADMISSION_ERRORS[spec.caller.kind]) errors.add(code);
+  if ("scope" in spec.caller && spec.caller.scope) errors.add("insufficient_scope");
   if (spec.limit) errors.add("too_many_requests");
   if (spec.body) for (const code of ["invalid_json", "invalid_request", "payload_too_large"] as const) errors.add(code);
   return errors;

@@ -33,6 +33,7 @@ const Configuration = z.object({
       .refine(({ current, keys }) => current in keys, "names a current key that is not among keys"),
   ),
   WORKER_SECRET: z.string().min(32),
+  SUPABASE_URL: url,
   KEY_PREFIX: z
     .string()
     .regex(/^[a-z]{2,12}$/)

@@ -8,3 +8,16 @@ export const CPO_SCOPES = {
 } as const;
 
 export type CpoScope = keyof typeof CPO_SCOPES;
+
+/** Scopes of a person's own data, and of a partner they manage (specification section 4.5). */
+export const USER_SCOPES = {
+  "chargers:read": "See your chargers and whether they are charging",
+  "chargers:write": "Register chargers for you",
+  "sessions:read": "See your charging sessions",
+  "energy:read": "See your energy per month and your ERE position",
+  "profile:read": "See your name and e-mail address",
+  "partners:read": "See the figures of the partner you manage, its customers without their names",
+  "partners:write": "Change the settings of the partner you manage and add customers",
+} as const;
+
+export type UserScope = keyof typeof USER_SCOPES;

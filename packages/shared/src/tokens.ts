@@ -19,6 +19,8 @@ export type AccessToken = {
   /** Seconds since the epoch. */
   issuedAt: number;
   id: string;
+  /** The grant a user's token belongs to; a client's own has none. */
+  grantId: string | null;
 };
 
 type Keys = { sign: Awaited<ReturnType<typeof importJWK>>; kid: string; verify: JWTVerifyGetKey };
@@ -32,14 +34,26 @@ const keysOf = oncePerEnvironment(async ({ config }): Promise<Keys> => {
 });
 
 /** A JWT access token for a client acting for itself (RFC 9068: issuer AUTH_URL, audience BASE_URL). */
-export async function issueClientToken(environment: Environment, clientId: string, scope: string): Promise<string> {
+export function issueClientToken(environment: Environment, clientId: string, scope: string): Promise<string> {
+  return issue(environment, clientId, { client_id: clientId, scope });
+}
+
+/** A JWT access token for a client acting for a person, within one grant. */
+export function issueUserToken(
+  environment: Environment,
+  { userId, clientId, scope, grantId }: { userId: string; clientId: string; scope: string; grantId: string },
+): Promise<string> {
+  return issue(environment, userId, { client_id: clientId, scope, grant_id: grantId });
+}
+
+async function issue(environment: Environment, subject: string, claims: Record<string, string>): Promise<string> {
   const { sign, kid } = await keysOf(environment);
   const issuedAt = Math.floor(environment.now().getTime() / 1000);
-  return new SignJWT({ client_id: clientId, scope })
+  return new SignJWT(claims)
     .setProtectedHeader({ alg: ALGORITHM, typ: TYPE, kid })
     .setIssuer(environment.config.AUTH_URL)
     .setAudience(environment.config.BASE_URL)
-    .setSubject(clientId)
+    .setSubject(subject)
     .setIssuedAt(issuedAt)
     .setExpirationTime(issuedAt + ACCESS_TOKEN_SECONDS)
     .setJti(crypto.randomUUID())
@@ -58,7 +72,7 @@ export async function readAccessToken(environment: Environment, token: string): 
       currentDate: environment.now(),
       requiredClaims: ["exp", "iat", "sub", "jti", "client_id"],
     });
-    const { client_id, sub, scope, iat, jti } = payload;
+    const { client_id, sub, scope, iat, jti, grant_id } = payload;
     if (typeof client_id !== "string" || typeof sub !== "string" || typeof jti !== "string" || typeof iat !== "number")
       return null;
     return {
@@ -67,6 +81,7 @@ export async function readAccessToken(environment: Environment, token: string): 
       scopes: typeof scope === "string" ? scope.split(" ") : [],
       issuedAt: iat,
       id: jti,
+      grantId: typeof grant_id === "string" ? grant_id : null,
     };
   } catch {
     return null;

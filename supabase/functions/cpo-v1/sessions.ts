@@ -1,10 +1,11 @@
 import { createHash } from "node:crypto";
 import * as z from "zod";
+import type { oas31 } from "zod-openapi";
 import { endpoint } from "../../../packages/shared/src/endpoint.ts";
 import { orNull, trimmedTo, uuid } from "../../../packages/shared/src/fields.ts";
 
 /** An item of `months`, for the document only: SQL judges each on its own, so that a malformed one fails nothing but itself. */
-const MONTH = {
+const MONTH: oas31.SchemaObject = {
   type: "object",
   required: ["period", "total_kwh"],
   properties: {
@@ -18,7 +19,7 @@ const MONTH = {
     },
     session_count: { type: "integer", minimum: 0, default: 0, example: 24 },
   },
-} as const;
+};
 
 const MonthResult = z
   .object({

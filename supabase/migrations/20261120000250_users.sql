@@ -1,0 +1,59 @@
+-- People: users of Supabase Auth who come on their own, and the partner that brought them.
+
+create function private.house() returns uuid
+language sql immutable
+set search_path = ''
+as $$ select uuid '00000000-0000-4000-8000-000000000000' $$;
+comment on function private.house() is
+  'The service''s own tenant. What a person owns lives here, whoever brought them: attribution may come later, or end, without moving a row.';
+grant execute on function private.house() to api_owner;
+
+insert into core.partners (id, name, slug) values (private.house(), 'De dienst zelf', 'service');
+alter table core.partners add constraint partners_house_is_active check (is_active or id <> '00000000-0000-4000-8000-000000000000');
+
+create table core.attributions (
+  partner_id     uuid        not null,
+  user_id        uuid        not null,
+  source         text        not null,
+  external_ref   text,
+  attached_month date        not null,
+  created_at     timestamptz not null default private.now(),
+  constraint attributions_pkey primary key (partner_id, user_id),
+  constraint attributions_user_id_key unique (user_id),
+  constraint attributions_partner_id_fkey foreign key (partner_id) references core.partners (id),
+  constraint attributions_user_id_fkey foreign key (user_id) references auth.users (id) on delete cascade,
+  constraint attributions_not_to_the_house check (partner_id <> '00000000-0000-4000-8000-000000000000'),
+  constraint attributions_source_known
+    check (source in ('partner_upload', 'partner_invite', 'referral_link', 'referral_code', 'oauth_consent', 'manual')),
+  constraint attributions_attached_month_is_month check (attached_month = date_trunc('month', attached_month))
+);
+comment on table core.attributions is
+  'Which partner brought a person: at most one, never overwritten. Only partner_upload and partner_invite disclose who it is. Ends with the login or when the person stops sharing.';
+select private.isolate('core.attributions', 'select');
+
+create function private.user_profile(person uuid, out email text, out name text, out created_at timestamptz)
+language sql stable security definer
+set search_path = ''
+as $$
+  select u.email, coalesce(u.raw_user_meta_data ->> 'full_name', u.raw_user_meta_data ->> 'name'), u.created_at
+    from auth.users u where u.id = person
+$$;
+comment on function private.user_profile(uuid) is
+  'E-mail, name and age of a login, all null when it is gone. Definer, because logins belong to Supabase Auth; we keep no copy.';
+
+create function private.attribute_user(person uuid, partner uuid, source text) returns boolean
+language sql security definer
+set search_path = ''
+as $$
+  with attributed as (
+    insert into core.attributions (partner_id, user_id, source, attached_month)
+    select p.id, person, attribute_user.source, date_trunc('month', private.today())::date
+      from core.partners p where p.id = partner and p.is_active
+    on conflict (user_id) do nothing
+    returning 1)
+  select exists (select from attributed)
+$$;
+comment on function private.attribute_user(uuid, uuid, text) is
+  'Attributes a person to an active partner unless somebody has them already; says whether it did. Definer, because it looks across tenants.';
+
+grant execute on function private.user_profile(uuid), private.attribute_user(uuid, uuid, text) to api_owner;
