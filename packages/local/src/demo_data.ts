@@ -3,34 +3,28 @@
 import { createHash } from "node:crypto";
 import pg from "pg";
 
-export type Demo = { cpo: { client_id: string; client_secret: string; scope: string } };
+export type Demo = { cpo: { client_id: string; client_secret: string } };
 
-const CLIENT_ID = "demo-cpo";
-const SCOPES = [
-  "cpo:accounts:read",
-  "cpo:accounts:write",
-  "cpo:mandates:write",
-  "cpo:chargers:write",
-  "cpo:sessions:write",
-];
+const PARTNER = { name: "Demo Laadpunten", slug: "demo" };
+const CLIENT = { name: "Demo CPO", client_id: "demo-cpo" };
 
-/** Makes them where they are missing; what an operator changed since (scopes, disabled) stays. */
+/** Makes them as an operator would, where they are missing; what an operator changed since stays. */
 export async function ensureDemo(admin_url: string, client_secret: string): Promise<Demo> {
   const client = new pg.Client({ connectionString: admin_url });
   await client.connect();
+  const secret_hash = createHash("sha256").update(client_secret).digest("hex");
+  const make = (name: string, input: object) =>
+    client.query(`select ops.${name}($1)`, [{ operator: "npm start", ...input }]);
   try {
-    await client.query(
-      `with partner as (
-         insert into core.partners (name, slug) values ('Demo Laadpunten', 'demo')
-         on conflict on constraint partners_slug_key do update set slug = excluded.slug
-         returning id)
-       insert into core.oauth_clients (client_id, partner_id, name, secret_hash, scopes)
-       select $1, id, 'Demo CPO', $2, $3 from partner
-       on conflict on constraint oauth_clients_client_id_key do nothing`,
-      [CLIENT_ID, createHash("sha256").update(client_secret).digest(), SCOPES],
+    const { rows } = await client.query(
+      `select exists (select from core.partners where slug = $1) as partner,
+              exists (select from core.oauth_clients where client_id = $2) as client`,
+      [PARTNER.slug, CLIENT.client_id],
     );
+    if (!rows[0].partner) await make("partner_create", PARTNER);
+    if (!rows[0].client) await make("client_create", { ...CLIENT, partner: PARTNER.slug, secret_hash });
   } finally {
     await client.end();
   }
-  return { cpo: { client_id: CLIENT_ID, client_secret, scope: SCOPES.join(" ") } };
+  return { cpo: { client_id: CLIENT.client_id, client_secret } };
 }

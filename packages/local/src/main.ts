@@ -117,11 +117,11 @@ async function main(): Promise<number> {
   }
 
   try {
-    const stack = await startStack(options, say);
-    process.stdout.write(`${welcome(stack.description, options.data_dir)}\n`);
-    const end = await Promise.race([asked.promise, stack.broken]);
+    const running = await startStack(options, say);
+    process.stdout.write(`${welcome(running.stack, options.data_dir)}\n`);
+    const end = await Promise.race([asked.promise, running.broken]);
     if (end === "asked") say("stopping", "");
-    await stack.stop();
+    await running.stop();
     if (end !== "asked") throw end;
     say("stopped", "");
     return 0;

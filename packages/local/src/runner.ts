@@ -27,7 +27,7 @@ export type Options = { host: "sandbox" | "production"; port: number; data_dir: 
 export type Say = (topic: string, text: string) => void;
 
 export type RunningStack = {
-  description: Stack;
+  stack: Stack;
   /** Resolves when a part ended without being asked to. */
   broken: Promise<StackError>;
   stop(): Promise<void>;
@@ -52,7 +52,7 @@ const PASSED_ON = [
   "SUPPORT_EMAIL",
 ];
 
-export async function startStack(options: Options, say: Say): Promise<RunningStack> {
+export async function startStack(options: Options, say: Say = () => {}): Promise<RunningStack> {
   const { host, port, data_dir, fresh } = options;
   const base_url = `http://127.0.0.1:${port}`;
   const runner = identify(process.pid);
@@ -109,7 +109,7 @@ export async function startStack(options: Options, say: Say): Promise<RunningSta
     await setPasswords(admin_url, passwords);
     say("schema", migrated === "changed" ? "migrated by the Supabase CLI" : "up to date");
 
-    const description: Stack = {
+    const stack: Stack = {
       host,
       base_url,
       functions_url: `${base_url}/functions/v1`,
@@ -144,17 +144,22 @@ export async function startStack(options: Options, say: Say): Promise<RunningSta
     const jobs = tick(`${base_url}/functions/v1/worker/run`, secrets.worker_secret, say);
     undo.push(jobs);
 
-    writeStack(data_dir, description);
+    writeStack(data_dir, stack);
     undo.push(() => removeStack(data_dir, runner));
     say("ready", "");
     const broken = Promise.race([
       server.exited.then(() => `PostgreSQL ended unexpectedly. Its log is ${join(data_dir, "postgres.log")}`),
       functions.exited.then(() => `The functions ended unexpectedly. Their log is ${join(data_dir, "functions.log")}`),
     ]).then((message) => new StackError(message));
-    return { description, broken, stop };
+    return { stack, broken, stop };
   } catch (error) {
     await stop();
-    if (error instanceof PostgresError || error instanceof MigrationError) throw new StackError(error.message);
+    if (error instanceof PostgresError) throw new StackError(error.message);
+    if (error instanceof MigrationError) {
+      throw new StackError(
+        `${error.message}\n\nRepair the migration, or begin again with an empty database: npm start -- --fresh`,
+      );
+    }
     throw error;
   }
 }
