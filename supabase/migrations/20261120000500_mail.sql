@@ -23,7 +23,7 @@ create table core.mail_outbox (
   constraint mail_outbox_status_known check (status in ('queued', 'sent', 'captured', 'failed'))
 );
 comment on table core.mail_outbox is
-  'Every mail, as composed. Never twice for one cause. On the sandbox it is captured and never sent. Personal data and links in it; purged after 90 days.';
+  'Every mail, as composed. Never twice for one cause. On the sandbox it is captured and never sent. Personal data and live links in it: the body is wiped once sent, the row purged after 90 days.';
 -- serves: what the worker sends next
 create index mail_outbox_queued on core.mail_outbox (next_attempt_at) where status = 'queued';
 -- serves: a partner's mail, newest first
@@ -89,19 +89,39 @@ as $$
 $$;
 comment on function private.claim_mail(int) is 'Definer: the worker sends the mail of every tenant.';
 
-create function private.settle_mail(mail uuid, failure text) returns void
+create function private.count_waiting_mail() returns json
+language sql stable security definer
+set search_path = ''
+as $$ select json_build_object('waiting', count(*)) from core.mail_outbox where status = 'queued' $$;
+comment on function private.count_waiting_mail() is 'Definer: the worker sends the mail of every tenant.';
+
+create function api.count_waiting_mail(caller jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'worker');
+  return private.count_waiting_mail();
+end $$;
+comment on function api.count_waiting_mail(jsonb) is 'How many mails wait to be sent, as {waiting}: for a worker that has no mail server, so that it can say so.';
+
+create function private.settle_mail(mail uuid, failure text, permanent boolean) returns void
 language sql security definer
 set search_path = ''
 as $$
   update core.mail_outbox m
-     set status = case when failure is null then 'sent' when m.attempts >= 8 then 'failed' else 'queued' end,
-         done_at = case when failure is null or m.attempts >= 8 then private.now() end,
+     set status = case when failure is null then 'sent' when permanent or m.attempts >= 12 then 'failed' else 'queued' end,
+         done_at = case when failure is null or permanent or m.attempts >= 12 then private.now() end,
          last_error = left(failure, 200),
-         -- 1, 2, 4 … 64 minutes
-         next_attempt_at = private.now() + make_interval(mins => (2 ^ least(m.attempts - 1, 6))::int)
+         -- 1, 2, 4 … 256 minutes: a mail server may be down for most of a day
+         next_attempt_at = private.now() + make_interval(mins => (2 ^ least(m.attempts - 1, 8))::int),
+         html = case when failure is null then '' else m.html end,
+         text = case when failure is null then '' else m.text end,
+         links = case when failure is null then '{}' else m.links end
    where m.id = mail and m.status = 'queued'
 $$;
-comment on function private.settle_mail(uuid, text) is 'Definer: the worker sends the mail of every tenant.';
+comment on function private.settle_mail(uuid, text, boolean) is
+  'Wipes what was sent: it held live links and codes. Definer: the worker sends the mail of every tenant.';
 
 create function api.settle_mail(caller jsonb, results jsonb) returns json
 language plpgsql security definer
@@ -109,11 +129,13 @@ set search_path = ''
 as $$
 begin
   perform private.act_as(caller, 'worker');
-  perform private.settle_mail(r.id, r.failure) from jsonb_to_recordset(results) as r (id uuid, failure text);
+  perform private.settle_mail(r.id, r.failure, coalesce(r.permanent, false))
+     from jsonb_to_recordset(results) as r (id uuid, failure text, permanent boolean);
   return json_build_object('ok', true);
 end $$;
 comment on function api.settle_mail(jsonb, jsonb) is
-  'What became of claimed mails: [{id, failure}], failure null when sent. A failed one is tried again with back-off, eight times in all.';
-grant execute on function private.claim_mail(int), private.settle_mail(uuid, text) to api_owner;
+  'What became of claimed mails: [{id, failure, permanent}], failure null when sent. A temporary one is tried again with back-off, twelve times over 17 hours.';
+grant execute on function private.claim_mail(int), private.count_waiting_mail(), private.settle_mail(uuid, text, boolean) to api_owner;
 select private.expose('api.claim_mail(jsonb, jsonb)');
+select private.expose('api.count_waiting_mail(jsonb)');
 select private.expose('api.settle_mail(jsonb, jsonb)');

@@ -217,7 +217,8 @@ select private.expose('api.issue_mandate_link(jsonb, jsonb)');
 
 -- The signing page ---------------------------------------------------------------------------------------------------
 
-insert into core.rate_limits (bucket, quota, window_seconds) values ('mandate_code', 5, 3600);
+-- ten codes at once, then one each 2.4 hours, five guesses a code: over the 14 days of a link a guess succeeds with less than 1 in 1,000
+insert into core.rate_limits (bucket, quota, window_seconds) values ('mandate_code', 10, 86400);
 
 create function private.link_by_token(token_hash text) returns core.mandate_links
 language sql stable security definer
@@ -259,10 +260,9 @@ set search_path = ''
 as $$
   select jsonb_build_object(
     'partner_name', p.name,
-    'locale', link.locale,
     'type', a.type,
-    'company', a.company,
-    'display_name', a.display_name,
+    'company_name', case when a.type <> 'particulier' then coalesce(a.company ->> 'name', a.display_name) end,
+    'kvk', case when a.type <> 'particulier' then a.company ->> 'kvk' end,
     'full_name', s.full_name,
     'email', s.email,
     'ean_code', c.ean_code,
@@ -272,8 +272,7 @@ as $$
     'postal_code', l.postal_code,
     'city', l.city,
     'valid_from', make_date(extract(year from private.today())::int, 1, 1),
-    'valid_until', make_date(extract(year from private.today())::int + link.validity_years - 1, 12, 31),
-    'return_url', link.return_url)
+    'valid_until', make_date(extract(year from private.today())::int + link.validity_years - 1, 12, 31))
   from core.connections c
   join core.accounts a on a.partner_id = c.partner_id and a.id = c.account_id
   join core.signatories s on s.partner_id = a.partner_id and s.account_id = a.id
@@ -281,7 +280,8 @@ as $$
   join core.partners p on p.id = c.partner_id
   where c.partner_id = link.partner_id and c.id = link.connection_id
 $$;
-comment on function private.mandate_facts(core.mandate_links) is 'Everything the mandate''s text is composed of: the same facts give the same text.';
+comment on function private.mandate_facts(core.mandate_links) is
+  'Everything the mandate''s text is composed of, and where its code goes: the same facts give the same text.';
 
 grant execute on function
   private.link_by_token(text), private.enter_link(jsonb, jsonb), private.link_state(core.mandate_links),
@@ -305,18 +305,20 @@ begin
   return json_build_object(
     'state', state,
     'locale', link.locale,
-    'code_sent', link.code_expires_at > private.now(),
+    'code_sent', coalesce(link.code_expires_at > private.now(), false),
+    'partner_name', case when state in ('open', 'signed', 'declined') then (select p.name from core.partners p where p.id = link.partner_id) end,
+    'return_url', case when state in ('open', 'signed', 'declined') then link.return_url end,
     'facts', case when state = 'open' then private.mandate_facts(link) end,
     'signed', case when state = 'signed' then (
-      select json_build_object('status', v.mandate_status, 'document', m.document, 'document_sha256', m.document_sha256,
-                               'signed_name', m.signed_name, 'signed_at', private.iso(m.signed_at),
-                               'valid_from', m.valid_from, 'valid_until', m.valid_until, 'return_url', link.return_url)
-        from core.mandates m
-        join core.connection_mandates v on v.partner_id = m.partner_id and v.connection_id = m.connection_id
-       where m.partner_id = link.partner_id and m.link_id = link.id) end);
+      select json_build_object('status', case when m.status = 'signed' and m.valid_until < private.today() then 'expired' else m.status end,
+                               'document', m.document, 'document_sha256', m.document_sha256, 'signed_name', m.signed_name,
+                               'signed_at', private.iso(m.signed_at), 'code_sent_to', m.code_sent_to,
+                               'valid_from', m.valid_from, 'valid_until', m.valid_until)
+        from core.mandates m where m.partner_id = link.partner_id and m.link_id = link.id) end);
 end $$;
 comment on function api.open_mandate_link(jsonb, jsonb) is
-  'What a link opens: {token_hash, address_hash} to {state: open|signed|declined|voided|expired|unknown, locale, code_sent, facts, signed}. Facts and the signed text only where the state allows.';
+  'What a link opens: {token_hash, address_hash} to {state: open|signed|declined|voided|expired|unknown, locale, code_sent, partner_name, return_url, facts, signed}. '
+  'Names, facts and the signed text only where the state allows.';
 select private.expose('api.open_mandate_link(jsonb, jsonb)');
 
 create function api.send_mandate_code(caller jsonb, request jsonb) returns json
@@ -348,7 +350,7 @@ begin
   return json_build_object('outcome', 'sent');
 end $$;
 comment on function api.send_mandate_code(jsonb, jsonb) is
-  'Mails a one-time code, good for ten minutes and five attempts; five codes an hour: {token_hash, code_hash, mail} to {outcome: sent|no_email|too_many_codes|not_open}.';
+  'Mails a one-time code, good for ten minutes and five attempts; ten codes a day: {token_hash, code_hash, mail} to {outcome: sent|no_email|too_many_codes|not_open}.';
 select private.expose('api.send_mandate_code(jsonb, jsonb)');
 
 create function private.code_outcome(link core.mandate_links, code_hash text) returns text

@@ -1,0 +1,174 @@
+import { html, raw } from "hono/html";
+import type { Configuration } from "./environment.ts";
+import { en } from "./mail/en.ts";
+import { nl } from "./mail/nl.ts";
+
+export const MAIL_MESSAGES = { nl, en };
+export type Locale = keyof typeof MAIL_MESSAGES;
+
+/** A mail as private.enqueue_mail takes it. `links` are the addresses in it, for whoever reads captured mail. */
+export type Mail = {
+  template: "mandate_link" | "mandate_code" | "mandate_signed";
+  locale: Locale;
+  subject: string;
+  html: string;
+  text: string;
+  links: string[];
+};
+
+type Sender = { config: Pick<Configuration, "SERVICE_NAME" | "SUPPORT_EMAIL">; locale: Locale };
+
+/** The mail that brings a signatory the link. The database knows the names and fills the `{{…}}` marks. */
+export function composeMandateLink({ config, locale, link }: Sender & { link: string }): Mail {
+  const { greeting, mandate_link: message } = MAIL_MESSAGES[locale];
+  return compose("mandate_link", config, locale, {
+    subject: message.subject("{{partner_name}}"),
+    greeting: greeting("{{full_name}}"),
+    lines: message.lines("{{partner_name}}", config.SERVICE_NAME),
+    button: { label: message.button, link },
+    after: message.after,
+    unexpected: message.unexpected,
+  });
+}
+
+/** The one-time code. The subject begins with it: a phone then shows it without the mail being opened. */
+export function composeMandateCode({
+  config,
+  locale,
+  code,
+  full_name,
+  partner_name,
+}: Sender & { code: string; full_name: string; partner_name: string }): Mail {
+  const { greeting, mandate_code: message } = MAIL_MESSAGES[locale];
+  return compose("mandate_code", config, locale, {
+    subject: message.subject(code),
+    greeting: greeting(full_name),
+    lines: message.lines(partner_name),
+    code,
+    after: message.after,
+    unexpected: message.unexpected,
+  });
+}
+
+/** The signatory's copy: the text as signed, and where it can be read again. */
+export function composeMandateSigned({
+  config,
+  locale,
+  link,
+  full_name,
+  partner_name,
+  document,
+}: Sender & { link: string; full_name: string; partner_name: string; document: string }): Mail {
+  const { greeting, mandate_signed: message } = MAIL_MESSAGES[locale];
+  return compose("mandate_signed", config, locale, {
+    subject: message.subject,
+    greeting: greeting(full_name),
+    lines: message.lines(partner_name),
+    button: { label: message.button, link },
+    after: message.after,
+    unexpected: message.unexpected,
+    document: { title: message.document, text: document },
+  });
+}
+
+type Content = {
+  subject: string;
+  greeting: string;
+  lines: string[];
+  code?: string;
+  button?: { label: string; link: string };
+  after: string;
+  unexpected: string;
+  document?: { title: string; text: string };
+};
+
+function compose(template: Mail["template"], config: Sender["config"], locale: Locale, content: Content): Mail {
+  return {
+    template,
+    locale,
+    subject: content.subject,
+    html: toHtml(config, locale, content),
+    text: toText(config, locale, content),
+    links: content.button ? [content.button.link] : [],
+  };
+}
+
+function toText({ SERVICE_NAME, SUPPORT_EMAIL }: Sender["config"], locale: Locale, content: Content): string {
+  const { regards, questions } = MAIL_MESSAGES[locale];
+  const { greeting, lines, code, button, after, unexpected, document } = content;
+  return [
+    greeting,
+    ...lines,
+    ...(code ? [`    ${code}`] : []),
+    ...(button ? [`${button.label}:\n${button.link}`] : []),
+    after,
+    `${regards}\n${SERVICE_NAME}`,
+    ...(document ? [`--------\n${document.title}:`, document.text, "--------"] : []),
+    `${unexpected}\n${questions} ${SUPPORT_EMAIL}`,
+  ].join("\n\n");
+}
+
+// Mail clients know inline styles at best; those that honour a style element get the dark colours as well.
+const DARK = `
+  @media (prefers-color-scheme: dark) {
+    body, .ground { background: #0f1512 !important; }
+    .sheet { background: #18211c !important; border-color: #33413a !important; }
+    .sheet, .sheet p, .code { color: #e9efeb !important; }
+    .quiet, .quiet a { color: #a9b7af !important; }
+    .code { background: #0f1512 !important; border-color: #33413a !important; }
+    .button { background: #6fd3aa !important; color: #06281c !important; }
+  }`;
+const FONT = "font-family: -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif";
+const TEXT = `margin: 0 0 16px; font-size: 17px; line-height: 1.55; color: #17211c; ${FONT}`;
+const QUIET = `margin: 0 0 12px; font-size: 14px; line-height: 1.5; color: #55615a; ${FONT}`;
+
+function toHtml({ SERVICE_NAME, SUPPORT_EMAIL }: Sender["config"], locale: Locale, content: Content): string {
+  const { lang, regards, questions, linkFallback } = MAIL_MESSAGES[locale];
+  const { subject, greeting, lines, code, button, after, unexpected, document } = content;
+  const paragraph = (text: string) => html`<p style="${TEXT}">${text}</p>`;
+  return html`<!doctype html>
+<html lang="${lang}">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<meta name="color-scheme" content="light dark">
+<title>${subject}</title>
+<style>${raw(DARK)}
+</style>
+</head>
+<body style="margin: 0; background: #f3f6f4">
+<div class="ground" role="article" lang="${lang}" style="padding: 32px 12px; background: #f3f6f4">
+<div class="sheet" style="max-width: 544px; margin: 0 auto; padding: 32px 28px 20px; background: #ffffff; border: 1px solid #d8e0db; border-radius: 10px">
+<p style="${TEXT}; font-weight: 600">${SERVICE_NAME}</p>
+${paragraph(greeting)}
+${lines.map(paragraph)}
+${
+  code
+    ? html`<p class="code" style="${TEXT}; padding: 16px; text-align: center; font-size: 32px; font-weight: 600; letter-spacing: 6px; background: #f3f6f4; border: 1px solid #d8e0db; border-radius: 8px">${code}</p>`
+    : ""
+}
+${
+  button
+    ? html`<p style="margin: 24px 0"><a class="button" href="${button.link}" style="display: inline-block; padding: 14px 24px; font-size: 17px; font-weight: 600; text-decoration: none; background: #0b6b4f; color: #ffffff; border-radius: 8px; ${FONT}">${button.label}</a></p>`
+    : ""
+}
+${paragraph(after)}
+${paragraph(regards)}
+${paragraph(SERVICE_NAME)}
+${
+  document
+    ? html`<p style="${TEXT}; padding-top: 16px; border-top: 1px solid #d8e0db; font-weight: 600">${document.title}</p>
+<p style="${TEXT}; font-size: 15px; white-space: pre-line">${document.text}</p>`
+    : ""
+}
+</div>
+<div style="max-width: 544px; margin: 0 auto; padding: 20px 28px">
+${button ? html`<p class="quiet" style="${QUIET}; word-break: break-all">${linkFallback} <a href="${button.link}" style="color: #55615a">${button.link}</a></p>` : ""}
+<p class="quiet" style="${QUIET}">${unexpected}</p>
+<p class="quiet" style="${QUIET}">${questions} <a href="mailto:${SUPPORT_EMAIL}" style="color: #55615a">${SUPPORT_EMAIL}</a></p>
+</div>
+</div>
+</body>
+</html>
+`.toString();
+}

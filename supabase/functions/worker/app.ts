@@ -1,0 +1,52 @@
+import * as z from "zod";
+import { endpoint } from "../../../packages/shared/src/endpoint.ts";
+import type { Surface } from "../../../packages/shared/src/surface.ts";
+import { checkEans } from "./ean_checks.ts";
+import { deliverMail } from "./mail.ts";
+
+/** A run ends by itself: what is left is for the next one. Hosted, a request may take 150 seconds. */
+const BUDGET_MS = 20_000;
+
+const run = endpoint(
+  {
+    id: "runWorker",
+    method: "POST",
+    path: "/worker/run",
+    summary: "Run what is due: jobs of the database, mail, the weekly re-check of EANs",
+    description:
+      "Called by the scheduler with WORKER_SECRET as bearer; safe to call at any time, from several callers at once.",
+    caller: { kind: "worker" },
+    limit: null,
+    sql: [
+      "run_due_jobs",
+      "claim_mail",
+      "settle_mail",
+      "count_waiting_mail",
+      "due_ean_checks",
+      "record_ean_recheck",
+    ] as const,
+    response: z
+      .object({
+        ok: z.boolean().meta({ description: "False when something needs an operator; it says what" }),
+        jobs: z.record(z.string(), z.int()).meta({ description: "Rows by job" }),
+        mail: z.object({
+          sent: z.int(),
+          failed: z.int().meta({ description: "Sendings that failed; a temporary failure is tried again later" }),
+          problem: z.string().optional(),
+        }),
+        ean_checks: z.int().meta({ description: "Connections re-checked against the EAN register" }),
+      })
+      .meta({ id: "WorkerRun" }),
+    errors: [],
+    failure: "internal_error",
+  },
+  async ({ call, environment, caller }) => {
+    const deadline = Date.now() + BUDGET_MS;
+    const jobs = JSON.parse(await call("run_due_jobs"));
+    const mail = await deliverMail(environment, call, deadline, caller.request_id);
+    const ean_checks = await checkEans(environment, call, deadline, caller.request_id);
+    return { ok: mail.problem === undefined, jobs, mail, ean_checks };
+  },
+);
+
+export const surface: Surface = { slug: "worker", prefix: "/worker", endpoints: [run] };

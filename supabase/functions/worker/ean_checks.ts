@@ -1,0 +1,61 @@
+import { createEanRegister, type RegisterAddress } from "../../../packages/shared/src/ean_register.ts";
+import { type Environment, oncePerEnvironment } from "../../../packages/shared/src/environment.ts";
+import { describeCause } from "../../../packages/shared/src/log.ts";
+
+const BATCH = 20;
+const AT_ONCE = 4;
+/** What one look-up may take, retries included. */
+const RESERVE_MS = 10_000;
+
+type Due = RegisterAddress & { partner_id: string; connection_id: string; ean_code: string };
+type Call = (name: "due_ean_checks" | "record_ean_recheck", ...input: (object | null)[]) => Promise<string>;
+
+const registerOf = oncePerEnvironment(({ config }) =>
+  createEanRegister({
+    host: config.API_HOST,
+    driver: config.EAN_REGISTER,
+    url: config.EAN_REGISTER_URL ?? null,
+    api_key: config.EAN_REGISTER_KEY ?? null,
+  }),
+);
+
+/**
+ * Asks the register again about signed connections it could not confirm a week ago, and says how many were judged. A due
+ * connection is claimed for an hour; one that this run does not get to, or that fails, is due again after that.
+ */
+export async function checkEans(
+  environment: Environment,
+  call: Call,
+  deadline: number,
+  request_id: string,
+): Promise<number> {
+  const register = registerOf(environment);
+  const inTime = () => Date.now() < deadline - RESERVE_MS;
+  let checked = 0;
+  while (inTime()) {
+    const due = JSON.parse(await call("due_ean_checks", { size: BATCH })) as Due[];
+    if (due.length === 0) break;
+    const queue = due.values();
+    const checkNext = async () => {
+      for (const connection of queue) {
+        if (!inTime()) return;
+        try {
+          const answer = await register.lookup(connection, connection.ean_code);
+          await call("record_ean_recheck", connection, answer);
+          checked += 1;
+        } catch (error) {
+          const { connection_id } = connection;
+          environment.log({
+            level: "error",
+            event: "ean_check_failed",
+            request_id,
+            connection_id,
+            ...describeCause(error),
+          });
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, checkNext));
+  }
+  return checked;
+}

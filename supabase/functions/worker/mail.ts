@@ -1,0 +1,120 @@
+import { createTransport, type Transporter } from "nodemailer";
+import type { Environment } from "../../../packages/shared/src/environment.ts";
+import { describeCause } from "../../../packages/shared/src/log.ts";
+
+/** What one worker sends at once; a claim lasts five minutes, a batch far less. */
+const BATCH = 20;
+const CONNECTIONS = 4;
+/** Time kept for settling and for the rest of the run. */
+const RESERVE_MS = 8_000;
+
+type ClaimedMail = { id: string; recipient: string; subject: string; html: string; text: string };
+type Failure = { failure: string; permanent: boolean; serverDown: boolean };
+export type MailResult = { sent: number; failed: number; problem?: string };
+type Call = (name: "claim_mail" | "settle_mail" | "count_waiting_mail", ...input: (object | null)[]) => Promise<string>;
+
+/**
+ * Sends what waits in the outbox. A mail is claimed before it is sent and settled right after, so two workers never send the
+ * same one. A worker that dies in between sends it once more after the claim's five minutes: at least once, never not at all.
+ * The Message-ID is the outbox id, by which mail systems recognise the second copy.
+ */
+export async function deliverMail(
+  environment: Environment,
+  call: Call,
+  deadline: number,
+  request_id: string,
+): Promise<MailResult> {
+  const { config, log } = environment;
+  const result: MailResult = { sent: 0, failed: 0 };
+  if (!config.SMTP_URL) {
+    const { waiting } = JSON.parse(await call("count_waiting_mail")) as { waiting: number };
+    if (waiting > 0) {
+      result.problem = `SMTP_URL is not set: ${waiting} mails wait and none is sent`;
+      log({ level: "error", event: "mail_not_configured", request_id, waiting });
+    }
+    return result;
+  }
+
+  const transport = createTransport({
+    url: config.SMTP_URL,
+    pool: true,
+    maxConnections: CONNECTIONS,
+    connectionTimeout: 4_000,
+    greetingTimeout: 4_000,
+    dnsTimeout: 4_000,
+    socketTimeout: 6_000,
+    // a mail is text: nothing in it may make the mailer read a file or fetch an address
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  });
+  try {
+    let serverDown: Failure | undefined;
+    while (!serverDown && Date.now() < deadline - RESERVE_MS) {
+      const claimed = JSON.parse(await call("claim_mail", { size: BATCH })) as ClaimedMail[];
+      if (claimed.length === 0) break;
+      const queue = claimed.values();
+      const sendNext = async () => {
+        for (const mail of queue) {
+          // once the server is down, the rest of the batch need not find that out one by one
+          const failure: Failure | null = serverDown ?? (await send(transport, config.MAIL_FROM, mail));
+          if (failure?.serverDown) serverDown = failure;
+          await call("settle_mail", [
+            { id: mail.id, failure: failure?.failure ?? null, permanent: failure?.permanent ?? false },
+          ]);
+          result[failure ? "failed" : "sent"] += 1;
+          if (failure)
+            log({ level: "warn", event: "mail_failed", request_id, mail_id: mail.id, reason: failure.failure });
+        }
+      };
+      await Promise.all(Array.from({ length: CONNECTIONS }, sendNext));
+    }
+    if (serverDown) result.problem = `The mail server does not take mail: ${serverDown.failure}`;
+    return result;
+  } finally {
+    transport.close();
+  }
+}
+
+async function send(transport: Transporter, from: string, mail: ClaimedMail): Promise<Failure | null> {
+  try {
+    await transport.sendMail({
+      from,
+      // as an object: one address, whatever is in it, and never a list
+      to: { name: "", address: mail.recipient },
+      subject: mail.subject,
+      html: mail.html,
+      text: mail.text,
+      messageId: `<${mail.id}@${domainOf(from)}>`,
+      headers: { "Auto-Submitted": "auto-generated" },
+    });
+    return null;
+  } catch (error) {
+    return judge(error);
+  }
+}
+
+/** Why a mail did not go, in words that hold no personal data: a server's answer often repeats the address. */
+function judge(error: unknown): Failure {
+  const {
+    code = "unknown",
+    responseCode,
+    command = "",
+  } = error as {
+    code?: string;
+    responseCode?: number;
+    command?: string;
+  };
+  // a server that refuses this recipient or this message (RFC 5321 section 4.2.1); refusing us or the sender is ours to mend
+  const aboutThisMail = code === "EENVELOPE" || code === "EMESSAGE";
+  const aboutUs = command === "MAIL FROM";
+  const known = /^[A-Z]{3,20}$/.test(code) ? code : String(describeCause(error).type);
+  return {
+    failure: [known, responseCode, command].filter(Boolean).join(" "),
+    permanent: aboutThisMail && !aboutUs && (responseCode ?? 0) >= 500,
+    serverDown: !aboutThisMail || aboutUs,
+  };
+}
+
+function domainOf(from: string): string {
+  return /@([A-Za-z0-9.-]+)>?\s*$/.exec(from)?.[1] ?? "localhost";
+}
