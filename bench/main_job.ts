@@ -20,11 +20,11 @@ const CONCURRENCY = 16;
 const SMALL = { client_id: "bench-small", client_secret: "a client of a thousand accounts, for comparison" };
 
 const data_dir = mkdtempSync(join(tmpdir(), "ere-bench-"));
-const stack = await startStack({ host: "sandbox", port: await freePort(), data_dir, fresh: false }, () => {});
-const db = new pg.Pool({ connectionString: stack.description.database_url });
+const { stack, stop } = await startStack({ host: "sandbox", port: await freePort(), data_dir, fresh: false });
+const db = new pg.Pool({ connectionString: stack.database_url });
 let floor: ChildProcess | undefined;
 try {
-  const { base_url, demo, database_url } = stack.description;
+  const { base_url, demo, database_url } = stack;
   const account = await fill(demo.cpo.client_id, ACCOUNTS);
   await fill(SMALL.client_id, 1000);
   const floorPort = await freePort();
@@ -82,7 +82,7 @@ try {
 } finally {
   floor?.kill();
   await db.end();
-  await stack.stop();
+  await stop();
   rmSync(data_dir, { recursive: true, force: true });
 }
 
@@ -91,7 +91,7 @@ try {
 type Client = { client_id: string; client_secret: string };
 
 async function token({ client_id, client_secret }: Client): Promise<string> {
-  const answer = await fetch(`${stack.description.auth_url}/oauth-token`, {
+  const answer = await fetch(`${stack.auth_url}/oauth-token`, {
     method: "POST",
     body: new URLSearchParams({ grant_type: "client_credentials", client_id, client_secret }),
   });

@@ -1,6 +1,7 @@
 // npm run demo: the whole story of the main job, told against the running stack (or one started for it), request by request.
 
 import { randomInt } from "node:crypto";
+import pg from "pg";
 import { startStack } from "./runner.ts";
 import { DEFAULT_DATA_DIR, readStack, type Stack } from "./stack.ts";
 
@@ -17,7 +18,11 @@ function step(title: string, why: string): void {
 type Json = Record<string, unknown>;
 
 /** Sends, shows what was sent and what came back, and stops the story at an answer that is no success. */
-async function call<T = Json>(method: "GET" | "POST", url: string, { token, body }: { token?: string; body?: Json } = {}): Promise<T> {
+async function call<T = Json>(
+  method: "GET" | "POST",
+  url: string,
+  { token, body }: { token?: string; body?: Json } = {},
+): Promise<T> {
   console.log(indent(`${method} ${url}${body ? `\n${JSON.stringify(hideSecret(body), null, 2)}` : ""}`));
   const response = await fetch(url, {
     method,
@@ -36,11 +41,14 @@ async function call<T = Json>(method: "GET" | "POST", url: string, { token, body
 function hideSecret(value: Json): Json {
   const long = (text: unknown) => `${String(text).slice(0, 12)}…`;
   return Object.fromEntries(
-    Object.entries(value).map(([key, field]) => [key, key === "client_secret" || key === "access_token" ? long(field) : field]),
+    Object.entries(value).map(([key, field]) => [
+      key,
+      key === "client_secret" || key === "access_token" ? long(field) : field,
+    ]),
   );
 }
 
-async function tell({ host, base_url, auth_url, demo }: Stack): Promise<void> {
+async function tell({ host, base_url, auth_url, operator_database_url, demo }: Stack): Promise<void> {
   const year = new Date().getFullYear();
   const reference = `KL-${randomInt(1e9)}`;
 
@@ -49,20 +57,35 @@ async function tell({ host, base_url, auth_url, demo }: Stack): Promise<void> {
     body: { grant_type: "client_credentials", client_id: demo.cpo.client_id, client_secret: demo.cpo.client_secret },
   });
 
-  step("Create an account", "One customer, one connection. Send it again with the same cpo_external_ref and nothing is made twice.");
+  step(
+    "Create an account",
+    "One customer, one connection. Send it again with the same cpo_external_ref and nothing is made twice.",
+  );
   const account = {
     cpo_external_ref: reference,
     iban: "NL91 ABNA 0417 1643 00",
     person: { full_name: "Sanne de Vries", email: "sanne@example.nl", phone: "0612345678" },
-    connection: { ean_code: `8716871${String(randomInt(1e11)).padStart(11, "0")}`, postal_code: "3818 LH", house_number: "8" },
+    connection: {
+      ean_code: `8716871${String(randomInt(1e11)).padStart(11, "0")}`,
+      postal_code: "3818 LH",
+      house_number: "8",
+    },
   };
-  const { account_id } = await call<{ account_id: string }>("POST", `${base_url}/v1/accounts`, { token, body: account });
-  const { idempotent } = await call<{ idempotent: boolean }>("POST", `${base_url}/v1/accounts`, { token, body: account });
+  const { account_id } = await call<{ account_id: string }>("POST", `${base_url}/v1/accounts`, {
+    token,
+    body: account,
+  });
+  const { idempotent } = await call<{ idempotent: boolean }>("POST", `${base_url}/v1/accounts`, {
+    token,
+    body: account,
+  });
   if (!idempotent) throw new Error("the repeat made a second account");
 
-  step("Ask for the mandate", "The link leads to the page where the customer reads and signs; here the page is driven as a browser would.");
-  const { mandate_link } = await call<{ mandate_link: string }>("POST", `${base_url}/v1/mandate-links`, { token, body: { account_id } });
-  console.log(`\n    Open it in a browser to see what the customer sees:\n    ${bold(mandate_link)}`);
+  step("Ask for the mandate", "The link leads to the page where the customer reads the mandate and signs it.");
+  const { mandate_link } = await call<{ mandate_link: string }>("POST", `${base_url}/v1/mandate-links`, {
+    token,
+    body: { account_id },
+  });
 
   step("Find the charger and register it", "The pair a charger reports in its BootNotification is enough.");
   const pair = new URLSearchParams({ vendor: "Alfen BV", model: "NG910-60023" });
@@ -85,14 +108,67 @@ async function tell({ host, base_url, auth_url, demo }: Stack): Promise<void> {
     },
   });
 
+  const position = `${base_url}/v1/ere-positions?cpo_external_ref=${reference}`;
   step("Read the position", "Three gates are open; the mandate waits for its signature.");
-  await call("GET", `${base_url}/v1/ere-positions?cpo_external_ref=${reference}`, { token });
+  await call("GET", position, { token });
 
-  step("Sign", host === "sandbox"
-    ? "Open the link above, ask for the code and find it in the captured mail:"
-    : "Open the link above; the code is mailed to the customer.");
-  console.log(indent(`npm run -s operator -- mail list --to sanne@example.nl --limit 1\n`));
+  if (host !== "sandbox") {
+    step("Sign", "Open the link; the code is mailed to the customer. Then read the position again.");
+    console.log(`    ${mandate_link}`);
+    return;
+  }
+  step("Sign", "The customer opens the page, asks for a code, finds it in their mail, types their name and signs.");
+  await sign(mandate_link, operator_database_url);
+
+  step("Read the position again", "Four gates are open: these kWh become ERE.");
+  const { positions } = await call<{ positions: { ere_eligible: boolean }[] }>("GET", position, { token });
+  if (!positions[0]?.ere_eligible) throw new Error("the account is not eligible");
+  console.log(`\n${bold("Done.")} The page as the customer sees it, signed: ${mandate_link}\n`);
+}
+
+/** Walks through the page's forms as a browser would; the code comes from the mail that the sandbox captured. */
+async function sign(link: string, operator_database_url: string): Promise<void> {
+  const page = await fetch(link).then((response) => response.text());
+  const seen = /seen=([^"&]+)/.exec(page)?.[1] ?? "";
+  const submit = async (step: string, fields: Record<string, string>) => {
+    const url = `${link}/${step}`;
+    const { origin } = new URL(link);
+    const body = new URLSearchParams({ seen, ...fields });
+    const response = await fetch(url, { method: "POST", body, headers: { origin } });
+    console.log(indent(`POST ${url}  ${new URLSearchParams(fields)}`));
+    console.log(dim(indent(`\n${response.status} ${title(await response.text())}\n`)));
+  };
+  await submit("code", {});
+  await submit("sign", { name: "Sanne de Vries", agree: "yes", code: await readCode(operator_database_url) });
+}
+
+const title = (html: string) => /<title>([^<]*)</.exec(html)?.[1] ?? "";
+
+/** What `npm run operator -- mail show --to sanne@example.nl` shows. */
+async function readCode(operator_database_url: string): Promise<string> {
+  const client = new pg.Client({ connectionString: operator_database_url });
+  await client.connect();
+  try {
+    const { rows } = await client.query("select ops.mail_show($1) ->> 'text' as text", [
+      { to: "sanne@example.nl", operator: "demo" },
+    ]);
+    return /\b\d{6}\b/.exec(rows[0].text)?.[0] ?? "";
+  } finally {
+    await client.end();
+  }
 }
 
 const running = readStack();
-const stack = running ? { stack: running, stop: async () => {} } : await startStack({ host: "sandbox", port: 54321, data_dir: DEFAULT_DATA_DIR, fresh: false });
+const { stack, stop } = running
+  ? { stack: running, stop: async () => {} }
+  : await startStack({ host: "sandbox", port: 54321, data_dir: DEFAULT_DATA_DIR, fresh: false }, (topic, text) =>
+      console.log(dim(`${topic} ${text}`)),
+    );
+try {
+  await tell(stack);
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
+  process.exitCode = 1;
+} finally {
+  await stop();
+}
