@@ -1,0 +1,311 @@
+// What every table and function must be like, asked of the catalogue of the migrated database. Each query answers the offenders.
+
+import { readdirSync, readFileSync } from "node:fs";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { ROOT } from "../../packages/local/src/migrate.ts";
+import type { Surface } from "../../packages/shared/src/surface.ts";
+import { cloneDatabase, type Database } from "../harness/database.ts";
+
+const OURS = "('core', 'api', 'ops', 'private')";
+
+let database: Database;
+beforeAll(async () => {
+  database = await cloneDatabase();
+});
+afterAll(() => database.drop());
+
+/** The rows of a query, each written as one line. */
+async function lines(query: string): Promise<string[]> {
+  const { rows } = await database.admin.query({ text: query, rowMode: "array" });
+  return rows.map((row: unknown[]) => row.join(" ")).sort();
+}
+
+/** Relations and functions of ours, as the rules below name them. */
+const relations = `(
+  select c.oid, n.nspname || '.' || c.relname as name, c.relname, c.relkind, c.relrowsecurity, c.relowner, c.relacl, c.reloptions,
+         exists (select from pg_attribute a where a.attrelid = c.oid and a.attname = 'partner_id' and not a.attisdropped) as of_tenant
+    from pg_class c join pg_namespace n on n.oid = c.relnamespace
+   where n.nspname in ${OURS}) as r`;
+const functions = `(
+  select p.oid, n.nspname as schema, n.nspname || '.' || p.proname as name, p.proname, p.prosecdef, p.proowner::regrole::text as owner,
+         p.proacl, p.proconfig, p.prosrc
+    from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+   where n.nspname in ${OURS}) as f`;
+
+describe("roles", () => {
+  test("edge and operator log in and can do nothing else; api_owner cannot even log in", async () => {
+    const attributes = `concat_ws(' ', case when rolcanlogin then 'login' end, case when rolinherit then 'inherit' end,
+      case when rolsuper then 'superuser' end, case when rolcreatedb then 'createdb' end, case when rolcreaterole then 'createrole' end,
+      case when rolbypassrls then 'bypassrls' end, case when rolreplication then 'replication' end)`;
+    expect(
+      await lines(`select rolname, ${attributes} from pg_roles where rolname in ('edge', 'operator', 'api_owner')`),
+    ).toEqual(["api_owner ", "edge login", "operator login"]);
+  });
+
+  test("none of them is a member of a role, and only who migrates is a member of theirs", async () => {
+    const ours = "('edge', 'operator', 'api_owner')";
+    expect(
+      await lines(`select distinct m.member::regrole, 'in', m.roleid::regrole from pg_auth_members m
+                    where m.member::regrole::text in ${ours} or m.roleid::regrole::text in ${ours}`),
+    ).toEqual(["postgres in api_owner", "postgres in edge", "postgres in operator"]);
+  });
+
+  test("api_owner owns the api functions and nothing else", async () => {
+    expect(
+      await lines(`select pg_describe_object(d.classid, d.objid, 0) from pg_shdepend d
+                    where d.deptype = 'o' and d.refobjid = 'api_owner'::regrole and d.dbid = (select oid from pg_database where datname = current_database())
+                      and not exists (select from ${functions} where f.oid = d.objid and f.schema = 'api')`),
+    ).toEqual([]);
+  });
+});
+
+describe("schemas", () => {
+  test("nothing lives in public", async () => {
+    expect(
+      await lines(`select pg_describe_object(d.classid, d.objid, 0) from pg_depend d
+                    where d.refclassid = 'pg_namespace'::regclass and d.refobjid = 'public'::regnamespace`),
+    ).toEqual([]);
+  });
+
+  test("each role enters its own schema only", async () => {
+    expect(
+      await lines(`select case when x.grantee = 0 then 'public' else x.grantee::regrole::text end, lower(x.privilege_type), n.nspname
+                     from pg_namespace n, aclexplode(n.nspacl) x where n.nspname in ${OURS} and x.grantee <> n.nspowner`),
+    ).toEqual([
+      "api_owner create api",
+      "api_owner usage api",
+      "api_owner usage core",
+      "api_owner usage private",
+      "edge usage api",
+      "operator usage ops",
+    ]);
+  });
+
+  test("tables live in core", async () => {
+    expect(
+      await lines(
+        `select r.name from ${relations} where r.relkind in ('r', 'p', 'v', 'm', 'f') and r.name not like 'core.%'`,
+      ),
+    ).toEqual([]);
+  });
+});
+
+describe("tables", () => {
+  test("have row-level security", async () => {
+    expect(
+      await lines(`select r.name from ${relations} where r.relkind in ('r', 'p') and not r.relrowsecurity`),
+    ).toEqual([]);
+  });
+
+  test("views ask with the rights of who asks", async () => {
+    expect(
+      await lines(
+        `select r.name from ${relations} where r.relkind in ('v', 'm') and not coalesce('security_invoker=true' = any (r.reloptions), false)`,
+      ),
+    ).toEqual([]);
+  });
+
+  test("are reached by api_owner alone, and without a policy by nobody", async () => {
+    const held = `select r.name, x.grantee::regrole::text as grantee, r.relkind, r.oid from ${relations}
+      cross join lateral (
+        select * from aclexplode(r.relacl)
+        union all select x.* from pg_attribute a, aclexplode(a.attacl) x where a.attrelid = r.oid) x
+      where x.grantee <> r.relowner`;
+    expect(await lines(`select h.name, h.grantee from (${held}) h where h.grantee <> 'api_owner'`)).toEqual([]);
+    expect(
+      await lines(`select h.name, h.grantee from (${held}) h
+                    where h.relkind in ('r', 'p') and not exists (select from pg_policy p where p.polrelid = h.oid)`),
+    ).toEqual([]);
+  });
+
+  test("have policies for api_owner alone; one that lets everybody in lets them read what belongs to no tenant", async () => {
+    expect(
+      await lines(
+        `select p.polrelid::regclass, p.polname from pg_policy p where p.polroles <> array['api_owner'::regrole::oid]`,
+      ),
+    ).toEqual([]);
+    expect(
+      await lines(`select r.name, p.polname from pg_policy p join ${relations} on r.oid = p.polrelid
+                    where 'true' in (pg_get_expr(p.polqual, p.polrelid), pg_get_expr(p.polwithcheck, p.polrelid))
+                      and (r.of_tenant or p.polcmd <> 'r')`),
+    ).toEqual([]);
+  });
+
+  test("say what a row is", async () => {
+    expect(
+      await lines(
+        `select r.name from ${relations} where r.relkind in ('r', 'p', 'v', 'm') and obj_description(r.oid, 'pg_class') is null`,
+      ),
+    ).toEqual([]);
+  });
+
+  test("have constraints that a person named", async () => {
+    const migrations = readdirSync(`${ROOT}supabase/migrations`).map((file) =>
+      readFileSync(`${ROOT}supabase/migrations/${file}`, "utf8"),
+    );
+    const named = new Set(migrations.join("\n").match(/[a-z0-9_]+/g));
+    const names = await lines(
+      `select c.conname from pg_constraint c join pg_namespace n on n.oid = c.connamespace where n.nspname in ${OURS}`,
+    );
+    expect(names.length).toBeGreaterThan(50);
+    expect(names.filter((name) => !named.has(name))).toEqual([]);
+  });
+});
+
+describe("tables of a tenant", () => {
+  const isolating = "(partner_id = ( SELECT private.partner_id() AS partner_id))";
+
+  test("are isolated by partner_id in everything that is done with them", async () => {
+    expect(
+      await lines(`select r.name, p.polname from ${relations} join pg_policy p on p.polrelid = r.oid
+                    where r.of_tenant and p.polpermissive
+                      and (p.polcmd <> '*' or pg_get_expr(p.polqual, r.oid) <> '${isolating}' or pg_get_expr(p.polwithcheck, r.oid) <> '${isolating}')`),
+    ).toEqual([
+      // written by everybody, in their own name, and read by none
+      "core.audit_log api functions append, and read nothing",
+      // narrower than the tenant
+      "core.oauth_clients a client sees itself",
+    ]);
+    expect(
+      await lines(
+        `select r.name from ${relations} where r.of_tenant and r.relkind = 'r' and not exists (select from pg_policy p where p.polrelid = r.oid)`,
+      ),
+    ).toEqual([]);
+  });
+
+  test("always have a tenant", async () => {
+    expect(
+      await lines(`select r.name from ${relations} join pg_attribute a on a.attrelid = r.oid
+                    where r.relkind = 'r' and a.attname = 'partner_id' and not a.attnotnull`),
+    ).toEqual([
+      // the operator's own doings
+      "core.audit_log",
+      // not linked yet
+      "core.oauth_clients",
+    ]);
+  });
+
+  test("have the tenant in front of their primary key, but for logs and what is looked up before the tenant is known", async () => {
+    expect(
+      await lines(`select r.relname from ${relations} join pg_constraint c on c.conrelid = r.oid and c.contype = 'p'
+                     join pg_attribute a on a.attrelid = r.oid and a.attnum = c.conkey[1]
+                    where r.of_tenant and a.attname <> 'partner_id'`),
+    ).toEqual(["audit_log", "ean_checks", "mail_outbox", "oauth_clients", "replaced_months"]);
+  });
+
+  test("refer to each other by tenant and key, because row-level security does not guard foreign keys", async () => {
+    expect(
+      await lines(`select c.conname from pg_constraint c
+                     join (select oid as referring from ${relations} where r.of_tenant) a on a.referring = c.conrelid
+                     join (select oid as referred from ${relations} where r.of_tenant) b on b.referred = c.confrelid
+                    where c.contype = 'f' and not exists (
+                      select from unnest(c.conkey, c.confkey) as pair (own, other)
+                        join pg_attribute x on x.attrelid = c.conrelid and x.attnum = pair.own and x.attname = 'partner_id'
+                        join pg_attribute y on y.attrelid = c.confrelid and y.attnum = pair.other and y.attname = 'partner_id')`),
+    ).toEqual([
+      // a client may be linked to another partner; the accounts it made stay with theirs
+      "accounts_client_id_fkey",
+    ]);
+  });
+});
+
+describe("functions", () => {
+  test("find nothing by search_path", async () => {
+    expect(
+      await lines(`select f.name from ${functions} where not coalesce('search_path=""' = any (f.proconfig), false)`),
+    ).toEqual([]);
+  });
+
+  test("are nobody's who was not named", async () => {
+    // without an access list Postgres lets everybody execute
+    expect(
+      await lines(
+        `select f.name from ${functions} where f.proacl is null or exists (select from aclexplode(f.proacl) x where x.grantee = 0)`,
+      ),
+    ).toEqual([]);
+    expect(
+      await lines(
+        `select distinct x.grantee::regrole from ${functions}, aclexplode(f.proacl) x where x.grantee::regrole::text <> f.owner`,
+      ),
+    ).toEqual(["api_owner", "edge", "operator"]);
+  });
+
+  test("tell the time by private.now() only", async () => {
+    const clocks =
+      "\\m(current_date|current_time|current_timestamp|localtime|localtimestamp|clock_timestamp|statement_timestamp|transaction_timestamp)\\M|(?<!private\\.)\\mnow\\(";
+    expect(
+      await lines(`select f.name from ${functions} where f.name <> 'private.now' and f.prosrc ~ '${clocks}'`),
+    ).toEqual([]);
+    expect(
+      await lines(`select r.name, pg_get_expr(d.adbin, d.adrelid) from pg_attrdef d join ${relations} on r.oid = d.adrelid
+                    where pg_get_expr(d.adbin, d.adrelid) ~ '${clocks}'`),
+    ).toEqual([]);
+  });
+
+  test("of api run as api_owner and begin with who calls", async () => {
+    expect(
+      await lines(
+        `select f.name, f.owner from ${functions} where f.schema = 'api' and not (f.prosecdef and f.owner = 'api_owner')`,
+      ),
+    ).toEqual([]);
+    expect(
+      await lines(
+        `select f.name from ${functions} where f.schema = 'api' and f.prosrc !~ 'private\\.(act_as|enter_link)\\(caller'`,
+      ),
+    ).toEqual(["api.admit"]);
+  });
+
+  test("of api and ops say what they are for", async () => {
+    expect(
+      await lines(
+        `select f.name from ${functions} where f.schema in ('api', 'ops') and obj_description(f.oid, 'pg_proc') is null`,
+      ),
+    ).toEqual([]);
+  });
+
+  test("of private that run with their owner's rights say why", async () => {
+    expect(
+      await lines(
+        `select f.name from ${functions} where f.schema = 'private' and f.prosecdef and coalesce(obj_description(f.oid, 'pg_proc'), '') !~* 'definer'`,
+      ),
+    ).toEqual([]);
+  });
+
+  const executableBy = (role: string) =>
+    lines(
+      `select f.name from ${functions} where has_function_privilege('${role}', f.oid, 'execute') and has_schema_privilege('${role}', f.schema, 'usage')`,
+    );
+
+  test("that edge may execute are those the endpoints declare, and admission", async () => {
+    const modules = readdirSync(`${ROOT}supabase/functions`, { recursive: true, encoding: "utf8" });
+    const declared: string[] = [];
+    for (const path of modules.filter((name) => name.endsWith(".ts") && !name.endsWith("index.ts"))) {
+      // an app.ts lists its endpoints; a page exports the functions it runs
+      const { surface, SQL = [] }: { surface?: Surface; SQL?: string[] } = await import(
+        `${ROOT}supabase/functions/${path}`
+      );
+      declared.push(...SQL, ...(surface?.endpoints ?? []).flatMap(({ sql }) => sql));
+    }
+    expect(await executableBy("edge")).toEqual(
+      [...new Set(["admit", ...declared])].map((name) => `api.${name}`).sort(),
+    );
+  });
+
+  test("of ops run as the owner of the tables, whose tenants they cross", async () => {
+    expect(
+      await lines(
+        `select f.name, f.owner from ${functions} where f.schema = 'ops' and not (f.prosecdef and f.owner = 'postgres')`,
+      ),
+    ).toEqual([]);
+  });
+
+  test("that operator may execute are those of ops", async () => {
+    expect(await executableBy("operator")).toEqual(
+      await lines(`select f.name from ${functions} where f.schema = 'ops'`),
+    );
+  });
+
+  test.each(["anon", "authenticated", "service_role"])("that %s may execute: none", async (role) => {
+    expect(await executableBy(role)).toEqual([]);
+  });
+});

@@ -1,0 +1,103 @@
+// Every table of the catalogue that has a tenant: acting as partner B, the rows of partner A are neither seen nor touched.
+
+import { randomUUID } from "node:crypto";
+import { afterAll, describe, expect, test } from "vitest";
+import { createAccount, createWorld, MID_CHARGER, type Partner, signMandate } from "../harness/world.ts";
+
+const world = await createWorld();
+afterAll(() => world.close());
+const { admin } = world.database;
+const A = world.partnerA;
+const B = world.partnerB;
+
+/** A row of everything, made the way it is made for real. */
+async function live(partner: Partner) {
+  const token = await partner.client.token();
+  const { account_id } = await createAccount(world, partner);
+  await signMandate(world, account_id, partner);
+  const month = { period: `${new Date().getUTCFullYear()}-01`, total_kwh: 100 };
+  for (const answer of [
+    await world.post("/v1/chargers", { account_id, ...MID_CHARGER, serial_number: partner.client.client_id }, token),
+    await world.post("/v1/sessions:batch", { account_id, months: [month] }, token),
+    // replaces what was delivered
+    await world.post("/v1/sessions:batch", { account_id, months: [{ ...month, total_kwh: 200 }] }, token),
+  ])
+    expect(answer.status, JSON.stringify(answer.body)).toBe(200);
+  const person = randomUUID();
+  await admin.query("insert into auth.users (id, email) values ($1, $2)", [person, `${person}@example.nl`]);
+  await admin.query("select private.attribute_user($1, $2, 'manual')", [person, partner.id]);
+}
+await live(A);
+await live(B);
+
+const { rows: TABLES } = await admin.query<{ name: string; columns: string }>(
+  `select c.oid::regclass::text as name,
+          string_agg(quote_ident(a.attname), ', ') filter (where a.attgenerated = '') as columns
+     from pg_class c join pg_namespace n on n.oid = c.relnamespace
+     join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+    where n.nspname = 'core' and c.relkind in ('r', 'p')
+    group by c.oid having bool_or(a.attname = 'partner_id') order by 1`,
+);
+
+/** What a statement comes to for the owner of the api functions, acting for a partner: rows, or the code of the refusal. */
+async function acting(partner: Partner | null, table: string, statement: string, ...values: unknown[]) {
+  const client = await admin.connect();
+  try {
+    await client.query("begin");
+    // policies are to hold by themselves, whatever was granted
+    await client.query(`grant all on ${table} to api_owner`);
+    await client.query("set local role api_owner");
+    await client.query("select set_config('app.partner_id', $1, true), set_config('app.client_id', $2, true)", [
+      partner?.id ?? "",
+      partner?.client.id ?? "",
+    ]);
+    return (await client.query(statement, values)).rowCount;
+  } catch (error) {
+    return (error as { code: string }).code;
+  } finally {
+    await client.query("rollback");
+    client.release();
+  }
+}
+
+const REFUSED = "42501";
+
+describe.each(TABLES)("§2 tenancy: $name", ({ name, columns }) => {
+  const rowsOf = async (partner: Partner) =>
+    (await admin.query(`select to_jsonb(t) as row from ${name} t where partner_id = $1`, [partner.id])).rows;
+
+  test("has rows of both partners, else this file proves nothing about it: see live()", async () => {
+    for (const partner of [A, B]) expect(await rowsOf(partner)).not.toEqual([]);
+  });
+
+  test("shows a partner its own rows at most, and nobody's to nobody", async () => {
+    const read = `select from ${name}`;
+    const own = (await rowsOf(B)).length;
+    // the audit log is written only
+    expect(await acting(B, name, read)).toBe(name === "core.audit_log" ? 0 : own);
+    expect(await acting(B, name, `${read} where partner_id = $1`, A.id)).toBe(0);
+    expect(await acting(null, name, read)).toBe(0);
+  });
+
+  test.each([B, null])("lets no other partner, and not nobody, change or delete a row", async (other) => {
+    expect(await acting(other, name, `update ${name} set partner_id = partner_id where partner_id = $1`, A.id)).toBe(0);
+    expect(await acting(other, name, `delete from ${name} where partner_id = $1`, A.id)).toBe(0);
+  });
+
+  test("takes no row in the name of another partner", async () => {
+    const [{ row }] = (await rowsOf(A)) as [{ row: object }];
+    const insert = `insert into ${name} (${columns}) overriding system value
+                    select ${columns} from jsonb_populate_record(null::${name}, $1)`;
+    expect(await acting(B, name, insert, row)).toBe(REFUSED);
+  });
+
+  test("hands no row over to another partner", async () => {
+    const moved = await acting(B, name, `update ${name} set partner_id = $1 where partner_id = $2`, A.id, B.id);
+    // where rows may not be updated at all there is none to move
+    expect([0, REFUSED]).toContain(moved);
+  });
+
+  test.each(["select from", "delete from", "truncate"])("refuses edge: %s", async (verb) => {
+    await expect(admin.query(`set role edge; ${verb} ${name}`)).rejects.toMatchObject({ code: REFUSED });
+  });
+});
