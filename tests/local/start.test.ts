@@ -30,11 +30,17 @@ function account({ supabase }: Stack, path: string, email: string): Promise<Resp
 const signUp = (stack: Stack, email: string) => account(stack, "/signup", email);
 const signIn = (stack: Stack, email: string) => account(stack, "/token?grant_type=password", email);
 
-function parent(pid: number | undefined): number | undefined {
+function parent(pid: number | undefined): number {
   const { stdout } = spawnSync("sh", ["-c", `cut -d' ' -f4 /proc/${pid}/stat || ps -o ppid= -p ${pid}`], {
     encoding: "utf8",
   });
-  return Number(stdout);
+  return kept(Number(stdout));
+}
+
+/** 0 would mean the whole process group of the tests. */
+function kept(pid: number | undefined): number {
+  if (!pid) throw new Error("no such process");
+  return pid;
 }
 
 async function gone(...pids: (number | undefined)[]) {
@@ -147,7 +153,7 @@ describe("one data folder over several starts", () => {
 
   test("when only the runner is killed, nothing stays behind, and the next start need not wait", async () => {
     const { runner, functions, postmaster } = here.processes();
-    process.kill(Number(runner), "SIGKILL");
+    process.kill(kept(runner), "SIGKILL");
     ({ stack, run: running } = await here.start());
     expect(running.output()).toContain("did not end cleanly");
     expect(await gone(functions, postmaster)).toBe(true);
@@ -156,10 +162,10 @@ describe("one data folder over several starts", () => {
 
   test("a Postgres that nobody watches any more is found and ended", async () => {
     const { runner, postmaster } = here.processes();
-    const guard = Number(parent(parent(postmaster)));
-    for (const pid of [guard, Number(runner)]) process.kill(pid, "SIGKILL");
+    const guard = parent(parent(postmaster));
+    for (const pid of [guard, kept(runner)]) process.kill(pid, "SIGKILL");
     await expect.poll(() => identify(guard)).toBeNull();
-    expect(identify(Number(postmaster))).not.toBeNull();
+    expect(identify(kept(postmaster))).not.toBeNull();
     ({ stack, run: running } = await here.start());
     expect(await gone(postmaster)).toBe(true);
     expect((await signIn(stack, "first@example.com")).status).toBe(200);
@@ -178,7 +184,7 @@ describe("one data folder over several starts", () => {
   });
 
   test("when a part dies, the rest is stopped and the exit says so", async () => {
-    process.kill(Number(here.processes().functions), "SIGKILL");
+    process.kill(kept(here.processes().functions), "SIGKILL");
     expect(await running.exit).toBe(1);
     expect(running.output()).toContain("The functions ended unexpectedly");
     expect(existsSync(join(here.data_dir, "postgres/postmaster.pid"))).toBe(false);

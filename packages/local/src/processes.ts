@@ -33,7 +33,11 @@ export function isRunning(process: Identity): boolean {
 export async function end(target: Identity, signals: NodeJS.Signals[], patience_ms: number): Promise<void> {
   for (const signal of signals) {
     if (!isRunning(target)) return;
-    process.kill(target.pid, signal);
+    try {
+      process.kill(target.pid, signal);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error; // it ended by itself in between
+    }
     const deadline = Date.now() + patience_ms;
     while (isRunning(target) && Date.now() < deadline) await sleep(20);
   }
