@@ -17,7 +17,7 @@ create table core.locations (
 );
 comment on table core.locations is
   'An address, shared by the tenant''s connections there. Personal data; deleted with the last connection that refers to it.';
-select private.isolate('core.locations', 'select, insert, update');
+select private.isolate('core.locations', 'select, insert, update, delete');
 
 create table core.accounts (
   partner_id        uuid        not null,
@@ -226,6 +226,19 @@ end $$;
 comment on function private.location_for(jsonb) is
   'The tenant''s row for an address: {postal_code, house_number, house_number_addition, street, city}.';
 
+create function private.drop_unused_location(location uuid) returns void
+language plpgsql
+set search_path = ''
+as $$
+begin
+  delete from core.locations l
+   where l.partner_id = private.partner_id() and l.id = location
+     and not exists (select from core.connections c where c.partner_id = l.partner_id and c.location_id = l.id);
+exception when foreign_key_violation then
+  null;  -- a connection moved in at the same moment
+end $$;
+comment on function private.drop_unused_location(uuid) is 'Deletes an address, personal data, that no connection is left at.';
+
 -- POST /v1/accounts --------------------------------------------------------------------------------------------------
 
 create function private.account_answer(account uuid, idempotent boolean) returns json
@@ -292,7 +305,7 @@ comment on function private.repeat_account(uuid, jsonb) is
 
 grant execute on function
   private.is_test_ean(text), private.ean_taken(text, uuid), private.check_ean(text, text, int, text, jsonb),
-  private.record_ean_check(uuid, text, text, int, text, text, text, text), private.location_for(jsonb),
+  private.record_ean_check(uuid, text, text, int, text, text, text, text), private.location_for(jsonb), private.drop_unused_location(uuid),
   private.account_answer(uuid, boolean), private.store_iban(uuid, jsonb), private.known_account(text),
   private.repeat_account(uuid, jsonb)
 to api_owner;
@@ -468,6 +481,7 @@ language plpgsql security definer
 set search_path = ''
 as $$
 declare
+  wanted_id  uuid;
   connection core.connections;
   current    jsonb;
   wanted     jsonb;
@@ -477,7 +491,12 @@ declare
   changed    boolean := false;
 begin
   perform private.act_as(caller, 'cpo');
-  select c.* into connection from core.connections c where c.id = private.find_connection(input -> 'criteria') for update;
+  wanted_id := private.find_connection(input -> 'criteria');
+  select c.* into connection from core.connections c
+   where c.partner_id = private.partner_id() and c.id = wanted_id and c.status = 'active' for update;
+  if not found then
+    perform private.refuse('connection_not_found');  -- archived between the look above and now
+  end if;
   select jsonb_build_object('ean_code', connection.ean_code, 'postal_code', l.postal_code, 'house_number', l.house_number,
                             'house_number_addition', l.house_number_addition, 'street', l.street, 'city', l.city)
     into current from core.locations l where l.partner_id = connection.partner_id and l.id = connection.location_id;
@@ -525,6 +544,7 @@ begin
       perform private.end_mandate(connection.id, 'revoked', 'connection_updated');
     end if;
     perform private.void_mandate_links(connection.id);
+    perform private.drop_unused_location(connection.location_id);
     perform private.audit('connection.updated', connection.id, jsonb_build_object('mandate_revoked', signed));
     changed := true;
   end if;

@@ -89,7 +89,8 @@ as $$
 begin
   update core.mandates m
      set status = new_status, ended_at = private.now(), ended_reason = reason
-   where m.connection_id = connection and m.status = 'signed';
+   where m.connection_id = connection and m.status = 'signed'
+     and m.valid_until >= private.today();  -- one that ran out keeps covering its years, whether the job has noted its end or not
   perform private.judge_months(connection);
   perform private.audit('mandate.' || new_status, connection, jsonb_build_object('reason', reason));
 end $$;
@@ -173,17 +174,19 @@ declare
   send_email constant boolean := (input ->> 'send_email')::boolean;
 begin
   perform private.act_as(caller, 'cpo');
+  select c.return_url into registered from core.oauth_clients c where c.id = private.client_id();
+  if input ->> 'return_url' is not null and not private.return_url_allowed(input ->> 'return_url', registered) then
+    perform private.refuse('return_url_not_allowed', json_build_object('message',
+      'return_url must be the URL registered for this client, followed by /, ? or nothing, without a fragment.'));
+  end if;
   account := private.find_account(input);
   connection := private.pick_connection(account, (input ->> 'connection_id')::uuid, false);
+  -- one link, signature or correction at a time on a connection
   perform from core.connections c where c.partner_id = private.partner_id() and c.id = connection for update;
   select m.mandate_status into status
     from core.connection_mandates m where m.partner_id = private.partner_id() and m.connection_id = connection;
   if status = 'signed' then
     perform private.refuse('mandate_already_signed');
-  end if;
-  select c.return_url into registered from core.oauth_clients c where c.id = private.client_id();
-  if input ->> 'return_url' is not null and not private.return_url_allowed(input ->> 'return_url', registered) then
-    perform private.refuse('return_url_not_allowed');
   end if;
   select * into signatory from core.signatories s where s.partner_id = private.partner_id() and s.account_id = account;
   if send_email and signatory.email is null then
@@ -193,7 +196,7 @@ begin
   perform private.void_mandate_links(connection);
   insert into core.mandate_links (partner_id, connection_id, token_hash, locale, validity_years, return_url, expires_at)
   values (private.partner_id(), connection, decode(input ->> 'token_hash', 'hex'), input ->> 'locale', (input ->> 'validity_years')::int,
-          coalesce(input ->> 'return_url', registered), private.now() + interval '14 days')
+          coalesce(input ->> 'return_url', registered), private.now() + interval '1209600 seconds')
   returning * into link;
   if send_email then
     perform private.enqueue_mail(input -> 'mail', signatory.email, 'mandate_link:' || link.id,

@@ -9,8 +9,8 @@ const UNSTORABLE = /[\u0000-\u001f\u007f]|[\ud800-\udbff](?![\udc00-\udfff])|(?<
 const line = () =>
   z
     .string()
-    .refine((value) => !UNSTORABLE.test(value), "must not contain control characters")
-    .transform((value) => value.trim());
+    .transform((value) => value.trim())
+    .refine((value) => !UNSTORABLE.test(value), "must not contain control characters");
 
 /** Cuts by code point, so that no character is halved. */
 export function cut(value: string, length: number): string {
@@ -26,7 +26,10 @@ export const lineOf = (min: number, max: number) => line().pipe(z.string().min(m
 /** Optional and nullable: absent, null and empty are all null. */
 export const orNull = <T extends z.ZodType>(schema: T) =>
   z
-    .union([z.literal("").transform(() => null), schema, z.null()])
+    .union([z.literal("").transform(() => null), schema, z.null()], {
+      // what a value that is no null does wrong is for the schema to say
+      error: ({ code, ...issue }) => (code === "invalid_union" ? issue.errors[1]?.[0]?.message : undefined),
+    })
     .optional()
     .transform((value) => value ?? null);
 
@@ -55,7 +58,7 @@ export type HouseNumber = { number: number; addition: string | null };
 /** `12`, `"12a"`, `"12 A"`, `"12-2"`, `"12 bis"`: number and addition apart, the addition in upper case. */
 export const houseNumber = () =>
   z.union([z.int().min(1).max(99_999), line()]).transform((value, context): HouseNumber => {
-    const parts = /^([1-9]\d{0,4})(?:[\s-]*([0-9A-Za-z][0-9A-Za-z -]{0,9}))?$/.exec(String(value));
+    const parts = /^([1-9]\d{0,4})(?!\d)(?:[\s-]*([0-9A-Za-z][0-9A-Za-z -]{0,9}))?$/.exec(String(value));
     if (parts) return { number: Number(parts[1]), addition: houseNumberAddition(parts[2]) };
     context.addIssue("must be a house number such as 12, 12a or 12-2");
     return z.NEVER;
@@ -115,9 +118,9 @@ export const offset = () =>
     })
     .meta({ description: "Items to skip: default 0; read leniently", override: { type: "integer", default: 0 } });
 
-/** A filter in the query string: trimmed, cut, never refused; a control character can match nothing and is dropped. */
+/** A filter in the query string: trimmed, cut, never refused; a NUL, which nothing stored has, becomes what matches nothing. */
 export const filter = (length: number) =>
   z
     .string()
     .optional()
-    .transform((value) => cut((value ?? "").replace(/[\u0000-\u001f\u007f]/g, "").trim(), length) || null);
+    .transform((value) => cut((value ?? "").replaceAll("\u0000", "\ufffd").trim(), length) || null);

@@ -7,7 +7,7 @@ export const phone = () =>
     .string()
     .max(40)
     .transform((value, context) => {
-      const parsed = parsePhoneNumberFromString(value, "NL");
+      const parsed = parsePhoneNumberFromString(value.trim(), { defaultCountry: "NL", extract: false });
       if (parsed?.isPossible()) return parsed.number as string;
       context.addIssue("must be a telephone number, Dutch or with its country code");
       return z.NEVER;

@@ -47,25 +47,25 @@ export const ConnectionInput = z
 /** Only what was sent: an omitted field keeps its value. */
 export const ConnectionChange = z
   .object({
-    ean_code: fields.ean_code.optional(),
-    street: lineOf(1, 120).optional(),
-    house_number: fields.house_number.optional(),
-    house_number_addition: fields.house_number_addition,
-    postal_code: fields.postal_code.optional(),
-    city: lineOf(1, 120).optional(),
+    ...fields,
+    ean_code: orNull(fields.ean_code),
+    house_number: orNull(fields.house_number),
+    postal_code: orNull(fields.postal_code),
   })
-  .transform(({ house_number, house_number_addition, ...rest }) => {
+  .transform(({ ean_code, street, house_number, house_number_addition, postal_code, city }) => {
     const addition = houseNumberAddition(house_number_addition);
     return {
-      ...rest,
+      ean_code: ean_code ?? undefined,
+      street: street ?? undefined,
+      house_number: house_number?.number,
       // a new house number replaces the old addition too
-      ...(house_number
-        ? { house_number: house_number.number, house_number_addition: addition ?? house_number.addition }
-        : {}),
-      ...(!house_number && addition ? { house_number_addition: addition } : {}),
+      house_number_addition: house_number ? (addition ?? house_number.addition) : (addition ?? undefined),
+      postal_code: postal_code ?? undefined,
+      city: city ?? undefined,
     };
   })
   .meta({
     id: "ConnectionChange",
-    description: "Omitted fields keep their value; a new house_number comes with its own addition",
+    description:
+      "Omitted, null and empty fields keep their value; a new house_number comes with its own addition, or with none",
   });

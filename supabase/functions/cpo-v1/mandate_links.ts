@@ -1,11 +1,11 @@
 import * as z from "zod";
 import { endpoint } from "../../../packages/shared/src/endpoint.ts";
-import { instant, orNull, trimmedTo, uuid } from "../../../packages/shared/src/fields.ts";
+import { instant, lineOf, orNull, trimmedTo, uuid } from "../../../packages/shared/src/fields.ts";
 import { composeMandateLink } from "../../../packages/shared/src/mail.ts";
 import { MandateStatus } from "../../../packages/shared/src/models.ts";
 import { hashSecret, newSecret } from "../../../packages/shared/src/tokens.ts";
 
-const ReturnUrl = z.string().max(500).meta({
+const ReturnUrl = lineOf(1, 500).meta({
   description:
     "Where the page leads back to: the URL registered for the client, followed by /, ? or nothing; no fragment",
 });
