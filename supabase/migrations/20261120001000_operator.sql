@@ -602,7 +602,7 @@ comment on function ops.mandate_revoke(jsonb) is
 select private.expose_ops('ops.mandate_revoke(jsonb)');
 
 -- serves: the registrations that wait for review, oldest first
-create index connections_submitted on core.connections (submitted_at) where registration_status = 'ingediend' and status = 'active';
+create index connections_submitted on core.connections (submitted_at, id) where registration_status = 'ingediend' and status = 'active';
 
 create function ops.registration_list(input jsonb) returns json
 language sql stable security definer
@@ -612,7 +612,7 @@ as $$
            json_agg(private.connection_row(c.partner_id, c.id) order by c.submitted_at, c.id), '[]'))
     from (select * from core.connections c
            where c.registration_status = 'ingediend' and c.status = 'active'
-           order by c.submitted_at limit coalesce((input ->> 'limit')::int, 50)) c
+           order by c.submitted_at, c.id limit coalesce((input ->> 'limit')::int, 50)) c
 $$;
 comment on function ops.registration_list(jsonb) is 'Registrations that wait for review, oldest first: {limit?} to {connections}.';
 select private.expose_ops('ops.registration_list(jsonb)');
@@ -654,7 +654,7 @@ comment on function ops.registration_review(jsonb) is
 select private.expose_ops('ops.registration_review(jsonb)');
 
 -- serves: the chargers whose MID evidence is to be judged, oldest first
-create index chargers_unconfirmed on core.chargers (created_at) where status = 'active' and mid_eligible is null;
+create index chargers_unconfirmed on core.chargers (created_at, id) where status = 'active' and mid_eligible is null;
 
 create function private.charger_row(charger core.chargers) returns json
 language sql stable
@@ -681,7 +681,7 @@ as $$
   select json_build_object('chargers', coalesce(json_agg(private.charger_row(h) order by h.created_at, h.id), '[]'))
     from (select * from core.chargers h
            where h.status = 'active' and h.mid_eligible is null
-           order by h.created_at limit coalesce((input ->> 'limit')::int, 50)) h
+           order by h.created_at, h.id limit coalesce((input ->> 'limit')::int, 50)) h
 $$;
 comment on function ops.charger_list(jsonb) is 'Chargers whose MID evidence is still to be judged, oldest first: {limit?} to {chargers}.';
 select private.expose_ops('ops.charger_list(jsonb)');

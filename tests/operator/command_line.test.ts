@@ -1,0 +1,277 @@
+import { spawn } from "node:child_process";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { fileURLToPath } from "node:url";
+import pg from "pg";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { COMMANDS } from "../../packages/operator/src/commands.ts";
+import { SENTENCES } from "../../packages/operator/src/refusals.ts";
+import { cloneDatabase, type Database } from "../harness/database.ts";
+import { operate, type Ran } from "./operator.ts";
+
+let database: Database;
+let env: Record<string, string>;
+let silence: Promise<Ran>;
+
+async function listen(take: (socket: Socket) => void) {
+  const server = createServer(take);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return { server, port: (server.address() as AddressInfo).port };
+}
+
+beforeAll(async () => {
+  database = await cloneDatabase();
+  env = { OPERATOR_DATABASE_URL: database.url("operator") };
+  // takes as long as the patience with a server that says nothing: it waits while the other tests run
+  const silent = await listen(() => {});
+  const url = `postgresql://operator@127.0.0.1:${silent.port}/x`;
+  silence = operate(["partner", "list", "--database-url", url]).finally(() => silent.server.close());
+});
+afterAll(() => database.drop());
+
+const words = (text: string) => [...text.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, bare]) => quoted ?? bare ?? "");
+
+describe("§8 help", () => {
+  test.each(COMMANDS.map((command) => [command.name, command] as const))("§8 help %s", async (name, command) => {
+    const help = await operate(["help", ...name.split(" ")]);
+    expect([help.code, help.err]).toEqual([0, ""]);
+    expect(help.out).toContain(command.summary.slice(0, 30));
+    expect(help.out).toContain("--json");
+    expect(help.out).toContain(`Example:\n  npm run -s operator -- ${command.example}`);
+    expect(await operate([...name.split(" "), "--help"])).toEqual(help);
+  });
+
+  test.each(COMMANDS.map((command) => [command.example, command] as const))(
+    "§8 the example is understood: %s",
+    async (example, command) => {
+      expect(example.startsWith(`${command.name}`)).toBe(true);
+      const { code, err } = await operate(words(example), env);
+      expect([code, err], "it may be refused on an empty database, never misunderstood").toEqual([
+        err ? 1 : 0,
+        expect.not.stringMatching(/See: npm run/),
+      ]);
+    },
+  );
+
+  test("§8 help alone lists every noun, help of a noun its verbs", async () => {
+    const all = await operate(["help"]);
+    expect(all.code).toBe(0);
+    for (const noun of new Set(COMMANDS.map(({ name }) => name.split(" ")[0] ?? ""))) {
+      expect(all.out).toContain(noun);
+      const help = await operate(["help", noun]);
+      expect(help.code).toBe(0);
+      for (const { name, summary } of COMMANDS.filter(({ name }) => name.startsWith(`${noun} `))) {
+        expect(help.out).toContain(`  ${name.split(" ")[1]}`);
+        expect(help.out).toContain(summary.slice(0, 20));
+      }
+    }
+  });
+
+  test("§8 every ops function has a command, and every command its function", async () => {
+    const { rows } = await database.admin.query(
+      "select p.proname as name from pg_proc p join pg_namespace n on n.oid = p.pronamespace where n.nspname = 'ops' order by 1",
+    );
+    const run = COMMANDS.flatMap(({ ops }) => (typeof ops === "string" ? [ops] : [ops({}), ops({ show: true })]));
+    expect(rows.map(({ name }) => name)).toEqual(run.sort());
+  });
+
+  test("§8 every refusal of an ops function has a sentence that says what to do", async () => {
+    const { rows } = await database.admin.query(
+      `select distinct m[1] as code from pg_proc p join pg_namespace n on n.oid = p.pronamespace,
+              regexp_matches(p.prosrc, 'private\\.refuse\\(''(\\w+)''', 'g') m
+        where n.nspname = 'ops' or n.nspname = 'private' and p.proname = any ($1)`,
+      [
+        ["operator_name", "partner_named", "client_named", "read_scopes", "read_return_url", "connection_named"].concat(
+          ["active_connection_named", "account_named", "delivered_month_named", "bucket_named"],
+        ),
+      ],
+    );
+    expect(rows.map(({ code }) => code).sort()).toEqual(Object.keys(SENTENCES).sort());
+    for (const say of Object.values(SENTENCES)) expect(say({})).toMatch(/^[^\n]+\.$/);
+  });
+});
+
+describe("§8 exit codes and errors", () => {
+  test.each([
+    [[]],
+    [["nonsense"]],
+    [["help", "nonsense"]],
+    [["help", "partner", "nonsense"]],
+    [["partner"]],
+    [["partner", "nonsense"]],
+    [["partner", "create"]],
+    [["partner", "create", "one", "two"]],
+    [["partner", "list", "--nonsense"]],
+    [["client", "set-scopes", "x", "cpo:everything"]],
+    [["client", "create", "x", "--scopes", "cpo:accounts:read", "admin"]],
+    [["connection", "set-ean", "x"]],
+    [["connection", "set-ean", "x", "--status", "matched"]],
+    [["connection", "add", "x", "12", "--postal-code", "1234AB", "--house-number", "1"]],
+    [["connection", "add", "x", "871687120000000016", "--postal-code", "AB1234", "--house-number", "1"]],
+    [["connection", "add", "x", "871687120000000016", "--postal-code", "1234AB"]],
+    [["registration", "review", "x", "misschien"]],
+    [["rate-limit", "set", "cpo_read", "0"]],
+    [["rate-limit", "set", "cpo_read", "1.5"]],
+    [["rate-limit", "set", "cpo_read", "1000001"]],
+    [["mail", "list", "--limit", "1001"]],
+    [["mail", "list", "--limit", "many"]],
+  ])("§8 %j is not understood: 2, on standard error, nothing printed or changed", async (argv) => {
+    const ran = await operate(argv, env);
+    expect([ran.code, ran.out]).toEqual([2, ""]);
+    expect(ran.err).toMatch(/^error: |^Usage: /);
+  });
+
+  test("§8 a refusal is 1 and one sentence, with --json too", async () => {
+    for (const more of [[], ["--json"]]) {
+      expect(await operate(["partner", "activate", "nobody", ...more], env)).toMatchObject({
+        code: 1,
+        out: "",
+        err: 'error: No partner has the id or slug "nobody"; see partner list.\n',
+      });
+    }
+  });
+
+  test("§8 a table for people, the same answer as JSON for scripts", async () => {
+    await operate(["partner", "create", "Zuid", "--slug", "zuid"], env);
+    const { out } = await operate(["partner", "list"], env);
+    expect(out).toMatch(/^id +slug +name +is_active +created_at\n/);
+    expect(out).toMatch(/^[0-9a-f-]{36} +zuid +Zuid +yes +2\S+Z$/m);
+    const { json } = await operate(["partner", "list", "--json"], env);
+    expect(json.partners).toContainEqual(expect.objectContaining({ slug: "zuid", name: "Zuid", is_active: true }));
+    expect((await operate(["mail", "list"], env)).out).toBe("No mails.\n");
+    const off = await operate(["partner", "deactivate", "zuid"], env);
+    expect(off.out).toMatch(/^Partner deactivated\.\n {2}id +[0-9a-f-]{36}\n/);
+    expect(off.out).toMatch(/^ {2}is_active +no$/m);
+    expect((await operate(["partner", "deactivate", "zuid"], env)).out).toMatch(/^Nothing to change/);
+  });
+
+  test("§8 a person sees the secret once, under its own line", async () => {
+    const { out } = await operate(["client", "create", "Mens"], env);
+    expect(out).toMatch(
+      /^Client created\. Its secret is shown this once.*\n\n {2}client_secret {2}cs_[0-9A-Za-z]{43}\n$/s,
+    );
+    expect((await operate(["client", "list"], env)).out).not.toMatch(/cs_/);
+  });
+
+  test("§8 text from outside cannot steer the terminal", async () => {
+    await database.admin.query(
+      `insert into core.mail_outbox (partner_id, cause, template, locale, recipient, subject, html, text, status)
+       select id, 'esc', 't', 'nl', 'a@example.nl', E'\\x1b[2Jhoi\\u009b1m', '', E'een\\n\\x1b]0;x\\x07twee', 'captured' from core.partners limit 1`,
+    );
+    const shown = await operate(["mail", "list", "--show"], env);
+    expect(shown.out).toContain("[2Jhoi1m");
+    expect(shown.out).toContain("een\n]0;xtwee\n");
+    expect((await operate(["mail", "list"], env)).out + shown.out).not.toMatch(/[^\P{Cc}\n]/u);
+  });
+});
+
+describe("§8 which database", () => {
+  test("§8 --database-url wins over OPERATOR_DATABASE_URL, which wins over the local stack", async () => {
+    const good = database.url("operator");
+    const bad = "postgresql://operator:hush@127.0.0.1:1/none";
+    expect((await operate(["partner", "list", "--database-url", good], { OPERATOR_DATABASE_URL: bad }, bad)).code).toBe(
+      0,
+    );
+    expect((await operate(["partner", "list"], { OPERATOR_DATABASE_URL: good }, bad)).code).toBe(0);
+    expect((await operate(["partner", "list"], {}, good)).code).toBe(0);
+  });
+
+  test("§8 none named: says how to name one", async () => {
+    expect(await operate(["partner", "list"])).toMatchObject({
+      code: 1,
+      out: "",
+      err: expect.stringMatching(/^error: No database is named .* give --database-url\.\n$/),
+    });
+  });
+
+  test("§8 each way a database cannot be used has its own sentence, without the password", async () => {
+    const url = new URL(database.url("operator"));
+    const change = (fields: Partial<Record<"password" | "pathname" | "port" | "protocol", string>>) =>
+      Object.assign(new URL(url), fields).href;
+    const cases: [string, RegExp][] = [
+      [change({ password: "hush" }), /refuses the password of operator/],
+      [change({ pathname: "/nowhere" }), /There is no such database: 127\.0\.0\.1:\d+\/nowhere/],
+      [change({ port: "1" }), /No database answers at 127\.0\.0\.1:1\/.* \(ECONNREFUSED\)/],
+      ["nonsense", /is no URL such as/],
+      ["https://operator:hush@example.com/x", /is no URL such as/],
+      [database.url("edge"), /edge may not run operator functions .*Connect as the role operator/],
+      [change({ pathname: "/postgres" }), /lacks this command\. Apply the migrations/],
+    ];
+    for (const [address, text] of cases) {
+      const ran = await operate(["partner", "list", "--database-url", address]);
+      expect([ran.code, ran.out]).toEqual([1, ""]);
+      expect(ran.err).toMatch(text);
+      expect(ran.err).toMatch(/^error: [^\n]+\.\n$/);
+      expect(ran.err).not.toContain("hush");
+    }
+  });
+
+  test("§8 a server that takes the connection and says nothing is given up on", async () => {
+    expect(await silence).toMatchObject({ code: 1, err: expect.stringMatching(/No database answers at 127/) });
+  });
+
+  test("§8 a connection cut before the answer: says that the outcome is to be looked up", async () => {
+    const { hostname, port } = new URL(database.url("operator"));
+    const cut = await listen((near) => {
+      const far = connect(Number(port), hostname);
+      near.pipe(far).pipe(near);
+      near.on("data", (data) => data.includes("ops.partner_list") && near.destroy());
+      near.on("close", () => far.destroy());
+    });
+    const url = Object.assign(new URL(database.url("operator")), { port: String(cut.port) }).href;
+    const ran = await operate(["partner", "list", "--database-url", url]);
+    cut.server.close();
+    expect([ran.code, ran.out]).toEqual([1, ""]);
+    expect(ran.err).toMatch(/^error: The database .* went away before it answered .* whether the change was made\.\n$/);
+  });
+
+  test("§8 a database that is shut down under a command: says that nothing was changed", async () => {
+    const blocker = new pg.Client({ connectionString: database.url("postgres") });
+    await blocker.connect();
+    await blocker.query("begin; lock table core.partners");
+    const running = operate(["partner", "create", "Late"], env);
+    const killed = async () =>
+      (
+        await database.admin.query(
+          `select pg_terminate_backend(pid) from pg_stat_activity
+            where datname = current_database() and application_name = 'operator' and wait_event_type = 'Lock'`,
+        )
+      ).rowCount;
+    while (!(await killed()));
+    const ran = await running;
+    await blocker.end();
+    expect([ran.code, ran.out]).toEqual([1, ""]);
+    expect(ran.err).toMatch(/^error: The database refused \(57P01: .*Nothing was changed\.\n$/);
+    expect((await operate(["partner", "list", "--json"], env)).out).not.toContain("Late");
+  });
+});
+
+describe("§8 as a process", () => {
+  const main = fileURLToPath(new URL("../../packages/operator/src/main.ts", import.meta.url));
+  const start = (argv: string[], variables: Record<string, string>) =>
+    new Promise<{ code: number | null; out: string; err: string }>((resolve) => {
+      const child = spawn(process.execPath, [main, ...argv], { env: { PATH: process.env.PATH, ...variables } });
+      const printed = { out: "", err: "" };
+      child.stdout.on("data", (data) => {
+        printed.out += data;
+      });
+      child.stderr.on("data", (data) => {
+        printed.err += data;
+      });
+      child.on("close", (code) => resolve({ code, ...printed }));
+    });
+
+  test("§8 0 with JSON on standard output, 1 and 2 with a sentence on standard error; the audit row names the person", async () => {
+    const [made, refused, misunderstood] = await Promise.all([
+      start(["partner", "create", "Proces", "--json"], env),
+      start(["client", "disable", "nobody"], env),
+      start(["partner", "nonsense"], {}),
+    ]);
+    expect(made).toMatchObject({ code: 0, err: "" });
+    const { partner } = JSON.parse(made.out);
+    expect(refused).toEqual({ code: 1, out: "", err: expect.stringMatching(/^error: No client has/) });
+    expect(misunderstood).toEqual({ code: 2, out: "", err: expect.stringMatching(/^error: unknown command/) });
+    const { rows } = await database.admin.query("select actor from core.audit_log where subject_id = $1", [partner.id]);
+    const { userInfo } = await import("node:os");
+    expect(rows).toEqual([{ actor: `operator:${userInfo().username}` }]);
+  });
+});

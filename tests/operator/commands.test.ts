@@ -1,0 +1,866 @@
+import pg from "pg";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { hashSecret } from "../../packages/shared/src/tokens.ts";
+import { createAccount, createWorld, MID_CHARGER, newEan, signMandate, type World } from "../harness/world.ts";
+import { auditOf, operatorOf, type Ran } from "./operator.ts";
+
+const NOBODY = "0b0d1e00-0000-4000-8000-000000000000";
+
+let world: World;
+let operator: ReturnType<typeof operatorOf>;
+
+beforeAll(async () => {
+  world = await createWorld();
+  await world.freeze("2026-11-20T12:00:00Z");
+  operator = operatorOf(world.database);
+});
+afterAll(() => world.close());
+
+/** The command succeeded, and left exactly these audit rows. */
+async function done(command: string | string[], ...actions: string[]): Promise<Ran> {
+  let ran: Ran | undefined;
+  const audit = await auditOf(world.database.admin, async () => {
+    ran = await operator(command);
+  });
+  if (!ran) throw new Error("it did not run");
+  expect(ran.err).toBe("");
+  expect(ran.code).toBe(0);
+  expect(audit.map(({ action }) => action)).toEqual(actions);
+  expect(new Set(audit.map(({ actor }) => actor)).size).toBe(actions.length === 0 ? 0 : 1);
+  for (const row of audit) expect(row.actor).toBe("operator:tester");
+  return ran;
+}
+
+/** The command was refused with this sentence, and changed nothing that the audit log knows of. */
+async function refused(command: string | string[], text: string | RegExp): Promise<void> {
+  let ran: Ran | undefined;
+  const audit = await auditOf(world.database.admin, async () => {
+    ran = await operator(command);
+  });
+  expect(ran?.err).toMatch(text);
+  expect(ran?.err).toMatch(/^error: [^\n]+\.\n$/);
+  expect([ran?.code, ran?.out]).toEqual([1, ""]);
+  expect(audit).toEqual([]);
+}
+
+const position = async (account_id: string) => {
+  const { body } = await world.get("/v1/ere-positions?limit=200", await world.partnerA.client.token());
+  return body.positions.find((row: { account_id: string }) => row.account_id === account_id);
+};
+
+const deliver = async (account_id: string, ...months: [period: string, total_kwh: number][]) => {
+  const { body } = await world.post(
+    "/v1/sessions:batch",
+    { account_id, months: months.map(([period, total_kwh]) => ({ period, total_kwh })) },
+    await world.partnerA.client.token(),
+  );
+  return body.results.map(({ status }: { status: string }) => status);
+};
+
+async function addCharger(account_id: string, charger: object = MID_CHARGER) {
+  const { status, body } = await world.post(
+    "/v1/chargers",
+    { account_id, ...charger },
+    await world.partnerA.client.token(),
+  );
+  expect(status, JSON.stringify(body)).toBe(200);
+  return body.charger_id as string;
+}
+
+/** An account whose four gates hold, so that its registration is ingediend. */
+async function submittedAccount() {
+  const account = await createAccount(world);
+  await addCharger(account.account_id);
+  await signMandate(world, account.account_id);
+  expect((await position(account.account_id)).ere_eligible).toBe(true);
+  return account;
+}
+
+/** An account all of whose gates hold but ean_validated. */
+async function unverifiedAccount() {
+  const ean_code = newEan();
+  const account = await createAccount(world, world.partnerA, {
+    connection: { ean_code, postal_code: "3818 LH", house_number: "8" },
+  });
+  await world.database.admin.query("update core.connections set ean_validation_status = 'unverified' where id = $1", [
+    account.connection_id,
+  ]);
+  await addCharger(account.account_id);
+  await signMandate(world, account.account_id);
+  return { ...account, ean_code };
+}
+
+describe("§8 partner", () => {
+  test("§8 partner create makes an active partner, its slug from the name", async () => {
+    const { json } = await done(["partner", "create", "  Énergie & Søn B.V. "], "partner.created");
+    expect(json).toEqual({
+      partner: {
+        id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+        name: "Énergie & Søn B.V.",
+        slug: "energie-s-n-b-v",
+        is_active: true,
+        created_at: "2026-11-20T12:00:00Z",
+      },
+    });
+    const { json: listed } = await done("partner list");
+    expect(listed.partners).toContainEqual(json.partner);
+    const slugs = listed.partners.map(({ slug }: { slug: string }) => slug);
+    expect(slugs).toEqual(expect.arrayContaining(["partner-a", "partner-b"]));
+    expect(slugs).toEqual(slugs.toSorted());
+  });
+
+  test("§8 partner create refuses a slug twice, and names that cannot be one", async () => {
+    await done(["partner", "create", "Twice", "--slug", "twice"], "partner.created");
+    await refused(["partner", "create", "Other", "--slug", "twice"], "slug twice exists already");
+    await refused(["partner", "create", "Twice"], "slug twice exists already");
+    await refused(["partner", "create", "!!!"], "give one with --slug");
+    await refused(["partner", "create", "x", "--slug", NOBODY], "A slug is");
+    await refused(["partner", "create", "x", "--slug", "Ünder_score"], "A slug is");
+    await refused(["partner", "create", " "], "A name is");
+    await refused(["partner", "create", "x".repeat(121)], "A name is");
+    await refused(["partner", "create", "a\nb"], "A name is");
+  });
+
+  test("§8 partner create: of ten at once with one slug, one is made", async () => {
+    const ran = await Promise.all(
+      Array.from({ length: 10 }, () => operator(["partner", "create", "Race", "--slug", "race"])),
+    );
+    expect(ran.map(({ code }) => code).sort()).toEqual([0, 1, 1, 1, 1, 1, 1, 1, 1, 1]);
+  });
+
+  test("contract §9 partner deactivate ends the requests of its clients at once, activate lets them in again", async () => {
+    const token = await world.partnerB.client.token();
+    expect((await world.get("/v1/accounts", token)).status).toBe(200);
+    const { json } = await done("partner deactivate partner-b", "partner.deactivated");
+    expect(json).toMatchObject({ changed: true, partner: { slug: "partner-b", is_active: false } });
+    expect((await world.get("/v1/accounts", token)).body.error).toBe("client_not_linked");
+    expect((await done("partner deactivate partner-b")).json).toMatchObject({ changed: false });
+    await done(["partner", "activate", world.partnerB.id], "partner.activated");
+    expect((await world.get("/v1/accounts", token)).status).toBe(200);
+    expect((await done("partner activate partner-b")).json).toMatchObject({ changed: false });
+    await refused("partner deactivate nobody", 'No partner has the id or slug "nobody"; see partner list');
+    await refused(`partner activate ${NOBODY}`, "No partner");
+  });
+});
+
+describe("§8 client", () => {
+  const getToken = (client_id: string, client_secret: string, scope?: string) =>
+    world.post("/oauth-token", {
+      grant_type: "client_credentials",
+      client_id,
+      client_secret,
+      ...(scope ? { scope } : {}),
+    });
+
+  test("§8 client create: a client and its secret, shown once, stored as SHA-256 only", async () => {
+    const command = [
+      "client",
+      "create",
+      "Backoffice",
+      "--partner",
+      "partner-a",
+      "--return-url",
+      "https://a.example/klaar/",
+    ];
+    const { json } = await done(command, "client.created");
+    expect(json).toEqual({
+      client: {
+        id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+        client_id: expect.stringMatching(/^cpo_[0-9A-Za-z]{13}$/),
+        name: "Backoffice",
+        partner_id: world.partnerA.id,
+        partner_slug: "partner-a",
+        scopes: [
+          "cpo:accounts:read",
+          "cpo:accounts:write",
+          "cpo:mandates:write",
+          "cpo:chargers:write",
+          "cpo:sessions:write",
+        ],
+        return_url: "https://a.example/klaar",
+        secret_rotated_at: "2026-11-20T12:00:00Z",
+        tokens_valid_from: null,
+        disabled_at: null,
+        created_at: "2026-11-20T12:00:00Z",
+      },
+      client_secret: expect.stringMatching(/^cs_[0-9A-Za-z]{43}$/),
+    });
+    const { client_id } = json.client;
+    const { body } = await getToken(client_id, json.client_secret);
+    expect((await world.get("/v1/accounts", body.access_token)).status).toBe(200);
+
+    const stored = await world.row(
+      `select encode(secret_hash, 'hex') as secret_hash, c::text || (select string_agg(l::text, '') from core.audit_log l) as everything
+         from core.oauth_clients c where c.client_id = $1`,
+      client_id,
+    );
+    expect(stored.secret_hash).toBe(hashSecret(json.client_secret));
+    expect(stored.everything).not.toContain(json.client_secret);
+
+    const listed = await done("client list --partner partner-a");
+    expect(listed.json.clients).toContainEqual(json.client);
+    expect(listed.out).not.toMatch(/secret_hash|client_secret/);
+    expect(listed.out).not.toContain(stored.secret_hash);
+    expect((await done("client list --partner partner-b")).json.clients).not.toContainEqual(json.client);
+    await refused("client list --partner nobody", "No partner");
+  });
+
+  test("contract §8 client create without partner: tokens, and client_not_linked until client link", async () => {
+    const { json } = await done("client create Loose --scopes cpo:accounts:read cpo:sessions:write", "client.created");
+    expect(json.client).toMatchObject({
+      partner_id: null,
+      partner_slug: null,
+      scopes: ["cpo:accounts:read", "cpo:sessions:write"],
+    });
+    const { client_id } = json.client;
+    const { body } = await getToken(client_id, json.client_secret);
+    expect((await world.get("/v1/accounts", body.access_token)).body.error).toBe("client_not_linked");
+
+    const linked = await done(`client link ${client_id} partner-a`, "client.linked");
+    expect(linked.json).toMatchObject({ changed: true, client: { client_id, partner_slug: "partner-a" } });
+    expect((await world.get("/v1/accounts", body.access_token)).status).toBe(200);
+    expect((await done(`client link ${client_id} ${world.partnerA.id}`)).json.changed).toBe(false);
+    await done(`client link ${client_id} partner-b`, "client.linked");
+    await refused(`client link ${client_id} nobody`, "No partner");
+    await refused("client link nobody partner-a", "No client");
+  });
+
+  test("contract §8 client link refuses to part a client from the accounts it created", async () => {
+    await createAccount(world);
+    const { client_id } = world.partnerA.client;
+    await refused(`client link ${client_id} partner-b`, `${client_id} has created accounts under its partner`);
+    expect((await done(`client link ${client_id} partner-a`)).json.changed).toBe(false);
+  });
+
+  test.each([
+    "http://a.example",
+    "https://a.example?x=1",
+    "https://a.example/#x",
+    "https://me:pw@a.example",
+    "a.example",
+    "javascript:alert(1)",
+    "https://",
+    `https://a.example/${"x".repeat(500)}`,
+  ])("contract §2 client create refuses the return URL %s", (url) =>
+    refused(["client", "create", "x", "--return-url", url], "A return URL is https"),
+  );
+
+  test("§8 client create takes a return URL on this machine, for trying out", async () => {
+    const { json } = await done("client create Local --return-url http://localhost:3000/klaar", "client.created");
+    expect(json.client.return_url).toBe("http://localhost:3000/klaar");
+  });
+
+  test("§8 client rotate-secret kills the old secret at once; tokens live on unless --revoke-tokens", async () => {
+    const client = await world.addClient(world.partnerA.id);
+    const before = (await getToken(client.client_id, client.secret)).body.access_token;
+    const first = await done(`client rotate-secret ${client.client_id}`, "client.secret_rotated");
+    expect(first.json).toMatchObject({ client: { client_id: client.client_id, tokens_valid_from: null } });
+    expect((await getToken(client.client_id, client.secret)).body.error).toBe("invalid_client");
+    expect((await getToken(client.client_id, first.json.client_secret)).status).toBe(200);
+    expect((await world.get("/v1/accounts", before)).status).toBe(200);
+
+    await world.freeze("2026-11-20T12:00:10Z");
+    const second = await done(`client rotate-secret ${client.id} --revoke-tokens`, "client.secret_rotated");
+    expect(second.json.client.tokens_valid_from).toBe("2026-11-20T12:00:10Z");
+    expect(second.json.client_secret).not.toBe(first.json.client_secret);
+    expect((await world.get("/v1/accounts", before)).status).toBe(401);
+    expect((await getToken(client.client_id, first.json.client_secret)).body.error).toBe("invalid_client");
+    const after = (await getToken(client.client_id, second.json.client_secret)).body.access_token;
+    expect((await world.get("/v1/accounts", after)).status).toBe(200);
+    await refused("client rotate-secret nobody", 'No client has the id or client_id "nobody"; see client list');
+  });
+
+  test("§8 client disable stops secret and tokens at once, and for good", async () => {
+    const client = await world.addClient(world.partnerA.id);
+    const token = await client.token();
+    expect((await world.get("/v1/accounts", token)).status).toBe(200);
+    const { json } = await done(`client disable ${client.client_id}`, "client.disabled");
+    expect(json).toMatchObject({ changed: true, client: { disabled_at: expect.stringMatching(/Z$/) } });
+    expect((await world.get("/v1/accounts", token)).status).toBe(401);
+    expect((await getToken(client.client_id, client.secret)).body.error).toBe("invalid_client");
+    expect((await done(`client disable ${client.client_id}`)).json).toEqual({ ...json, changed: false });
+    await refused(`client rotate-secret ${client.client_id}`, "disabled for good");
+    await refused("client disable nobody", "No client");
+  });
+
+  test("§5 client set-scopes replaces the scopes; one taken away stops in issued tokens", async () => {
+    const client = await world.addClient(world.partnerA.id);
+    const token = await client.token();
+    const { json } = await done(
+      `client set-scopes ${client.client_id} cpo:sessions:write cpo:accounts:write cpo:sessions:write`,
+      "client.scopes_set",
+    );
+    expect(json).toMatchObject({ changed: true, client: { scopes: ["cpo:accounts:write", "cpo:sessions:write"] } });
+    expect((await world.get("/v1/accounts", token)).body).toMatchObject({ required_scope: "cpo:accounts:read" });
+    expect(
+      (await done(`client set-scopes ${client.client_id} cpo:sessions:write cpo:accounts:write`)).json.changed,
+    ).toBe(false);
+    await refused("client set-scopes nobody cpo:accounts:read", "No client");
+  });
+});
+
+describe("§8 connection", () => {
+  test("contract §2 connection list finds by id, account, EAN and reference, and shows the gates", async () => {
+    const ean_code = newEan();
+    const account = await createAccount(world, world.partnerA, {
+      connection: { ean_code, postal_code: "3818 LH", house_number: "8a" },
+    });
+    const { json } = await done(`connection list ${account.connection_id}`);
+    expect(json).toEqual({
+      connections: [
+        {
+          connection_id: account.connection_id,
+          account_id: account.account_id,
+          cpo_external_ref: account.account.cpo_external_ref,
+          partner_slug: "partner-a",
+          ean_code,
+          address: "3818LH 8 A",
+          status: "active",
+          registration_status: "concept",
+          submitted_at: null,
+          ean_validation_status: "matched",
+          mandate_status: "pending",
+          mandate_valid_from: null,
+          mandate_valid_until: null,
+          checklist: { mandate_signed: false, ean_validated: true, mid_charger_registered: false, iban_present: true },
+        },
+      ],
+    });
+    for (const name of [
+      account.account_id,
+      account.account_id.toUpperCase(),
+      ean_code,
+      account.account.cpo_external_ref,
+    ]) {
+      expect((await done(["connection", "list", name])).json).toEqual(json);
+    }
+    for (const name of ["nobody", NOBODY, "", "' or true --", "%"]) {
+      expect((await done(["connection", "list", name])).json).toEqual({ connections: [] });
+    }
+  });
+
+  test("contract §2 connection set-ean manual opens ean_validated and submits when it was the last gate; unverified takes it back", async () => {
+    const account = await unverifiedAccount();
+    expect((await position(account.account_id)).checklist.ean_validated).toBe(false);
+    const { json } = await done(`connection set-ean ${account.ean_code} --status manual`, "connection.ean_status_set");
+    expect(json).toMatchObject({
+      changed: true,
+      connection: {
+        ean_validation_status: "manual",
+        registration_status: "ingediend",
+        submitted_at: expect.any(String),
+      },
+    });
+    expect((await position(account.account_id)).ere_eligible).toBe(true);
+    expect((await done(`connection set-ean ${account.ean_code} --status manual`)).json).toEqual({
+      ...json,
+      changed: false,
+    });
+
+    await done(`connection set-ean ${account.account_id} --status unverified`, "connection.ean_status_set");
+    expect((await position(account.account_id)).checklist.ean_validated).toBe(false);
+    expect((await done(`connection set-ean ${account.account_id} --status unverified`)).json.changed).toBe(false);
+    await refused("connection set-ean nobody --status manual", 'No active connection is meant by "nobody"');
+  });
+
+  test("contract §2 connection set-ean does not take back what the register said", async () => {
+    const account = await createAccount(world);
+    await refused(`connection set-ean ${account.connection_id} --status unverified`, "this EAN is matched");
+  });
+
+  test("contract §2 connection archive frees EAN and chargers, revokes the mandate, voids links, and stays listed", async () => {
+    const ean_code = newEan();
+    const connection = { ean_code, postal_code: "3818 LH", house_number: "8" };
+    const charger = { ...MID_CHARGER, serial_number: "ARCHIVE-1" };
+    const account = await createAccount(world, world.partnerA, { connection });
+    await addCharger(account.account_id, charger);
+    await signMandate(world, account.account_id);
+    expect(await deliver(account.account_id, ["2026-02", 100], ["2026-03", 50])).toEqual(["ingested", "ingested"]);
+    await done(`month lock ${account.connection_id} 2026-02`, "month.locked");
+
+    const { json } = await done(`connection archive ${ean_code}`, "mandate.revoked", "connection.archived");
+    expect(json).toMatchObject({
+      changed: true,
+      connection: {
+        connection_id: account.connection_id,
+        status: "archived",
+        mandate_status: "revoked",
+        checklist: null,
+      },
+    });
+    expect((await done(`connection archive ${account.connection_id}`)).json).toEqual({ ...json, changed: false });
+    await refused(`connection archive ${ean_code}`, "No active connection");
+    await refused(`connection set-ean ${account.connection_id} --status manual`, "is archived");
+    await refused(`registration review ${account.connection_id} afgekeurd`, "is archived");
+
+    const shown = await position(account.account_id);
+    expect(shown.checklist).toMatchObject({ mandate_signed: false, mid_charger_registered: false });
+    expect(shown.delivered_months.map(({ status }: { status: string }) => status)).toEqual([
+      "registered",
+      "outside_mandate",
+    ]);
+    const { body } = await world.get(
+      `/v1/accounts?cpo_external_ref=${account.account.cpo_external_ref}`,
+      await world.partnerA.client.token(),
+    );
+    expect(body.accounts[0].connections).toMatchObject([{ ean_code, status: "archived" }]);
+
+    const next = await createAccount(world, world.partnerB, { connection });
+    const moved = await world.post(
+      "/v1/chargers",
+      { account_id: next.account_id, ...charger },
+      await world.partnerB.client.token(),
+    );
+    expect(moved.body).toMatchObject({ ok: true, idempotent: false });
+  });
+
+  test("contract §2 connection archive voids the open mandate link", async () => {
+    const account = await createAccount(world);
+    const link = await world.post(
+      "/v1/mandate-links",
+      { account_id: account.account_id },
+      await world.partnerA.client.token(),
+    );
+    await done(`connection archive ${account.account_id}`, "connection.archived");
+    const opened = JSON.parse(
+      await world.environment.db.call(
+        "open_mandate_link",
+        { kind: "anyone", host: "sandbox", request_id: "test" },
+        { token_hash: hashSecret(link.body.mandate_link.split("/").pop()), address_hash: "test" },
+      ),
+    );
+    expect(opened.state).toBe("voided");
+  });
+
+  test("contract §9 connection add gives an account another connection, which makes it ambiguous", async () => {
+    const account = await createAccount(world);
+    const reference = account.account.cpo_external_ref;
+    const ean_code = newEan();
+    const command = `connection add ${reference} ${ean_code} --postal-code 3818lh --house-number 10-2 --city Amersfoort`;
+    const { json } = await done(command, "connection.added");
+    expect(json).toMatchObject({
+      changed: true,
+      connection: {
+        account_id: account.account_id,
+        ean_code,
+        address: "3818LH 10 2",
+        status: "active",
+        registration_status: "concept",
+        ean_validation_status: "unverified",
+        mandate_status: "pending",
+      },
+    });
+    expect((await done(command)).json).toEqual({ ...json, changed: false });
+    const link = await world.post(
+      "/v1/mandate-links",
+      { account_id: account.account_id },
+      await world.partnerA.client.token(),
+    );
+    expect(link.body.error).toBe("ambiguous_connection");
+    await refused(`connection archive ${reference}`, "means several active connections; name one by its connection id");
+
+    const other = await createAccount(world, world.partnerB);
+    await refused(
+      `connection add ${other.account_id} ${ean_code} --postal-code 3818LH --house-number 10`,
+      `Another active connection holds EAN ${ean_code}`,
+    );
+    await refused(`connection add nobody ${newEan()} --postal-code 3818LH --house-number 10`, "No account");
+  });
+
+  test("contract §2 an added connection is asked of the register in the re-check once its mandate is signed", async () => {
+    const account = await createAccount(world);
+    const ean_code = newEan();
+    const add = `connection add ${account.account_id} ${ean_code} --postal-code 3818LH --house-number 12`;
+    const { connection_id } = (await done(add, "connection.added")).json.connection;
+    await done(`connection archive ${account.connection_id}`, "connection.archived");
+    await signMandate(world, account.account_id);
+    const due = await world.environment.db.call("due_ean_checks", { kind: "worker" }, { size: 1000 });
+    expect(JSON.parse(due)).toContainEqual(expect.objectContaining({ connection_id, ean_code }));
+  });
+
+  test("contract §9 one reference of two clients denotes neither; the id does", async () => {
+    const fields = { cpo_external_ref: "SAME-1" };
+    const account = await createAccount(world, world.partnerA, fields);
+    await createAccount(world, world.partnerB, fields);
+    await refused("connection archive SAME-1", '"SAME-1" means several active connections');
+    await refused(
+      `connection add SAME-1 ${newEan()} --postal-code 3818LH --house-number 1`,
+      'have an account "SAME-1"',
+    );
+    await done(`connection archive ${account.account_id}`, "connection.archived");
+    expect((await done("connection list SAME-1")).json.connections).toHaveLength(2);
+  });
+
+  test("§8 the audit row names the tenant and the connection", async () => {
+    const account = await createAccount(world, world.partnerB);
+    const audit = await auditOf(world.database.admin, () => operator(`connection archive ${account.connection_id}`));
+    expect(audit).toEqual([
+      {
+        actor: "operator:tester",
+        action: "connection.archived",
+        partner_id: world.partnerB.id,
+        subject_id: account.connection_id,
+        details: {},
+      },
+    ]);
+  });
+});
+
+describe("§8 mandate and registration", () => {
+  test("contract §2 mandate revoke closes the gate, judges open months again, leaves locked ones and the registration", async () => {
+    const account = await submittedAccount();
+    await deliver(account.account_id, ["2026-02", 100], ["2026-03", 50]);
+    await done(`month lock ${account.account_id} 2026-02`, "month.locked");
+    const { json } = await done(`mandate revoke ${account.account_id}`, "mandate.revoked");
+    expect(json).toMatchObject({
+      changed: true,
+      connection: { mandate_status: "revoked", registration_status: "ingediend", checklist: { mandate_signed: false } },
+    });
+    const shown = await position(account.account_id);
+    expect(shown.ere_eligible).toBe(false);
+    expect(shown.delivered_months.map(({ status }: { status: string }) => status)).toEqual([
+      "registered",
+      "outside_mandate",
+    ]);
+    expect((await done(`mandate revoke ${account.account_id}`)).json).toEqual({ ...json, changed: false });
+
+    // signed again: what was outside counts again
+    await signMandate(world, account.account_id);
+    expect((await position(account.account_id)).delivered_months[1].status).toBe("staged");
+  });
+
+  test("contract §2 mandate revoke refuses where nothing is signed", async () => {
+    const account = await createAccount(world);
+    await refused(`mandate revoke ${account.account_id}`, "no signed mandate to revoke; it is pending");
+    await refused(`mandate revoke ${NOBODY}`, "No active connection");
+  });
+
+  test.each(["goedgekeurd", "afgekeurd"])("contract §2 registration review: ingediend -> %s, once", async (verdict) => {
+    const account = await submittedAccount();
+    const waiting = (await done("registration list --limit 1000")).json.connections;
+    expect(waiting.map((row: { account_id: string }) => row.account_id)).toContain(account.account_id);
+
+    const command = `registration review ${account.account_id} ${verdict}`;
+    const { json } = await done(command, "registration.reviewed");
+    expect(json).toMatchObject({ changed: true, connection: { registration_status: verdict } });
+    expect((await done(command)).json).toEqual({ ...json, changed: false });
+    const other = verdict === "afgekeurd" ? "goedgekeurd" : "afgekeurd";
+    await refused(`registration review ${account.account_id} ${other}`, `this one is ${verdict}`);
+    const after = (await done("registration list --limit 1000")).json.connections;
+    expect(after.map((row: { account_id: string }) => row.account_id)).not.toContain(account.account_id);
+  });
+
+  test("contract §2 registration review: only from ingediend", async () => {
+    const account = await createAccount(world);
+    await refused(`registration review ${account.account_id} goedgekeurd`, "this one is concept");
+    await refused("registration review nobody goedgekeurd", "No active connection");
+  });
+
+  test("contract §2 registration review: no goedgekeurd while a gate has closed since, afgekeurd is possible", async () => {
+    const account = await submittedAccount();
+    await done(`mandate revoke ${account.account_id}`, "mandate.revoked");
+    await refused(`registration review ${account.account_id} goedgekeurd`, "a gate is closed (mandate_signed)");
+    await done(`registration review ${account.account_id} afgekeurd`, "registration.reviewed");
+  });
+
+  test("contract §2 registration review: of ten at once, one changes it and the audit log has one row", async () => {
+    const account = await submittedAccount();
+    const audit = await auditOf(world.database.admin, async () => {
+      const ran = await Promise.all(
+        Array.from({ length: 10 }, () => operator(`registration review ${account.account_id} goedgekeurd`)),
+      );
+      expect(ran.filter(({ json }) => json.changed)).toHaveLength(1);
+    });
+    expect(audit).toHaveLength(1);
+  });
+
+  test("§8 registration list is oldest first and ends at --limit", async () => {
+    await submittedAccount();
+    await world.freeze("2026-11-21T12:00:00Z");
+    const last = await submittedAccount();
+    const all = (await done("registration list --limit 1000")).json.connections;
+    expect(all.at(-1).account_id).toBe(last.account_id);
+    expect((await done("registration list --limit 1")).json.connections).toEqual(all.slice(0, 1));
+  });
+});
+
+describe("§8 charger", () => {
+  async function variantCharger() {
+    const account = await createAccount(world);
+    await signMandate(world, account.account_id);
+    const model = await world.row("select id from core.charger_models where mid_evidence = 'variant' limit 1");
+    return { ...account, charger_id: await addCharger(account.account_id, { catalog_charger_id: model.id }) };
+  }
+  const unconfirmed = async () =>
+    (await done("charger list --limit 1000")).json.chargers.map((row: { charger_id: string }) => row.charger_id);
+
+  test("contract §9 charger confirm-mid opens the gate of a MID variant, and submits when it was the last", async () => {
+    const { charger_id, account_id } = await variantCharger();
+    expect((await position(account_id)).checklist.mid_charger_registered).toBe(false);
+    expect(await unconfirmed()).toContain(charger_id);
+    const { json } = await done(
+      ["charger", "confirm-mid", charger_id, "--evidence", "ticket 4711"],
+      "charger.mid_confirmed",
+    );
+    const audit = await world.row("select details from core.audit_log order by id desc limit 1");
+    expect(audit).toEqual({ details: { mid_eligible: true, evidence: "ticket 4711" } });
+    expect(json).toMatchObject({
+      changed: true,
+      charger: { charger_id, account_id, mid_eligible: true, status: "active" },
+    });
+    expect((await position(account_id)).ere_eligible).toBe(true);
+    expect((await done(`connection list ${account_id}`)).json.connections[0].registration_status).toBe("ingediend");
+    expect((await done(`charger confirm-mid ${charger_id}`)).json).toEqual({ ...json, changed: false });
+    expect(await unconfirmed()).not.toContain(charger_id);
+  });
+
+  test("contract §9 charger confirm-mid --no-mid keeps the gate closed, and can be judged again", async () => {
+    const { charger_id, account_id } = await variantCharger();
+    const { json } = await done(`charger confirm-mid ${charger_id} --no-mid`, "charger.mid_confirmed");
+    expect(json).toMatchObject({ changed: true, charger: { mid_eligible: false } });
+    expect(await unconfirmed()).not.toContain(charger_id);
+    expect((await position(account_id)).checklist.mid_charger_registered).toBe(false);
+    await done(`charger confirm-mid ${charger_id}`, "charger.mid_confirmed");
+    expect((await position(account_id)).checklist.mid_charger_registered).toBe(true);
+  });
+
+  test("contract §9 charger confirm-mid does not overrule a catalogue that is certain", async () => {
+    const account = await createAccount(world);
+    const certain = await addCharger(account.account_id);
+    await refused(`charger confirm-mid ${certain} --no-mid`, "certain that this model has a MID meter");
+    const none = await addCharger(account.account_id, {
+      ocpp_vendor: "Zaptec",
+      ocpp_model: "Go",
+      serial_number: "GO-1",
+    });
+    await refused(`charger confirm-mid ${none}`, "certain that this model has no MID meter");
+    await refused(`charger confirm-mid ${NOBODY}`, "No charger");
+    await refused("charger confirm-mid nobody", "No charger");
+  });
+});
+
+describe("§8 month", () => {
+  test("§3 month lock registers a staged month, and deliveries leave it as it was; unlock stages it again", async () => {
+    const account = await createAccount(world);
+    await signMandate(world, account.account_id);
+    await deliver(account.account_id, ["2026-03", 412.5]);
+    const { json } = await done(`month lock ${account.account.cpo_external_ref} 2026-03`, "month.locked");
+    expect(json).toEqual({
+      changed: true,
+      month: {
+        connection_id: account.connection_id,
+        period: "2026-03-01",
+        total_kwh: 412.5,
+        session_count: 0,
+        status: "registered",
+        received_at: expect.stringMatching(/Z$/),
+      },
+    });
+    expect((await done(`month lock ${account.account_id} 2026-03-01`)).json).toEqual({ ...json, changed: false });
+    expect(await deliver(account.account_id, ["2026-03", 1])).toEqual(["locked"]);
+    expect((await position(account.account_id)).delivered_months[0].total_kwh).toBe(412.5);
+
+    const unlocked = await done(`month unlock ${account.account_id} 2026-03`, "month.unlocked");
+    expect(unlocked.json).toMatchObject({ changed: true, month: { status: "staged" } });
+    expect((await done(`month unlock ${account.account_id} 2026-03`)).json.changed).toBe(false);
+    expect(await deliver(account.account_id, ["2026-03", 1])).toEqual(["ingested"]);
+  });
+
+  test("contract §2 month unlock judges the month by the mandate as it now stands", async () => {
+    const account = await createAccount(world);
+    await signMandate(world, account.account_id);
+    await deliver(account.account_id, ["2026-03", 10]);
+    await done(`month lock ${account.account_id} 2026-03`, "month.locked");
+    await done(`mandate revoke ${account.account_id}`, "mandate.revoked");
+    const { json } = await done(`month unlock ${account.account_id} 2026-03`, "month.unlocked");
+    expect(json.month.status).toBe("outside_mandate");
+    await refused(`month lock ${account.account_id} 2026-03`, "this one is outside_mandate");
+  });
+
+  test("§8 month lock: a month that is not there, or is none", async () => {
+    const account = await createAccount(world);
+    await refused(`month lock ${account.account_id} 2026-03`, "Nothing was delivered for 2026-03");
+    for (const period of ["2026-13", "2026", "03-2026", "", "2026-03-02"]) {
+      await refused(["month", "lock", account.account_id, period], "A period is a month");
+    }
+    await refused("month unlock nobody 2026-03", "No active connection");
+  });
+
+  test("§3 month lock and a delivery at once: the month is one or the other, never both", async () => {
+    const account = await createAccount(world);
+    await deliver(account.account_id, ["2026-03", 1]);
+    const [, [status]] = await Promise.all([
+      operator(`month lock ${account.account_id} 2026-03`),
+      deliver(account.account_id, ["2026-03", 2]),
+    ]);
+    const [month] = (await position(account.account_id)).delivered_months;
+    expect(month).toMatchObject({ status: "registered", total_kwh: status === "locked" ? 1 : 2 });
+  });
+});
+
+describe("§8 rate-limit", () => {
+  const remaining = async () => {
+    const { headers } = await world.get("/v1/accounts", await world.partnerB.client.token());
+    return headers.get("ratelimit-policy") ?? "";
+  };
+
+  test("contract §1 rate-limit set changes a client's quota at once, reset puts it back", async () => {
+    const { client_id } = world.partnerB.client;
+    expect(await remaining()).toContain("300");
+    const { json } = await done(`rate-limit set cpo_read 17 --client ${client_id}`, "rate_limit.set");
+    expect(json).toEqual({
+      changed: true,
+      rate_limit: { bucket: "cpo_read", client_id, quota: 17, window_seconds: 60, is_default: false },
+    });
+    expect(await remaining()).toContain("17");
+    expect((await done(`rate-limit set cpo_read 17 --client ${client_id}`)).json).toEqual({ ...json, changed: false });
+    const listed = (await done("rate-limit list")).json.rate_limits;
+    expect(listed).toContainEqual(json.rate_limit);
+
+    const reset = await done(`rate-limit reset cpo_read ${client_id}`, "rate_limit.reset");
+    expect(reset.json).toMatchObject({ changed: true, rate_limit: { quota: 300, is_default: true } });
+    expect(await remaining()).toContain("300");
+    expect((await done(`rate-limit reset cpo_read ${client_id}`)).json.changed).toBe(false);
+  });
+
+  test("contract §1 rate-limit set without client is for everybody", async () => {
+    const { json } = await done("rate-limit set cpo_write 121", "rate_limit.set");
+    expect(json.rate_limit).toEqual({
+      bucket: "cpo_write",
+      client_id: null,
+      quota: 121,
+      window_seconds: 60,
+      is_default: true,
+    });
+    expect((await done("rate-limit set cpo_write 121")).json.changed).toBe(false);
+    await done("rate-limit set cpo_write 120", "rate_limit.set");
+  });
+
+  test("contract §1 rate-limit refuses buckets and clients that are not there", async () => {
+    await refused("rate-limit set nothing 10", '"nothing" is no bucket for this; there are cpo_read, cpo_sessions');
+    await refused(`rate-limit set page 10 --client ${world.partnerA.client.client_id}`, '"page" is no bucket for this');
+    await refused("rate-limit set cpo_read 10 --client nobody", "No client");
+    await refused("rate-limit reset cpo_read nobody", "No client");
+    await refused(`rate-limit reset nothing ${world.partnerA.client.client_id}`, "is no bucket");
+  });
+});
+
+describe("§8 mail", () => {
+  const letter = (text: string) => ({
+    template: "test",
+    locale: "nl",
+    subject: "Uw code",
+    html: text,
+    text,
+    links: ["https://a.example/x"],
+  });
+
+  async function mail(account_id: string, text: string) {
+    const link = await world.post("/v1/mandate-links", { account_id }, await world.partnerA.client.token());
+    const token_hash = hashSecret(link.body.mandate_link.split("/").pop());
+    const caller = { kind: "anyone", host: "sandbox", request_id: "test" };
+    const code_hash = hashSecret(token_hash);
+    await world.environment.db.call("send_mandate_code", caller, { token_hash, code_hash, mail: letter(text) });
+  }
+
+  test("contract §5 mail list shows captured mail newest first; --show prints one with its links and is audited", async () => {
+    const email = "kees@example.nl";
+    const account = await createAccount(world, world.partnerA, { person: { full_name: "Kees Bos", email } });
+    await world.freeze("2026-11-22T12:00:00Z");
+    await mail(account.account_id, "Uw code is 111111");
+    await world.freeze("2026-11-22T12:01:00Z");
+    await mail(account.account_id, "Uw code is 222222");
+
+    const { json, out } = await done(["mail", "list", "--to", "Kees@Example.nl"]);
+    expect(json.mails).toHaveLength(2);
+    expect(json.mails[0]).toEqual({
+      id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      partner_slug: "partner-a",
+      created_at: "2026-11-22T12:01:00Z",
+      status: "captured",
+      recipient: email,
+      subject: "Uw code",
+      template: "test",
+      attempts: 0,
+      last_error: null,
+      done_at: "2026-11-22T12:01:00Z",
+    });
+    expect(out).not.toContain("222222");
+    expect((await done(`mail list --to ${email} --limit 1`)).json.mails).toEqual(json.mails.slice(0, 1));
+    expect((await done(`mail list --partner partner-a --to ${email}`)).json).toEqual(json);
+    expect((await done(`mail list --partner partner-b --to ${email}`)).json).toEqual({ mails: [] });
+
+    const newest = await done(`mail list --to ${email} --show`, "mail.shown");
+    expect(newest.json).toEqual({ mail: json.mails[0], text: "Uw code is 222222", links: ["https://a.example/x"] });
+    const older = await done(`mail list --show ${json.mails[1].id}`, "mail.shown");
+    expect(older.json.text).toBe("Uw code is 111111");
+
+    await refused("mail list --to nobody@example.nl --show", "no such mail");
+    await refused(`mail list --show ${NOBODY}`, "no such mail");
+    await refused("mail list --show nonsense", "no such mail");
+    await refused("mail list --partner nobody", "No partner");
+  });
+});
+
+describe("§8 who may run it", () => {
+  const privileges = async (schema: string) =>
+    (
+      await world.database.admin.query(
+        `select p.oid::regprocedure::text as name, r.rolname as role,
+                has_function_privilege(r.oid, p.oid, 'execute') as may, p.prosecdef as definer, p.proconfig as config
+           from pg_proc p join pg_namespace n on n.oid = p.pronamespace, pg_roles r
+          where n.nspname = $1 and r.rolname in ('edge', 'operator', 'api_owner', 'anon', 'authenticated', 'service_role')`,
+        [schema],
+      )
+    ).rows as { name: string; role: string; may: boolean; definer: boolean; config: string[] }[];
+
+  test("§8 every ops function runs for the role operator only, as a definer without search_path", async () => {
+    const rows = await privileges("ops");
+    expect(rows.length).toBeGreaterThan(20);
+    for (const { name, role, may, definer, config } of rows) {
+      expect([name, role, may]).toEqual([name, role, role === "operator"]);
+      expect([name, definer, config]).toEqual([name, true, ['search_path=""']]);
+    }
+  });
+
+  test("§8 the role operator runs no api function and no helper, and reads no table", async () => {
+    for (const schema of ["api", "private"]) {
+      const rows = (await privileges(schema)).filter(({ role }) => role === "operator");
+      expect(rows.length).toBeGreaterThan(5);
+      expect(rows.filter(({ may }) => may)).toEqual([]);
+    }
+    const client = new pg.Client({ connectionString: world.database.url("operator") });
+    await client.connect();
+    try {
+      for (const statement of [
+        "select * from core.accounts",
+        "select private.audit('x')",
+        "select api.run_due_jobs('{}')",
+      ]) {
+        await expect(client.query(statement)).rejects.toMatchObject({ code: "42501" });
+      }
+    } finally {
+      await client.end();
+    }
+  });
+
+  test("§8 the role edge is turned away from ops", async () => {
+    const client = new pg.Client({ connectionString: world.database.url("edge") });
+    await client.connect();
+    try {
+      await expect(client.query("select ops.partner_list('{}')")).rejects.toMatchObject({ code: "42501" });
+    } finally {
+      await client.end();
+    }
+  });
+
+  test("§5 the scopes an operator can give are those the API knows and the table stores", async () => {
+    const { scopes } = await world.row("select private.cpo_scopes() as scopes");
+    const { CPO_SCOPES } = await import("../../packages/shared/src/scopes.ts");
+    expect(scopes).toEqual(Object.keys(CPO_SCOPES));
+    const { definition } = await world.row(
+      "select pg_get_constraintdef(oid) as definition from pg_constraint where conname = 'oauth_clients_scopes_known'",
+    );
+    expect([...definition.matchAll(/'(cpo:[a-z:]+)'/g)].map(([, scope]) => scope)).toEqual(scopes);
+  });
+});

@@ -1,0 +1,49 @@
+// The operator's command line, run in this process against a database of its own.
+
+import type pg from "pg";
+import { run } from "../../packages/operator/src/run.ts";
+import type { Database } from "../harness/database.ts";
+
+// biome-ignore lint/suspicious/noExplicitAny: a test names the fields it reads
+export type Ran = { code: number; out: string; err: string; json: any };
+export type Audit = {
+  actor: string;
+  action: string;
+  partner_id: string | null;
+  subject_id: string | null;
+  details: object;
+};
+
+/** Runs one command; `json` is what it printed, where that is JSON. */
+export async function operate(argv: string[], env: Record<string, string> = {}, local?: string): Promise<Ran> {
+  const printed = { out: "", err: "" };
+  const code = await run(argv, {
+    out: (text) => {
+      printed.out += text;
+    },
+    err: (text) => {
+      printed.err += text;
+    },
+    env,
+    operator: "tester",
+    localDatabaseUrl: () => local,
+  });
+  return { code, ...printed, json: printed.out.startsWith("{") ? JSON.parse(printed.out) : undefined };
+}
+
+/** Runs commands as the role operator on a database. */
+export const operatorOf = (database: Database) => (command: string | string[]) =>
+  operate([...(typeof command === "string" ? command.split(" ") : command), "--json"], {
+    OPERATOR_DATABASE_URL: database.url("operator"),
+  });
+
+/** What the commands left in the audit log while `act` ran. */
+export async function auditOf(admin: pg.Pool, act: () => Promise<unknown>): Promise<Audit[]> {
+  const { rows } = await admin.query("select coalesce(max(id), 0) as last from core.audit_log");
+  await act();
+  const rest = await admin.query<Audit>(
+    "select actor, action, partner_id, subject_id, details from core.audit_log where id > $1 and actor like 'operator%' order by id",
+    [rows[0].last],
+  );
+  return rest.rows;
+}
