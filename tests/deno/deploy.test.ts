@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { functionsTouchedBy } from "../../packages/shared/scripts/changed_functions.ts";
-import { deployedFunctions, modulesOf, ROOT } from "../../packages/shared/scripts/functions.ts";
+import { denoProgram, deployedFunctions, modulesOf, ROOT } from "../../packages/shared/scripts/functions.ts";
 import { wireText } from "../../packages/shared/src/errors.ts";
 import { functionFor, ROUTES } from "../../packages/shared/src/routes.ts";
 import { pathsOf, type Surface } from "../../packages/shared/src/surface.ts";
@@ -178,6 +178,10 @@ describe("what was uploaded, in an empty folder on Deno 2.1.4", () => {
   const post = (slug: string, path: string, body: object) =>
     send(slug, path, { method: "POST", body: JSON.stringify(body), headers: { "content-type": "application/json" } });
 
+  test("is that version", () => {
+    expect(execFileSync(denoProgram(), ["--version"], { encoding: "utf8" })).toMatch(/^deno 2\.1\.4 /);
+  });
+
   test.each(FOLDERS)("%s is healthy", async (slug) => {
     const response = await send(slug, `/${slug}/healthz`);
     expect([response.status, await response.json()]).toEqual([200, { ok: true, function: slug }]);
@@ -218,10 +222,18 @@ describe("what was uploaded, in an empty folder on Deno 2.1.4", () => {
     }
   });
 
-  test("a function that is not configured says so, and which variables", async () => {
+  test("the document is at pages, where a slug cannot take it", async () => {
+    const response = await send("pages", "/pages/openapi.json");
+    expect(response.status).toBe(200);
+    const { paths } = readJson("openapi.json");
+    expect(await response.json()).toMatchObject({ paths, servers: [{ url: settings.BASE_URL }] });
+  });
+
+  test("a function that is not configured says so, and in its log which variables", async () => {
     const bare = await bootFunction(join(folder, "v1"), "supabase/functions/cpo-v1/index.ts", "deno.json", {});
     const response = await fetch(`${bare.url}/v1/accounts`);
-    expect([response.status, await response.json()]).toEqual([503, { error: "service_unavailable" }]);
     await bare.stop();
+    expect([response.status, await response.json()]).toEqual([503, { error: "service_unavailable" }]);
+    expect(bare.said()).toMatch(/"not_configured".*BASE_URL.*TOKEN_KEYS/);
   });
 });

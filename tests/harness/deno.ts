@@ -4,7 +4,12 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { rmSync } from "node:fs";
 import { denoProgram, ROOT } from "../../packages/shared/scripts/functions.ts";
 
-export type Running = { url: string; stop(): Promise<void> };
+export type Running = {
+  url: string;
+  /** Everything it has written so far. */
+  said(): string;
+  stop(): Promise<void>;
+};
 
 /** Packages stay between runs, and go with `npm ci`. */
 const CACHE = `${ROOT}node_modules/.cache/deno`;
@@ -51,9 +56,13 @@ export async function bootFunction(
     },
   );
   child.stdin.end(BOOT);
-  const port = await listening(child);
+  const output: Buffer[] = [];
+  child.stdout.on("data", (chunk) => output.push(chunk));
+  child.stderr.on("data", (chunk) => output.push(chunk));
+  const said = () => Buffer.concat(output).toString();
   return {
-    url: `http://127.0.0.1:${port}`,
+    url: `http://127.0.0.1:${await listening(child, said)}`,
+    said,
     async stop() {
       const gone = new Promise((resolve) => child.once("exit", resolve));
       if (child.exitCode === null && child.kill()) await gone;
@@ -61,16 +70,12 @@ export async function bootFunction(
   };
 }
 
-function listening(child: ChildProcess): Promise<string> {
-  let said = "";
+function listening(child: ChildProcess, said: () => string): Promise<string> {
   return new Promise((resolve, reject) => {
-    const hear = (chunk: Buffer) => {
-      said += chunk;
-      const port = said.match(/^listening (\d+)$/m)?.[1];
+    child.stdout?.on("data", () => {
+      const port = said().match(/^listening (\d+)$/m)?.[1];
       if (port) resolve(port);
-    };
-    child.stdout?.on("data", hear);
-    child.stderr?.on("data", hear);
-    child.once("exit", (code) => reject(new Error(`Deno ended with ${code}:\n${said}`)));
+    });
+    child.once("exit", (code) => reject(new Error(`Deno ended with ${code}:\n${said()}`)));
   });
 }
