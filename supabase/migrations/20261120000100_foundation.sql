@@ -110,7 +110,7 @@ language plpgsql
 set search_path = ''
 as $$
 begin
-  if caller is null or not (caller ->> 'kind') = any (kinds) then
+  if (caller ->> 'kind') = any (kinds) is not true then
     raise exception 'caller kind % may not run this function', coalesce(caller ->> 'kind', 'none')
       using errcode = 'insufficient_privilege';
   end if;

@@ -111,7 +111,8 @@ begin
     from core.rate_limits l
     left join core.rate_limit_overrides o on o.bucket = l.bucket and o.subject = debit.subject
    where l.bucket = debit.bucket;
-  step := policy.span / policy.quota;
+  -- rounded down to whole microseconds: rounded up, the last request of a quota would not fit into its window
+  step := greatest(floor(policy.window_seconds * 1e6 / policy.quota), 1) * interval '1 microsecond';
 
   insert into core.rate_limit_state as s (subject, bucket, full_at)
   values (debit.subject, debit.bucket, at + step * cost)
@@ -131,7 +132,7 @@ begin
     'bucket', debit.bucket,
     'quota', policy.quota,
     'window', policy.window_seconds,
-    'remaining', greatest(floor(slack / extract(epoch from step)), 0)::int,
+    'remaining', least(greatest(floor(slack / extract(epoch from step)), 0), policy.quota)::int,
     'reset', greatest(ceil(extract(epoch from full_at - at)), 0)::int,
     'retry_after', greatest(ceil(extract(epoch from step) - slack), case when allowed then 0 else 1 end)::int);
 end $$;
@@ -179,28 +180,28 @@ declare
   failures  constant text := subject || '@' || (request ->> 'address_hash');
   wanted    text[];
   rate      jsonb;
-  failed    jsonb;
 begin
   perform private.act_as(caller, 'anyone');
-  rate := private.debit(case when client.id is null then failures else subject end, 'token');
-  failed := private.debit(failures, 'token_failures', 0);
-  if not (rate ->> 'allowed')::boolean then
+  rate := private.debit(failures, 'token_failures', 0);
+  if (rate ->> 'remaining')::int < 1 then
     return private.refusal('too_many_requests', json_build_object('rate', rate));
-  elsif (failed ->> 'remaining')::int < 1 then
-    return private.refusal('too_many_requests', json_build_object('rate', failed));
+  end if;
+  if client.id is null or client.disabled_at is not null or client.secret_hash <> decode(request ->> 'secret_hash', 'hex') then
+    rate := private.debit(failures, 'token_failures');
+    -- guesses sent at once were all let in by the look above; only as many as are allowed learn anything
+    return private.refusal(case when (rate ->> 'allowed')::boolean then 'invalid_client' else 'too_many_requests' end,
+                           json_build_object('rate', rate));
   end if;
 
-  if client.id is null or client.disabled_at is not null or client.secret_hash <> decode(request ->> 'secret_hash', 'hex') then
-    perform private.debit(failures, 'token_failures');
-    return private.refusal('invalid_client', json_build_object('rate', rate));
+  -- only the client itself spends its own requests: a stranger who knows its name cannot lock it out
+  rate := private.debit(subject, 'token');
+  if not (rate ->> 'allowed')::boolean then
+    return private.refusal('too_many_requests', json_build_object('rate', rate));
   elsif not 'client_credentials' = any (client.grant_types) then
     return private.refusal('unauthorized_client', json_build_object('rate', rate));
   end if;
 
-  wanted := coalesce(array(
-    select distinct on (s.ordinality) s.word
-      from string_to_table(request ->> 'scope', ' ') with ordinality as s (word, ordinality)
-     where s.word <> ''), '{}');
+  wanted := array(select s.word from string_to_table(request ->> 'scope', ' ') as s (word) where s.word <> '');
   if not wanted <@ client.scopes then
     return private.refusal('invalid_scope', json_build_object('rate', rate));
   end if;

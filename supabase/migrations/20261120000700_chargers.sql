@@ -21,7 +21,7 @@ create table core.chargers (
   constraint chargers_user_id_fkey foreign key (user_id) references auth.users (id) on delete restrict,
   constraint chargers_owner check (user_id is not null or num_nulls(account_id, connection_id, catalog_charger_id, brand) = 0),
   constraint chargers_catalog_charger_id_fkey foreign key (catalog_charger_id) references core.charger_models (id),
-  constraint chargers_serial_number_shape check (serial_number ~ '^[^[:space:]]{1,64}$' and serial_number = upper(serial_number)),
+  constraint chargers_serial_number_shape check (serial_number ~ '^[^[:space:]a-z]{1,64}$'),
   constraint chargers_status_known check (status in ('active', 'removed'))
 );
 comment on table core.chargers is

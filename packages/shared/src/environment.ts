@@ -23,14 +23,23 @@ const Configuration = z.object({
   TOKEN_KEYS: json.pipe(
     z.object({
       keys: z
-        .array(z.looseObject({ kty: z.literal("EC"), crv: z.literal("P-256"), kid: z.string(), d: z.string() }))
+        .array(
+          z.looseObject({
+            kty: z.literal("EC"),
+            crv: z.literal("P-256"),
+            kid: z.string(),
+            x: z.string(),
+            y: z.string(),
+            d: z.string(),
+          }),
+        )
         .min(1),
     }),
   ),
   IBAN_KEYS: json.pipe(
     z
       .object({ current: z.string(), keys: z.record(z.string(), z.base64()) })
-      .refine(({ current, keys }) => current in keys, "names a current key that is not among keys"),
+      .refine(({ current, keys }) => Object.hasOwn(keys, current), "names a current key that is not among keys"),
   ),
   WORKER_SECRET: z.string().min(32),
   SUPABASE_URL: url,

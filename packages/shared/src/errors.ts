@@ -163,7 +163,7 @@ export class ApiError extends Error {
     return ERRORS[this.code].status;
   }
 
-  body(requestId: string): Record<string, unknown> {
-    return { error: wireText(this.code), detail: ERRORS[this.code].detail, ...this.fields, request_id: requestId };
+  body(): Record<string, unknown> {
+    return { error: wireText(this.code), detail: ERRORS[this.code].detail, ...this.fields };
   }
 }

@@ -3,9 +3,9 @@ import { cors } from "hono/cors";
 import type * as z from "zod";
 import { admit } from "./admit.ts";
 import { type Answer, type Caller, type Context, type Endpoint, errorsOf, type Rate } from "./endpoint.ts";
-import { ConfigurationError, type Environment, readEnvironment } from "./environment.ts";
+import { type Environment, readEnvironment } from "./environment.ts";
 import { ApiError, type ErrorCode, RETRY_AFTER_UNAVAILABLE } from "./errors.ts";
-import { describeCause } from "./log.ts";
+import { describeCause, logToConsole } from "./log.ts";
 
 /** What one edge function answers: plain data, so that documents, tests and tools can read it without running it. */
 export type Surface = {
@@ -18,25 +18,58 @@ export type Surface = {
   cors?: boolean;
   /** `oauth` writes error bodies as RFC 6749 section 5.2 does, and forbids storing every answer. */
   errors?: "oauth";
-  /** Routes that answer people rather than programs: mounted under the same slug, with the same request log. */
+  /** Routes that answer people rather than programs. They set X-Request-Id and write their log line themselves. */
   pages?: (environment: Environment) => Hono;
 };
 
 const MAX_BODY = 1024 * 1024;
 
+/** What the request's one log line will say, filled in on the way through. */
+type Note = { request_id: string; endpoint?: string; caller?: Caller; refusal?: ApiError };
+type App = Hono<{ Bindings: Note }>;
+
 /** The function itself: `Deno.serve(serve(surface).fetch)`. The environment is read at the first request, not at import. */
 export function serve(surface: Surface, given?: Environment): { fetch: (request: Request) => Promise<Response> } {
-  let app: Hono | undefined;
+  let environment = given;
+  let app: App | undefined;
   return {
     async fetch(request) {
+      const started = performance.now();
+      const note: Note = { request_id: crypto.randomUUID() };
+      let response: Response;
       try {
-        app ??= build(surface, given ?? readEnvironment());
+        environment ??= readEnvironment();
+        app ??= build(surface, environment);
+        const answered = await app.fetch(request, note);
+        if (answered.headers.has("X-Request-Id")) return answered; // a page: it has said all there is to say
+        response = new Response(answered.body, answered); // the headers of some answers cannot be written to
       } catch (error) {
-        const cause = error instanceof ConfigurationError ? { detail: error.message } : describeCause(error);
-        console.error(JSON.stringify({ level: "error", event: "not_configured", function: surface.slug, ...cause }));
-        return Response.json({ error: "service_unavailable" }, { status: 503 });
+        note.refusal = new ApiError("service_unavailable", {}, error);
+        response = errorResponse(surface, note);
       }
-      return app.fetch(request);
+      response.headers.set("X-Request-Id", note.request_id);
+      response.headers.set("X-Content-Type-Options", "nosniff");
+      if (surface.errors === "oauth") {
+        response.headers.set("Cache-Control", "no-store");
+        response.headers.set("Pragma", "no-cache");
+      }
+      const log = environment?.log ?? logToConsole;
+      log({
+        level: response.status >= 500 ? "error" : "info",
+        event: "request",
+        request_id: note.request_id,
+        function: surface.slug,
+        endpoint: note.endpoint,
+        method: request.method,
+        status: response.status,
+        ms: Math.round((performance.now() - started) * 10) / 10,
+        caller: note.caller?.kind,
+        client_id: note.caller?.client_id,
+        partner_id: note.caller?.partner_id,
+        error: note.refusal?.code,
+        ...(note.refusal?.cause ? { cause: describeCause(note.refusal.cause) } : {}),
+      });
+      return response;
     },
   };
 }
@@ -47,27 +80,25 @@ export function pathsOf(surface: Surface, { path }: Pick<Endpoint, "path">): str
   return [...new Set([path, `/${surface.slug}${path}`, `/${surface.slug}${bare}`])];
 }
 
-function build(surface: Surface, environment: Environment): Hono {
+function build(surface: Surface, environment: Environment): App {
   // an encoded colon is the same path (RFC 3986 section 2.2): some clients encode the one in /v1/connections:update
-  const app = new Hono({ getPath: (request) => new URL(request.url).pathname.replace(/%3A/gi, ":") });
+  const app: App = new Hono({ getPath: (request) => new URL(request.url).pathname.replace(/%3A/gi, ":") });
   if (surface.cors)
     app.use(cors({ origin: "*", exposeHeaders: ["X-Request-Id", "RateLimit", "RateLimit-Policy", "Retry-After"] }));
   app.get(`/${surface.slug}/healthz`, (c) => c.json({ ok: true, function: surface.slug }));
   for (const endpoint of surface.endpoints) {
-    app.on(endpoint.method, pathsOf(surface, endpoint), (c) => handle(surface, endpoint, c.req.raw, environment));
+    app.on(endpoint.method, pathsOf(surface, endpoint), (c) =>
+      handle(surface, endpoint, c.req.raw, environment, c.env),
+    );
   }
   if (surface.pages) app.route("/", surface.pages(environment));
   app.notFound((c) => {
-    const requestId = crypto.randomUUID();
-    environment.log({
-      level: "info",
-      event: "request",
-      request_id: requestId,
-      function: surface.slug,
-      method: c.req.method,
-      status: 404,
-    });
-    return errorResponse(surface, new ApiError("not_found"), requestId);
+    c.env.refusal = new ApiError("not_found");
+    return errorResponse(surface, c.env);
+  });
+  app.onError((error, c) => {
+    c.env.refusal = new ApiError("internal_error", {}, error);
+    return errorResponse(surface, c.env);
   });
   return app;
 }
@@ -77,48 +108,25 @@ async function handle(
   endpoint: Endpoint,
   request: Request,
   environment: Environment,
+  note: Note,
 ): Promise<Response> {
-  const started = performance.now();
-  const requestId = crypto.randomUUID();
-  let caller: Caller | undefined;
+  note.endpoint = endpoint.id;
   let rate: Rate | null = null;
-  let refusal: ApiError | undefined;
   let response: Response;
   try {
-    const admission = await admit(endpoint, request, environment, requestId);
-    caller = admission.caller;
+    const admission = await admit(endpoint, request, environment, note.request_id);
+    note.caller = admission.caller;
     rate = admission.rate;
     const context = contextOf(endpoint, request, environment, admission.caller, (debited) => {
       rate = debited;
     });
     response = toResponse(await answer(endpoint, context));
   } catch (error) {
-    refusal = declared(endpoint, error);
-    const refusedRate = refusal.fields.rate as Rate | undefined;
-    rate = refusedRate ?? rate;
-    response = errorResponse(surface, refusal, requestId, rate);
-  }
-  response.headers.set("X-Request-Id", requestId);
-  response.headers.set("X-Content-Type-Options", "nosniff");
-  if (surface.errors === "oauth") {
-    response.headers.set("Cache-Control", "no-store");
-    response.headers.set("Pragma", "no-cache");
+    note.refusal = declared(endpoint, error);
+    rate = (note.refusal.fields.rate as Rate | undefined) ?? rate;
+    response = errorResponse(surface, note, rate);
   }
   setRateHeaders(response.headers, rate);
-  environment.log({
-    level: response.status >= 500 ? "error" : "info",
-    event: "request",
-    request_id: requestId,
-    function: surface.slug,
-    endpoint: endpoint.id,
-    status: response.status,
-    ms: Math.round((performance.now() - started) * 10) / 10,
-    caller: caller?.kind,
-    client_id: caller?.client_id,
-    partner_id: caller?.partner_id,
-    error: refusal?.code,
-    ...(refusal?.cause ? { cause: describeCause(refusal.cause) } : {}),
-  });
   return response;
 }
 
@@ -173,7 +181,7 @@ async function answer(endpoint: Endpoint, context: AnyContext): Promise<Answer> 
 /** Reads at most `max` bytes, whatever Content-Length says. */
 async function readBody(request: Request, max: number): Promise<string> {
   if (Number(request.headers.get("content-length")) > max) throw new ApiError("payload_too_large");
-  const decoder = new TextDecoder("utf-8", { fatal: true });
+  const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
   let size = 0;
   let text = "";
   try {
@@ -190,7 +198,7 @@ async function readBody(request: Request, max: number): Promise<string> {
 
 function parseBody(endpoint: Endpoint, request: Request, text: string): unknown {
   const type = request.headers.get("content-type") ?? "";
-  if (endpoint.accepts?.includes("form") && type.startsWith("application/x-www-form-urlencoded")) {
+  if (endpoint.accepts?.includes("form") && /^application\/x-www-form-urlencoded\b/i.test(type)) {
     const form = new URLSearchParams(text);
     // parameters must not be repeated (RFC 6749 section 3.2)
     const repeated = [...form.keys()].find((key, index, keys) => keys.indexOf(key) !== index);
@@ -199,7 +207,7 @@ function parseBody(endpoint: Endpoint, request: Request, text: string): unknown 
     return Object.fromEntries(form);
   }
   try {
-    return JSON.parse(text);
+    return JSON.parse(text.replace(/^\ufeff/, ""));
   } catch {
     throw new ApiError("invalid_json");
   }
@@ -232,24 +240,19 @@ function toResponse(answer: Answer): Response {
   return new Response(text, { headers: { "Content-Type": "application/json" } });
 }
 
-function errorResponse(surface: Surface, error: ApiError, requestId: string, rate?: Rate | null): Response {
-  const { rate: _internal, detail, ...fields } = error.body(requestId) as Record<string, unknown> & { rate?: Rate };
-  const description = surface.errors === "oauth" ? { error_description: detail } : { detail };
+function errorResponse(surface: Surface, { request_id, refusal }: Note, rate?: Rate | null): Response {
+  const error = refusal ?? new ApiError("internal_error");
+  const { error: text, detail, rate: _internal, ...fields } = error.body();
   const wait =
     error.status === 503 ? RETRY_AFTER_UNAVAILABLE : error.status === 429 ? Math.max(rate?.retry_after ?? 1, 1) : null;
-  const { error: text, request_id, ...rest } = fields;
   const body = {
     error: text,
-    ...description,
-    ...rest,
+    [surface.errors === "oauth" ? "error_description" : "detail"]: detail,
+    ...fields,
     ...(error.status === 429 ? { retry_after_seconds: wait } : {}),
     request_id,
   };
-  const headers = new Headers({
-    "Content-Type": "application/json",
-    "X-Request-Id": requestId,
-    "X-Content-Type-Options": "nosniff",
-  });
+  const headers = new Headers({ "Content-Type": "application/json" });
   if (wait !== null) headers.set("Retry-After", String(wait));
   // RFC 6750 section 3
   if (error.code === "missing_or_invalid_token") headers.set("WWW-Authenticate", 'Bearer error="invalid_token"');

@@ -7,6 +7,8 @@ export const ACCESS_TOKEN_SECONDS = 3600;
 
 const ALGORITHM = "ES256";
 const TYPE = "at+jwt";
+/** What two of our own hosts may differ by when one reads what the other has just issued. */
+const CLOCK_SKEW_SECONDS = 30;
 const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 /** What an access token says, its signature, issuer, audience, type and lifetime having been checked. */
@@ -75,6 +77,7 @@ export async function readAccessToken(environment: Environment, token: string): 
     const { client_id, sub, scope, iat, jti, grant_id } = payload;
     if (typeof client_id !== "string" || typeof sub !== "string" || typeof jti !== "string" || typeof iat !== "number")
       return null;
+    if (iat > environment.now().getTime() / 1000 + CLOCK_SKEW_SECONDS) return null;
     return {
       clientId: client_id,
       subject: sub,

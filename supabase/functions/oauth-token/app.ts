@@ -4,7 +4,11 @@ import type { ErrorCode } from "../../../packages/shared/src/errors.ts";
 import type { Surface } from "../../../packages/shared/src/surface.ts";
 import * as clientCredentials from "./client_credentials.ts";
 
-const parameter = z.string().optional();
+// RFC 6749 appendix A: visible ASCII and spaces; anything else is no client of ours, and no text of the database's either
+const parameter = z
+  .string()
+  .regex(/^[\x20-\x7e]*$/, "must be printable ASCII")
+  .optional();
 const TokenRequest = z
   .object({ grant_type: parameter, client_id: parameter, client_secret: parameter, scope: parameter })
   .meta({ id: "TokenRequest" });
