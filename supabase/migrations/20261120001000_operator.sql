@@ -118,6 +118,9 @@ declare
 begin
   perform private.act_as_operator(input);
   partner := private.partner_named(input ->> 'partner');
+  if partner.id = private.house() and not wanted then
+    perform private.refuse('house_stays_active');
+  end if;
   update core.partners p set is_active = wanted where p.id = partner.id and p.is_active <> wanted;
   changed := found;
   if changed then
@@ -836,8 +839,8 @@ as $$
 declare
   buckets text[] := array(
     select l.bucket from core.rate_limits l
-     -- these count addresses and links
-     where not (of_a_client and l.bucket in ('token_failures', 'page', 'mandate_code')) order by l.bucket);
+     -- the others count addresses, links and people
+     where not of_a_client or l.bucket = 'token' or l.bucket like 'cpo\_%' order by l.bucket);
 begin
   if bucket is null or not bucket = any (buckets) then
     perform private.refuse('unknown_bucket', json_build_object('bucket', bucket, 'buckets', buckets));

@@ -138,6 +138,7 @@ describe("§8 partner", () => {
     await done(["partner", "activate", world.partnerB.id], "partner.activated");
     expect((await world.get("/v1/accounts", token)).status).toBe(200);
     expect((await done("partner activate partner-b")).json).toMatchObject({ changed: false });
+    await refused("partner deactivate service", "The service's own partner cannot be deactivated");
     await refused("partner deactivate nobody", 'No partner has the id or slug "nobody"; see partner list');
     await refused(`partner activate ${NOBODY}`, "No partner");
   });
@@ -739,6 +740,10 @@ describe("§8 rate-limit", () => {
   test("contract §1 rate-limit refuses buckets and clients that are not there", async () => {
     await refused("rate-limit set nothing 10", '"nothing" is no bucket for this; there are cpo_read, cpo_sessions');
     await refused(`rate-limit set page 10 --client ${world.partnerA.client.client_id}`, '"page" is no bucket for this');
+    await refused(
+      `rate-limit set user 10 --client ${world.partnerA.client.client_id}`,
+      "there are cpo_read, cpo_sessions, cpo_write, token",
+    );
     await refused("rate-limit set cpo_read 10 --client nobody", "No client");
     await refused("rate-limit reset cpo_read nobody", "No client");
     await refused(`rate-limit reset nothing ${world.partnerA.client.client_id}`, "is no bucket");

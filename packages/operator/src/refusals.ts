@@ -10,6 +10,7 @@ export const SENTENCES: Record<string, (detail: Detail) => string> = {
     "A slug is lower-case letters and digits in words joined by dashes, at most 60 characters; give one with --slug.",
   slug_taken: ({ slug }) => `A partner with the slug ${slug} exists already; give another with --slug.`,
   partner_not_found: ({ partner }) => `No partner has the id or slug "${partner}"; see partner list.`,
+  house_stays_active: () => "The service's own partner cannot be deactivated; people who came on their own live in it.",
 
   client_not_found: ({ client }) => `No client has the id or client_id "${client}"; see client list.`,
   client_id_taken: ({ client_id }) => `A client with the client_id ${client_id} exists already; run the command again.`,
