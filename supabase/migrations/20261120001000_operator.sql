@@ -367,7 +367,8 @@ as $$
   select c.* from core.connections c
    where c.partner_id = any (array(select p.id from core.partners p)) and c.account_id = private.as_uuid(named)
   union
-  select c.* from core.connections c where c.ean_code = named
+  -- no index holds the EANs of archived connections: read them all, but only for what looks like an EAN
+  select c.* from core.connections c where named ~ '^[0-9]{18}$' and c.ean_code = named
   union
   select c.*
     from core.accounts a join core.connections c on c.partner_id = a.partner_id and c.account_id = a.id
