@@ -273,3 +273,34 @@ export async function signMandate(
 
 /** A charger model with a MID meter that the resolver knows. */
 export const MID_CHARGER = { ocpp_vendor: "Alfen BV", ocpp_model: "NG910-60023" };
+
+/** For tests about something else: no client of this world meets its rate limit. */
+export async function liftRateLimits(world: World): Promise<void> {
+  await world.row("update core.rate_limits set quota = 1000000");
+}
+
+/** The api functions that were run meanwhile, in order: one statement, one round trip each. */
+export async function statementsOf(world: World, run: () => Promise<unknown>): Promise<string[]> {
+  const { db } = world.environment;
+  const names: string[] = [];
+  world.environment.db = {
+    ...db,
+    call(name, ...args) {
+      names.push(name);
+      return db.call(name, ...args);
+    },
+  };
+  await run().finally(() => {
+    world.environment.db = db;
+  });
+  return names;
+}
+
+/** How many rows of each table there are: equal before and after says that nothing was stored. */
+export async function rowCounts(world: World, ...tables: string[]): Promise<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  for (const table of tables) {
+    counts[table] = (await world.row(`select count(*)::int as n from core.${table}`)).n;
+  }
+  return counts;
+}

@@ -55,12 +55,14 @@ export const postalCode = () =>
 
 export type HouseNumber = { number: number; addition: string | null };
 
+const HOUSE_NUMBER_RULE = "must be a house number such as 12, 12a or 12-2";
+
 /** `12`, `"12a"`, `"12 A"`, `"12-2"`, `"12 bis"`: number and addition apart, the addition in upper case. */
 export const houseNumber = () =>
-  z.union([z.int().min(1).max(99_999), line()]).transform((value, context): HouseNumber => {
+  z.union([z.int().min(1).max(99_999), line()], HOUSE_NUMBER_RULE).transform((value, context): HouseNumber => {
     const parts = /^([1-9]\d{0,4})(?!\d)(?:[\s-]*([0-9A-Za-z][0-9A-Za-z -]{0,9}))?$/.exec(String(value));
     if (parts) return { number: Number(parts[1]), addition: houseNumberAddition(parts[2]) };
-    context.addIssue("must be a house number such as 12, 12a or 12-2");
+    context.addIssue(HOUSE_NUMBER_RULE);
     return z.NEVER;
   });
 

@@ -86,7 +86,7 @@ const CreateAccount = z
       description: "Idempotency key: a repeat returns the account it made. Trimmed to 120.",
     }),
     payout_handler: PayoutHandler.default("service_pays_customer"),
-    iban: z.unknown().meta({
+    iban: z.unknown().optional().meta({
       override: { type: ["string", "null"] },
       description:
         "Whitespace removed and upper-cased, then 15 to 34 letters and digits. Omit, or send null or an empty string, to add it later by a repeat. Never returned.",

@@ -24,7 +24,7 @@ export const updateConnection = endpoint(
         account_id: orNull(uuid()),
         cpo_external_ref: orNull(trimmedTo(120)),
         connection: ConnectionChange,
-        acknowledge_mandate_lapses: z.unknown().meta({
+        acknowledge_mandate_lapses: z.unknown().optional().meta({
           override: { type: "boolean", default: false },
           description: "Exactly true when the connection has a signed mandate",
         }),
