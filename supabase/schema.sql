@@ -192,7 +192,7 @@ create table core.chargers (
   constraint chargers_connection_fkey FOREIGN KEY (partner_id, connection_id) REFERENCES core.connections(partner_id, id),
   constraint chargers_user_id_fkey FOREIGN KEY (user_id) REFERENCES auth.users(id) ON DELETE RESTRICT,
   constraint chargers_owner CHECK (user_id IS NOT NULL OR num_nulls(account_id, connection_id, catalog_charger_id, brand) = 0),
-  constraint chargers_serial_number_shape CHECK (serial_number ~ '^[^[:space:]]{1,64}$'::text AND serial_number = upper(serial_number)),
+  constraint chargers_serial_number_shape CHECK (serial_number ~ '^[^[:space:]a-z]{1,64}$'::text),
   constraint chargers_status_known CHECK (status = ANY (ARRAY['active'::text, 'removed'::text]))
 );
 comment on table core.chargers is 'A charger of an account, bound to one of its connections; or of a person, who may have no account yet. serial_number is upper-case without spaces, and with its brand active on one account only, across all tenants.';
@@ -889,28 +889,28 @@ declare
   failures  constant text := subject || '@' || (request ->> 'address_hash');
   wanted    text[];
   rate      jsonb;
-  failed    jsonb;
 begin
   perform private.act_as(caller, 'anyone');
-  rate := private.debit(case when client.id is null then failures else subject end, 'token');
-  failed := private.debit(failures, 'token_failures', 0);
-  if not (rate ->> 'allowed')::boolean then
+  rate := private.debit(failures, 'token_failures', 0);
+  if (rate ->> 'remaining')::int < 1 then
     return private.refusal('too_many_requests', json_build_object('rate', rate));
-  elsif (failed ->> 'remaining')::int < 1 then
-    return private.refusal('too_many_requests', json_build_object('rate', failed));
+  end if;
+  if client.id is null or client.disabled_at is not null or client.secret_hash <> decode(request ->> 'secret_hash', 'hex') then
+    rate := private.debit(failures, 'token_failures');
+    -- guesses sent at once were all let in by the look above; only as many as are allowed learn anything
+    return private.refusal(case when (rate ->> 'allowed')::boolean then 'invalid_client' else 'too_many_requests' end,
+                           json_build_object('rate', rate));
   end if;
 
-  if client.id is null or client.disabled_at is not null or client.secret_hash <> decode(request ->> 'secret_hash', 'hex') then
-    perform private.debit(failures, 'token_failures');
-    return private.refusal('invalid_client', json_build_object('rate', rate));
+  -- only the client itself spends its own requests: a stranger who knows its name cannot lock it out
+  rate := private.debit(subject, 'token');
+  if not (rate ->> 'allowed')::boolean then
+    return private.refusal('too_many_requests', json_build_object('rate', rate));
   elsif not 'client_credentials' = any (client.grant_types) then
     return private.refusal('unauthorized_client', json_build_object('rate', rate));
   end if;
 
-  wanted := coalesce(array(
-    select distinct on (s.ordinality) s.word
-      from string_to_table(request ->> 'scope', ' ') with ordinality as s (word, ordinality)
-     where s.word <> ''), '{}');
+  wanted := array(select s.word from string_to_table(request ->> 'scope', ' ') as s (word) where s.word <> '');
   if not wanted <@ client.scopes then
     return private.refusal('invalid_scope', json_build_object('rate', rate));
   end if;
@@ -2217,7 +2217,7 @@ CREATE OR REPLACE FUNCTION private.act_as(caller jsonb, VARIADIC kinds text[])
  SET search_path TO ''
 AS $function$
 begin
-  if caller is null or not (caller ->> 'kind') = any (kinds) then
+  if (caller ->> 'kind') = any (kinds) is not true then
     raise exception 'caller kind % may not run this function', coalesce(caller ->> 'kind', 'none')
       using errcode = 'insufficient_privilege';
   end if;
@@ -2422,8 +2422,8 @@ AS $function$
 declare
   buckets text[] := array(
     select l.bucket from core.rate_limits l
-     -- these count addresses and links
-     where not (of_a_client and l.bucket in ('token_failures', 'page', 'mandate_code')) order by l.bucket);
+     -- the others count addresses, links and people
+     where not of_a_client or l.bucket = 'token' or l.bucket like 'cpo\_%' order by l.bucket);
 begin
   if bucket is null or not bucket = any (buckets) then
     perform private.refuse('unknown_bucket', json_build_object('bucket', bucket, 'buckets', buckets));
@@ -2726,7 +2726,8 @@ AS $function$
   select c.* from core.connections c
    where c.partner_id = any (array(select p.id from core.partners p)) and c.account_id = private.as_uuid(named)
   union
-  select c.* from core.connections c where c.ean_code = named
+  -- no index holds the EANs of archived connections: read them all, but only for what looks like an EAN
+  select c.* from core.connections c where named ~ '^[0-9]{18}$' and c.ean_code = named
   union
   select c.*
     from core.accounts a join core.connections c on c.partner_id = a.partner_id and c.account_id = a.id
@@ -2770,7 +2771,8 @@ begin
     from core.rate_limits l
     left join core.rate_limit_overrides o on o.bucket = l.bucket and o.subject = debit.subject
    where l.bucket = debit.bucket;
-  step := policy.span / policy.quota;
+  -- rounded down to whole microseconds: rounded up, the last request of a quota would not fit into its window
+  step := greatest(floor(policy.window_seconds * 1e6 / policy.quota), 1) * interval '1 microsecond';
 
   insert into core.rate_limit_state as s (subject, bucket, full_at)
   values (debit.subject, debit.bucket, at + step * cost)
@@ -2790,7 +2792,7 @@ begin
     'bucket', debit.bucket,
     'quota', policy.quota,
     'window', policy.window_seconds,
-    'remaining', greatest(floor(slack / extract(epoch from step)), 0)::int,
+    'remaining', least(greatest(floor(slack / extract(epoch from step)), 0), policy.quota)::int,
     'reset', greatest(ceil(extract(epoch from full_at - at)), 0)::int,
     'retry_after', greatest(ceil(extract(epoch from step) - slack), case when allowed then 0 else 1 end)::int);
 end $function$;
@@ -3586,6 +3588,9 @@ declare
 begin
   perform private.act_as_operator(input);
   partner := private.partner_named(input ->> 'partner');
+  if partner.id = private.house() and not wanted then
+    perform private.refuse('house_stays_active');
+  end if;
   update core.partners p set is_active = wanted where p.id = partner.id and p.is_active <> wanted;
   changed := found;
   if changed then

@@ -64,7 +64,7 @@ export async function bootFunction(
     url: `http://127.0.0.1:${await listening(child, said)}`,
     said,
     async stop() {
-      const gone = new Promise((resolve) => child.once("exit", resolve));
+      const gone = new Promise((resolve) => child.once("close", resolve));
       if (child.exitCode === null && child.kill()) await gone;
     },
   };

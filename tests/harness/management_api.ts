@@ -49,6 +49,9 @@ export async function startManagementApi(): Promise<ManagementApi> {
           ...{ organization_id: "test", organization_slug: "test", created_at: "2026-01-01T00:00:00Z" },
           database: { host: "db.localhost", version: "17", postgres_engine: "17", release_channel: "ga" },
         });
+      // asked for where config.toml leaves something open, which then stays as it is deployed
+      case `GET /v1/projects/${project}/functions`:
+        return Response.json([...published.values()]);
       case `POST /v1/projects/${project}/functions/deploy`: {
         const upload = await readUpload(url.searchParams.get("slug") ?? "", await request.formData());
         uploads.set(upload.slug, upload);
