@@ -3,6 +3,7 @@
 
 import process from "node:process";
 import { Hono } from "hono";
+// @ts-types="npm:@types/pg@8.23.1"
 import pg from "pg";
 
 const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, max: 4 });

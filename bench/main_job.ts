@@ -118,11 +118,11 @@ async function fill(client_id: string, count: number) {
        returning partner_id, id, house_number),
      account as (insert into core.accounts (partner_id, client_id, type, payout_handler, cpo_external_ref, created_at)
        select partner_id, id, 'particulier', 'service_pays_customer', $1 || '-' || n, now() - make_interval(secs => n) from client, generate_series(1, $2::int) n
-       returning partner_id, id, row_number() over () as n),
+       returning partner_id, id),
      signatory as (insert into core.signatories (partner_id, account_id, full_name) select partner_id, id, 'Bench' from account),
      connection as (insert into core.connections (partner_id, account_id, location_id, ean_code, ean_validation_status)
        select a.partner_id, a.id, l.id, lpad((abs(hashtextextended(a.id::text, 0)) % 1000000000000000000)::text, 18, '0'), 'matched'
-         from account a join location l on l.house_number = 1 + a.n % 100
+         from account a join location l on l.house_number = 1 + abs(hashtext(a.id::text)) % 100
        returning partner_id, id),
      delivery as (insert into core.deliveries (partner_id, connection_id, client_id, request_id, body, body_sha256)
        select c.partner_id, c.id, client.id, 'bench', '{}', '' from connection c, client returning partner_id, id, connection_id)

@@ -101,7 +101,7 @@ language sql
 set search_path = ''
 as $$
   update core.mandate_links l set voided_at = private.now()
-   where l.connection_id = connection and l.voided_at is null and l.used_at is null
+   where l.partner_id = private.partner_id() and l.connection_id = connection and l.voided_at is null and l.used_at is null
 $$;
 
 grant execute on function private.end_mandate(uuid, text, text), private.void_mandate_links(uuid) to api_owner;

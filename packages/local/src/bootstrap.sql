@@ -24,8 +24,6 @@ end $$;
 grant anon, authenticated, service_role to authenticator;
 grant anon, authenticated, service_role to postgres with admin option;
 grant pg_monitor, pg_read_all_data, pg_signal_backend to postgres with admin option;
--- what it may do with the roles that it creates itself
-alter role postgres set createrole_self_grant = 'set, inherit';
 
 do $$
 begin

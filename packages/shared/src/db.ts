@@ -1,3 +1,4 @@
+// @ts-types="npm:@types/pg@8.23.1"
 import pg from "pg";
 import { ApiError, isErrorCode } from "./errors.ts";
 
