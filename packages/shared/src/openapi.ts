@@ -1,8 +1,8 @@
-import * as z from "zod";
+import type * as z from "zod";
 import { createDocument, type ZodOpenApiPathsObject, type ZodOpenApiResponsesObject } from "zod-openapi";
-import { type Endpoint, errorsOf } from "./endpoint.ts";
+import { type CallerRule, type Endpoint, errorsOf } from "./endpoint.ts";
 import { ERRORS, type ErrorCode, wireText } from "./errors.ts";
-import { CPO_SCOPES } from "./scopes.ts";
+import { CPO_SCOPES, USER_SCOPES } from "./scopes.ts";
 import type { Surface } from "./surface.ts";
 
 const RATE_HEADERS = {
@@ -19,6 +19,32 @@ const REQUEST_ID = {
   "X-Request-Id": { schema: { type: "string" as const }, description: "Quote it when you ask about a request" },
 };
 
+const SECURITY_SCHEMES = {
+  cpo: {
+    type: "oauth2" as const,
+    description:
+      "Client credentials of a CPO client, bound to one partner. Tokens live 3600 seconds; there is no refresh token.",
+    flows: { clientCredentials: { tokenUrl: "/oauth-token", scopes: CPO_SCOPES } },
+  },
+  user: {
+    type: "oauth2" as const,
+    description: "An application acting for a person (authorization code with PKCE, S256).",
+    flows: {
+      authorizationCode: { authorizationUrl: "/oauth-authorize", tokenUrl: "/oauth-token", scopes: USER_SCOPES },
+    },
+  },
+  personal_token: { type: "http" as const, scheme: "bearer", description: "A token a person made in the dashboard." },
+  session: { type: "http" as const, scheme: "bearer", description: "The session JWT of a person who is signed in." },
+};
+
+/** The credentials an endpoint takes; any one of them will do. */
+function securityOf(caller: CallerRule): Record<string, string[]>[] {
+  if (caller.kind === "cpo") return [{ cpo: caller.scope ? [caller.scope] : [] }];
+  if (caller.kind === "user") return [{ user: [caller.scope] }, { personal_token: [] }];
+  if (caller.kind === "session") return [{ session: [] }];
+  return [];
+}
+
 /**
  * The OpenAPI 3.1 document of the given surfaces: derived from the endpoints' declarations and nothing else, so that it says
  * what the code does. `server` is the host's root.
@@ -31,7 +57,10 @@ export function describe(surfaces: readonly Surface[], version: string, server: 
       paths[endpoint.path] = { ...paths[endpoint.path], [endpoint.method.toLowerCase()]: operation(surface, endpoint) };
     }
   }
-  return createDocument({
+  const used = new Set(
+    surfaces.flatMap(({ endpoints }) => endpoints.flatMap(({ caller }) => securityOf(caller).flatMap(Object.keys))),
+  );
+  const document = createDocument({
     openapi: "3.1.0",
     info: {
       title: "Charging Data and ERE Registration API",
@@ -42,19 +71,14 @@ export function describe(surfaces: readonly Surface[], version: string, server: 
         "Clients must ignore fields and values they do not know: additions come without notice, breaking changes never do.",
     },
     servers: [{ url: server }],
-    tags: surfaces.map(({ slug }) => ({ name: slug })),
+    tags: surfaces.map(({ slug, about = slug }) => ({ name: slug, description: about })),
     paths,
     components: {
-      securitySchemes: {
-        cpo: {
-          type: "oauth2",
-          description:
-            "Client credentials of a CPO client, bound to one partner. Tokens live 3600 seconds; there is no refresh token.",
-          flows: { clientCredentials: { tokenUrl: `${server}/oauth-token`, scopes: CPO_SCOPES } },
-        },
-      },
+      schemas: { Error: ERROR },
+      securitySchemes: Object.fromEntries(Object.entries(SECURITY_SCHEMES).filter(([name]) => used.has(name))),
     },
   });
+  return tidy(document) as typeof document;
 }
 
 function operation(surface: Surface, endpoint: Endpoint) {
@@ -68,7 +92,7 @@ function operation(surface: Surface, endpoint: Endpoint) {
     tags: [surface.slug],
     summary: endpoint.summary,
     ...(endpoint.description ? { description: endpoint.description } : {}),
-    security: endpoint.caller.kind === "cpo" ? [{ cpo: endpoint.caller.scope ? [endpoint.caller.scope] : [] }] : [],
+    security: securityOf(endpoint.caller),
     ...(endpoint.query ? { requestParams: { query: endpoint.query as z.ZodObject } } : {}),
     ...(body
       ? {
@@ -87,13 +111,13 @@ function operation(surface: Surface, endpoint: Endpoint) {
         },
         content: { "application/json": { schema: endpoint.response } },
       },
-      ...errorResponses(surface, endpoint),
+      ...errorResponses(endpoint),
     },
   };
 }
 
 /** One response per status, listing every error an endpoint declares under it. */
-function errorResponses(surface: Surface, endpoint: Endpoint): ZodOpenApiResponsesObject {
+function errorResponses(endpoint: Endpoint): ZodOpenApiResponsesObject {
   const byStatus = Map.groupBy(errorsOf(endpoint), (code) => ERRORS[code].status);
   return Object.fromEntries(
     [...byStatus]
@@ -105,26 +129,72 @@ function errorResponses(surface: Surface, endpoint: Endpoint): ZodOpenApiRespons
           ...(status === 429 || status === 503
             ? { headers: { "Retry-After": { schema: { type: "integer" as const }, description: "Seconds" } } }
             : {}),
-          content: { "application/json": { schema: errorSchema(surface, codes) } },
+          content: { "application/json": { schema: errorSchema(codes) } },
         },
       ]),
   ) as ZodOpenApiResponsesObject;
 }
 
-const FIELDS: Record<string, z.ZodType> = {
-  issues: z.array(z.object({ path: z.string(), message: z.string() })),
-  required_scope: z.string(),
-  retry_after_seconds: z.int(),
-  message: z.string(),
-  suggestions: z.array(z.object({ catalog_charger_id: z.guid(), brand: z.string(), model: z.string() })),
+/** Every error body, whatever the route; which of the optional fields come along follows from the code. */
+const ERROR = {
+  type: "object" as const,
+  required: ["error", "request_id"],
+  properties: {
+    error: { type: "string" as const, description: "What went wrong; never renamed" },
+    detail: { type: "string" as const, description: "What to do about it" },
+    error_description: {
+      type: "string" as const,
+      description: "The same on the token endpoint (RFC 6749 section 5.2)",
+    },
+    issues: {
+      type: "array" as const,
+      description: "Each broken field rule",
+      items: {
+        type: "object" as const,
+        required: ["path", "message"],
+        properties: {
+          path: { type: "string" as const, example: "person.full_name" },
+          message: { type: "string" as const },
+        },
+      },
+    },
+    required_scope: { type: "string" as const, example: "cpo:accounts:read" },
+    retry_after_seconds: { type: "integer" as const, example: 12 },
+    message: { type: "string" as const },
+    suggestions: {
+      type: "array" as const,
+      description: "The brand's models with a MID meter",
+      items: { $ref: "#/components/schemas/CatalogCharger" },
+    },
+    request_id: { type: "string" as const, format: "uuid", description: "Quote it when you ask about the error" },
+  },
 };
 
-function errorSchema(surface: Surface, codes: ErrorCode[]) {
-  const extra = new Set(codes.flatMap((code) => ERRORS[code].fields ?? []));
-  return z.object({
-    error: z.enum(codes.map(wireText) as [string, ...string[]]),
-    [surface.errors === "oauth" ? "error_description" : "detail"]: z.string(),
-    request_id: z.guid(),
-    ...Object.fromEntries([...extra].map((field) => [field, (FIELDS[field] ?? z.unknown()).optional()])),
-  });
+function errorSchema(codes: ErrorCode[]) {
+  return {
+    allOf: [{ $ref: "#/components/schemas/Error" }],
+    properties: { error: { type: "string" as const, enum: codes.map(wireText) } },
+  };
+}
+
+/**
+ * The document without what zod can say but no reader needs, and without a promise we do not make: that answers have no other
+ * fields than these (specification section 9.2).
+ */
+function tidy(node: unknown): unknown {
+  if (Array.isArray(node)) return node.map(tidy);
+  if (typeof node !== "object" || node === null) return node;
+  const schema = Object.fromEntries(Object.entries(node).map(([key, value]) => [key, tidy(value)]));
+  if (schema.additionalProperties === false) delete schema.additionalProperties;
+  if (schema.format) delete schema.pattern;
+  if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum;
+  if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum;
+  if (!Array.isArray(schema.anyOf)) return schema;
+  // an empty string stands for null everywhere, and null for absent: one line in the description, not three schemas
+  const { anyOf, ...rest } = schema;
+  const [first, second, ...more] = anyOf.filter((option) => option.const !== "");
+  if (second?.type !== "null" || more.length || typeof first.type !== "string") {
+    return { ...rest, anyOf: [first, second, ...more].filter(Boolean) };
+  }
+  return { ...first, ...rest, type: [first.type, "null"], ...(first.enum ? { enum: [...first.enum, null] } : {}) };
 }

@@ -11,6 +11,8 @@ import { describeCause, logToConsole } from "./log.ts";
 export type Surface = {
   /** The function's name, which hosted is the first segment of every path it sees. */
   slug: string;
+  /** What an integrator finds here, for the document. */
+  about?: string;
   /** What the specification's paths of this surface begin with; hosted paths may leave it out (`/cpo-v1/accounts`). */
   prefix: `/${string}` | "";
   endpoints: readonly Endpoint[];

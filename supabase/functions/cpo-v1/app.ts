@@ -10,6 +10,7 @@ import { deliverMonths } from "./sessions.ts";
 /** The CPO API (specification section 4.1), in the order an integrator meets it. */
 export const surface: Surface = {
   slug: "cpo-v1",
+  about: "For charge-point operators: accounts, mandates, chargers, monthly kWh and ERE positions",
   prefix: "/v1",
   endpoints: [
     createAccount,

@@ -10,8 +10,14 @@ const parameter = z
   .regex(/^[\x20-\x7e]*$/, "must be printable ASCII")
   .optional();
 const TokenRequest = z
-  .object({ grant_type: parameter, client_id: parameter, client_secret: parameter, scope: parameter })
-  .meta({ id: "TokenRequest" });
+  .object({
+    grant_type: parameter.meta({ example: "client_credentials" }),
+    client_id: parameter.meta({ example: "cpo_4f1c09d2a7e8" }),
+    client_secret: parameter,
+    scope: parameter.meta({ description: "Space-separated; omitted: all granted", example: "cpo:accounts:read" }),
+  })
+  // what is missing has an error of its own in RFC 6749, so zod asks for none of it
+  .meta({ id: "TokenRequest", override: { required: ["grant_type", "client_id", "client_secret"] } });
 export type TokenRequest = z.output<typeof TokenRequest>;
 
 const errors = [
@@ -62,4 +68,11 @@ const token = endpoint(
   },
 );
 
-export const surface: Surface = { slug: "oauth-token", prefix: "", endpoints: [token], cors: true, errors: "oauth" };
+export const surface: Surface = {
+  slug: "oauth-token",
+  about: "Access tokens (OAuth 2.0)",
+  prefix: "",
+  endpoints: [token],
+  cors: true,
+  errors: "oauth",
+};

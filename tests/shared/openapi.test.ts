@@ -1,0 +1,52 @@
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { fileURLToPath } from "node:url";
+import { describe, expect, test } from "vitest";
+import { openapi } from "../../packages/shared/scripts/write_openapi.ts";
+import { errorsOf } from "../../packages/shared/src/endpoint.ts";
+import { ERRORS, wireText } from "../../packages/shared/src/errors.ts";
+import { ENDPOINTS, named } from "../contract/samples.ts";
+
+const root = fileURLToPath(new URL("../../", import.meta.url));
+const committed = readFileSync(`${root}openapi.json`, "utf8");
+const document = JSON.parse(committed);
+
+test("§9.5 the committed openapi.json is what the code declares: npm run openapi", () => {
+  expect(committed === openapi(), "openapi.json is out of date: run `npm run openapi` and commit it").toBe(true);
+});
+
+test("§9.5 it is good OpenAPI 3.1 by the recommended rules of Redocly", () => {
+  const program = createRequire(import.meta.url).resolve("@redocly/cli/bin/cli.js");
+  const env = { ...process.env, REDOCLY_TELEMETRY: "off", REDOCLY_SUPPRESS_UPDATE_NOTICE: "true" };
+  const report = execFileSync(process.execPath, [program, "lint", "openapi.json", "--format=json"], {
+    cwd: root,
+    env,
+    encoding: "utf8",
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  expect(JSON.parse(report)).toMatchObject({ totals: { errors: 0, warnings: 0 }, problems: [] });
+});
+
+describe.each(named(ENDPOINTS))("%s", (_, endpoint) => {
+  const operation = document.paths[endpoint.path]?.[endpoint.method.toLowerCase()];
+
+  test("contract §1 says every error it may answer, under its status", () => {
+    for (const code of errorsOf(endpoint)) {
+      const { content } = operation.responses[ERRORS[code].status];
+      expect(content["application/json"].schema.properties.error.enum).toContain(wireText(code));
+    }
+    const declared = new Set([...errorsOf(endpoint)].map((code) => String(ERRORS[code].status)));
+    expect(Object.keys(operation.responses).filter((status) => status >= "400")).toEqual([...declared].sort());
+  });
+
+  test("§5.1 says which credential and scope it takes", () => {
+    const { caller } = endpoint;
+    const security = caller.kind === "cpo" ? [{ cpo: caller.scope ? [caller.scope] : [] }] : [];
+    expect(operation.security).toEqual(security);
+  });
+});
+
+test("§9.2 promises of no answer that it has no further fields", () => {
+  expect(committed).not.toContain("additionalProperties");
+});
