@@ -1,0 +1,5 @@
+import type { Surface } from "../../../packages/shared/src/surface.ts";
+import { pages } from "./pages.ts";
+
+/** What people see: the page a signatory signs on. */
+export const surface: Surface = { slug: "pages", prefix: "/pages", endpoints: [], pages };

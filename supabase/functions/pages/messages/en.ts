@@ -1,0 +1,204 @@
+import type { Messages } from "./nl.ts";
+
+export const en: Messages = {
+  lang: "en",
+  date_locale: "en-GB",
+  language: "Language",
+  error_prefix: "Error: ",
+  error_title: "Something is not right",
+  steps_label: "Steps",
+  steps: ["Read", "Sign", "Done"],
+  step_done: "done",
+  back: "Back",
+  questions: "Questions? Mail",
+  retry_in: (seconds) =>
+    seconds < 90
+      ? "Try again in a minute."
+      : seconds < 5400
+        ? `Try again in ${Math.ceil(seconds / 60)} minutes.`
+        : `Try again in ${Math.ceil(seconds / 3600)} hours.`,
+
+  read: {
+    title: "Read your mandate",
+    who: (partner) => `${partner} asks for your mandate.`,
+    why: (partner, service) =>
+      `Do you charge an electric car at your own charger? Then you avoid emissions. On behalf of ${partner}, ${service} has that electricity registered. That is only allowed with your mandate.`,
+    how: (email) =>
+      email
+        ? "Read the mandate below. Is everything right? Then you sign with your name and a code that we mail you. It takes about three minutes."
+        : "Read the mandate below. Is everything right? Then you sign with your name. It takes about two minutes.",
+    wrong: (partner) => `Is something not right? Then do not sign, and let ${partner} know.`,
+    save: "Save as text",
+    continue: "Continue to sign",
+    decline: "I do not want to sign",
+  },
+
+  ask_code: {
+    title: "Ask for a code",
+    why: "This is how we know that it is you who signs.",
+    to: "We will mail a code to",
+    wrong: (partner) => `Is this not your e-mail address? Please let ${partner} know.`,
+    send: "Mail me the code",
+  },
+
+  sign: {
+    title: "Sign the mandate",
+    no_email: "We have no e-mail address of yours. So you sign with your name alone. We record that no code was used.",
+    again: "Read the mandate once more",
+    code: "Code from the mail",
+    code_hint: (email) => `6 digits, sent to ${email}. The code works for 10 minutes.`,
+    name: "Your name",
+    name_hint: "Type your first and last name. This is your signature.",
+    agree: "I have read the mandate and I agree.",
+    authority: (company) =>
+      company
+        ? `On behalf of ${company} I am allowed to sign.`
+        : "On behalf of the company or association I am allowed to sign.",
+    submit: "Sign",
+    no_code: "No code received?",
+    no_code_help: "It can take a minute. Look in your junk mail too.",
+    resend: "Mail me a new code",
+    errors: {
+      code_missing: "Enter the code of 6 digits",
+      wrong_code: "This code is not right. Look once more in the newest mail",
+      code_expired: "This code no longer works. Ask for a new code",
+      too_many_attempts: "You entered a wrong code too often. Ask for a new code",
+      name: "Type your first and last name",
+      agree: "Tick that you have read the mandate and agree",
+      authority: "Tick that you are allowed to sign",
+    },
+  },
+
+  signed: {
+    title: "You have signed",
+    thanks: (date) => `Your mandate was signed on ${date}.`,
+    mailed: (email) => `A copy goes to ${email}.`,
+    next_title: "What happens next?",
+    next: (partner, service) => [
+      `${service} checks the connection and has your charging electricity registered.`,
+      `${partner} keeps you informed. There is nothing you need to do.`,
+      "Would you like to stop? You can withdraw the mandate at any time. Send us a mail.",
+    ],
+    keep: "Keep your mandate",
+    keep_help: "With the link to this page you can always read it again.",
+    signature: "Signature",
+    signed_name: "Name",
+    signed_at: "Signed on",
+    confirmed: "Confirmed with",
+    by_code: (email) => `a code, mailed to ${email}`,
+    by_name: "the name alone",
+    fingerprint: "Fingerprint of the text (SHA-256)",
+    ended: {
+      revoked: "This mandate was withdrawn. It is no longer valid.",
+      expired: "This mandate has ended. It is no longer valid.",
+    },
+  },
+
+  decline: {
+    title: "Do you not want to sign?",
+    means: (partner) =>
+      `Then your charging electricity is not registered. ${partner} sees that you did not sign. You cannot use this link afterwards.`,
+    later: "Not sure yet? Then close this page. You can come back later with the same link.",
+    confirm: "Yes, I do not sign",
+    back: "No, back to the mandate",
+  },
+
+  declined: {
+    title: "You have not signed",
+    text: (partner) => `We have recorded that. Nothing is registered. There is nothing more you need to do.
+Would you like to sign after all? Then ask ${partner} for a new link.`,
+  },
+
+  return_to: (partner) => `Back to ${partner}`,
+
+  unknown: {
+    title: "This link does not work",
+    text: "Perhaps the link was not copied in full. Open it once more from the mail or message you received.",
+    help: "Does it still not work? Ask the company that sent you the link for a new one.",
+  },
+  expired: {
+    title: "This link has expired",
+    text: "The link worked for 14 days. Nothing was signed.",
+    help: "Ask the company that sent you the link for a new one.",
+  },
+  voided: {
+    title: "This link is no longer valid",
+    text: "A newer link was made, or the details were changed. Nothing was signed.",
+    help: "Use the newest link you received, or ask the company that sent you the link for one.",
+  },
+  changed: {
+    title: "The details have changed",
+    text: "Something changed since you read the mandate. Nothing has been signed yet.",
+    help: "Read the mandate again. Is everything right? Then you can sign.",
+    action: "Read again",
+  },
+  too_many_codes: {
+    title: "You asked for too many codes",
+    text: "A code you received earlier may still work.",
+    action: "Back to signing",
+  },
+  too_many_requests: {
+    title: "One moment please",
+    text: "There are too many requests from your network.",
+  },
+  refused: {
+    title: "We cannot process this",
+    text: "The form did not come from this page, or was too large. Nothing was signed. Open the link again from your mail.",
+  },
+  failed: {
+    title: "Something went wrong on our side",
+    text: "Try again in a few minutes. What you had already signed stays signed.",
+    quote: "Does it keep going wrong? Mail us this number:",
+  },
+  not_found: {
+    title: "This page does not exist",
+    text: "Check the address, or open the link again from your mail.",
+  },
+
+  home: {
+    title: "Charging becomes ERE",
+    text: (service) =>
+      `${service} is the service with which charge-point operators turn electric charging into ERE: Dutch emission reduction units.`,
+    signatory:
+      "Did you receive a link to sign a mandate? Then open that link. There is nothing you need to do on this page.",
+    developers: "For developers",
+    openapi: "Description of the API (OpenAPI)",
+  },
+
+  document: {
+    title: "Mandate to register charging electricity (ERE)",
+    who: "I authorise",
+    service: "Name",
+    on_request_of: "At the request of",
+    holder: "Who I am",
+    full_name: "Name",
+    company: { zakelijk: "Company", vve: "Owners' association (VvE)" },
+    kvk: "KvK number",
+    connection: "For this connection",
+    ean: "EAN code",
+    address: "Address",
+    house_number: "house number",
+    validity: "For this period",
+    from: "From",
+    until: "Up to and including",
+    whole_years:
+      "The mandate holds for whole calendar years. It ends by itself after the last day and is not renewed tacitly.",
+    allow: "What I allow",
+    allowed: (service) => [
+      `${service} may register the electricity delivered to electric vehicles through this connection with the Dutch Emissions Authority (NEa), and sell the emission reduction units (ERE) that follow from it.`,
+      "The NEa may look up in the grid operator's register of connections whether this connection is mine.",
+      "The verifier, who checks the registration, may come to the address to look at the charger and the meter.",
+    ],
+    declare: "What I declare",
+    declared: (company) => [
+      "The details above are right.",
+      "I have authorised nobody else for this connection and this period.",
+      ...(company === null ? [] : [`On behalf of ${company} I am allowed to sign.`]),
+    ],
+    the_company: "the company or association",
+    stop: "Stopping",
+    stopping: (email) =>
+      `I can withdraw this mandate at any time with a mail to ${email}. What has been registered stays registered.`,
+    filename: "mandate.txt",
+  },
+};

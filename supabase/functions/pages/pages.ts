@@ -1,0 +1,162 @@
+import { type Context, Hono, type MiddlewareHandler } from "hono";
+import { bodyLimit } from "hono/body-limit";
+import { html } from "hono/html";
+import { matchedRoutes } from "hono/route";
+import openapi from "../../../openapi.json" with { type: "json" };
+import type { Environment } from "../../../packages/shared/src/environment.ts";
+import { ApiError, RETRY_AFTER_UNAVAILABLE } from "../../../packages/shared/src/errors.ts";
+import { describeCause } from "../../../packages/shared/src/log.ts";
+import { type Frame, type Html, layout } from "./layout.ts";
+import * as mandate from "./mandate.ts";
+import { kindPage } from "./mandate_views.ts";
+import { acceptedLocale, isLocale, MESSAGES } from "./messages.ts";
+import { STYLE } from "./style.ts";
+
+/** What a request for a page carries along. */
+export type PagesEnv = {
+  Variables: {
+    request_id: string;
+    /** The client's network address: hashed to count by, stored as evidence of a signature, never logged. */
+    address: string;
+    /** The public path of the pages' root, which behind a gateway is not the path the function sees. */
+    root: string;
+    form: URLSearchParams;
+    /** For the log: what became of the request, where a status does not say it. */
+    outcome?: string;
+  };
+};
+
+const MAX_FORM = 16 * 1024;
+
+/** Nothing inline, nothing from elsewhere, in nobody's frame. The address holds the token, so no referrer leaves the page. */
+const HEADERS = {
+  "Content-Security-Policy":
+    "default-src 'none'; style-src 'self'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+  "Referrer-Policy": "no-referrer",
+  "X-Content-Type-Options": "nosniff",
+  "X-Frame-Options": "DENY",
+  "X-Robots-Tag": "noindex, nofollow",
+  "Cross-Origin-Opener-Policy": "same-origin",
+  "Cache-Control": "no-store",
+};
+
+/** The pages of one environment, at /pages as the function sees them. */
+export function pages(environment: Environment): Hono {
+  const { BASE_URL, PAGES_URL } = environment.config;
+  const description = JSON.stringify({ ...openapi, servers: [{ ...openapi.servers[0], url: BASE_URL }] });
+  const app = new Hono<PagesEnv>();
+  app.use("/openapi.json", observe(environment));
+  app.use("/pages/*", observe(environment));
+  app.use(
+    "/pages/*",
+    bodyLimit({
+      maxSize: MAX_FORM,
+      onError: (c: Context<PagesEnv>) => c.html(kindPage(frameOf(c, environment), "refused"), 413),
+    }),
+  );
+  app.use("/pages/*", async (c, next) => {
+    if (c.req.method === "POST") {
+      if (!isOurForm(c, new URL(PAGES_URL).origin)) return c.html(kindPage(frameOf(c, environment), "refused"), 403);
+      c.set("form", new URLSearchParams(await c.req.text()));
+    }
+    return next();
+  });
+
+  app.on("GET", ["/openapi.json", "/pages/openapi.json"], (c) =>
+    c.body(description, 200, {
+      "Content-Type": "application/json",
+      // for tools in a browser, of whatever origin
+      "Access-Control-Allow-Origin": "*",
+      "Cache-Control": "public, max-age=300",
+    }),
+  );
+  app.on("GET", ["/pages", "/pages/"], (c) => c.html(homePage(frameOf(c, environment))));
+  app.get("/pages/style.css", (c) =>
+    c.body(STYLE, 200, { "Content-Type": "text/css; charset=utf-8", "Cache-Control": "public, max-age=3600" }),
+  );
+  const MANDATE = `/pages${mandate.PATH}`;
+  app.get(MANDATE, (c) => mandate.read(c, environment));
+  app.get(`${MANDATE}/document`, (c) => mandate.download(c, environment));
+  app.get(`${MANDATE}/sign`, (c) => mandate.showSign(c, environment));
+  app.post(`${MANDATE}/sign`, (c) => mandate.sign(c, environment));
+  app.post(`${MANDATE}/code`, (c) => mandate.sendCode(c, environment));
+  app.get(`${MANDATE}/decline`, (c) => mandate.showDecline(c, environment));
+  app.post(`${MANDATE}/decline`, (c) => mandate.decline(c, environment));
+  app.all("/pages/*", (c) => c.html(kindPage(frameOf(c, environment), "not_found"), 404));
+  app.onError((error, c) => failure(error, c, environment));
+  return app as unknown as Hono;
+}
+
+/** Ids, headers and the log line of every page; the line names the route, for the path holds the token. */
+function observe(environment: Environment): MiddlewareHandler<PagesEnv> {
+  const root = new URL(environment.config.PAGES_URL).pathname.replace(/\/$/, "");
+  return async (c, next) => {
+    const started = performance.now();
+    c.set("request_id", crypto.randomUUID());
+    // the first entry is the client as the platform's gateway saw it
+    c.set("address", c.req.header("x-forwarded-for")?.split(",")[0]?.trim() || "unknown");
+    c.set("root", root);
+    c.set("form", new URLSearchParams());
+    await next();
+    for (const [name, value] of Object.entries(HEADERS)) if (!c.res.headers.has(name)) c.header(name, value);
+    c.header("X-Request-Id", c.var.request_id);
+    environment.log({
+      level: c.res.status >= 500 ? "error" : "info",
+      event: "request",
+      request_id: c.var.request_id,
+      function: "pages",
+      method: c.req.method,
+      route: matchedRoutes(c).findLast(({ method }) => method !== "ALL")?.path ?? "none",
+      status: c.res.status,
+      ms: Math.round((performance.now() - started) * 10) / 10,
+      outcome: c.var.outcome,
+      ...(c.error ? { cause: describeCause(c.error instanceof ApiError ? (c.error.cause ?? c.error) : c.error) } : {}),
+    });
+  };
+}
+
+/**
+ * Whether a form was sent by a page of ours. The token in the path is what really guards a link: whoever does not hold it can
+ * forge nothing. This is the second lock. Under no-referrer browsers send `Origin: null`, so Sec-Fetch-Site is asked first.
+ */
+function isOurForm(c: Context, origin: string): boolean {
+  if (!c.req.header("content-type")?.startsWith("application/x-www-form-urlencoded")) return false;
+  const site = c.req.header("sec-fetch-site");
+  if (site !== undefined) return site === "same-origin";
+  const from = c.req.header("origin");
+  return from === undefined || from === "null" || from === origin;
+}
+
+function failure(error: Error, c: Context<PagesEnv>, environment: Environment): Response | Promise<Response> {
+  const frame = frameOf(c, environment);
+  if (error instanceof ApiError && error.code === "too_many_requests") {
+    const { retry_after } = error.fields.rate as { retry_after: number };
+    c.set("outcome", "too_many_requests");
+    c.header("Retry-After", String(Math.max(retry_after, 1)));
+    return c.html(kindPage(frame, "too_many_requests", frame.messages.retry_in(retry_after)), 429);
+  }
+  const unavailable = error instanceof ApiError && error.code === "service_unavailable";
+  if (unavailable) c.header("Retry-After", String(RETRY_AFTER_UNAVAILABLE));
+  const quote = `${frame.messages.failed.quote} ${c.var.request_id}`;
+  return c.html(kindPage(frame, "failed", quote), unavailable ? 503 : 500);
+}
+
+/** The frame of a page that belongs to no link. */
+function frameOf(c: Context<PagesEnv>, { config }: Environment): Frame {
+  const wanted = c.req.query("lang");
+  const locale = isLocale(wanted) ? wanted : acceptedLocale(c.req.header("accept-language"));
+  const { root } = c.var;
+  return { config, locale, messages: MESSAGES[locale], root, inLanguage: (other) => `?lang=${other}` };
+}
+
+function homePage(frame: Frame): Html {
+  const { messages, config, root } = frame;
+  const words = messages.home;
+  return layout(frame, {
+    title: words.title,
+    body: html`<p class="lead">${words.text(config.SERVICE_NAME)}</p>
+<p>${words.signatory}</p>
+<h2>${words.developers}</h2>
+<p><a class="link" href="${root}/openapi.json">${words.openapi}</a></p>`,
+  });
+}

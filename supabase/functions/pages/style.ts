@@ -1,0 +1,116 @@
+/** The one style sheet. Plain CSS, served from the pages' own origin; nothing in it moves. */
+export const STYLE = `
+:root {
+  color-scheme: light dark;
+  --ground: #f3f6f4; --sheet: #ffffff; --ink: #17211c; --quiet: #53605a; --line: #d8e0db; --edge: #7d8b83;
+  --accent: #0b6b4f; --accent-strong: #084f3b; --on-accent: #ffffff; --tint: #e6f2ec;
+  --wrong: #a3260f; --wrong-tint: #fdf0ed; --focus: #1a56c4;
+}
+@media (prefers-color-scheme: dark) {
+  :root {
+    --ground: #0f1512; --sheet: #18211c; --ink: #e9efeb; --quiet: #a9b7af; --line: #33413a; --edge: #809088;
+    --accent: #6fd3aa; --accent-strong: #93e2c1; --on-accent: #06281c; --tint: #1c2f27;
+    --wrong: #ff9c88; --wrong-tint: #2d1b17; --focus: #9cc2ff;
+  }
+}
+*, ::before, ::after { box-sizing: border-box; }
+html { -webkit-text-size-adjust: 100%; text-size-adjust: 100%; }
+body {
+  margin: 0; min-height: 100vh; min-height: 100svh; display: flex; flex-direction: column;
+  background: var(--ground); color: var(--ink);
+  font: 1.125rem/1.55 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", "Liberation Sans", Arial, sans-serif;
+  overflow-wrap: break-word;
+}
+header, main, footer { width: 100%; max-width: 38.5rem; margin: 0 auto; padding: 0 1.25rem; }
+header { display: flex; flex-wrap: wrap; align-items: center; justify-content: space-between; gap: 0 1rem; padding-top: .75rem; padding-bottom: .75rem; }
+main { flex: 1; padding-top: 1rem; padding-bottom: 3rem; }
+footer { padding-top: 1rem; padding-bottom: 2rem; color: var(--quiet); font-size: 1rem; }
+footer p { margin: 0; padding-top: 1rem; border-top: 1px solid var(--line); }
+
+.service { display: flex; align-items: center; gap: .6rem; margin: 0; font-weight: 650; }
+.leaf { fill: var(--accent); }
+.bolt { fill: var(--on-accent); }
+nav { display: flex; margin: 0 -.5rem; font-size: 1rem; }
+nav a, nav span { display: flex; align-items: center; min-height: 2.75rem; min-width: 2.75rem; padding: 0 .5rem; }
+nav span { color: var(--quiet); }
+
+h1, h2, h3 { line-height: 1.25; text-wrap: balance; }
+h1 { margin: 0 0 1rem; font-size: clamp(1.7rem, 1.4rem + 1.6vw, 2.125rem); letter-spacing: -.015em; font-weight: 700; }
+h2 { margin: 2.5rem 0 .5rem; font-size: 1.3rem; }
+p, ul, ol { margin: 0 0 1rem; }
+ul { padding-left: 1.3rem; }
+li { margin-bottom: .35rem; }
+.lead { font-size: 1.25rem; line-height: 1.5; }
+.quiet { color: var(--quiet); }
+.hidden { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
+a { color: var(--accent); text-underline-offset: .18em; text-decoration-thickness: .07em; }
+a:hover { color: var(--accent-strong); text-decoration-thickness: .14em; }
+:focus-visible { outline: 3px solid var(--focus); outline-offset: 3px; border-radius: 4px; }
+
+.steps { display: flex; flex-wrap: wrap; gap: .25rem 1.5rem; margin: 0 0 1.75rem; padding: 0; list-style: none; font-size: 1rem; color: var(--quiet); }
+.steps li { display: flex; align-items: center; gap: .5rem; margin: 0; }
+.steps .number { display: grid; place-items: center; width: 1.75rem; height: 1.75rem; border: 1.5px solid var(--edge); border-radius: 50%; font-size: .875rem; line-height: 1; }
+.steps [aria-current] { color: var(--ink); font-weight: 650; }
+.steps [aria-current] .number, .steps .past .number { background: var(--accent); border-color: var(--accent); color: var(--on-accent); }
+
+.document { margin: 1.75rem 0; padding: 1.75rem 1.75rem 1rem; background: var(--sheet); border: 1px solid var(--line); border-top: 4px solid var(--accent); border-radius: 10px; }
+.document h2 { margin: 0 0 1.25rem; font-size: 1.3rem; }
+.document h3 { margin: 1.5rem 0 .5rem; padding-top: 1.25rem; border-top: 1px solid var(--line); font-size: 1.0625rem; }
+.document section:first-of-type h3 { margin-top: 0; }
+dl { margin: 0 0 1rem; }
+dl div { display: grid; grid-template-columns: minmax(8rem, 30%) 1fr; gap: 0 1rem; padding: .2rem 0; }
+dt { color: var(--quiet); }
+dd { margin: 0; font-weight: 550; font-variant-numeric: tabular-nums; min-width: 0; }
+.fingerprint { font: .9rem/1.5 ui-monospace, Consolas, "Liberation Mono", monospace; overflow-wrap: anywhere; }
+
+.panel { margin: 0 0 1.75rem; padding: 1.25rem 1.5rem; background: var(--tint); border-left: 4px solid var(--accent); border-radius: 0 10px 10px 0; }
+.panel > :last-child, .errors > :last-child, .sheet > :last-child { margin-bottom: 0; }
+.address { font-size: 1.25rem; font-weight: 650; overflow-wrap: anywhere; }
+.sheet { margin: 2.5rem 0 0; padding: 1.25rem 1.5rem; border: 1px solid var(--line); border-radius: 10px; background: var(--sheet); }
+.sheet h2 { margin: 0 0 .35rem; font-size: 1.125rem; }
+details { margin: 0 0 1.75rem; }
+summary { display: flex; align-items: center; min-height: 2.75rem; color: var(--accent); cursor: pointer; text-decoration: underline; text-underline-offset: .18em; }
+summary::before { content: "+"; width: 1.4rem; font-weight: 700; }
+[open] > summary::before { content: "–"; }
+summary::-webkit-details-marker { display: none; }
+
+.field { margin: 0 0 1.75rem; }
+label { font-weight: 650; }
+.hint { margin: 0 0 .4rem; color: var(--quiet); font-size: 1rem; }
+.wrong { margin: 0 0 .4rem; color: var(--wrong); font-weight: 650; }
+input[type="text"] { display: block; width: 100%; min-height: 3.25rem; padding: .5rem .9rem; border: 1.5px solid var(--edge); border-radius: 8px; background: var(--sheet); color: var(--ink); font: inherit; }
+input.code { width: 11.5rem; font-size: 1.5rem; letter-spacing: .22em; font-variant-numeric: tabular-nums; }
+input[aria-invalid="true"] { border-color: var(--wrong); border-width: 2px; }
+.tick label { display: grid; grid-template-columns: 1.75rem 1fr; gap: .75rem; align-items: start; min-height: 2.75rem; padding: .5rem 0; font-weight: 400; cursor: pointer; }
+.tick input { width: 1.75rem; height: 1.75rem; margin: 0; accent-color: var(--accent); }
+.tick { margin-bottom: 1rem; }
+
+.actions { display: flex; flex-wrap: wrap; align-items: center; gap: .75rem 1.75rem; margin: 1.75rem 0 0; }
+.button { display: inline-flex; align-items: center; justify-content: center; min-height: 3.25rem; padding: .6rem 1.75rem; border: 2px solid var(--accent); border-radius: 8px; background: var(--accent); color: var(--on-accent); font: inherit; font-weight: 650; text-align: center; text-decoration: none; cursor: pointer; }
+.button:hover { background: var(--accent-strong); border-color: var(--accent-strong); color: var(--on-accent); }
+.button.second { background: transparent; color: var(--accent); }
+.button.second:hover { border-color: var(--accent-strong); color: var(--accent-strong); }
+.link { display: inline-flex; align-items: center; min-height: 2.75rem; }
+@media (max-width: 30rem) { .actions .button { width: 100%; } }
+
+.errors { margin: 0 0 1.75rem; padding: 1.25rem 1.5rem; background: var(--wrong-tint); border: 2px solid var(--wrong); border-radius: 10px; }
+.errors h2 { margin: 0 0 .5rem; font-size: 1.2rem; }
+.errors ul { margin: 0; padding: 0; list-style: none; }
+.errors a { display: inline-flex; align-items: center; min-height: 2.75rem; color: var(--wrong); font-weight: 650; }
+
+@media (max-width: 30rem) {
+  .steps { gap: .25rem .85rem; font-size: .9375rem; }
+  .steps li { gap: .35rem; }
+  .steps .number { width: 1.5rem; height: 1.5rem; font-size: .8125rem; }
+  .button { padding-left: 1rem; padding-right: 1rem; }
+  .document { padding: 1.25rem 1.25rem .5rem; }
+  dl div { grid-template-columns: 1fr; padding: .3rem 0; }
+}
+@media print {
+  :root { --ground: #fff; --sheet: #fff; --ink: #000; --quiet: #333; --line: #999; --accent: #000; }
+  body { font-size: 11pt; }
+  nav, .steps, .actions, .errors, .save { display: none; }
+  .document { border: 0; padding: 0; }
+  section { break-inside: avoid; }
+}
+`.trim();

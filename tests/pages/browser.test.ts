@@ -1,0 +1,374 @@
+import { mkdirSync } from "node:fs";
+import { createRequire } from "node:module";
+import type { AxeResults } from "axe-core";
+import type { Browser, BrowserContext, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { serve } from "../../packages/shared/src/surface.ts";
+import { surface } from "../../supabase/functions/pages/app.ts";
+import { type Answerer, noBrowser, serveHttp, startBrowser } from "../harness/browser.ts";
+import { createWorld, type World } from "../harness/world.ts";
+import { issueLink, type Link, linkFor, mailedCode } from "./signatory.ts";
+
+/** Set to a folder to get a PNG of every page, to be looked at. */
+const SCREENSHOTS = process.env.SCREENSHOTS;
+const AXE = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
+
+const SIGNATORY = "Sanne de Vries";
+/** Both schemes and both widths; every pair of them where somebody wants to look. */
+const LOOKS = [
+  ["light", 390],
+  ["dark", 1280],
+  ...(SCREENSHOTS
+    ? ([
+        ["light", 1280],
+        ["dark", 390],
+      ] as const)
+    : []),
+] as const;
+
+describe.skipIf(noBrowser)(`§2 the signing page in a browser${noBrowser ? ` (skipped: ${noBrowser})` : ""}`, () => {
+  let world: World;
+  let browser: Browser;
+  let http: Awaited<ReturnType<typeof serveHttp>>;
+
+  beforeAll(async () => {
+    http = await serveHttp();
+    world = await createWorld({ PAGES_URL: `${http.url}/pages` });
+    await world.database.admin.query("update core.rate_limits set quota = 10000 where bucket in ('page', 'cpo_write')");
+    await world.database.admin.query("update core.partners set name = 'Zonneveld Laadpalen' where slug = 'partner-a'");
+    http.answer = serve(surface, world.environment).fetch as Answerer;
+    browser = await startBrowser();
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await http?.close();
+    await world?.close();
+  });
+
+  const phone = { viewport: { width: 390, height: 844 }, javaScriptEnabled: false };
+
+  /** Runs on one page of a browser of its own. */
+  async function on(
+    options: Parameters<Browser["newContext"]>[0],
+    run: (page: Page, context: BrowserContext) => Promise<void>,
+  ) {
+    const context = await browser.newContext(options);
+    try {
+      await run(await context.newPage(), context);
+    } finally {
+      await context.close();
+    }
+  }
+
+  async function mandateStatus(connection_id: string): Promise<string> {
+    return (
+      await world.row("select mandate_status from core.connection_mandates where connection_id = $1", connection_id)
+    ).mandate_status;
+  }
+
+  test("read, ask for the code, type it wrong, sign: on a phone, without script", () =>
+    on(phone, async (page) => {
+      const { link, connection_id } = await issueLink(world);
+      await page.goto(link);
+      expect(await page.locator("html").getAttribute("lang")).toBe("nl");
+      await page.getByRole("link", { name: "Verder naar ondertekenen" }).click();
+      await page.getByRole("button", { name: "Mail mij de code" }).click();
+      await page.getByLabel("Uw naam").fill(SIGNATORY);
+      await page.getByLabel("Code uit de mail").fill("000 00");
+      await page.getByRole("button", { name: "Onderteken", exact: true }).click();
+
+      expect(await page.title()).toMatch(/^Fout: /);
+      expect(await page.evaluate(() => document.activeElement?.className), "the summary takes the focus").toBe(
+        "errors",
+      );
+      await page.getByRole("link", { name: "Vul de code van 6 cijfers in" }).click();
+      expect(await page.evaluate(() => document.activeElement?.id)).toBe("code");
+      expect(await page.getByLabel("Uw naam").inputValue(), "what was typed is kept").toBe(SIGNATORY);
+      expect(await page.getByLabel("Code uit de mail").inputValue(), "but not the code").toBe("");
+
+      await page.getByLabel("Code uit de mail").fill(await mailedCode(world, connection_id));
+      await page.getByLabel("Ik heb de machtiging gelezen").check();
+      await page.getByRole("button", { name: "Onderteken", exact: true }).click();
+      expect(await page.getByRole("heading", { level: 1 }).textContent()).toBe("U heeft ondertekend");
+      expect(page.url(), "a page of its own, that can be reloaded").toBe(`${link}?lang=nl`);
+      await page.reload();
+      expect(await page.getByRole("heading", { level: 1 }).textContent()).toBe("U heeft ondertekend");
+      expect(await page.getByRole("link", { name: "Terug naar Zonneveld Laadpalen" }).getAttribute("href")).toBe(
+        "https://partner-a.example/klaar",
+      );
+      expect(await mandateStatus(connection_id)).toBe("signed");
+    }));
+
+  test("by keyboard alone, in English", () =>
+    on({ viewport: { width: 1280, height: 800 } }, async (page) => {
+      const { link, connection_id } = await issueLink(world, {}, { locale: "en" });
+      const tabTo = async (name: string) => {
+        for (let presses = 0; presses < 40; presses++) {
+          await page.keyboard.press("Tab");
+          const focused = await page.evaluate(() => {
+            const element = document.activeElement as HTMLInputElement | null;
+            return element?.labels?.[0]?.textContent ?? element?.textContent ?? "";
+          });
+          if (focused.trim() === name) return;
+        }
+        throw new Error(`the keyboard does not reach ${name}`);
+      };
+      await page.goto(link);
+      await tabTo("Continue to sign");
+      await page.keyboard.press("Enter");
+      await page.waitForURL(/\/sign/);
+      await tabTo("Mail me the code");
+      await page.keyboard.press("Enter");
+      await page.getByLabel("Code from the mail").waitFor();
+      await tabTo("Code from the mail");
+      await page.keyboard.type(await mailedCode(world, connection_id));
+      await tabTo("Your name");
+      await page.keyboard.type(SIGNATORY);
+      await tabTo("I have read the mandate and I agree.");
+      await page.keyboard.press("Space");
+      await tabTo("Sign");
+      await page.keyboard.press("Enter");
+      await page.getByRole("heading", { level: 1, name: "You have signed" }).waitFor();
+      expect(await mandateStatus(connection_id)).toBe("signed");
+    }));
+
+  test("declining asks once more, and is final", () =>
+    on(phone, async (page) => {
+      const { link, connection_id } = await issueLink(world);
+      await page.goto(link);
+      await page.getByRole("link", { name: "Ik wil niet ondertekenen" }).click();
+      await page.getByRole("link", { name: "Nee, terug naar de machtiging" }).click();
+      expect(await mandateStatus(connection_id)).toBe("pending");
+      await page.getByRole("link", { name: "Ik wil niet ondertekenen" }).click();
+      await page.getByRole("button", { name: "Ja, ik onderteken niet" }).click();
+      expect(await page.getByRole("heading", { level: 1 }).textContent()).toBe("U heeft niet ondertekend");
+      expect(await mandateStatus(connection_id)).toBe("declined");
+    }));
+
+  test("the language switch works on every step and loses nothing", () =>
+    on(phone, async (page) => {
+      const { link } = await issueLink(world);
+      const switchTo = (language: string) => page.getByRole("navigation").getByRole("link", { name: language }).click();
+      const heading = () => page.getByRole("heading", { level: 1 }).textContent();
+      await page.goto(link);
+      await switchTo("English");
+      expect(await heading()).toBe("Read your mandate");
+      await page.getByRole("link", { name: "Continue to sign" }).click();
+      await switchTo("Nederlands");
+      expect(await heading()).toBe("Vraag een code aan");
+      await page.getByRole("button", { name: "Mail mij de code" }).click();
+      await page.getByRole("button", { name: "Onderteken", exact: true }).click();
+      expect(await page.title()).toMatch(/^Fout: /);
+      await switchTo("English");
+      expect(await heading()).toBe("Sign the mandate");
+      await page.getByRole("link", { name: "I do not want to sign" }).click();
+      await switchTo("Nederlands");
+      expect(await heading()).toBe("Wilt u niet ondertekenen?");
+    }));
+
+  test("what is read is the text that is signed, word for word", () =>
+    on(phone, async (page) => {
+      const { link, token } = await issueLink(world, {
+        type: "zakelijk",
+        company: { name: "<b>Bakkerij</b> & Zn.", kvk: "12345678", vat: null },
+      });
+      const words = (text: string) =>
+        text
+          .replace(/^- |:(?= )/gm, "")
+          .split(/\s+/)
+          .join(" ")
+          .trim();
+      await page.goto(link);
+      const shown = await page.locator("article").evaluate((article) => {
+        const parts = article.querySelectorAll("h2, h3, dt, dd, li, p");
+        return Array.from(parts, (part) => part.textContent).join(" ");
+      });
+      const kept = await (await fetch(`${http.url}/pages/mandate/${token}/document`)).text();
+      expect(words(shown)).toBe(words(kept));
+      expect(kept).toContain("  Bedrijf: <b>Bakkerij</b> & Zn.");
+    }));
+
+  test("nothing is asked of another origin, and no address leaves with the link in it", () =>
+    on({ viewport: { width: 1280, height: 800 } }, async (page) => {
+      const { link } = await issueLink(world);
+      const asked: string[] = [];
+      const broken: string[] = [];
+      page.on("request", (request) => asked.push(new URL(request.url()).origin));
+      page.on("console", (message) => broken.push(message.text()));
+      await page.goto(link);
+      expect(new Set(asked.filter((origin) => origin !== "null"))).toEqual(new Set([http.url]));
+      expect(broken, "the content security policy refuses nothing").toEqual([]);
+      expect(await page.evaluate(() => document.styleSheets[0]?.cssRules.length)).toBeGreaterThan(20);
+      await page.getByRole("link", { name: "Verder naar ondertekenen" }).click();
+      expect(await page.evaluate(() => document.referrer)).toBe("");
+    }));
+
+  // Every page, in both languages, light and dark, on a phone and on a desk ------------------------------------------
+
+  type Scene = { name: string; go: (page: Page, locale: string) => Promise<void> };
+  const business = { type: "zakelijk", company: { name: "Bakkerij De Korenaar B.V.", kvk: "12345678", vat: null } };
+  const open = async (page: Page, locale: string, account = {}): Promise<Link> => {
+    const issued = await issueLink(world, account, { locale, validity_years: 3 });
+    await page.goto(issued.link);
+    return issued;
+  };
+  const toForm = async (page: Page, locale: string, account = {}): Promise<Link> => {
+    const issued = await open(page, locale, account);
+    await page.locator("main a.button").click();
+    if (await page.locator("form .button").count()) await page.locator("form .button").first().click();
+    return issued;
+  };
+  const fill = async (page: Page, { connection_id }: Link) => {
+    await page.locator("#code").fill(await mailedCode(world, connection_id));
+    await page.locator("#name").fill(SIGNATORY);
+    await page.locator("#agree").check();
+  };
+  const scenes: Scene[] = [
+    { name: "read", go: async (page, locale) => void (await open(page, locale)) },
+    { name: "read-business", go: async (page, locale) => void (await open(page, locale, business)) },
+    {
+      name: "ask-code",
+      go: async (page, locale) => {
+        await open(page, locale);
+        await page.locator("main a.button").click();
+      },
+    },
+    { name: "sign", go: async (page, locale) => void (await toForm(page, locale)) },
+    {
+      name: "sign-errors",
+      go: async (page, locale) => {
+        await toForm(page, locale, business);
+        await page.locator("form .button").first().click();
+      },
+    },
+    {
+      name: "sign-no-email",
+      go: async (page, locale) => {
+        await open(page, locale, { person: { full_name: "Sanne de Vries" } });
+        await page.locator("main a.button").click();
+        await page.locator("summary").click();
+      },
+    },
+    {
+      name: "signed",
+      go: async (page, locale) => {
+        await fill(page, await toForm(page, locale));
+        await page.locator("form .button").first().click();
+        await page.locator(".fingerprint").waitFor();
+      },
+    },
+    {
+      name: "decline",
+      go: async (page, locale) => {
+        await open(page, locale);
+        await page.locator("main .actions a.link").click();
+      },
+    },
+    {
+      name: "declined",
+      go: async (page, locale) => {
+        await open(page, locale);
+        await page.locator("main .actions a.link").click();
+        await page.locator("button").click();
+      },
+    },
+    {
+      name: "changed",
+      go: async (page, locale) => {
+        await open(page, locale);
+        await page.goto(
+          (await page.locator("main a.button").getAttribute("href"))?.replace(/seen=\w+/, "seen=0") ?? "",
+        );
+      },
+    },
+    {
+      name: "voided",
+      go: async (page, locale) => {
+        const { account_id, link } = await issueLink(world, {}, { locale });
+        await linkFor(world, account_id);
+        await page.goto(link);
+      },
+    },
+    {
+      name: "expired",
+      go: async (page, locale) => {
+        const { link, connection_id } = await issueLink(world, {}, { locale });
+        await world.row(
+          "update core.mandate_links set expires_at = private.now() where connection_id = $1",
+          connection_id,
+        );
+        await page.goto(link);
+      },
+    },
+    {
+      name: "too-many-codes",
+      go: async (page, locale) => {
+        const { connection_id } = await toForm(page, locale);
+        await world.row(
+          `update core.rate_limit_state set full_at = private.now() + interval '25 hours'
+            where bucket = 'mandate_code' and subject = 'mandate_link:' || (select id from core.mandate_links where connection_id = $1)`,
+          connection_id,
+        );
+        await page.locator(".button.second").click();
+      },
+    },
+    {
+      name: "unknown",
+      go: async (page, locale) => void (await page.goto(`${http.url}/pages/mandate/x?lang=${locale}`)),
+    },
+    { name: "not-found", go: async (page, locale) => void (await page.goto(`${http.url}/pages/x?lang=${locale}`)) },
+    { name: "home", go: async (page, locale) => void (await page.goto(`${http.url}/pages?lang=${locale}`)) },
+    {
+      name: "mail",
+      go: async (page, locale) => {
+        const { connection_id } = await issueLink(world, {}, { locale, send_email: true });
+        const { html } = await world.row(
+          "select html from core.mail_outbox where cause = 'mandate_link:' || (select id from core.mandate_links where connection_id = $1)",
+          connection_id,
+        );
+        await page.setContent(html);
+      },
+    },
+    {
+      name: "mail-code",
+      go: async (page, locale) => {
+        const { connection_id } = await toForm(page, locale);
+        const { html } = await world.row(
+          `select m.html from core.mail_outbox m join core.mandate_links l on m.cause like 'mandate_code:' || l.id || ':%' where l.connection_id = $1`,
+          connection_id,
+        );
+        await page.setContent(html);
+      },
+    },
+  ];
+
+  test.each(scenes)(
+    "axe finds nothing on $name, in both languages, light and dark, at 390 and 1280",
+    { timeout: 60_000 },
+    async ({ name, go }) => {
+      for (const locale of ["nl", "en"]) {
+        await on({ locale, bypassCSP: true, baseURL: http.url }, async (page) => {
+          await go(page, locale);
+          await page.addScriptTag({ path: AXE });
+          for (const [colorScheme, width] of LOOKS) {
+            await page.emulateMedia({ colorScheme });
+            await page.setViewportSize({ width, height: 844 });
+            const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+            expect(overflow, "nothing sticks out").toBeLessThanOrEqual(0);
+            // a mail lies within the page of a mail program, which has the landmarks
+            const rules = name.startsWith("mail") ? "{ runOnly: ['wcag2a', 'wcag2aa', 'wcag21aa'] }" : "{}";
+            const { violations } = (await page.evaluate(`axe.run(${rules})`)) as AxeResults;
+            expect(violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])).toEqual([]);
+            if (SCREENSHOTS) {
+              mkdirSync(SCREENSHOTS, { recursive: true });
+              await page.screenshot({
+                path: `${SCREENSHOTS}/${name}-${locale}-${colorScheme}-${width}.png`,
+                fullPage: true,
+              });
+            }
+          }
+        });
+      }
+    },
+  );
+});

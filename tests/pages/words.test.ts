@@ -1,0 +1,179 @@
+import { describe, expect, test } from "vitest";
+import {
+  composeMandateCode,
+  composeMandateLink,
+  composeMandateSigned,
+  MAIL_MESSAGES,
+} from "../../packages/shared/src/mail.ts";
+import { composeDocument, type Facts, inGroups } from "../../supabase/functions/pages/document.ts";
+import { maskEmail } from "../../supabase/functions/pages/mandate_views.ts";
+import { acceptedLocale, MESSAGES } from "../../supabase/functions/pages/messages.ts";
+
+/** Every leaf of a tree of messages: where it is, and what kind of thing. */
+function shape(value: unknown, path = ""): string[] {
+  if (typeof value === "object" && value !== null)
+    return Object.entries(value).flatMap(([key, inner]) => shape(inner, `${path}.${key}`));
+  return [`${path}: ${typeof value}${typeof value === "function" ? `(${value.length})` : ""}`];
+}
+
+/** Every text in a tree of messages, functions called with their own parameter names. */
+function texts(value: unknown): string[] {
+  if (typeof value === "string") return [value];
+  if (typeof value === "function")
+    return [true, false, "{a}", null].flatMap((argument) => texts(value(argument, "{b}")));
+  return typeof value === "object" && value !== null ? Object.values(value).flatMap(texts) : [];
+}
+
+describe.each([
+  ["the pages", MESSAGES],
+  ["the mails", MAIL_MESSAGES],
+])("%s", (_name, { nl, en }) => {
+  test("every sentence exists in both languages", () => {
+    expect(shape(en)).toEqual(shape(nl));
+    expect(shape(nl).length).toBeGreaterThan(10);
+  });
+  test("no sentence is empty, and the Dutch says u", () => {
+    for (const text of [...texts(nl), ...texts(en)]) expect(text.trim()).not.toBe("");
+    expect(texts(nl).join(" ")).not.toMatch(/\b(je|jij|jouw|jullie)\b/i);
+  });
+  test("no sentence was left untranslated", () => {
+    const dutch = new Set(texts(nl).filter((text) => text.split(" ").length > 3));
+    expect(texts(en).filter((text) => dutch.has(text))).toEqual([]);
+  });
+});
+
+const facts: Facts = {
+  partner_name: "Zonneveld",
+  type: "particulier",
+  company_name: null,
+  kvk: null,
+  full_name: "Sanne de Vries",
+  email: "sanne@example.nl",
+  ean_code: "871687000000000016",
+  street: "Dorpsstraat",
+  house_number: 8,
+  house_number_addition: "A",
+  postal_code: "3818LH",
+  city: "Amersfoort",
+  valid_from: "2026-01-01",
+  valid_until: "2028-12-31",
+};
+const service = { name: "ERE Service", email: "hulp@example.nl" };
+
+describe("§2 the text of the mandate", () => {
+  test.each(["nl", "en"] as const)("says everything it has to, in %s", (locale) => {
+    const text = composeDocument(facts, service, MESSAGES[locale]);
+    const december = locale === "nl" ? "31 december 2028" : "31 December 2028";
+    for (const part of [
+      "Sanne de Vries",
+      "8716 8700 0000 0000 16",
+      "Dorpsstraat 8 A, 3818 LH Amersfoort",
+      december,
+      "NEa",
+      "Zonneveld",
+      "ERE Service",
+      locale === "nl" ? "netbeheerder" : "grid operator",
+      locale === "nl" ? "verificateur" : "verifier",
+    ])
+      expect(text).toContain(part);
+    expect(text).not.toMatch(/undefined|null|\[object/);
+  });
+  test.each(["zakelijk", "vve"] as const)(
+    "for %s it names the company, its KvK number and the authority to sign",
+    (type) => {
+      const named = composeDocument(
+        { ...facts, type, company_name: "De Korenaar B.V.", kvk: "12345678" },
+        service,
+        MESSAGES.nl,
+      );
+      expect(named).toContain("De Korenaar B.V.");
+      expect(named).toContain("KvK-nummer: 12345678");
+      expect(named).toContain("- Ik mag namens De Korenaar B.V. ondertekenen.");
+      expect(composeDocument({ ...facts, type }, service, MESSAGES.nl)).toContain(
+        "namens het bedrijf of de vereniging",
+      );
+    },
+  );
+  test("an address without a street still says where", () => {
+    const text = composeDocument({ ...facts, street: null, city: null }, service, MESSAGES.nl);
+    expect(text).toContain("Adres: 3818 LH, huisnummer 8 A");
+  });
+  test("a name cannot pass for a line of the text", () => {
+    const full_name = "Sanne\n\n8. Ook dit\n- alles\u2028\u202emoc.elpmaxe";
+    const text = composeDocument({ ...facts, full_name }, service, MESSAGES.nl);
+    expect(text).toContain("  Naam: Sanne 8. Ook dit - alles moc.elpmaxe\n");
+    expect(text.match(/\n\n\d\. /g)).toHaveLength(7);
+  });
+  test("the same facts give the same text", () => {
+    expect(composeDocument(facts, service, MESSAGES.en)).toBe(composeDocument({ ...facts }, service, MESSAGES.en));
+  });
+});
+
+test("an EAN is shown in groups of four", () => {
+  expect(inGroups("871687000000000016")).toBe("8716 8700 0000 0000 16");
+});
+
+test.each([
+  ["sanne@example.nl", "s•••@example.nl"],
+  ["é@x.nl", "é•••@x.nl"],
+  ["😀smile@x.nl", "😀•••@x.nl"],
+])("%s is shown as %s", (email, masked) => expect(maskEmail(email)).toBe(masked));
+
+test.each([
+  [undefined, "nl"],
+  ["", "nl"],
+  ["en-GB,en;q=0.9", "en"],
+  ["de, en;q=0.5, nl;q=0.4", "en"],
+  ["nl;q=0.1, en;q=0", "nl"],
+  ["fr, de", "nl"],
+  ["q=,;;,,en", "en"],
+])("Accept-Language %s is answered in %s", (header, locale) => expect(acceptedLocale(header)).toBe(locale));
+
+describe("mail", () => {
+  const config = { SERVICE_NAME: "ERE & Co", SUPPORT_EMAIL: "hulp@example.nl" };
+  const hostile = "<img src=x onerror=alert(1)>\"'&";
+
+  test.each(["nl", "en"] as const)(
+    "the link, twice in HTML and once in text, with marks for what the database knows (%s)",
+    (locale) => {
+      const link = "https://pages.example/mandate/abc?x=1&y=2";
+      const mail = composeMandateLink({ config, locale, link });
+      expect(mail).toMatchObject({ template: "mandate_link", locale, links: [link] });
+      expect(mail.text).toContain(link);
+      expect(mail.html).toContain('href="https://pages.example/mandate/abc?x=1&amp;y=2"');
+      for (const body of [mail.text, mail.html]) {
+        expect(body).toContain("{{full_name}}");
+        expect(body).toContain("{{partner_name}}");
+      }
+      expect(mail.html).toContain("ERE &amp; Co");
+    },
+  );
+  test("the code begins the subject and stands in both bodies; its mail has no link", () => {
+    const mail = composeMandateCode({
+      config,
+      locale: "nl",
+      code: "012345",
+      full_name: hostile,
+      partner_name: hostile,
+    });
+    expect(mail.subject).toMatch(/^012345 /);
+    expect(mail.text).toContain("\n    012345\n");
+    expect(mail.html).toContain(">012345<");
+    expect(mail.links).toEqual([]);
+    expect(mail.html).not.toContain("<img");
+  });
+  test("the copy holds the text as signed", () => {
+    const document = `Machtiging\n\n1. Wie\n  Naam: ${hostile}`;
+    const mail = composeMandateSigned({
+      config,
+      locale: "en",
+      link: "https://x",
+      full_name: "S",
+      partner_name: "P",
+      document,
+    });
+    expect(mail.text).toContain(document);
+    expect(mail.html).not.toContain("<img");
+    expect(mail.html).toContain("Naam: &lt;img");
+  });
+});
