@@ -32,7 +32,7 @@ let api: ManagementApi;
 let said: string;
 beforeAll(async () => {
   api = await startManagementApi();
-  said = await deploy();
+  said = await deploy(api);
 });
 afterAll(async () => {
   await api.close();
@@ -40,17 +40,27 @@ afterAll(async () => {
 });
 
 /** From a copy, because the CLI writes down which project it talked to, and later commands would follow that. */
-async function deploy(): Promise<string> {
+async function deploy({ project, profile, environment }: ManagementApi, ...slugs: string[]): Promise<string> {
   const checkout = join(folder, "checkout");
   for (const path of ["deno.json", "openapi.json", "package.json", "packages", "supabase", "tests"])
     cpSync(ROOT + path, join(checkout, path), { recursive: true });
-  const args = ["functions", "deploy", "--use-api", `--remote=${api.project}`, "--profile", api.profile];
+  const args = [
+    "functions",
+    "deploy",
+    ...slugs,
+    "--use-api",
+    "--jobs",
+    "4",
+    `--remote=${project}`,
+    "--profile",
+    profile,
+  ];
   const cli = spawn(
     process.execPath,
     [`${ROOT}node_modules/supabase/dist/supabase.js`, ...args, "--yes", "--agent", "no", "--workdir", checkout],
     {
       stdio: ["ignore", "pipe", "pipe"],
-      env: { ...process.env, ...api.environment, SUPABASE_TELEMETRY_DISABLED: "1", NO_COLOR: "1" },
+      env: { ...process.env, ...environment, SUPABASE_TELEMETRY_DISABLED: "1", NO_COLOR: "1" },
     },
   );
   const [output, errors] = await Promise.all([text(cli.stdout), text(cli.stderr), once(cli, "close")]);
@@ -139,6 +149,13 @@ describe("supabase functions deploy", () => {
 });
 
 describe("a push deploys the functions it touches", () => {
+  test("and no other, be it one alone", async () => {
+    const hosted = await startManagementApi();
+    await deploy(hosted, "worker");
+    await hosted.close();
+    expect([...hosted.published.keys()]).toEqual(["worker"]);
+  });
+
   test.each([
     ["supabase/functions/cpo-v1/sessions.ts", ["cpo-v1", "v1"]],
     ["packages/shared/src/iban.ts", ["cpo-v1", "v1"]],

@@ -55,7 +55,10 @@ export async function startManagementApi(): Promise<ManagementApi> {
       case `POST /v1/projects/${project}/functions/deploy`: {
         const upload = await readUpload(url.searchParams.get("slug") ?? "", await request.formData());
         uploads.set(upload.slug, upload);
-        return Response.json(describe(upload, uploads.size), { status: 201 });
+        const described = describe(upload, uploads.size);
+        // of several functions each is uploaded first, and then all are published at once
+        if (url.searchParams.get("bundleOnly") !== "true") published.set(upload.slug, described);
+        return Response.json(described, { status: 201 });
       }
       case `PUT /v1/projects/${project}/functions`: {
         const functions = (await request.json()) as Published[];
