@@ -12,6 +12,7 @@ const url = (role: keyof typeof passwords, database: string) =>
   `postgresql://${role}:${passwords[role]}@127.0.0.1:${port}/${database}`;
 const server = new pg.Client({ connectionString: url("supabase_admin", "postgres") });
 const owner = new pg.Pool({ connectionString: url("postgres", name), max: 1 });
+owner.on("error", () => {}); // an idle connection ends with the database
 
 beforeAll(async () => {
   await server.connect();
