@@ -1,0 +1,135 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { hashSecret } from "../../packages/shared/src/tokens.ts";
+import { createAccount, createWorld, MID_CHARGER, signMandate, type World } from "../harness/world.ts";
+
+// A world per test: time only goes forward in one.
+let world: World;
+beforeEach(async () => {
+  world = await createWorld();
+});
+afterEach(() => world.close());
+
+type Account = Awaited<ReturnType<typeof createAccount>>;
+const token = () => world.partnerA.client.token();
+const connectionOf = async (account: Account) =>
+  (await world.get(`/v1/accounts?cpo_external_ref=${account.account.cpo_external_ref}`, await token())).body.accounts[0]
+    .connections[0];
+const positionOf = async (account: Account) =>
+  (await world.get(`/v1/ere-positions?cpo_external_ref=${account.account.cpo_external_ref}`, await token())).body
+    .positions[0];
+const deliver = async ({ account_id }: Account, ...periods: string[]) => {
+  const months = periods.map((period) => ({ period, total_kwh: 10 }));
+  const { body } = await world.post("/v1/sessions:batch", { account_id, months }, await token());
+  return body.results.map(({ status }: { status: string }) => status);
+};
+const monthsOf = async (account: Account) =>
+  Object.fromEntries(
+    (await positionOf(account)).delivered_months.map(({ period, status }: { period: string; status: string }) => [
+      period.slice(0, 7),
+      status,
+    ]),
+  );
+const runJobs = () =>
+  world.environment.db.call("run_due_jobs", { kind: "worker", host: "sandbox", request_id: "test" });
+
+test.each([
+  ["2026-12-31T22:59:59Z", "2026", "the last second of the year in the Netherlands"],
+  ["2026-12-31T23:30:00Z", "2027", "half past midnight there, New Year's Eve in UTC"],
+  ["2027-01-01T00:30:00Z", "2027", "new year in both"],
+  ["2026-06-30T22:30:00Z", "2026", "a summer night"],
+])("contract §2 a mandate signed at %s covers %s: %s", async (moment, year) => {
+  await world.freeze(moment);
+  const account = await createAccount(world);
+  await signMandate(world, account.account_id);
+  expect(await connectionOf(account)).toMatchObject({
+    mandate_status: "signed",
+    mandate_valid_from: `${year}-01-01`,
+    mandate_valid_until: `${year}-12-31`,
+    mandate_signed_at: moment,
+  });
+  expect((await positionOf(account)).mandate_valid_from).toBe(`${year}-01-01`);
+});
+
+test.each([
+  [1, "2026"],
+  [3, "2028"],
+  [5, "2030"],
+])("contract §2 a mandate for %i years expires after 31 December %s, with no job needed", async (years, last) => {
+  await world.freeze("2026-11-20T12:00:00Z");
+  const account = await createAccount(world);
+  await signMandate(world, account.account_id, world.partnerA, years);
+  await world.post("/v1/chargers", { account_id: account.account_id, ...MID_CHARGER }, await token());
+  await world.freeze(`${last}-12-31T22:59:59Z`);
+  expect((await connectionOf(account)).mandate_status).toBe("signed");
+  expect((await positionOf(account)).ere_eligible).toBe(true);
+  await world.freeze(`${last}-12-31T23:00:00Z`);
+  expect((await connectionOf(account)).mandate_status).toBe("expired");
+  expect(await positionOf(account)).toMatchObject({
+    ere_eligible: false,
+    mandate_valid_from: null,
+    checklist: { mandate_signed: false, ean_validated: true, mid_charger_registered: true, iban_present: true },
+  });
+});
+
+test.each([
+  ["before the job noted the end", false],
+  ["after the job noted the end", true],
+])(
+  "contract §2 renewal keeps the old year's months covered, and revoking the new mandate too: %s",
+  async (_name, noted) => {
+    await world.freeze("2026-11-20T12:00:00Z");
+    const account = await createAccount(world);
+    await signMandate(world, account.account_id);
+    expect(await deliver(account, "2026-10", "2026-11")).toEqual(["ingested", "ingested"]);
+
+    await world.freeze("2027-02-03T12:00:00Z");
+    if (noted) expect(JSON.parse(await runJobs()).mandates_expired).toBe(1);
+    expect(await deliver(account, "2026-12", "2027-01"), "no tacit renewal").toEqual(["ingested", "outside_mandate"]);
+
+    const { body: link } = await world.post("/v1/mandate-links", { account_id: account.account_id }, await token());
+    expect(link.mandate_status, "an expired mandate can be renewed").toBe("expired");
+    await signMandate(world, account.account_id);
+    expect(await connectionOf(account)).toMatchObject({ mandate_status: "signed", mandate_valid_from: "2027-01-01" });
+    const covered = { "2026-10": "staged", "2026-11": "staged", "2026-12": "staged" };
+    expect(await monthsOf(account)).toEqual({ ...covered, "2027-01": "staged" });
+
+    await world.freeze("2027-02-04T12:00:00Z");
+    await world.post(
+      "/v1/connections:update",
+      { account_id: account.account_id, connection: { city: "Elders" }, acknowledge_mandate_lapses: true },
+      await token(),
+    );
+    expect(await monthsOf(account)).toEqual({ ...covered, "2027-01": "outside_mandate" });
+  },
+);
+
+test("contract §2 an expired mandate is no signed one: a correction revokes nothing and needs no acknowledgement", async () => {
+  await world.freeze("2026-11-20T12:00:00Z");
+  const account = await createAccount(world);
+  await signMandate(world, account.account_id);
+  await world.freeze("2027-01-01T12:00:00Z");
+  const body = { account_id: account.account_id, connection: { city: "Elders" } };
+  expect((await world.post("/v1/connections:update", body, await token())).body).toMatchObject({
+    changed: true,
+    mandate_revoked: false,
+    mandate_status: "expired",
+  });
+});
+
+test("contract §2 a link expires after 14 days, across a change of summer time", async () => {
+  await world.freeze("2026-10-20T12:00:00Z");
+  const { account_id } = await createAccount(world);
+  const { body } = await world.post("/v1/mandate-links", { account_id }, await token());
+  expect(body).toMatchObject({ expires_at: "2026-11-03T12:00:00Z", expires_in: 1_209_600 });
+  const state = async () => {
+    const caller = { kind: "anyone", host: "sandbox", request_id: "test" };
+    const token_hash = hashSecret(body.mandate_link.split("/").pop());
+    return JSON.parse(
+      await world.environment.db.call("open_mandate_link", caller, { token_hash, address_hash: "test" }),
+    ).state;
+  };
+  await world.freeze("2026-11-03T11:59:59Z");
+  expect(await state()).toBe("open");
+  await world.freeze("2026-11-03T12:00:00Z");
+  expect(await state()).toBe("expired");
+});
