@@ -153,8 +153,7 @@ ${
     : ""
 }
 ${paragraph(after)}
-${paragraph(regards)}
-${paragraph(SERVICE_NAME)}
+<p style="${TEXT}">${regards}<br>${SERVICE_NAME}</p>
 ${
   document
     ? html`<p style="${TEXT}; padding-top: 16px; border-top: 1px solid #d8e0db; font-weight: 600">${document.title}</p>
@@ -163,7 +162,7 @@ ${
 }
 </div>
 <div style="max-width: 544px; margin: 0 auto; padding: 20px 28px">
-${button ? html`<p class="quiet" style="${QUIET}; word-break: break-all">${linkFallback} <a href="${button.link}" style="color: #55615a">${button.link}</a></p>` : ""}
+${button ? html`<p class="quiet" style="${QUIET}">${linkFallback} <a href="${button.link}" style="color: #55615a; word-break: break-all">${button.link}</a></p>` : ""}
 <p class="quiet" style="${QUIET}">${unexpected}</p>
 <p class="quiet" style="${QUIET}">${questions} <a href="mailto:${SUPPORT_EMAIL}" style="color: #55615a">${SUPPORT_EMAIL}</a></p>
 </div>

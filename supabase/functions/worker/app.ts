@@ -34,7 +34,10 @@ const run = endpoint(
           failed: z.int().meta({ description: "Sendings that failed; a temporary failure is tried again later" }),
           problem: z.string().optional(),
         }),
-        ean_checks: z.int().meta({ description: "Connections re-checked against the EAN register" }),
+        ean_checks: z.object({
+          checked: z.int().meta({ description: "Connections judged again by the EAN register's answer" }),
+          failed: z.int().meta({ description: "Our failures, the cause in the log; due again within the hour" }),
+        }),
       })
       .meta({ id: "WorkerRun" }),
     errors: [],
@@ -45,7 +48,7 @@ const run = endpoint(
     const jobs = JSON.parse(await call("run_due_jobs"));
     const mail = await deliverMail(environment, call, deadline, caller.request_id);
     const ean_checks = await checkEans(environment, call, deadline, caller.request_id);
-    return { ok: mail.problem === undefined, jobs, mail, ean_checks };
+    return { ok: mail.problem === undefined && ean_checks.failed === 0, jobs, mail, ean_checks };
   },
 );
 

@@ -7,6 +7,7 @@ const AT_ONCE = 4;
 /** What one look-up may take, retries included. */
 const RESERVE_MS = 10_000;
 
+export type EanCheckResult = { checked: number; failed: number };
 type Due = RegisterAddress & { partner_id: string; connection_id: string; ean_code: string };
 type Call = (name: "due_ean_checks" | "record_ean_recheck", ...input: (object | null)[]) => Promise<string>;
 
@@ -20,7 +21,7 @@ const registerOf = oncePerEnvironment(({ config }) =>
 );
 
 /**
- * Asks the register again about signed connections it could not confirm a week ago, and says how many were judged. A due
+ * Asks the register again about signed connections it could not confirm a week ago. A due
  * connection is claimed for an hour; one that this run does not get to, or that fails, is due again after that.
  */
 export async function checkEans(
@@ -28,10 +29,10 @@ export async function checkEans(
   call: Call,
   deadline: number,
   request_id: string,
-): Promise<number> {
+): Promise<EanCheckResult> {
   const register = registerOf(environment);
   const inTime = () => Date.now() < deadline - RESERVE_MS;
-  let checked = 0;
+  const result: EanCheckResult = { checked: 0, failed: 0 };
   while (inTime()) {
     const due = JSON.parse(await call("due_ean_checks", { size: BATCH })) as Due[];
     if (due.length === 0) break;
@@ -42,8 +43,9 @@ export async function checkEans(
         try {
           const answer = await register.lookup(connection, connection.ean_code);
           await call("record_ean_recheck", connection, answer);
-          checked += 1;
+          result.checked += 1;
         } catch (error) {
+          result.failed += 1;
           const { connection_id } = connection;
           environment.log({
             level: "error",
@@ -57,5 +59,5 @@ export async function checkEans(
     };
     await Promise.all(Array.from({ length: AT_ONCE }, checkNext));
   }
-  return checked;
+  return result;
 }

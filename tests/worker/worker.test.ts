@@ -1,0 +1,360 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { composeMandateLink } from "../../packages/shared/src/mail.ts";
+import { serve } from "../../packages/shared/src/surface.ts";
+import { surface } from "../../supabase/functions/worker/app.ts";
+import { thawClock } from "../harness/database.ts";
+import { startSmtp } from "../harness/smtp.ts";
+import { createAccount, createWorld, newEan, signMandate, type World } from "../harness/world.ts";
+
+type Run = {
+  ok: boolean;
+  jobs: Record<string, number>;
+  mail: { sent: number; failed: number; problem?: string };
+  ean_checks: { checked: number; failed: number };
+};
+
+let smtp: Awaited<ReturnType<typeof startSmtp>>;
+let world: World;
+beforeAll(async () => {
+  smtp = await startSmtp();
+  world = await createWorld({
+    API_HOST: "production",
+    SMTP_URL: smtp.url,
+    MAIL_FROM: "ERE Dienst <no-reply@ere.example>",
+  });
+});
+afterAll(async () => {
+  await world?.close();
+  await smtp?.close();
+});
+beforeEach(async () => {
+  await world.database.admin.query("truncate core.mail_outbox");
+  await thawClock(world.database.admin);
+  Object.assign(smtp, { received: [], refuse: null, refuseSender: null, delay_ms: 0 });
+  world.log.length = 0;
+});
+
+async function run(environment = world.environment): Promise<Run> {
+  const { WORKER_SECRET } = environment.config;
+  const request = new Request("http://api.test/worker/run", {
+    method: "POST",
+    headers: { authorization: `Bearer ${WORKER_SECRET}` },
+  });
+  const response = await serve(surface, environment).fetch(request);
+  const answer = await response.json();
+  expect(response.status, JSON.stringify(answer)).toBe(200);
+  return answer as Run;
+}
+
+const LINK = "https://pages.example/mandate/geheim";
+
+async function enqueue(recipient: string, subject?: string): Promise<string> {
+  const { config } = world.environment;
+  const mail = composeMandateLink({ config, locale: "nl", link: LINK });
+  const { id } = await world.row(
+    `insert into core.mail_outbox (partner_id, cause, template, locale, recipient, subject, html, text, links, status)
+     values ($1, $2, 'mandate_link', 'nl', $3, $4, $5, $6, $7, 'queued') returning id`,
+    world.partnerA.id,
+    randomUUID(),
+    recipient,
+    subject ?? mail.subject,
+    mail.html,
+    mail.text,
+    mail.links,
+  );
+  return id;
+}
+
+const outbox = (id: string) => world.row("select * from core.mail_outbox where id = $1", id);
+const headersOf = (message: string) => message.slice(0, message.indexOf("\r\n\r\n"));
+
+describe("who may run it", () => {
+  test.each([
+    ["nobody", {}],
+    ["a wrong secret", { authorization: "Bearer x" }],
+    ["the secret without Bearer", { authorization: "secret" }],
+  ])("%s: 401", async (_who, headers) => {
+    const request = new Request("http://api.test/worker/run", { method: "POST", headers });
+    const response = await serve(surface, world.environment).fetch(request);
+    expect(response.status).toBe(401);
+    expect(await response.json()).toMatchObject({ error: "Missing or invalid API token" });
+  });
+  test("a CPO's token: 401", async () => {
+    const authorization = `Bearer ${await world.partnerA.client.token()}`;
+    const request = new Request("http://api.test/worker/run", { method: "POST", headers: { authorization } });
+    expect((await serve(surface, world.environment).fetch(request)).status).toBe(401);
+  });
+  test("the hosted path answers as well, and GET does not", async () => {
+    const authorization = `Bearer ${world.environment.config.WORKER_SECRET}`;
+    const send = (method: string) =>
+      serve(surface, world.environment).fetch(
+        new Request("http://x/worker/run", { method, headers: { authorization } }),
+      );
+    expect((await send("GET")).status).toBe(404);
+    expect((await send("POST")).status).toBe(200);
+  });
+});
+
+describe("mail", () => {
+  test("nothing to do: counts of nothing", async () => {
+    expect(await run()).toEqual({
+      ok: true,
+      jobs: expect.objectContaining({ mail_purged: 0, mandates_expired: 0 }),
+      mail: { sent: 0, failed: 0 },
+      ean_checks: { checked: 0, failed: 0 },
+    });
+  });
+
+  test("is sent as text and HTML, known by its outbox id, and wiped once sent", async () => {
+    const id = await enqueue("sanne@example.nl", "Łukasz vraagt uw machtiging 🐢");
+    expect((await run()).mail).toEqual({ sent: 1, failed: 0 });
+    const [mail] = smtp.received;
+    expect(mail).toMatchObject({ from: "no-reply@ere.example", to: ["sanne@example.nl"] });
+    const headers = headersOf(mail?.message ?? "");
+    expect(headers).toContain("From: ERE Dienst <no-reply@ere.example>");
+    expect(headers).toContain(`Message-ID: <${id}@ere.example>`);
+    expect(headers).toContain("Auto-Submitted: auto-generated");
+    expect(headers).toMatch(/multipart\/alternative/);
+    expect(mail?.message).toContain("text/plain");
+    expect(mail?.message).toContain("text/html");
+    expect(await outbox(id)).toMatchObject({
+      status: "sent",
+      attempts: 1,
+      html: "",
+      text: "",
+      links: [],
+      last_error: null,
+    });
+    expect((await run()).mail, "never again").toEqual({ sent: 0, failed: 0 });
+  });
+
+  test.each([
+    ["the subject", "sanne@example.nl", "Hallo\r\nBcc: dief@example.org\r\n\r\nx"],
+    ["the recipient", "sanne@example.nl>\r\nBcc: dief@example.org", "Hallo"],
+    ["a list of recipients", "sanne@example.nl, dief@example.org", "Hallo"],
+  ])("a line break or list in %s adds no header and no recipient", async (_where, recipient, subject) => {
+    await enqueue(recipient, subject);
+    await run();
+    for (const { to, message } of smtp.received) {
+      expect(to).toHaveLength(1);
+      expect(to).not.toContain("dief@example.org");
+      expect(headersOf(message)).not.toMatch(/^Bcc:/im);
+    }
+  });
+
+  test("a failure of one does not stop the others; a refused recipient is final, a busy mailbox is tried again", async () => {
+    smtp.refuse = (recipient) => ({ "weg@example.nl": 550, "vol@example.nl": 452 })[recipient] ?? null;
+    const [gone, full, ...good] = [
+      await enqueue("weg@example.nl"),
+      await enqueue("vol@example.nl"),
+      ...(await Promise.all(Array.from({ length: 5 }, (_, index) => enqueue(`goed${index}@example.nl`)))),
+    ];
+    const { ok, mail } = await run();
+    expect({ ok, mail }).toEqual({ ok: true, mail: { sent: 5, failed: 2 } });
+    for (const id of good) expect((await outbox(id)).status).toBe("sent");
+    expect(await outbox(gone)).toMatchObject({ status: "failed", last_error: "EENVELOPE 550 RCPT TO" });
+    const waiting = await outbox(full);
+    expect(waiting).toMatchObject({ status: "queued", last_error: "EENVELOPE 452 RCPT TO" });
+    expect(waiting.links, "kept until it is sent").toEqual([LINK]);
+    expect(waiting.next_attempt_at - Date.now()).toBeLessThan(61_000);
+    expect(waiting.next_attempt_at - Date.now()).toBeGreaterThan(30_000);
+    expect(JSON.stringify(world.log)).not.toMatch(/example\.nl|geheim/);
+  });
+
+  test("a server that refuses us is our fault, not the mail's: all of it waits, and the answer says so", async () => {
+    smtp.refuseSender = 550;
+    const ids = await Promise.all(Array.from({ length: 6 }, (_, index) => enqueue(`m${index}@example.nl`)));
+    const { ok, mail } = await run();
+    expect(ok).toBe(false);
+    expect(mail).toEqual({
+      sent: 0,
+      failed: 6,
+      problem: "The mail server does not take mail: EENVELOPE 550 MAIL FROM",
+    });
+    for (const id of ids) expect(await outbox(id)).toMatchObject({ status: "queued" });
+  });
+
+  test("a server that is away: the run ends soon, everything waits", async () => {
+    const id = await enqueue("sanne@example.nl");
+    const away = { ...world.environment, config: { ...world.environment.config, SMTP_URL: "smtp://127.0.0.1:1" } };
+    const started = Date.now();
+    const { ok, mail } = await run(away);
+    expect(Date.now() - started).toBeLessThan(10_000);
+    expect(ok).toBe(false);
+    expect(mail).toMatchObject({
+      sent: 0,
+      failed: 1,
+      problem: expect.stringMatching(/^The mail server does not take mail: E/),
+    });
+    expect((await outbox(id)).status).toBe("queued");
+  });
+
+  test("back-off: twelve attempts over seventeen hours, then failed", async () => {
+    smtp.refuse = () => 451;
+    const id = await enqueue("sanne@example.nl");
+    let now = Date.now();
+    const waits: number[] = [];
+    for (let attempt = 1; attempt <= 12; attempt++) {
+      await world.freeze(new Date(now).toISOString());
+      expect((await run()).mail).toEqual({ sent: 0, failed: 1 });
+      const { next_attempt_at, status } = await outbox(id);
+      expect(status).toBe(attempt === 12 ? "failed" : "queued");
+      if (attempt < 12) {
+        waits.push(Math.round((next_attempt_at - now) / 60_000));
+        await world.freeze(new Date(+next_attempt_at - 1000).toISOString());
+        expect((await run()).mail, "not before its time").toEqual({ sent: 0, failed: 0 });
+      }
+      now = +next_attempt_at;
+    }
+    expect(waits).toEqual([1, 2, 4, 8, 16, 32, 64, 128, 256, 256, 256]);
+  });
+
+  test("five workers at once send each mail once", async () => {
+    smtp.delay_ms = 5;
+    for (let index = 0; index < 60; index++) await enqueue(`m${index}@example.nl`);
+    const runs = await Promise.all(Array.from({ length: 5 }, () => run()));
+    expect(runs.reduce((sum, { mail }) => sum + mail.sent, 0)).toBe(60);
+    expect(new Set(smtp.received.map(({ to }) => to[0])).size).toBe(60);
+    expect(smtp.received).toHaveLength(60);
+  });
+
+  test("a worker that died after its claim: offered again after five minutes, not before", async () => {
+    await world.freeze("2026-11-20T12:00:00Z");
+    const id = await enqueue("sanne@example.nl");
+    const worker = { kind: "worker", host: "production", request_id: "dead" };
+    expect(JSON.parse(await world.environment.db.call("claim_mail", worker, { size: 5 }))).toHaveLength(1);
+    await world.freeze("2026-11-20T12:04:59Z");
+    expect((await run()).mail.sent).toBe(0);
+    await world.freeze("2026-11-20T12:05:00Z");
+    expect((await run()).mail.sent).toBe(1);
+    expect(await outbox(id)).toMatchObject({ status: "sent", attempts: 2 });
+  });
+
+  test("without SMTP_URL mail waits, and the answer and the log say so; with nothing waiting all is well", async () => {
+    const { SMTP_URL: _none, ...config } = world.environment.config;
+    const environment = { ...world.environment, config };
+    expect(await run(environment)).toMatchObject({ ok: true, mail: { sent: 0, failed: 0 } });
+    const id = await enqueue("sanne@example.nl");
+    const { ok, mail } = await run(environment);
+    expect(ok).toBe(false);
+    expect(mail.problem).toBe("SMTP_URL is not set: 1 mails wait and none is sent");
+    expect(world.log).toContainEqual(
+      expect.objectContaining({ level: "error", event: "mail_not_configured", waiting: 1 }),
+    );
+    expect(await outbox(id)).toMatchObject({ status: "queued", attempts: 0 });
+  });
+
+  test("the sandbox captures: nothing is sent, the body stays to be read", async () => {
+    const sandbox = await createWorld({ SMTP_URL: smtp.url });
+    try {
+      const { account_id } = await createAccount(sandbox);
+      const token = await sandbox.partnerA.client.token();
+      const issued = await sandbox.post("/v1/mandate-links", { account_id, send_email: true }, token);
+      expect(issued.body.email_sent).toBe(true);
+      expect((await run(sandbox.environment)).mail).toEqual({ sent: 0, failed: 0 });
+      expect(smtp.received).toEqual([]);
+      const mail = await sandbox.row("select * from core.mail_outbox");
+      expect(mail).toMatchObject({
+        status: "captured",
+        template: "mandate_link",
+        subject: "partner-a vraagt uw machtiging voor uw laadstroom",
+        links: [issued.body.mandate_link],
+      });
+      expect(mail.text).toContain("Beste Sanne de Vries,");
+      expect(mail.text).toContain(issued.body.mandate_link);
+    } finally {
+      await sandbox.close();
+    }
+  });
+
+  test("a hostile name fills its mark as text: in HTML escaped, in no header a line", async () => {
+    const sandbox = await createWorld();
+    try {
+      const name = `<b>"Sanne"</b> & {{partner_name}}`;
+      const { account_id } = await createAccount(sandbox, sandbox.partnerA, {
+        person: { full_name: name, email: "s@example.nl" },
+      });
+      const token = await sandbox.partnerA.client.token();
+      await sandbox.post("/v1/mandate-links", { account_id, send_email: true }, token);
+      const mail = await sandbox.row("select * from core.mail_outbox");
+      expect(mail.html).toContain("&lt;b&gt;&quot;Sanne&quot;&lt;/b&gt; &amp;");
+      expect(mail.html).not.toContain("<b>");
+    } finally {
+      await sandbox.close();
+    }
+  });
+});
+
+describe("§8 the weekly re-check of EANs", () => {
+  /** A signed connection that the register did not know, last checked more than a week ago. */
+  async function unverified(fields: Record<string, unknown> = {}) {
+    const ean_code = newEan();
+    const address = { postal_code: "1234AB", house_number: Math.floor(Math.random() * 90_000) + 1 };
+    const { account_id, connection_id } = await createAccount(world, world.partnerA, {
+      connection: { ean_code, ...address },
+      ...fields,
+    });
+    await signMandate(world, account_id);
+    await world.row(
+      "update core.connections set ean_checked_at = private.now() - interval '7 days' where id = $1",
+      connection_id,
+    );
+    const status = async () =>
+      (await world.row("select ean_validation_status from core.connections where id = $1", connection_id))
+        .ean_validation_status;
+    expect(await status()).toBe("unverified");
+    return { ean_code, ...address, status, connection_id };
+  }
+  const register = ({
+    ean_code,
+    postal_code,
+    house_number,
+  }: {
+    ean_code: string;
+    postal_code: string;
+    house_number: number;
+  }) =>
+    world.row(
+      "insert into core.ean_register_points (ean_code, postal_code, house_number, street, city) values ($1, $2, $3, 'Dorpsstraat', 'Utrecht')",
+      ean_code,
+      postal_code,
+      house_number,
+    );
+
+  test("what the register has learned since is taken over; each is asked once", async () => {
+    const [known, other, unknown] = [await unverified(), await unverified(), await unverified()];
+    await register(known);
+    await register({ ...other, ean_code: newEan() });
+    expect((await run()).ean_checks).toEqual({ checked: 3, failed: 0 });
+    expect([await known.status(), await other.status(), await unknown.status()]).toEqual([
+      "matched",
+      "mismatch",
+      "not_found",
+    ]);
+    expect((await run()).ean_checks.checked).toBe(0);
+  });
+
+  test("three workers at once ask about each connection once", async () => {
+    const connections = await Promise.all(Array.from({ length: 8 }, () => unverified()));
+    const runs = await Promise.all([run(), run(), run()]);
+    expect(runs.reduce((sum, { ean_checks }) => sum + ean_checks.checked, 0)).toBe(8);
+    const { n } = await world.row(
+      "select count(*) as n from core.ean_checks where connection_id = any ($1)",
+      connections.map(({ connection_id }) => connection_id),
+    );
+    expect(Number(n), "once at creation, once now").toBe(16);
+  });
+
+  test("a register that is away leaves it unverified for another week, and the run goes on", async () => {
+    const { status } = await unverified();
+    const config = {
+      ...world.environment.config,
+      EAN_REGISTER: "http" as const,
+      EAN_REGISTER_URL: "http://127.0.0.1:1",
+    };
+    expect((await run({ ...world.environment, config })).ean_checks).toEqual({ checked: 1, failed: 0 });
+    expect(await status()).toBe("unverified");
+    expect((await run()).ean_checks.checked).toBe(0);
+  });
+});
