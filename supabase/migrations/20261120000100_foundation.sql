@@ -82,25 +82,28 @@ end $$;
 comment on function private.isolate(regclass, text) is
   'Stands beside each tenant table: row-level security by partner_id, and what the api functions may do with the rows.';
 
+-- A note on languages: a function in plpgsql keeps its plans for the life of the connection; one in SQL is planned again in every
+-- statement that calls it, unless it can be inlined, which a set search_path forbids. So what every request runs is plpgsql, or a view.
+
 -- The clock ----------------------------------------------------------------------------------------------------------
 
 create function private.now() returns timestamptz
-language sql stable
+language plpgsql stable
 set search_path = ''
-as $$ select pg_catalog.now() $$;
+as $$ begin return pg_catalog.now(); end $$;
 comment on function private.now() is
   'The only clock of the rules. Tests replace this one function in their own copy of the database to travel in time.';
 
 create function private.today() returns date
-language sql stable
+language plpgsql stable
 set search_path = ''
-as $$ select (private.now() at time zone 'Europe/Amsterdam')::date $$;
+as $$ begin return (private.now() at time zone 'Europe/Amsterdam')::date; end $$;
 comment on function private.today() is 'The calendar day in the Netherlands: borders of months, years and mandates are Dutch.';
 
 create function private.iso(moment timestamptz) returns text
-language sql immutable
+language plpgsql immutable
 set search_path = ''
-as $$ select to_char(moment at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') $$;
+as $$ begin return to_char(moment at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'); end $$;
 comment on function private.iso(timestamptz) is 'A moment as the API writes it: UTC, no fraction, Z.';
 
 -- The caller ---------------------------------------------------------------------------------------------------------
@@ -132,27 +135,27 @@ comment on function private.act_for_partner(uuid) is
   'Narrows the transaction to the tenant a link or a job was found to belong to.';
 
 create function private.partner_id() returns uuid
-language sql stable
+language plpgsql stable
 set search_path = ''
-as $$ select nullif(current_setting('app.partner_id', true), '')::uuid $$;
+as $$ begin return nullif(current_setting('app.partner_id', true), '')::uuid; end $$;
 comment on function private.partner_id() is 'The tenant of this transaction; null matches no row.';
 
 create function private.client_id() returns uuid
-language sql stable
+language plpgsql stable
 set search_path = ''
-as $$ select nullif(current_setting('app.client_id', true), '')::uuid $$;
+as $$ begin return nullif(current_setting('app.client_id', true), '')::uuid; end $$;
 comment on function private.client_id() is 'The CPO client of this transaction, or null.';
 
 create function private.user_id() returns uuid
-language sql stable
+language plpgsql stable
 set search_path = ''
-as $$ select nullif(current_setting('app.user_id', true), '')::uuid $$;
+as $$ begin return nullif(current_setting('app.user_id', true), '')::uuid; end $$;
 comment on function private.user_id() is 'The person this transaction acts for, or null.';
 
 create function private.is_sandbox() returns boolean
-language sql stable
+language plpgsql stable
 set search_path = ''
-as $$ select coalesce(current_setting('app.host', true), '') = 'sandbox' $$;
+as $$ begin return coalesce(current_setting('app.host', true), '') = 'sandbox'; end $$;
 comment on function private.is_sandbox() is 'Whether this transaction runs for the sandbox host.';
 
 -- Refusals -----------------------------------------------------------------------------------------------------------

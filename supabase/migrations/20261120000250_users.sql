@@ -1,9 +1,9 @@
 -- People: users of Supabase Auth who come on their own, and the partner that brought them.
 
 create function private.house() returns uuid
-language sql immutable
+language plpgsql immutable
 set search_path = ''
-as $$ select uuid '00000000-0000-4000-8000-000000000000' $$;
+as $$ begin return uuid '00000000-0000-4000-8000-000000000000'; end $$;
 comment on function private.house() is
   'The service''s own tenant. What a person owns lives here, whoever brought them: attribution may come later, or end, without moving a row.';
 grant execute on function private.house() to api_owner;

@@ -13,6 +13,14 @@ create table core.chargers (
   ocpp_model         text,
   ocpp_meter_type    text,
   mid_eligible       boolean,
+  nickname           text,
+  connection_type    text        not null default 'other',
+  power_kw           numeric(5, 1),
+  ocpp_identity      text,
+  ocpp_password_hash bytea,
+  last_seen_at       timestamptz,
+  latest_meter_wh    bigint,
+  meter_updated_at   timestamptz,
   status             text        not null default 'active',
   created_at         timestamptz not null default private.now(),
   constraint chargers_pkey primary key (partner_id, id),
@@ -22,13 +30,25 @@ create table core.chargers (
   constraint chargers_owner check (user_id is not null or num_nulls(account_id, connection_id, catalog_charger_id, brand) = 0),
   constraint chargers_catalog_charger_id_fkey foreign key (catalog_charger_id) references core.charger_models (id),
   constraint chargers_serial_number_shape check (serial_number ~ '^[^[:space:]a-z]{1,64}$'),
+  constraint chargers_nickname_length check (length(nickname) between 1 and 100),
+  constraint chargers_connection_type_known
+    check (connection_type in ('easee', 'wallbox', 'zaptec', 'enphase', 'ocpp', 'smappee', 'v2c', 'other')),
+  constraint chargers_power_kw_positive check (power_kw > 0),
+  constraint chargers_ocpp_identity_shape check (ocpp_identity ~ '^[A-Za-z0-9_-]{1,64}$'),
+  constraint chargers_ocpp_credentials_whole check (num_nulls(ocpp_identity, ocpp_password_hash) in (0, 2)),
+  constraint chargers_ocpp_password_is_sha256 check (length(ocpp_password_hash) = 32),
   constraint chargers_status_known check (status in ('active', 'removed'))
 );
 comment on table core.chargers is
   'A charger of an account, bound to one of its connections; or of a person, who may have no account yet. serial_number is upper-case without spaces, and with its brand active on one account only, across all tenants.';
 comment on column core.chargers.mid_eligible is 'Null while the evidence of a MID meter is still to be judged: it opens no gate.';
+comment on column core.chargers.power_kw is 'The most it delivers to one car; null where nobody said. What a session is judged against.';
+comment on column core.chargers.ocpp_password_hash is
+  'SHA-256 of the 160 random bits that the charger sends in HTTP Basic (OCPP-J security profile 2); the gateway checks it, nobody reads it back.';
 -- serves: charger_claimed; unique across tenants on purpose
 create unique index chargers_active_serial on core.chargers (brand, serial_number) where status = 'active';
+-- serves: the gateway, which knows a charger by its identity alone; unique across tenants on purpose
+create unique index chargers_active_ocpp_identity on core.chargers (ocpp_identity) where status = 'active';
 -- serves: the chargers of an account, and its limit
 create index chargers_account on core.chargers (partner_id, account_id) where status = 'active';
 -- serves: the gate mid_charger_registered
@@ -60,26 +80,24 @@ comment on view core.connection_gates is
   'The four gates of every active connection: signed mandate, validated EAN, registered MID charger, IBAN. Nobody else computes eligibility.';
 grant select on core.connection_gates to api_owner;
 
-create function private.account_gates(partner uuid, account uuid, out gates json, out eligible boolean, out mandate_valid_from date)
-language sql stable
-set search_path = ''
-as $$
+create view core.account_gates with (security_invoker = true) as
+select a.partner_id,
+       a.id as account_id,
+       json_build_object('mandate_signed', coalesce(g.mandate_signed, false),
+                         'ean_validated', coalesce(g.ean_validated, false),
+                         'mid_charger_registered', coalesce(g.mid_charger_registered, false),
+                         'iban_present', a.iban_ciphertext is not null) as checklist,
+       coalesce(g.mandate_signed and g.ean_validated and g.mid_charger_registered and g.iban_present, false) as ere_eligible,
+       case when g.mandate_signed then g.mandate_valid_from end as mandate_valid_from
+  from core.accounts a
   -- of several connections the one that is furthest speaks for the account, so that eligible is exactly "all four hold"
-  select json_build_object('mandate_signed', coalesce(g.mandate_signed, false),
-                           'ean_validated', coalesce(g.ean_validated, false),
-                           'mid_charger_registered', coalesce(g.mid_charger_registered, false),
-                           'iban_present', coalesce(g.iban_present, a.iban_ciphertext is not null)),
-         coalesce(g.mandate_signed and g.ean_validated and g.mid_charger_registered and g.iban_present, false),
-         case when g.mandate_signed then g.mandate_valid_from end
-    from core.accounts a
-    left join lateral (
-      select * from core.connection_gates g
-       where g.partner_id = a.partner_id and g.account_id = a.id
-       order by g.mandate_signed::int + g.ean_validated::int + g.mid_charger_registered::int desc, g.created_at, g.connection_id
-       limit 1) g on true
-   where a.partner_id = partner and a.id = account
-$$;
-comment on function private.account_gates(uuid, uuid) is 'The checklist of an account, whether it is ERE-eligible, and from when its mandate holds.';
+  left join lateral (
+    select * from core.connection_gates g
+     where g.partner_id = a.partner_id and g.account_id = a.id
+     order by g.mandate_signed::int + g.ean_validated::int + g.mid_charger_registered::int desc, g.created_at, g.connection_id
+     limit 1) g on true;
+comment on view core.account_gates is 'The checklist of an account, whether it is ERE-eligible, and from when its mandate holds.';
+grant select on core.account_gates to api_owner;
 
 create function private.advance_registration(account uuid) returns void
 language sql
@@ -95,7 +113,7 @@ $$;
 comment on function private.advance_registration(uuid) is
   'Submits the registration of a connection by itself once all four gates hold. Called after anything that can open a gate.';
 
-grant execute on function private.account_gates(uuid, uuid), private.advance_registration(uuid) to api_owner;
+grant execute on function private.advance_registration(uuid) to api_owner;
 
 -- POST /v1/chargers --------------------------------------------------------------------------------------------------
 
@@ -109,7 +127,8 @@ as $$
     'charger_id', charger.id,
     'catalog', private.catalog_charger(m),
     'mid_eligible', charger.mid_eligible,
-    'account_ere_eligible', (private.account_gates(charger.partner_id, charger.account_id)).eligible)
+    'account_ere_eligible', (select g.ere_eligible from core.account_gates g
+                              where g.partner_id = charger.partner_id and g.account_id = charger.account_id))
   from core.charger_models m where m.id = charger.catalog_charger_id
 $$;
 

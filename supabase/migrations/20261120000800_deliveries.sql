@@ -8,7 +8,7 @@ create table core.delivered_months (
   session_count int            not null,
   source        text           not null,
   status        text           not null,
-  delivery_id   uuid           not null,
+  delivery_id   uuid,
   received_at   timestamptz    not null,
   constraint delivered_months_pkey primary key (partner_id, connection_id, period),
   constraint delivered_months_connection_fkey foreign key (partner_id, connection_id) references core.connections (partner_id, id),
@@ -19,6 +19,7 @@ create table core.delivered_months (
 );
 comment on table core.delivered_months is
   'The kWh of one connection in one month. submitted and registered are locked: registered as ERE, or about to be. Kept seven years.';
+comment on column core.delivered_months.delivery_id is 'Null where the month is the sum of charging sessions that came in one by one.';
 select private.isolate('core.delivered_months', 'select, insert, update');
 
 create table core.deliveries (
@@ -48,7 +49,7 @@ create table core.replaced_months (
   period        date           not null,
   total_kwh     numeric(12, 3) not null,
   session_count int            not null,
-  delivery_id   uuid           not null,
+  delivery_id   uuid,
   received_at   timestamptz    not null,
   replaced_at   timestamptz    not null default private.now(),
   constraint replaced_months_pkey primary key (id),
@@ -62,23 +63,24 @@ select private.isolate('core.replaced_months', 'select, insert');
 -- What a month counts for --------------------------------------------------------------------------------------------
 
 create function private.first_delivery_month() returns date
-language sql immutable
+language plpgsql immutable
 set search_path = ''
-as $$ select date '2026-01-01' $$;
+as $$ begin return date '2026-01-01'; end $$;
 comment on function private.first_delivery_month() is 'Deliveries count from 2026-01.';
 
 create function private.month_status(connection uuid, period date) returns text
-language sql stable
+language plpgsql stable
 set search_path = ''
 as $$
-  select case
-    when count(*) filter (where m.status <> 'declined') = 0 then 'staged'  -- nobody has signed yet: kept until somebody does
-    when period >= private.first_delivery_month()
-         and bool_or(m.status in ('signed', 'expired') and period between m.valid_from and m.valid_until) then 'staged'
-    else 'outside_mandate' end
-  from core.mandates m
-  where m.partner_id = private.partner_id() and m.connection_id = connection
-$$;
+begin
+  return (select case
+      when count(*) filter (where m.status <> 'declined') = 0 then 'staged'  -- nobody has signed yet: kept until somebody does
+      when period >= private.first_delivery_month()
+           and bool_or(m.status in ('signed', 'expired') and period between m.valid_from and m.valid_until) then 'staged'
+      else 'outside_mandate' end
+    from core.mandates m
+    where m.partner_id = private.partner_id() and m.connection_id = connection);
+end $$;
 comment on function private.month_status(uuid, date) is 'Whether a month lies inside a mandate of its connection: staged, or outside_mandate.';
 
 create function private.judge_months(connection uuid) returns void
@@ -227,9 +229,9 @@ begin
         'account_id', a.id,
         'cpo_external_ref', a.cpo_external_ref,
         'payout_handler', a.payout_handler,
-        'ere_eligible', g.eligible,
+        'ere_eligible', g.ere_eligible,
         'mandate_valid_from', g.mandate_valid_from,
-        'checklist', g.gates,
+        'checklist', g.checklist,
         'delivered_months', d.months,
         'total_kwh_delivered', d.total_kwh,
         'ere', null) order by a.created_at desc, a.id desc), '[]'),
@@ -238,7 +240,7 @@ begin
       'count', count(*),
       'has_more', (select count(*) from page) > page_limit)
     from shown a
-    cross join lateral private.account_gates(a.partner_id, a.id) g
+    join core.account_gates g on g.partner_id = a.partner_id and g.account_id = a.id
     cross join lateral (
       select coalesce(json_agg(json_build_object(
                'period', d.period, 'total_kwh', d.total_kwh, 'session_count', d.session_count, 'status', d.status,

@@ -130,9 +130,7 @@ export async function startStack(options: Options, say: Say = () => {}): Promise
       SUPABASE_URL: base_url,
       EDGE_DATABASE_URL: server.url("postgres", "edge", passwords.edge),
       AUTH_DATABASE_URL: server.url("postgres", "supabase_auth_admin", passwords.supabase_auth_admin),
-      TOKEN_KEYS: JSON.stringify(secrets.token_keys),
-      IBAN_KEYS: JSON.stringify(secrets.iban_keys),
-      WORKER_SECRET: secrets.worker_secret,
+      ...secrets.functions,
       AUTH_KEY: JSON.stringify(secrets.auth_key),
       PUBLISHABLE_KEY: secrets.publishable_key,
       SECRET_KEY: secrets.secret_key,
@@ -141,7 +139,7 @@ export async function startStack(options: Options, say: Say = () => {}): Promise
     writeJson(file, { ...record, functions: functions.identity } satisfies Record_);
     say("functions", `Deno on ${base_url}`);
 
-    const jobs = tick(`${base_url}/functions/v1/worker/run`, secrets.worker_secret, say);
+    const jobs = tick(`${base_url}/functions/v1/worker/run`, secrets.functions.WORKER_SECRET, say);
     undo.push(jobs);
 
     writeStack(data_dir, stack);

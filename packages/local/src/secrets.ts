@@ -3,17 +3,15 @@
 import { generateKeyPairSync, randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { newKeys } from "../../shared/scripts/new_keys.ts";
 import { readJson, writeJson } from "./stack.ts";
 
 export type Jwk = JsonWebKey & { kid: string };
 
 export type Secrets = {
   passwords: Record<"supabase_admin" | "postgres" | "edge" | "operator" | "supabase_auth_admin", string>;
-  /** Signs the tokens of oauth-token. */
-  token_keys: { keys: Jwk[] };
-  /** Encrypts IBANs at rest. */
-  iban_keys: { current: string; keys: Record<string, string> };
-  worker_secret: string;
+  /** TOKEN_KEYS, IBAN_KEYS and WORKER_SECRET, as the functions read them. */
+  functions: ReturnType<typeof newKeys>;
   /** Signs the sessions of the local Auth issuer. */
   auth_key: Jwk;
   publishable_key: string;
@@ -33,7 +31,6 @@ export function loadSecrets(data_dir: string): Secrets {
 }
 
 function makeSecrets(): Secrets {
-  const iban_key = `local-${randomBytes(3).toString("hex")}`;
   return {
     passwords: {
       supabase_admin: random(24),
@@ -42,9 +39,7 @@ function makeSecrets(): Secrets {
       operator: random(24),
       supabase_auth_admin: random(24),
     },
-    token_keys: { keys: [signingKey()] },
-    iban_keys: { current: iban_key, keys: { [iban_key]: randomBytes(32).toString("base64") } },
-    worker_secret: random(32),
+    functions: newKeys(),
     auth_key: signingKey(),
     publishable_key: `sb_publishable_${random(24)}`,
     secret_key: `sb_secret_${random(24)}`,

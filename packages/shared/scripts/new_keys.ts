@@ -3,7 +3,9 @@
 import { generateKeyPairSync, randomBytes } from "node:crypto";
 
 /** Keys carry the day they were made, so that a rotation can be read off them. */
-export function newKeys(today = new Date().toISOString().slice(0, 10)): Record<string, string> {
+export function newKeys(
+  today = new Date().toISOString().slice(0, 10),
+): Record<"TOKEN_KEYS" | "IBAN_KEYS" | "WORKER_SECRET", string> {
   const id = `${today}-${randomBytes(3).toString("hex")}`;
   const signing = {
     ...generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey.export({ format: "jwk" }),
