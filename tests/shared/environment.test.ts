@@ -42,7 +42,7 @@ describe(".env.example", () => {
 });
 
 test("new keys are new each time, and survive being written to a file and read again", () => {
-  const keys = newKeys();
+  const keys: Record<string, string> = newKeys();
   const lines = Object.entries(keys).map(([name, value]) => `${name}='${value}'`);
   expect(parseEnv(lines.join("\n"))).toEqual(keys);
   for (const [name, value] of Object.entries(newKeys())) expect(value).not.toBe(keys[name]);
