@@ -8,9 +8,7 @@ import { type Browser, chromium } from "playwright-core";
 const CHROMIUM = process.env.CHROMIUM_PATH ?? "/usr/bin/chromium";
 
 /** Why there is no browser on this machine, or null: for `describe.skipIf`. */
-export const noBrowser = existsSync(CHROMIUM)
-  ? null
-  : `no browser: ${CHROMIUM} does not exist, and CHROMIUM_PATH names no other`;
+export const noBrowser = existsSync(CHROMIUM) ? null : `${CHROMIUM} does not exist; CHROMIUM_PATH may name another`;
 
 export function startBrowser(): Promise<Browser> {
   return chromium.launch({

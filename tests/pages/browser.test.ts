@@ -26,7 +26,9 @@ const LOOKS = [
     : []),
 ] as const;
 
-describe.skipIf(noBrowser)(`§2 the signing page in a browser${noBrowser ? ` (skipped: ${noBrowser})` : ""}`, () => {
+if (noBrowser) console.warn(`The signing page is not tested in a browser: ${noBrowser}`);
+
+describe.skipIf(noBrowser)("§2 the signing page in a browser", () => {
   let world: World;
   let browser: Browser;
   let http: Awaited<ReturnType<typeof serveHttp>>;
