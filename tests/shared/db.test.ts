@@ -1,0 +1,245 @@
+// The one door to the database, and the rate limits behind it.
+
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { connect } from "../../packages/shared/src/db.ts";
+import { ApiError } from "../../packages/shared/src/errors.ts";
+import { createWorld, type World } from "../harness/world.ts";
+
+let world: World;
+beforeAll(async () => {
+  world = await createWorld();
+});
+afterAll(() => world.close());
+
+/** An api function for one test, whose body is what the test says. */
+async function define(name: string, body: string): Promise<void> {
+  await world.database.admin.query(
+    `create or replace function api.${name}(a jsonb default null, b jsonb default null) returns json language plpgsql as $$ ${body} $$`,
+  );
+  await world.database.admin.query(`grant execute on function api.${name}(jsonb, jsonb) to edge`);
+}
+const failure = (name: string, ...args: (object | null)[]): Promise<ApiError> =>
+  world.environment.db.call(name, ...args).then(
+    (answer) => Promise.reject(new Error(`answered ${answer}`)),
+    (error) => error,
+  );
+
+describe("architecture §3 a call", () => {
+  test("hands its arguments over as they are, whatever is in them, and its answer back as text", async () => {
+    await define("echo", "begin return json_build_object('a', a, 'b', b); end");
+    const strange = {
+      quote: "'; drop table core.accounts; --",
+      emoji: "⚡",
+      nested: [[{}]],
+      number: 1e300,
+      null: null,
+    };
+    expect(JSON.parse(await world.environment.db.call("echo", strange, null))).toEqual({ a: strange, b: null });
+    await define("precise", 'begin return \'{"kwh": 0.100, "big": 12345678901234567890}\'::json; end');
+    expect(await world.environment.db.call("precise")).toBe('{"kwh": 0.100, "big": 12345678901234567890}');
+  });
+
+  test("a raised refusal and an answered one are the same error to the caller, but only the answered one keeps what it wrote", async () => {
+    const write = (slug: string) => `insert into core.partners (name, slug) values ('x', '${slug}');`;
+    await world.database.admin.query(
+      "grant usage on schema core, private to edge; grant insert on core.partners to edge; alter table core.partners disable row level security; grant execute on function private.refuse(text, json), private.refusal(text, json), private.now() to edge",
+    );
+    await define(
+      "raised",
+      `begin ${write("raised")} perform private.refuse('ean_in_use', '{"x": 1}'); return null; end`,
+    );
+    await define("answered", `begin ${write("answered")} return private.refusal('ean_in_use', '{"x": 1}'); end`);
+    for (const name of ["raised", "answered"]) {
+      const error = await failure(name);
+      expect([error.code, error.fields]).toEqual(["ean_in_use", { x: 1 }]);
+    }
+    const { slugs } = await world.row(
+      "select array_agg(slug) as slugs from core.partners where slug in ('raised', 'answered')",
+    );
+    expect(slugs).toEqual(["answered"]);
+  });
+
+  const states: [string, string, boolean][] = [
+    ["08006", "connection failure", true],
+    ["53300", "too many connections", true],
+    ["57014", "cancelled, as by a statement timeout", true],
+    ["57P01", "shut down", true],
+    ["22P02", "a value that is none", false],
+    ["23505", "a constraint", false],
+    ["42501", "not allowed", false],
+    ["P0001", "an exception nobody named", false],
+  ];
+  test.each(states)("SQLSTATE %s (%s) is worth trying again: %s", async (state, _what, again) => {
+    await define("fails", `begin raise exception 'Sanne' using errcode = '${state}'; end`);
+    const error = await failure("fails");
+    expect(error instanceof ApiError && error.code === "service_unavailable").toBe(again);
+  });
+
+  test.each(["40001", "40P01"])("SQLSTATE %s is repeated once, and only once", async (state) => {
+    await world.database.admin.query(
+      "create sequence if not exists core.calls; grant usage on sequence core.calls to edge; grant usage on schema core to edge",
+    );
+    const times = (failing: number) =>
+      define(
+        "flaky",
+        `begin if nextval('core.calls') <= ${failing} then raise exception using errcode = '${state}'; end if; return '"done"'; end`,
+      );
+    await world.database.admin.query("alter sequence core.calls restart");
+    await times(1);
+    expect(await world.environment.db.call("flaky")).toBe('"done"');
+    await world.database.admin.query("alter sequence core.calls restart");
+    await times(2);
+    expect(await failure("flaky")).toMatchObject({ code: state });
+  });
+
+  test("a refusal that no table knows is a failure, not an answer", async () => {
+    await define("unknown", "begin return json_build_object('refused', 'no_such_code'); end");
+    expect(await failure("unknown")).not.toBeInstanceOf(ApiError);
+  });
+
+  test("connections that the server closed are replaced: the next call answers", async () => {
+    await define("one", "begin return '1'; end");
+    const db = connect(world.database.url("edge"));
+    expect(await db.call("one")).toBe("1");
+    await world.row(
+      "select count(pg_terminate_backend(pid)) from pg_stat_activity where usename = 'edge' and datname = current_database()",
+    );
+    await expect.poll(() => db.call("one").catch(() => "down"), { timeout: 5000 }).toBe("1");
+    await db.end();
+  });
+
+  test("an api function runs for the kind of caller it names, and for nobody who names none", async () => {
+    const query = { limit: 1, offset: 0, cpo_external_ref: null };
+    const good = { kind: "cpo", partner_id: world.partnerA.id, client_id: world.partnerA.client.id };
+    await world.environment.db.call("list_accounts", good, query);
+    for (const caller of [
+      null,
+      {},
+      { kind: null },
+      { kind: "worker" },
+      { kind: "anyone" },
+      { kind: ["cpo"] },
+      { ...good, kind: "CPO" },
+    ]) {
+      expect(await failure("list_accounts", caller, query)).toMatchObject({ code: "42501" });
+    }
+  });
+});
+
+describe("contract §1 rate limits", () => {
+  let subject: string;
+  beforeEach(async () => {
+    subject = `client:${randomUUID()}`;
+    await world.freeze("2026-11-20T09:00:00Z");
+  });
+  type Rate = { allowed: boolean; quota: number; remaining: number; reset: number; retry_after: number };
+  const debit = async (bucket: string, times = 1, who = subject): Promise<Rate[]> => {
+    const { rows } = await world.database.admin.query(
+      "select private.debit($1, $2) as rate from generate_series(1, $3)",
+      [who, bucket, times],
+    );
+    return rows.map(({ rate }) => rate);
+  };
+  const allowed = (rates: Rate[]) => rates.filter((rate) => rate.allowed).length;
+  const override = (quota: number) =>
+    world.row(
+      "insert into core.rate_limit_overrides (subject, bucket, quota) values ($1, 'cpo_read', $2)",
+      subject,
+      quota,
+    );
+
+  test("the buckets of contract §1", async () => {
+    const { buckets } = await world.row(
+      "select json_object_agg(bucket, array[quota, window_seconds]) as buckets from core.rate_limits",
+    );
+    expect(buckets).toMatchObject({
+      cpo_read: [300, 60],
+      cpo_write: [120, 60],
+      cpo_sessions: [60, 60],
+      token: [60, 60],
+      token_failures: [10, 300],
+      page: [60, 60],
+    });
+  });
+
+  test("400 at once from a bucket of 300: exactly 300 are let in", async () => {
+    const rates = (await Promise.all(Array.from({ length: 400 }, () => debit("cpo_read")))).flat();
+    expect(allowed(rates)).toBe(300);
+    expect(Math.min(...rates.map(({ remaining }) => remaining))).toBe(0);
+  });
+
+  test("refilled continuously: 300 a minute is one each 0.2 s, and full after a minute, never more", async () => {
+    await debit("cpo_read", 300);
+    const letIn = async (seconds: number) => {
+      await world.freeze(new Date(Date.parse("2026-11-20T09:00:00Z") + seconds * 1000).toISOString());
+      return allowed(await debit("cpo_read", 400));
+    };
+    expect([await letIn(0.19), await letIn(0.2), await letIn(1.2), await letIn(61.2), await letIn(3600)]).toEqual([
+      0, 1, 5, 300, 300,
+    ]);
+  });
+
+  test("says what is left, when one more is let in, and when all are", async () => {
+    const [first] = await debit("token");
+    expect(first).toMatchObject({ allowed: true, quota: 60, remaining: 59, reset: 1, retry_after: 0 });
+    const last = (await debit("token", 59)).at(-1);
+    expect(last).toMatchObject({ allowed: true, remaining: 0, reset: 60, retry_after: 1 });
+    expect((await debit("token")).at(0)).toMatchObject({ allowed: false, remaining: 0, reset: 60, retry_after: 1 });
+  });
+
+  test("a refused request costs nothing: after a thousand of them the wait is what it was", async () => {
+    await debit("token", 60);
+    expect(allowed(await debit("token", 1000))).toBe(0);
+    await world.freeze("2026-11-20T09:00:01Z");
+    expect(allowed(await debit("token", 2))).toBe(1);
+  });
+
+  test("buckets are apart, and so are subjects", async () => {
+    await debit("cpo_write", 120);
+    expect(allowed(await debit("cpo_write"))).toBe(0);
+    expect(allowed(await debit("cpo_read"))).toBe(1);
+    expect(allowed(await debit("cpo_write", 1, `client:${randomUUID()}`))).toBe(1);
+  });
+
+  test.each([1, 7, 9, 11, 60, 299, 1000])("an override of %i a minute lets in exactly that many", async (quota) => {
+    await override(quota);
+    const rates = await debit("cpo_read", quota + 5);
+    expect(allowed(rates)).toBe(quota);
+    expect(rates[0]).toMatchObject({ quota, remaining: quota - 1 });
+  });
+
+  test("a changed override holds at once, for the part of the bucket that is left", async () => {
+    await debit("cpo_read", 250);
+    await override(60);
+    expect(allowed(await debit("cpo_read", 100))).toBe(10); // a sixth
+    await world.row("update core.rate_limit_overrides set quota = 600 where subject = $1", subject);
+    await world.freeze("2026-11-20T09:00:30Z");
+    expect(allowed(await debit("cpo_read", 400))).toBe(300); // half a minute's
+  });
+
+  test("all tokens of a client share its limit", async () => {
+    const client = await world.addClient(world.partnerA.id);
+    await world.row(
+      "insert into core.rate_limit_overrides (subject, bucket, quota) values ('client:' || $1::text, 'cpo_read', 3)",
+      client.id,
+    );
+    const statuses = [];
+    for (let index = 0; index < 4; index++) {
+      statuses.push((await world.get("/v1/catalog/chargers?limit=1", await client.token())).status);
+    }
+    expect(statuses).toEqual([200, 200, 200, 429]);
+    expect((await world.post("/v1/chargers", {}, await client.token())).status).toBe(400);
+  });
+
+  test("a bucket that is full again is swept, one that is not stays", async () => {
+    await debit("token");
+    await debit("cpo_read", 300);
+    await world.freeze("2026-11-20T09:00:30Z");
+    await world.row("select private.sweep_rate_limits()");
+    const { rows } = await world.database.admin.query("select bucket from core.rate_limit_state where subject = $1", [
+      subject,
+    ]);
+    expect(rows).toEqual([{ bucket: "cpo_read" }]);
+  });
+});

@@ -1,0 +1,133 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { errorsOf } from "../../packages/shared/src/endpoint.ts";
+import { ApiError, ERRORS, type ErrorCode, isErrorCode, wireText } from "../../packages/shared/src/errors.ts";
+import { describeCause } from "../../packages/shared/src/log.ts";
+import { ENDPOINTS, named } from "../contract/samples.ts";
+import { cloneDatabase, type Database } from "../harness/database.ts";
+
+const CODES = Object.keys(ERRORS).filter(isErrorCode);
+
+// contract section 1; what a later surface brings joins its row
+const STATUS: Record<number, string[]> = {
+  400: [
+    "invalid_json",
+    "invalid_request",
+    "invalid_iban",
+    "vendor_and_model_required",
+    "return_url_not_allowed",
+    "serial_number_required",
+    "unsupported_grant_type",
+    "unauthorized_client",
+    "invalid_scope",
+  ],
+  401: ["Missing or invalid API token", "invalid_client"],
+  403: ["cpo_token_required", "client_not_linked", "Insufficient scope"],
+  404: ["Not found", "account_not_found", "connection_not_found"],
+  409: [
+    "ean_in_use",
+    "no_connection",
+    "ambiguous_connection",
+    "mandate_acknowledgement_required",
+    "mandate_already_signed",
+    "charger_limit_reached",
+    "charger_claimed",
+  ],
+  413: ["payload_too_large"],
+  422: ["ean_address_mismatch", "catalog_unresolved", "signatory_email_missing"],
+  429: ["Too many requests"],
+  500: [
+    "account_create_failed",
+    "update_failed",
+    "ingest_failed",
+    "list_failed",
+    "catalog_lookup_failed",
+    "mandate_link_failed",
+  ],
+  503: ["Authentication is temporarily unavailable, try again shortly"],
+};
+
+test.each(Object.entries(STATUS).flatMap(([status, texts]) => texts.map((text) => [text, Number(status)] as const)))(
+  "§7 `%s` is a %i",
+  (text, status) => {
+    expect(CODES.filter((code) => wireText(code) === text).map((code) => ERRORS[code].status)).toEqual([status]);
+  },
+);
+
+test("§7 every error says what to do next, in a sentence", () => {
+  for (const code of CODES) expect([code, ERRORS[code].detail]).toEqual([code, expect.stringMatching(/^\w.*\.$/s)]);
+});
+
+test("§7 no two errors look the same to a client", () => {
+  const seen = CODES.map((code) => `${ERRORS[code].status} ${wireText(code)}`);
+  expect(new Set(seen).size).toBe(seen.length);
+});
+
+test("§7 isErrorCode knows the table's own keys only", () => {
+  expect(["ean_in_use", "toString", "__proto__", ""].map(isErrorCode)).toEqual([true, false, false, false]);
+});
+
+test("contract §1 the fields of an error come after its text and detail, and may replace the detail", () => {
+  expect(new ApiError("catalog_unresolved", { suggestions: [] }).body()).toEqual({
+    error: "catalog_unresolved",
+    detail: ERRORS.catalog_unresolved.detail,
+    suggestions: [],
+  });
+  expect(new ApiError("catalog_unresolved", { detail: "Which?" }).body()).toMatchObject({ detail: "Which?" });
+});
+
+describe("contract §1 what SQL refuses with is declared by the endpoint that runs it", () => {
+  let database: Database;
+  beforeAll(async () => {
+    database = await cloneDatabase();
+  });
+  afterAll(() => database.drop());
+
+  test.each(named(ENDPOINTS))("%s", async (_, endpoint) => {
+    const { rows } = await database.admin.query(
+      `select m[1] as code from pg_proc p, regexp_matches(p.prosrc, $$private\\.refus(?:e|al)\\('([^']+)'$$, 'g') as m
+        where p.pronamespace = 'api'::regnamespace and p.proname = any ($1)`,
+      [endpoint.sql],
+    );
+    for (const { code } of rows) expect([...errorsOf(endpoint)]).toContain(code as ErrorCode);
+  });
+});
+
+describe("contract §1 what the log says of a cause", () => {
+  const database = Object.assign(new Error('invalid input syntax for type uuid: "Sanne"'), {
+    code: "23505",
+    detail: "Key (iban)=(NL91) already exists.",
+    constraint: "accounts_pkey",
+    where: 'PL/pgSQL function api.f(jsonb) line 3 at SQL statement\nunnamed portal with parameters: $1 = "Sanne"',
+  });
+  const parse = (text: string) => {
+    try {
+      return JSON.parse(text);
+    } catch (error) {
+      return error;
+    }
+  };
+  const cases: [string, unknown, Record<string, unknown>][] = [
+    [
+      "a database error: where, and nothing it quotes",
+      database,
+      {
+        sqlstate: "23505",
+        constraint: "accounts_pkey",
+        place: "PL/pgSQL function api.f(jsonb) line 3 at SQL statement",
+      },
+    ],
+    ["an error of the API: what it wraps", new ApiError("service_unavailable", {}, database), { sqlstate: "23505" }],
+    ["a text that quotes", parse('{"name": Sanne "NL91'), { type: "SyntaxError", message: expect.stringMatching(/…/) }],
+    [
+      "a network error",
+      Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" }),
+      { code: "ECONNREFUSED", message: "connect ECONNREFUSED" },
+    ],
+    ["something that is no error", "Sanne", { type: "string" }],
+  ];
+  test.each(cases)("contract §1 %s", (_what, cause, expected) => {
+    const described = describeCause(cause);
+    expect(described).toMatchObject(expected);
+    expect(JSON.stringify(described)).not.toMatch(/Sanne|NL91/);
+  });
+});

@@ -1,0 +1,260 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type * as z from "zod";
+import {
+  cut,
+  eanCode,
+  email,
+  filter,
+  houseNumber,
+  houseNumberAddition,
+  iban,
+  limit,
+  lineOf,
+  offset,
+  orNull,
+  postalCode,
+  trimmedTo,
+  uuid,
+} from "../../packages/shared/src/fields.ts";
+import { phone } from "../../packages/shared/src/phone.ts";
+
+/** The value as a handler sees it, or the word refused. */
+function read(schema: z.ZodType, value: unknown): unknown {
+  const result = schema.safeParse(value);
+  return result.success ? result.data : "refused";
+}
+
+type Table = [sent: unknown, seen: unknown][];
+/** A table of what is sent and what a handler sees of it. */
+function reads(title: string, schema: z.ZodType, table: Table): void {
+  test.each(table)(`${title}: %j is %j`, (sent, seen) => expect(read(schema, sent)).toEqual(seen));
+}
+
+const NUL = "\u0000";
+const HALF = "\ud83d";
+
+describe("§8 limit", () => {
+  const table = (fallback: number): Table => [
+    [undefined, fallback],
+    ["", fallback],
+    ["0", fallback],
+    ["-0", fallback],
+    ["abc", fallback],
+    ["10abc", fallback],
+    ["NaN", fallback],
+    ["null", fallback],
+    ["1", 1],
+    ["7", 7],
+    [" 7 ", 7],
+    ["7.9", 7],
+    ["200", 200],
+    ["201", 200],
+    ["99999999999999999999999", 200],
+    ["Infinity", 200],
+    ["-1", 1],
+    ["-99999", 1],
+    ["-Infinity", 1],
+  ];
+  reads("§8 limit of accounts and positions", limit(50), table(50));
+  reads("§8 limit of the catalog", limit(100), table(100));
+});
+
+reads("§8 offset", offset(), [
+  [undefined, 0],
+  ["", 0],
+  ["abc", 0],
+  ["-1", 0],
+  ["-Infinity", 0],
+  ["3", 3],
+  ["3.9", 3],
+  ["1e400", Number.MAX_SAFE_INTEGER],
+  ["99999999999999999999999", Number.MAX_SAFE_INTEGER],
+]);
+
+test("§8 any query string at all gives a limit and an offset a database takes", () => {
+  const text = fc.option(fc.oneof(fc.string({ unit: "binary" }), fc.double().map(String), fc.bigInt().map(String)), {
+    nil: undefined,
+  });
+  fc.assert(
+    fc.property(text, (value) => {
+      const size = read(limit(50), value);
+      expect(Number.isInteger(size) && Number(size) >= 1 && Number(size) <= 200).toBe(true);
+      const skipped = read(offset(), value);
+      expect(Number.isSafeInteger(skipped) && Number(skipped) >= 0).toBe(true);
+    }),
+  );
+});
+
+reads("§8 a filter is trimmed, cut and never refused", filter(5), [
+  [undefined, null],
+  ["", null],
+  ["   ", null],
+  [" KL-1 ", "KL-1"],
+  ["KL-12345", "KL-12"],
+  ["1234 5678", "1234"],
+]);
+
+reads("§8 a text trimmed to 5", trimmedTo(5), [
+  ["  abc  ", "abc"],
+  ["abcdefgh", "abcde"],
+  ["abcd efgh", "abcd"],
+  ["", null],
+  ["   ", null],
+  ["⚡⚡⚡⚡⚡⚡", "⚡⚡⚡⚡⚡"],
+  ["👍👍👍👍👍👍", "👍👍👍👍👍"],
+  [`a${NUL}b`, "refused"],
+  ["a\nb", "refused"],
+  [HALF, "refused"],
+  [5, "refused"],
+  [null, "refused"],
+]);
+
+test("§8 cut: at most so many characters, never half of one, and what is short enough stays", () => {
+  fc.assert(
+    fc.property(fc.string({ unit: "grapheme" }), fc.nat(50), (text, length) => {
+      const shortened = cut(text, length);
+      expect(shortened.isWellFormed()).toBe(text.isWellFormed());
+      expect(Array.from(shortened).length).toBeLessThanOrEqual(length);
+      expect(text.startsWith(shortened)).toBe(true);
+      if (text.length <= length) expect(shortened).toBe(text);
+    }),
+  );
+});
+
+reads("contract §2 a name of 2 to 5 characters", lineOf(2, 5), [
+  [" ab ", "ab"],
+  ["a", "refused"],
+  ["abcdef", "refused"],
+  ["  ", "refused"],
+  ["Zoë", "Zoë"],
+  [`ab${NUL}`, "refused"],
+  [undefined, "refused"],
+]);
+
+reads("§4.1 optional: absent, null and empty are all null", orNull(lineOf(2, 5)), [
+  [undefined, null],
+  [null, null],
+  ["", null],
+  ["abc", "abc"],
+  ["a", "refused"],
+  [5, "refused"],
+]);
+
+test("contract §1 what is wrong with an optional value is said as for a required one", () => {
+  expect(orNull(uuid()).safeParse("x").error?.issues[0]?.message).toBe(uuid().safeParse("x").error?.issues[0]?.message);
+});
+
+reads("contract §1 an id, in lower case", uuid(), [
+  ["8B1F6C1E-0000-4000-8000-000000000001", "8b1f6c1e-0000-4000-8000-000000000001"],
+  ["00000000-0000-0000-0000-000000000000", "00000000-0000-0000-0000-000000000000"],
+  ["{8b1f6c1e-0000-4000-8000-000000000001}", "refused"],
+  ["8b1f6c1e00004000800000000000001", "refused"],
+  ["' or true --", "refused"],
+  [1, "refused"],
+]);
+
+reads("contract §2 an EAN", eanCode(), [
+  ["871687000000000016", "871687000000000016"],
+  ["8716 8700 0000 0000 16", "871687000000000016"],
+  ["871.687.000000000016", "871687000000000016"],
+  ["87168700000000001", "refused"],
+  ["8716870000000000160", "refused"],
+  ["87168700000000001O", "refused"],
+  ["٨٧١٦٨٧٠٠٠٠٠٠٠٠٠٠١٦", "refused"],
+  [871687, "refused"],
+]);
+
+reads("contract §2 a postal code", postalCode(), [
+  ["1234AB", "1234AB"],
+  ["1234 ab", "1234AB"],
+  [" 1234ab ", "1234AB"],
+  ["0123AB", "refused"],
+  ["1234A", "refused"],
+  ["B-1000", "refused"],
+]);
+
+const house = (number: number, addition: string | null) => ({ number, addition });
+reads("contract §2 a house number", houseNumber(), [
+  [12, house(12, null)],
+  ["12", house(12, null)],
+  ["12a", house(12, "A")],
+  ["12 A", house(12, "A")],
+  ["12-2", house(12, "2")],
+  ["12 bis", house(12, "BIS")],
+  [" 12 ", house(12, null)],
+  ["99999", house(99_999, null)],
+  ["100000", "refused"],
+  ["012", "refused"],
+  [0, "refused"],
+  [-1, "refused"],
+  [12.5, "refused"],
+  [100_000, "refused"],
+  ["a12", "refused"],
+  ["", "refused"],
+  ["12/2", "refused"],
+  [null, "refused"],
+]);
+
+test.each([
+  ["a", "A"],
+  [" bis ", "BIS"],
+  ["-2", "2"],
+  ["1 - 2", "1 2"],
+  ["", null],
+  [" - ", null],
+  [null, null],
+  [undefined, null],
+])("contract §2 the addition %j is compared as %j", (sent, seen) => {
+  expect(houseNumberAddition(sent)).toBe(seen);
+});
+
+reads("§4.1 an IBAN", iban(), [
+  ["NL91ABNA0417164300", "NL91ABNA0417164300"],
+  ["nl91 abna 0417 1643 00", "NL91ABNA0417164300"],
+  ["NL00ABNA0000000000", "NL00ABNA0000000000"], // no checksum test
+  ["A".repeat(15), "A".repeat(15)],
+  ["A".repeat(34), "A".repeat(34)],
+  ["A".repeat(14), "refused"],
+  ["A".repeat(35), "refused"],
+  ["NL91-ABNA-0417164300", "refused"],
+  ["ÑL91ABNA0417164300", "refused"],
+  [5, "refused"],
+]);
+
+reads("contract §2 an e-mail address", email(), [
+  ["Sanne@Example.NL", "sanne@example.nl"],
+  [" sanne@example.nl ", "sanne@example.nl"],
+  ["sanne", "refused"],
+  ["sanne@", "refused"],
+  [`${"a".repeat(250)}@b.nl`, "refused"],
+]);
+
+reads("contract §2 a telephone number", phone(), [
+  ["0612345678", "+31612345678"],
+  ["06-12 34 56 78", "+31612345678"],
+  ["+31 6 12345678", "+31612345678"],
+  ["+49 30 123456", "+4930123456"],
+  ["bel mij", "refused"],
+  ["06", "refused"],
+]);
+
+test("contract §2 no field rule throws, whatever it is given", () => {
+  const schemas = [
+    uuid(),
+    eanCode(),
+    postalCode(),
+    houseNumber(),
+    iban(),
+    email(),
+    phone(),
+    trimmedTo(5),
+    lineOf(2, 5),
+    orNull(uuid()),
+  ];
+  fc.assert(
+    fc.property(fc.oneof(fc.jsonValue(), fc.string({ unit: "binary" })), (value) => {
+      for (const schema of schemas) schema.safeParse(value);
+    }),
+  );
+});

@@ -1,0 +1,185 @@
+// What every answer has in common, whichever endpoint gives it, and what one request leaves in the log.
+
+import { Hono } from "hono";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { serve } from "../../packages/shared/src/surface.ts";
+import { surface as cpo } from "../../supabase/functions/cpo-v1/app.ts";
+import { surface as oauthToken } from "../../supabase/functions/oauth-token/app.ts";
+import { BASE_URL, createWorld, type World } from "../harness/world.ts";
+
+let world: World;
+let functions: Record<"cpo" | "token", { fetch: (request: Request) => Promise<Response> }>;
+beforeAll(async () => {
+  world = await createWorld();
+  functions = { cpo: serve(cpo, world.environment), token: serve(oauthToken, world.environment) };
+});
+afterAll(() => world.close());
+
+type Init = { method?: string; headers?: Record<string, string>; body?: string };
+const toCpo = (path: string, init: Init = {}) => functions.cpo.fetch(new Request(BASE_URL + path, init));
+const toToken = (init: Init = {}) => functions.token.fetch(new Request(`${BASE_URL}/oauth-token`, init));
+const authorized = async () => ({ headers: { authorization: `Bearer ${await world.partnerA.client.token()}` } });
+
+describe("§4 paths", () => {
+  const found: [string, string][] = [
+    ["the specification's own", "/v1/accounts"],
+    ["hosted, behind the function's slug", "/cpo-v1/v1/accounts"],
+    ["hosted, without the prefix", "/cpo-v1/accounts"],
+    ["with a query", "/v1/accounts?limit=1#x"],
+  ];
+  test.each(found)("§4 %s: %s", async (_what, path) => {
+    expect((await toCpo(path, await authorized())).status).toBe(200);
+  });
+
+  test.each(["/v1/connections:update", "/v1/connections%3Aupdate", "/cpo-v1/connections%3aupdate"])(
+    "RFC 3986 section 2.2: %s is the same path, its colon encoded or not",
+    async (path) => {
+      const answer = await toCpo(path, { ...(await authorized()), method: "POST", body: "{" });
+      expect(await answer.json()).toMatchObject({ error: "invalid_json" });
+    },
+  );
+
+  const unknown: [string, string, string][] = [
+    ["GET", "/", "the root"],
+    ["GET", "/v1", "the prefix alone"],
+    ["GET", "/v1/nothing", "an unknown one"],
+    ["GET", "/v1/accounts/", "a slash too many at its end"],
+    ["GET", "/V1/accounts", "in upper case"],
+    ["GET", "//v1/accounts", "a slash too many at its beginning"],
+    ["GET", "/v1/connections%2Faccounts", "an encoded slash"],
+    ["GET", "/v1/../v2/accounts", "out of the prefix"],
+    ["GET", "/v1/connections:update", "another method's"],
+    ["PUT", "/v1/accounts", "a method nobody declares"],
+    ["DELETE", "/v1/accounts", "a method nobody declares"],
+    ["PATCH", "/v1/accounts", "a method nobody declares"],
+    ["OPTIONS", "/v1/accounts", "a preflight, which /v1 does not answer"],
+    ["HEAD", "/v1/sessions:batch", "HEAD of a POST"],
+  ];
+  test.each(unknown)("§5.1 %s %s (%s): 404, with or without a credential", async (method, path) => {
+    for (const init of [{}, await authorized()]) {
+      const answer = await toCpo(path, { ...init, method });
+      expect(answer.status).toBe(404);
+      if (method !== "HEAD")
+        expect(await answer.json()).toMatchObject({
+          error: "Not found",
+          request_id: answer.headers.get("x-request-id"),
+        });
+    }
+  });
+
+  test("RFC 9110 section 9.3.2: HEAD is GET without the body", async () => {
+    const head = await toCpo("/v1/accounts", { ...(await authorized()), method: "HEAD" });
+    expect([head.status, await head.text()]).toEqual([200, ""]);
+    expect(head.headers.get("ratelimit-policy")).toBe('"cpo_read";q=300;w=60');
+    expect((await toCpo("/v1/accounts", { method: "HEAD" })).status).toBe(401);
+  });
+});
+
+describe("contract §1 every answer", () => {
+  const answers: [string, () => Promise<Response>, number][] = [
+    ["a success", async () => toCpo("/v1/accounts", await authorized()), 200],
+    ["a refusal", () => toCpo("/v1/accounts"), 401],
+    ["an unknown route", () => toCpo("/v1/nothing"), 404],
+    ["the health check", () => toCpo("/cpo-v1/healthz"), 200],
+    ["a token refused", () => toToken({ method: "POST", body: "{}" }), 400],
+    ["a preflight", () => toToken({ method: "OPTIONS", headers: { origin: "https://x.example" } }), 204],
+  ];
+  test.each(answers)("contract §1 %s: X-Request-Id, nosniff, and one line in the log", async (_what, send, status) => {
+    const before = world.log.length;
+    const answer = await send();
+    expect(answer.status).toBe(status);
+    expect(answer.headers.get("x-request-id")).toMatch(/^[0-9a-f]{8}-/);
+    expect(answer.headers.get("x-content-type-options")).toBe("nosniff");
+    expect(world.log.slice(before)).toEqual([
+      expect.objectContaining({
+        event: "request",
+        status,
+        request_id: answer.headers.get("x-request-id"),
+        ms: expect.any(Number),
+      }),
+    ]);
+  });
+
+  test("contract §1 the line of an admitted request says who, by id", async () => {
+    await toCpo("/v1/accounts?cpo_external_ref=KL-1", await authorized());
+    const { id: partner_id, client } = world.partnerA;
+    expect(world.log.at(-1)).toMatchObject({
+      level: "info",
+      function: "cpo-v1",
+      endpoint: "listAccounts",
+      method: "GET",
+      caller: "cpo",
+      client_id: client.id,
+      partner_id,
+    });
+  });
+
+  test("contract §1 ids are our own: one that a client sends is not taken over", async () => {
+    const sent = crypto.randomUUID();
+    const answer = await toCpo("/v1/nothing", { headers: { "x-request-id": sent } });
+    expect(answer.headers.get("x-request-id")).not.toBe(sent);
+  });
+});
+
+describe("contract §1 CORS", () => {
+  const origin = { origin: "https://app.example" };
+  test("contract §1 /v1 sends no CORS headers, to whatever it answers", async () => {
+    const preflight = {
+      ...origin,
+      "access-control-request-method": "POST",
+      "access-control-request-headers": "authorization",
+    };
+    for (const answer of [
+      await toCpo("/v1/accounts", { headers: { ...origin, ...(await authorized()).headers } }),
+      await toCpo("/v1/accounts", { headers: origin }),
+      await toCpo("/v1/accounts", { method: "OPTIONS", headers: preflight }),
+    ]) {
+      expect([...answer.headers.keys()].filter((name) => name.startsWith("access-control"))).toEqual([]);
+    }
+  });
+
+  test("contract §1 the token endpoint answers browsers, preflights included", async () => {
+    const preflight = await toToken({
+      method: "OPTIONS",
+      headers: { ...origin, "access-control-request-method": "POST", "access-control-request-headers": "content-type" },
+    });
+    expect(preflight.status).toBe(204);
+    expect(preflight.headers.get("access-control-allow-origin")).toBe("*");
+    expect(preflight.headers.get("access-control-allow-methods")).toContain("POST");
+    expect(preflight.headers.get("access-control-allow-headers")).toContain("content-type");
+    const answer = await toToken({ method: "POST", headers: origin, body: "{}" });
+    expect(answer.headers.get("access-control-allow-origin")).toBe("*");
+    expect(answer.headers.get("access-control-expose-headers")).toContain("X-Request-Id");
+  });
+});
+
+test("contract §1 a deployment that is not configured: 503, and the log names the variables, never their values", async () => {
+  const lines: string[] = [];
+  const console_log = vi.spyOn(console, "log").mockImplementation((line) => void lines.push(line));
+  vi.stubEnv("BASE_URL", "not a url, but a secret");
+  try {
+    const { fetch } = serve(cpo);
+    const answer = await fetch(new Request(`${BASE_URL}/v1/accounts`));
+    expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, "5"]);
+    expect(await answer.json()).toMatchObject({ error: "Service is temporarily unavailable, try again shortly" });
+    expect(lines).toHaveLength(1);
+    expect(JSON.parse(lines[0] ?? "")).toMatchObject({
+      status: 503,
+      cause: { message: expect.stringMatching(/BASE_URL.*TOKEN_KEYS/s) },
+    });
+    expect(lines[0]).not.toContain("a secret");
+  } finally {
+    console_log.mockRestore();
+    vi.unstubAllEnvs();
+  }
+});
+
+test("contract §1 an exception that nobody caught: 500 in the API's own form; what it quotes is in no answer and no log", async () => {
+  const pages = () => new Hono().get("/boom", () => JSON.parse('{"name": Sanne'));
+  const { fetch } = serve({ ...cpo, pages }, world.environment);
+  const answer = await fetch(new Request(`${BASE_URL}/boom`));
+  const body = await answer.json();
+  expect([answer.status, body.error]).toEqual([500, "internal_error"]);
+  expect(world.log.at(-1)).toMatchObject({ level: "error", error: "internal_error", cause: { type: "SyntaxError" } });
+  expect(JSON.stringify([body, world.log.at(-1)])).not.toContain("Sanne");
+});

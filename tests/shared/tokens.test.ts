@@ -1,0 +1,70 @@
+import { expect, test } from "vitest";
+import { type Environment, readConfiguration } from "../../packages/shared/src/environment.ts";
+import {
+  hashAddress,
+  hashSecret,
+  issueClientToken,
+  newSecret,
+  readAccessToken,
+  sameSecret,
+} from "../../packages/shared/src/tokens.ts";
+import { variables } from "../harness/world.ts";
+
+/** What tokens need of an environment; a database is not among it. */
+function environmentAt(moment: string, overrides: Record<string, string> = {}): Environment {
+  return { config: readConfiguration(variables(overrides)), now: () => new Date(moment) } as unknown as Environment;
+}
+
+test("§5 a secret is 32 random bytes in base62, never the same twice", () => {
+  const secrets = Array.from({ length: 1000 }, () => newSecret());
+  expect(new Set(secrets).size).toBe(1000);
+  for (const secret of secrets) expect(secret).toMatch(/^[0-9A-Za-z]{43}$/);
+  // the first digit is worth little of the last bits, all others use the whole alphabet
+  expect(new Set(secrets.map((secret) => secret.at(-1))).size).toBe(62);
+});
+
+test("§5 what is stored of a secret is its SHA-256", () => {
+  expect(hashSecret("abc")).toBe("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+});
+
+test.each([
+  ["abc", "abc", true],
+  ["abc", "abd", false],
+  ["abc", "abcd", false],
+  ["", "", true],
+  ["", "abc", false],
+])("§5 sameSecret(%j, %j) is %s", (given, expected, same) => {
+  expect(sameSecret(given, expected)).toBe(same);
+});
+
+test("§8 an address is hashed with the host's own key: equal here, unlike elsewhere, never readable", () => {
+  const environment = environmentAt("2026-11-20T09:00:00Z");
+  const hashed = hashAddress(environment, "192.0.2.1");
+  expect(hashAddress(environment, "192.0.2.1")).toBe(hashed);
+  expect(hashAddress(environment, "192.0.2.2")).not.toBe(hashed);
+  expect(hashAddress(environmentAt("2026-11-20T09:00:00Z"), "192.0.2.1")).not.toBe(hashed);
+  expect(hashed).not.toContain("192");
+});
+
+test("§8 a host whose clock is half a minute behind reads a token just issued; two minutes behind it does not", async () => {
+  const TOKEN_KEYS = variables().TOKEN_KEYS ?? "";
+  const at = (moment: string) => environmentAt(moment, { TOKEN_KEYS });
+  const token = await issueClientToken(at("2026-11-20T09:00:00Z"), "cpo_x", "cpo:accounts:read");
+  expect(await readAccessToken(at("2026-11-20T08:59:30Z"), token)).toMatchObject({
+    clientId: "cpo_x",
+    subject: "cpo_x",
+    scopes: ["cpo:accounts:read"],
+  });
+  expect(await readAccessToken(at("2026-11-20T08:58:00Z"), token)).toBeNull();
+});
+
+test.each([
+  ["sandbox and production", { BASE_URL: "https://production.example" }],
+  ["two issuers", { AUTH_URL: "https://other.example" }],
+])("§5 a token is good on its own host only: %s sharing a key", async (_what, other) => {
+  const TOKEN_KEYS = variables().TOKEN_KEYS ?? "";
+  const moment = "2026-11-20T09:00:00Z";
+  const token = await issueClientToken(environmentAt(moment, { TOKEN_KEYS }), "cpo_x", "");
+  expect(await readAccessToken(environmentAt(moment, { TOKEN_KEYS }), token)).not.toBeNull();
+  expect(await readAccessToken(environmentAt(moment, { TOKEN_KEYS, ...other }), token)).toBeNull();
+});
