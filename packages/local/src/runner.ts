@@ -45,6 +45,7 @@ const TICK_MS = 2_000;
 const PASSED_ON = [
   "EAN_REGISTER",
   "EAN_REGISTER_URL",
+  "OCPP_GATEWAY_URL",
   "SMTP_URL",
   "MAIL_FROM",
   "KEY_PREFIX",

@@ -45,6 +45,8 @@ export type Context<Body, Query, Errors extends ErrorCode, Functions extends str
   request: Request;
   caller: Caller;
   environment: Environment;
+  /** What stands in the path at `{name}`. */
+  param: (name: string) => string;
   /** Runs one declared SQL function for the admitted caller and gives its JSON text. */
   call: (name: Functions, ...input: (object | null)[]) => Promise<string>;
   /** Ends the request with a declared error. */
@@ -65,8 +67,8 @@ export type EndpointSpec<
   Functions extends string = string,
 > = {
   id: string;
-  method: "GET" | "POST";
-  /** The specification's path, from the host's root. */
+  method: "GET" | "POST" | "DELETE";
+  /** The specification's path, from the host's root; `{name}` is a parameter, one segment. */
   path: `/${string}`;
   summary: string;
   description?: string;
@@ -82,6 +84,8 @@ export type EndpointSpec<
   /** Largest body in bytes; 1 MiB unless told. */
   maxBody?: number;
   response: z.ZodType;
+  /** The status of success; 200 unless told. */
+  status?: 201;
   /** Errors beyond those that follow from caller, limit and body. */
   errors: readonly Errors[];
   /** The error of an unexpected failure. */

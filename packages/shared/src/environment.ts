@@ -43,6 +43,7 @@ const Configuration = z.object({
   ),
   WORKER_SECRET: z.string().min(32),
   SUPABASE_URL: url,
+  PUBLISHABLE_KEY: z.string().min(1).optional(),
   KEY_PREFIX: z
     .string()
     .regex(/^[a-z]{2,12}$/)
@@ -52,6 +53,7 @@ const Configuration = z.object({
   EAN_REGISTER: z.enum(["http", "table"]).default("table"),
   EAN_REGISTER_URL: url.optional(),
   EAN_REGISTER_KEY: z.string().min(1).optional(),
+  OCPP_GATEWAY_URL: url.default("wss://ocpp.example.com"),
   SMTP_URL: z.string().optional(),
   MAIL_FROM: z.string().default("ERE Service <no-reply@example.com>"),
 });

@@ -16,6 +16,11 @@ const table = {
     status: 400,
     detail: "Send vendor and model, as the charger reports them in its BootNotification.",
   },
+  connection_type_required: {
+    status: 400,
+    error: 'connection_type is required and must be "ocpp"',
+    detail: "Chargers of other makers' clouds are linked in the dashboard; here an OCPP charger is registered.",
+  },
   serial_number_required: {
     status: 400,
     detail: "From the second charger on, serial_number is required: it is the idempotency key.",
@@ -26,9 +31,22 @@ const table = {
       "return_url must start with the URL registered for this client, followed by /, ? or nothing, without a fragment.",
     fields: ["message"],
   },
-  unsupported_grant_type: { status: 400, detail: "grant_type must be client_credentials." },
+  unsupported_grant_type: {
+    status: 400,
+    detail: "grant_type must be client_credentials, authorization_code or refresh_token.",
+  },
   unauthorized_client: { status: 400, detail: "This client is not provisioned for this grant; ask the operator." },
   invalid_scope: { status: 400, detail: "The requested scope exceeds what this client was granted." },
+  invalid_grant: {
+    status: 400,
+    detail:
+      "This code or refresh token is unknown, expired, used, revoked, or was given for another client, redirect_uri or code_challenge. Send the user to the authorization page again.",
+  },
+  unsupported_response_type: { status: 400, detail: "response_type must be code." },
+  invalid_redirect_uri: {
+    status: 400,
+    detail: "redirect_uri must be one registered for this client, letter for letter.",
+  },
 
   // 401: no credential that can be read
   missing_or_invalid_token: {
@@ -61,7 +79,16 @@ const table = {
   account_not_found: { status: 404, detail: "No account of this client has that id or reference." },
   connection_not_found: { status: 404, detail: "No connection of this client matches everything that was sent." },
 
+  token_not_found: { status: 404, detail: "You have no token with that id." },
+
   // 409: the right thing in the wrong state
+  ocpp_identity_taken: {
+    status: 409,
+    error: 'A charger with ocpp_identity "{ocpp_identity}" already exists',
+    detail: "Choose another ocpp_identity, or leave it out and take the one you are given.",
+    fields: ["ocpp_identity"],
+  },
+  token_limit_reached: { status: 409, detail: "You have 50 tokens; revoke one first." },
   ean_in_use: { status: 409, detail: "Another active connection holds this EAN." },
   no_connection: { status: 409, detail: "The account has no active connection." },
   ambiguous_connection: { status: 409, detail: "The account has several active connections; send connection_id." },
@@ -71,7 +98,7 @@ const table = {
       "The connection has a signed mandate, which this change revokes. Repeat with acknowledge_mandate_lapses: true. Nothing was stored.",
   },
   mandate_already_signed: { status: 409, detail: "The connection already has a signed mandate." },
-  charger_limit_reached: { status: 409, detail: "An account holds at most 10 active chargers." },
+  charger_limit_reached: { status: 409, detail: "An account, or a person, holds at most 10 active chargers." },
   charger_claimed: {
     status: 409,
     detail: "A charger of this brand with this serial number is active on another account.",
@@ -113,8 +140,19 @@ const table = {
   mandate_link_failed: { status: 500, detail: "The link could not be made; nothing was stored. It is safe to repeat." },
   catalog_lookup_failed: { status: 500, detail: "The catalogue could not be read. It is safe to repeat." },
   ingest_failed: { status: 500, detail: "The months could not be stored; nothing was. It is safe to repeat." },
+  charger_create_failed: { status: 500, detail: "The charger could not be registered; nothing was stored." },
   list_failed: { status: 500, detail: "The list could not be read. It is safe to repeat." },
   token_failed: { status: 500, error: "server_error", detail: "The token could not be issued. It is safe to repeat." },
+  authorize_failed: {
+    status: 500,
+    error: "server_error",
+    detail: "The code could not be issued; nothing was stored. It is safe to repeat.",
+  },
+  revoke_failed: {
+    status: 500,
+    error: "server_error",
+    detail: "The token could not be revoked. It is safe to repeat.",
+  },
   internal_error: { status: 500, detail: "Something went wrong on our side. Quote request_id when you ask about it." },
 
   // 503: try again
@@ -133,9 +171,10 @@ const table = {
 export type ErrorCode = keyof typeof table;
 export const ERRORS: Readonly<Record<ErrorCode, ErrorRow>> = table;
 
-/** The text a client reads in `error`. */
-export function wireText(code: ErrorCode): string {
-  return ERRORS[code].error ?? code;
+/** The text a client reads in `error`; `{name}` in it is one of the fields. */
+export function wireText(code: ErrorCode, fields: Readonly<Record<string, unknown>> = {}): string {
+  const { error = code } = ERRORS[code];
+  return error.replace(/\{(\w+)\}/g, (placeholder, field) => String(fields[field] ?? placeholder));
 }
 
 export function isErrorCode(code: string): code is ErrorCode {
@@ -164,6 +203,6 @@ export class ApiError extends Error {
   }
 
   body(): Record<string, unknown> {
-    return { error: wireText(this.code), detail: ERRORS[this.code].detail, ...this.fields };
+    return { error: wireText(this.code, this.fields), detail: ERRORS[this.code].detail, ...this.fields };
   }
 }

@@ -1,4 +1,4 @@
-import type * as z from "zod";
+import * as z from "zod";
 import { createDocument, type ZodOpenApiPathsObject, type ZodOpenApiResponsesObject } from "zod-openapi";
 import { type CallerRule, type Endpoint, errorsOf } from "./endpoint.ts";
 import { ERRORS, type ErrorCode, wireText } from "./errors.ts";
@@ -86,14 +86,22 @@ function operation(surface: Surface, endpoint: Endpoint) {
     "application/json",
     ...(endpoint.accepts?.includes("form") ? ["application/x-www-form-urlencoded"] : []),
   ];
-  const { body } = endpoint;
+  const { body, query } = endpoint;
+  const named = [...endpoint.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => [name, z.string()]);
   return {
     operationId: endpoint.id,
     tags: [surface.slug],
     summary: endpoint.summary,
     ...(endpoint.description ? { description: endpoint.description } : {}),
     security: securityOf(endpoint.caller),
-    ...(endpoint.query ? { requestParams: { query: endpoint.query as z.ZodObject } } : {}),
+    ...(query || named.length > 0
+      ? {
+          requestParams: {
+            ...(query ? { query: query as z.ZodObject } : {}),
+            ...(named.length > 0 ? { path: z.object(Object.fromEntries(named)) } : {}),
+          },
+        }
+      : {}),
     ...(body
       ? {
           requestBody: {
@@ -103,7 +111,7 @@ function operation(surface: Surface, endpoint: Endpoint) {
         }
       : {}),
     responses: {
-      "200": {
+      [endpoint.status ?? 200]: {
         description: "Done",
         headers: {
           ...REQUEST_ID,
@@ -173,7 +181,7 @@ const ERROR = {
 function errorSchema(codes: ErrorCode[]) {
   return {
     allOf: [{ $ref: "#/components/schemas/Error" }],
-    properties: { error: { type: "string" as const, enum: codes.map(wireText) } },
+    properties: { error: { type: "string" as const, enum: codes.map((code) => wireText(code)) } },
   };
 }
 

@@ -89,9 +89,8 @@ function build(surface: Surface, environment: Environment): App {
     app.use(cors({ origin: "*", exposeHeaders: ["X-Request-Id", "RateLimit", "RateLimit-Policy", "Retry-After"] }));
   app.get(`/${surface.slug}/healthz`, (c) => c.json({ ok: true, function: surface.slug }));
   for (const endpoint of surface.endpoints) {
-    app.on(endpoint.method, pathsOf(surface, endpoint), (c) =>
-      handle(surface, endpoint, c.req.raw, environment, c.env),
-    );
+    const paths = pathsOf(surface, endpoint).map((path) => path.replace(/\{(\w+)\}/g, ":$1"));
+    app.on(endpoint.method, paths, (c) => handle(surface, endpoint, c.req.raw, c.req.param(), environment, c.env));
   }
   if (surface.pages) app.route("/", surface.pages(environment));
   app.notFound((c) => {
@@ -109,6 +108,7 @@ async function handle(
   surface: Surface,
   endpoint: Endpoint,
   request: Request,
+  params: Record<string, string>,
   environment: Environment,
   note: Note,
 ): Promise<Response> {
@@ -119,10 +119,10 @@ async function handle(
     const admission = await admit(endpoint, request, environment, note.request_id);
     note.caller = admission.caller;
     rate = admission.rate;
-    const context = contextOf(endpoint, request, environment, admission.caller, (debited) => {
+    const context = contextOf(endpoint, request, params, environment, admission.caller, (debited) => {
       rate = debited;
     });
-    response = toResponse(await answer(endpoint, context));
+    response = toResponse(await answer(endpoint, context), endpoint.status);
   } catch (error) {
     note.refusal = declared(endpoint, error);
     rate = (note.refusal.fields.rate as Rate | undefined) ?? rate;
@@ -137,6 +137,7 @@ type AnyContext = Context<unknown, unknown, ErrorCode, string>;
 function contextOf(
   endpoint: Endpoint,
   request: Request,
+  params: Record<string, string>,
   environment: Environment,
   caller: Caller,
   rate: (rate: Rate) => void,
@@ -150,6 +151,11 @@ function contextOf(
     request,
     caller,
     environment,
+    param: (name) => {
+      const value = params[name];
+      if (value === undefined) throw new Error(`${endpoint.path} has no {${name}}`);
+      return value;
+    },
     call: (name, ...input) => {
       if (!endpoint.sql.includes(name)) throw new Error(`${endpoint.id} does not declare api.${name}`);
       return environment.db.call(name, caller, ...input);
@@ -236,10 +242,10 @@ function declared(endpoint: Endpoint, error: unknown): ApiError {
   );
 }
 
-function toResponse(answer: Answer): Response {
+function toResponse(answer: Answer, status = 200): Response {
   if (answer instanceof Response) return answer;
   const text = typeof answer === "string" ? answer : JSON.stringify(answer);
-  return new Response(text, { headers: { "Content-Type": "application/json" } });
+  return new Response(text, { status, headers: { "Content-Type": "application/json" } });
 }
 
 function errorResponse(surface: Surface, { request_id, refusal }: Note, rate?: Rate | null): Response {
