@@ -33,6 +33,7 @@ begin
   return json_build_object(
     'mandates_expired', private.expire_mandates(),
     'mail_purged', private.purge_mail(),
+    'oauth_purged', private.purge_oauth(),
     'rate_limits_swept', private.sweep_rate_limits());
 end $$;
 comment on function api.run_due_jobs(jsonb) is 'Everything that is due, in one transaction: counts by job. Safe to call at any time, from several callers at once.';

@@ -24,6 +24,8 @@ comment on table core.oauth_grants is
   'What one authorization code began: the family of access and refresh tokens that came of it. Revoking it ends them all at once.';
 -- serves: the applications of a person
 create index oauth_grants_user on core.oauth_grants (user_id, created_at);
+-- serves: the purge
+create index oauth_grants_created_at on core.oauth_grants (created_at);
 
 create table core.oauth_codes (
   code_hash      bytea       not null,
@@ -37,6 +39,10 @@ create table core.oauth_codes (
 );
 comment on table core.oauth_codes is
   'An authorization code as its SHA-256: ten minutes, single use, bound to client, redirect URI and PKCE challenge. Kept after use, to notice a second one; purged after a day.';
+-- serves: the purge of grants
+create index oauth_codes_grant_id on core.oauth_codes (grant_id);
+-- serves: the purge of codes
+create index oauth_codes_expires_at on core.oauth_codes (expires_at);
 
 create table core.oauth_refresh_tokens (
   token_hash  bytea       not null,
@@ -51,6 +57,8 @@ create table core.oauth_refresh_tokens (
 );
 comment on table core.oauth_refresh_tokens is
   'A refresh token as its SHA-256: thirty days, one successor. Kept after rotation, to notice reuse; purged when expired.';
+-- serves: the purge
+create index oauth_refresh_tokens_expires_at on core.oauth_refresh_tokens (expires_at);
 
 create table core.revoked_access_tokens (
   id         text        not null,
@@ -117,8 +125,7 @@ begin
       join core.oauth_clients c on c.id = g.client_id
      where g.id = (credential ->> 'grant_id')::uuid and g.revoked_at is null
        and g.user_id = (credential ->> 'user_id')::uuid and c.client_id = credential ->> 'client_id'
-       and c.disabled_at is null and to_timestamp((credential ->> 'issued_at')::bigint) >= c.tokens_valid_from
-       and not exists (select from core.revoked_access_tokens r where r.id = credential ->> 'token_id');
+       and c.disabled_at is null and to_timestamp((credential ->> 'issued_at')::bigint) >= c.tokens_valid_from;
   end if;
 end $$;
 comment on function private.user_scopes(jsonb) is
@@ -175,11 +182,22 @@ end $$;
 comment on function private.admit_session(jsonb, jsonb) is 'A person signed in with Supabase Auth, its session JWT already verified.';
 grant execute on function private.admit_user(jsonb, jsonb), private.admit_session(jsonb, jsonb) to api_owner;
 
+create function private.is_revoked(token_id text) returns boolean
+language sql stable security definer
+set search_path = ''
+as $$ select exists (select from core.revoked_access_tokens r where r.id = token_id) $$;
+comment on function private.is_revoked(text) is
+  'Whether an access token (jti) was revoked on its own. Definer: admission runs before there is a client or a person.';
+grant execute on function private.is_revoked(text) to api_owner;
+
 create or replace function api.admit(credential jsonb, demand jsonb) returns json
 language plpgsql security definer
 set search_path = ''
 as $$
 begin
+  if private.is_revoked(credential ->> 'token_id') then
+    return private.refusal('missing_or_invalid_token');
+  end if;
   return case credential ->> 'kind'
     when 'cpo' then private.admit_cpo(credential, demand)
     when 'user' then private.admit_user(credential, demand)

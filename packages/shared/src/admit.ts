@@ -6,7 +6,7 @@ import { hashSecret, readAccessToken, sameSecret } from "./tokens.ts";
 
 /** A credential whose signature or form was verified; whether it is still good is for the database to say. */
 type Credential =
-  | { kind: "cpo"; client_id: string; scopes: string[]; issued_at: number }
+  | { kind: "cpo"; client_id: string; token_id: string; scopes: string[]; issued_at: number }
   | {
       kind: "user";
       client_id: string;
@@ -25,16 +25,16 @@ type Reader = (bearer: string, environment: Environment) => Promise<Credential |
 const readJwt: Reader = async (bearer, environment) => {
   const token = await readAccessToken(environment, bearer);
   if (!token) return null;
-  const { clientId: client_id, scopes, issuedAt: issued_at } = token;
+  const { clientId: client_id, id: token_id, scopes, issuedAt: issued_at } = token;
   // under the client-credentials grant a token's subject is the client itself (RFC 9068 section 2.2)
-  if (token.subject === client_id) return { kind: "cpo", client_id, scopes, issued_at };
+  if (token.subject === client_id) return { kind: "cpo", client_id, token_id, scopes, issued_at };
   if (!token.grantId) return null;
   return {
     kind: "user",
     client_id,
     user_id: token.subject,
     grant_id: token.grantId,
-    token_id: token.id,
+    token_id,
     scopes,
     issued_at,
   };

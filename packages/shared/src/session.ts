@@ -1,5 +1,6 @@
-import { createRemoteJWKSet, type JWTVerifyGetKey, jwtVerify } from "jose";
+import { createRemoteJWKSet, errors, type JWTVerifyGetKey, jwtVerify } from "jose";
 import { type Environment, oncePerEnvironment } from "./environment.ts";
+import { ApiError } from "./errors.ts";
 
 /** A person signed in with Supabase Auth. */
 export type Session = { userId: string; sessionId: string | null };
@@ -16,6 +17,7 @@ const authKeys = oncePerEnvironment(
 /**
  * The session a bearer is, or null when it is none of this project's: wrong signature, issuer, audience or algorithm, expired,
  * anonymous. Algorithms are pinned to the asymmetric ones Supabase Auth signs with.
+ * @throws {ApiError} `authentication_unavailable` when the keys cannot be had: the session may be good, so nobody is signed out.
  */
 export async function readSession(environment: Environment, bearer: string): Promise<Session | null> {
   if (!claimsIssuer(bearer, `${environment.config.SUPABASE_URL}/auth/v1`)) return null;
@@ -29,9 +31,16 @@ export async function readSession(environment: Environment, bearer: string): Pro
     });
     if (payload.is_anonymous === true || typeof payload.sub !== "string") return null;
     return { userId: payload.sub, sessionId: typeof payload.session_id === "string" ? payload.session_id : null };
-  } catch {
+  } catch (error) {
+    if (isNoVerdict(error)) throw new ApiError("authentication_unavailable", {}, error);
     return null;
   }
+}
+
+/** jose names every fault of a token; what is left is a key set that did not come, or not as one. */
+function isNoVerdict(error: unknown): boolean {
+  if (!(error instanceof errors.JOSEError)) return true;
+  return ["ERR_JOSE_GENERIC", "ERR_JWKS_TIMEOUT", "ERR_JWKS_INVALID"].includes(error.code);
 }
 
 /** Whether a token says it is from this issuer: a look before the signature, so that garbage costs no request to Auth. */

@@ -1,8 +1,11 @@
 import * as z from "zod";
-import { endpoint } from "../../../packages/shared/src/endpoint.ts";
+import { type Context, endpoint } from "../../../packages/shared/src/endpoint.ts";
 import type { ErrorCode } from "../../../packages/shared/src/errors.ts";
 import type { Surface } from "../../../packages/shared/src/surface.ts";
+import * as authorizationCode from "./authorization_code.ts";
 import * as clientCredentials from "./client_credentials.ts";
+import { metadata } from "./metadata.ts";
+import * as refreshToken from "./refresh_token.ts";
 
 // RFC 6749 appendix A: visible ASCII and spaces; anything else is no client of ours, and no text of the database's either
 const parameter = z
@@ -15,25 +18,34 @@ const TokenRequest = z
     client_id: parameter.meta({ example: "cpo_4f1c09d2a7e8" }),
     client_secret: parameter,
     scope: parameter.meta({ description: "Space-separated; omitted: all granted", example: "cpo:accounts:read" }),
+    code: parameter,
+    redirect_uri: parameter.meta({ description: "The one that the code was asked for with" }),
+    code_verifier: parameter.meta({ description: "43 to 128 characters (RFC 7636)" }),
+    refresh_token: parameter,
   })
   // what is missing has an error of its own in RFC 6749, so zod asks for none of it
   .meta({ id: "TokenRequest", override: { required: ["grant_type", "client_id", "client_secret"] } });
-export type TokenRequest = z.output<typeof TokenRequest>;
+type TokenRequest = z.output<typeof TokenRequest>;
 
 const errors = [
+  "invalid_request",
+  "invalid_grant",
   "unsupported_grant_type",
   "unauthorized_client",
   "invalid_scope",
   "invalid_client",
   "too_many_requests",
 ] as const satisfies ErrorCode[];
-export type GrantErrors = (typeof errors)[number];
 
-const sql = ["grant_client_credentials"] as const;
-export type GrantFunctions = (typeof sql)[number];
+const sql = ["grant_client_credentials", "grant_user_token"] as const;
 
 /** A grant is a module of one shape: `grant` answers the token request. */
-const GRANTS = new Map([["client_credentials", clientCredentials.grant]]);
+export type GrantContext = Context<TokenRequest, never, (typeof errors)[number], (typeof sql)[number]>;
+const GRANTS = new Map([
+  ["client_credentials", clientCredentials.grant],
+  ["authorization_code", authorizationCode.grant],
+  ["refresh_token", refreshToken.grant],
+]);
 
 const token = endpoint(
   {
@@ -42,8 +54,14 @@ const token = endpoint(
     path: "/oauth-token",
     summary: "Get an access token",
     description:
-      "Client credentials (RFC 6749 section 4.4). JSON or form body. HTTP Basic client authentication is not accepted. " +
-      "Omit `scope` for everything the client was granted. There is no refresh token: request a new token when this one expires.",
+      "JSON or form body. HTTP Basic client authentication is not accepted.\n\n" +
+      "`client_credentials` (a CPO client): omit `scope` for everything the client was granted. There is no refresh token: " +
+      "request a new token when this one expires.\n\n" +
+      "`authorization_code` (an application acting for a person): `code`, `redirect_uri` and `code_verifier` are required. A " +
+      "code works once; used again it ends what it gave, unless within 30 seconds.\n\n" +
+      "`refresh_token`: `refresh_token` is required, a narrower `scope` is not. Each refresh token has one successor. Shown " +
+      "again within 30 seconds of its use it is refused and nothing else happens, so an application that races itself goes on " +
+      "with the answer it got; later, or older than the last but one, it ends every token of its family.",
     caller: { kind: "anyone" },
     limit: null,
     sql,
@@ -54,6 +72,7 @@ const token = endpoint(
         access_token: z.string(),
         token_type: z.literal("Bearer"),
         expires_in: z.int().meta({ description: "Seconds", example: 3600 }),
+        refresh_token: z.string().optional().meta({ description: "Not for client credentials. Lives 30 days" }),
         scope: z.string().meta({ description: "Space-separated", example: "cpo:accounts:read cpo:sessions:write" }),
       })
       .meta({ id: "Token" }),
@@ -72,7 +91,7 @@ export const surface: Surface = {
   slug: "oauth-token",
   about: "Access tokens (OAuth 2.0)",
   prefix: "",
-  endpoints: [token],
+  endpoints: [token, metadata],
   cors: true,
   errors: "oauth",
 };

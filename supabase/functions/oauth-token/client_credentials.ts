@@ -1,21 +1,14 @@
-import type { Context } from "../../../packages/shared/src/endpoint.ts";
 import {
   ACCESS_TOKEN_SECONDS,
   hashAddress,
   hashSecret,
   issueClientToken,
 } from "../../../packages/shared/src/tokens.ts";
-import type { GrantErrors, GrantFunctions, TokenRequest } from "./app.ts";
+import type { GrantContext } from "./app.ts";
 
 /** Client credentials (RFC 6749 section 4.4; specification section 4.1): a CPO client gets a token for its partner. */
 
-export async function grant({
-  body,
-  address,
-  environment,
-  call,
-  rate,
-}: Context<TokenRequest, never, GrantErrors, GrantFunctions>) {
+export async function grant({ body, address, environment, call, rate }: GrantContext) {
   const answer = JSON.parse(
     await call("grant_client_credentials", {
       client_id: body.client_id ?? "",

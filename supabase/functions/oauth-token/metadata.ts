@@ -1,0 +1,55 @@
+import * as z from "zod";
+import { endpoint } from "../../../packages/shared/src/endpoint.ts";
+import { CPO_SCOPES, USER_SCOPES } from "../../../packages/shared/src/scopes.ts";
+
+const url = z.string().meta({ format: "uri" });
+
+/** Where a standard client finds the rest (RFC 8414 section 3). Derived from the configuration; touches no database. */
+export const metadata = endpoint(
+  {
+    id: "authorizationServerMetadata",
+    method: "GET",
+    path: "/.well-known/oauth-authorization-server",
+    summary: "Describe the authorization server",
+    description:
+      "RFC 8414; the issuer is {auth_url}. On a platform whose paths cannot begin with a dot it is at " +
+      "`/oauth-token/.well-known/oauth-authorization-server`: a front, or the client's own configuration, bridges that.",
+    caller: { kind: "anyone" },
+    limit: null,
+    sql: [],
+    response: z
+      .object({
+        issuer: url,
+        authorization_endpoint: url.meta({ description: "The consent page, in a browser" }),
+        token_endpoint: url,
+        revocation_endpoint: url,
+        scopes_supported: z.array(z.string()),
+        response_types_supported: z.array(z.string()),
+        response_modes_supported: z.array(z.string()),
+        grant_types_supported: z.array(z.string()),
+        token_endpoint_auth_methods_supported: z.array(z.string()),
+        revocation_endpoint_auth_methods_supported: z.array(z.string()),
+        code_challenge_methods_supported: z.array(z.string()),
+        authorization_response_iss_parameter_supported: z.boolean(),
+        ui_locales_supported: z.array(z.string()),
+      })
+      .meta({ id: "AuthorizationServerMetadata" }),
+    errors: [],
+    failure: "internal_error",
+  },
+  async ({ environment: { config } }) => ({
+    issuer: config.AUTH_URL,
+    authorization_endpoint: `${config.PAGES_URL}/consent`,
+    token_endpoint: `${config.AUTH_URL}/oauth-token`,
+    revocation_endpoint: `${config.AUTH_URL}/oauth-revoke`,
+    scopes_supported: [...Object.keys(USER_SCOPES), ...Object.keys(CPO_SCOPES)],
+    response_types_supported: ["code"],
+    response_modes_supported: ["query"],
+    grant_types_supported: ["authorization_code", "refresh_token", "client_credentials"],
+    token_endpoint_auth_methods_supported: ["client_secret_post"],
+    revocation_endpoint_auth_methods_supported: ["client_secret_post"],
+    code_challenge_methods_supported: ["S256"],
+    authorization_response_iss_parameter_supported: true,
+    ui_locales_supported: ["nl", "en"],
+  }),
+);
