@@ -10,14 +10,16 @@ import { type Environment, readConfiguration } from "../../packages/shared/src/e
 import { ERRORS, type ErrorCode, wireText } from "../../packages/shared/src/errors.ts";
 import type { LogLine } from "../../packages/shared/src/log.ts";
 import { functionFor } from "../../packages/shared/src/routes.ts";
-import { CPO_SCOPES } from "../../packages/shared/src/scopes.ts";
+import { CPO_SCOPES, USER_SCOPES } from "../../packages/shared/src/scopes.ts";
 import { pathsOf, type Surface, serve } from "../../packages/shared/src/surface.ts";
-import { hashSecret, issueClientToken, newSecret } from "../../packages/shared/src/tokens.ts";
+import { hashSecret, issueClientToken, issueUserToken, newSecret } from "../../packages/shared/src/tokens.ts";
 import { surface as cpo } from "../../supabase/functions/cpo-v1/app.ts";
+import { surface as oauthAuthorize } from "../../supabase/functions/oauth-authorize/app.ts";
+import { surface as oauthRevoke } from "../../supabase/functions/oauth-revoke/app.ts";
 import { surface as oauthToken } from "../../supabase/functions/oauth-token/app.ts";
 import { cloneDatabase, type Database, freezeClock } from "./database.ts";
 
-export const SURFACES: readonly Surface[] = [oauthToken, cpo];
+export const SURFACES: readonly Surface[] = [oauthToken, oauthAuthorize, oauthRevoke, cpo];
 export const BASE_URL = "http://api.test";
 
 export type Client = {
@@ -30,7 +32,7 @@ export type Client = {
 export type Partner = { id: string; client: Client };
 
 export type Sent = {
-  method?: "GET" | "POST";
+  method?: "GET" | "POST" | "DELETE";
   token?: string;
   body?: unknown;
   headers?: Record<string, string>;
@@ -182,7 +184,7 @@ function checkAnswer(method: string, path: string, answer: Answer): void {
   }
   const codes: ErrorCode[] = endpoint ? [...errorsOf(endpoint)] : ["not_found"];
   const matching = codes.filter(
-    (code) => wireText(code) === answer.body?.error && ERRORS[code].status === answer.status,
+    (code) => wireText(code, answer.body) === answer.body?.error && ERRORS[code].status === answer.status,
   );
   expect(
     matching,
