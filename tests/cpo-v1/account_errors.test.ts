@@ -1,13 +1,23 @@
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { accountBody, createAccount, createWorld, rowCounts, type World } from "../harness/world.ts";
 
 // What every row of the error tables has in common, for the four routes of the account side.
 
 let world: World;
-beforeEach(async () => {
+beforeAll(async () => {
   world = await createWorld();
+  await world.row(
+    `create function private.shut_down() returns trigger language plpgsql as
+     $$ begin raise exception 'terminating connection' using errcode = '57P01'; end $$`,
+  );
 });
-afterEach(() => world.close());
+afterAll(() => world.close());
+
+/** Runs while the database is broken in one way, and mends it. */
+async function whileBroken<T>(how: string, undo: string, run: () => Promise<T>): Promise<T> {
+  await world.row(how);
+  return run().finally(() => world.row(undo));
+}
 
 type Account = Awaited<ReturnType<typeof createAccount>>;
 const ROUTES: [string, { scope: string; failure: string; body?: (account: Account) => object }][] = [
@@ -66,15 +76,22 @@ describe.each(ROUTES)("%s, %j", (path, { scope, failure, body }) => {
         { error: "Insufficient scope", detail, required_scope: scope, request_id },
       ]);
     }
-    await world.row("update core.partners set is_active = false where id = $1", world.partnerA.id);
-    expect((await send(payload)).body.error).toBe("client_not_linked");
+    const active = (is_active: boolean) =>
+      `update core.partners set is_active = ${is_active} where id = '${world.partnerA.id}'`;
+    await whileBroken(active(false), active(true), async () => {
+      expect((await send(payload)).body.error).toBe("client_not_linked");
+    });
   });
 
   test("§8 rate limit: 429 with retry_after_seconds, before the body is read", async () => {
-    await world.row("update core.rate_limits set quota = 1");
-    const payload = body ? { raw: "not JSON" } : {};
-    expect((await send(payload)).status).toBe(body ? 400 : 200);
-    const { status, headers, body: answer } = await send(payload);
+    const client = await world.addClient(world.partnerA.id);
+    await world.row(
+      "insert into core.rate_limit_overrides (subject, bucket, quota) select $1, bucket, 1 from core.rate_limits",
+      `client:${client.id}`,
+    );
+    const request = { token: await client.token(), ...(body ? { raw: "not JSON" } : {}) };
+    expect((await send(request)).status).toBe(body ? 400 : 200);
+    const { status, headers, body: answer } = await send(request);
     expect([status, answer]).toEqual([
       429,
       {
@@ -114,9 +131,16 @@ describe.each(ROUTES)("%s, %j", (path, { scope, failure, body }) => {
     const payload = body ? { body: body(account) } : {};
     const before = await rowCounts(world, ...TABLES);
     // the audit row is the last thing a write does; a list has none
-    await world.row("alter table core.audit_log add constraint broken check (action = 'never') not valid");
-    if (!body) await world.row("alter function private.iso(timestamptz) rename to iso_is_gone");
-    const { status, body: answer } = await send(payload);
+    const [how, undo] = body
+      ? [
+          "alter table core.audit_log add constraint broken check (action = 'never') not valid",
+          "alter table core.audit_log drop constraint broken",
+        ]
+      : [
+          "alter function private.iso(timestamptz) rename to iso_is_gone",
+          "alter function private.iso_is_gone(timestamptz) rename to iso",
+        ];
+    const { status, body: answer } = await whileBroken(how, undo, () => send(payload));
     expect([status, answer]).toEqual([
       500,
       { error: failure, detail: expect.any(String), request_id: expect.any(String) },
@@ -131,16 +155,17 @@ describe.each(ROUTES)("%s, %j", (path, { scope, failure, body }) => {
   test("contract §1 a database that goes away: 503 with Retry-After", async () => {
     const account = await createAccount(world);
     const payload = body ? { body: body(account) } : {};
-    await world.row(
-      `create function private.shutting_down() returns trigger language plpgsql as
-       $$ begin raise exception 'terminating connection' using errcode = '57P01'; end $$`,
-    );
     // a write fails in its second statement, a list in its first
     const table = body ? "core.audit_log" : "core.rate_limit_state";
-    await world.row(
-      `create trigger gone before insert on ${table} for each row execute function private.shutting_down()`,
+    const {
+      status,
+      headers,
+      body: answer,
+    } = await whileBroken(
+      `create trigger gone before insert on ${table} for each row execute function private.shut_down()`,
+      `drop trigger gone on ${table}`,
+      () => send(payload),
     );
-    const { status, headers, body: answer } = await send(payload);
     const what = body ? "Service" : "Authentication";
     expect([status, answer.error]).toEqual([503, `${what} is temporarily unavailable, try again shortly`]);
     expect(headers.get("retry-after")).toBe("5");

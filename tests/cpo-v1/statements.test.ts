@@ -1,0 +1,78 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { accountBody, createAccount, createWorld, newEan, statementsOf, type World } from "../harness/world.ts";
+
+// A request costs at most two round trips to the database: it is admitted, and it is done (architecture, section 4). One more only
+// where the EAN register must be asked about an address that the caller left out, for then the database has to say it first.
+
+let world: World;
+let owned: Awaited<ReturnType<typeof createAccount>>;
+let taken: string;
+beforeAll(async () => {
+  world = await createWorld();
+  taken = newEan();
+  owned = await createAccount(world, world.partnerA, {
+    connection: { ean_code: taken, postal_code: "3818LH", house_number: 8 },
+  });
+});
+afterAll(() => world.close());
+
+const whole = () => ({ ean_code: newEan(), postal_code: "3818LH", house_number: 8 });
+
+test.each<[string, string, () => object | undefined, number, string[]]>([
+  ["a new account", "/v1/accounts", () => accountBody(), 200, ["create_account"]],
+  ["a repeat", "/v1/accounts", () => ({ ...accountBody(), ...owned.account }), 200, ["create_account"]],
+  [
+    "a repeat of which the rest is broken",
+    "/v1/accounts",
+    () => ({ cpo_external_ref: owned.account.cpo_external_ref }),
+    200,
+    ["repeat_account"],
+  ],
+  ["a broken body with a new reference", "/v1/accounts", () => ({ cpo_external_ref: "new" }), 400, ["repeat_account"]],
+  ["a broken body without reference", "/v1/accounts", () => ({}), 400, []],
+  ["an invalid IBAN", "/v1/accounts", () => accountBody({ iban: "x" }), 400, []],
+  [
+    "a taken EAN",
+    "/v1/accounts",
+    () => accountBody({ connection: { ...whole(), ean_code: taken } }),
+    409,
+    ["create_account"],
+  ],
+  ["the list", "/v1/accounts", () => undefined, 200, ["list_accounts"]],
+  [
+    "a whole correction",
+    "/v1/connections:update",
+    () => ({ account_id: owned.account_id, connection: whole() }),
+    200,
+    ["update_connection"],
+  ],
+  [
+    "a correction of a part",
+    "/v1/connections:update",
+    () => ({ account_id: owned.account_id, connection: { house_number: 9 } }),
+    200,
+    ["update_connection", "update_connection"],
+  ],
+  [
+    "a mandate link, mailed",
+    "/v1/mandate-links",
+    () => ({ account_id: owned.account_id, send_email: true }),
+    200,
+    ["issue_mandate_link"],
+  ],
+])("§4.1 %s", async (_name, path, body, status, operations) => {
+  const token = await world.partnerA.client.token();
+  const names = await statementsOf(world, async () => {
+    expect((await world.send(path, { token, body: body() })).status).toBe(status);
+  });
+  expect(names).toEqual(["admit", ...operations]);
+});
+
+test("§4.1 a forged token is refused before the database is touched", async () => {
+  const [header, payload] = (await world.partnerA.client.token()).split(".");
+  const names = await statementsOf(world, async () => {
+    const answer = await world.get("/v1/accounts", `${header}.${payload}.${"A".repeat(86)}`);
+    expect(answer.status).toBe(401);
+  });
+  expect(names).toEqual([]);
+});
