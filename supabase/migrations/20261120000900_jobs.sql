@@ -83,7 +83,7 @@ as $$
 declare
   connection core.connections;
   checked    record;
-  status     text;
+  result     text;
 begin
   perform private.act_as(caller, 'worker'), private.act_for_partner((due ->> 'partner_id')::uuid);
   select c.* into connection from core.connections c
@@ -94,15 +94,15 @@ begin
   end if;
   select * into checked
     from private.check_ean(connection.ean_code, due ->> 'postal_code', (due ->> 'house_number')::int, due ->> 'house_number_addition', register);
-  status := case checked.outcome when 'matched' then 'matched' when 'mismatch' then 'mismatch'
+  result := case checked.outcome when 'matched' then 'matched' when 'mismatch' then 'mismatch'
                                  when 'unknown_address' then 'not_found' else 'unverified' end;
-  update core.connections c set ean_validation_status = status, ean_checked_at = private.now()
+  update core.connections c set ean_validation_status = result, ean_checked_at = private.now()
    where c.partner_id = connection.partner_id and c.id = connection.id;
   perform private.record_ean_check(connection.id, connection.ean_code, due ->> 'postal_code', (due ->> 'house_number')::int,
     due ->> 'house_number_addition', checked.source, checked.outcome, checked.reason);
   perform private.advance_registration(connection.account_id);
-  perform private.audit('connection.rechecked', connection.id, jsonb_build_object('ean_validation_status', status));
-  return json_build_object('ean_validation_status', status);
+  perform private.audit('connection.rechecked', connection.id, jsonb_build_object('ean_validation_status', result));
+  return json_build_object('ean_validation_status', result);
 end $$;
 comment on function api.record_ean_recheck(jsonb, jsonb, jsonb) is
   'The register''s answer for a due connection: matched, mismatch, not_found, or unverified for another week.';
