@@ -86,12 +86,15 @@ const CreateAccount = z
       description: "Idempotency key: a repeat returns the account it made. Trimmed to 120.",
     }),
     payout_handler: PayoutHandler.default("service_pays_customer"),
-    iban: z.unknown().optional().meta({
-      override: { type: ["string", "null"] },
-      description:
-        "Whitespace removed and upper-cased, then 15 to 34 letters and digits. Omit, or send null or an empty string, to add it later by a repeat. Never returned.",
-      example: "NL91ABNA0417164300",
-    }),
+    iban: z
+      .unknown()
+      .optional()
+      .meta({
+        override: { type: ["string", "null"] },
+        description:
+          "Whitespace removed and upper-cased, then 15 to 34 letters and digits. Omit, or send null or an empty string, to add it later by a repeat. Never returned.",
+        example: "NL91ABNA0417164300",
+      }),
     company: Company.nullish().transform((value) => value ?? null),
     person: Person,
     connection: ConnectionInput,

@@ -34,7 +34,8 @@ export const registerCharger = endpoint(
           z
             .string()
             .transform((value) => value.replace(/\s/g, "").toUpperCase())
-            .pipe(z.string().regex(/^[^\s\p{Cc}\p{Cs}]{1,64}$/u, "must be 1 to 64 characters")),
+            .pipe(z.string().regex(/^[^\s\p{Cc}\p{Cs}]{0,64}$/u, "must be 1 to 64 characters"))
+            .transform((value) => value || null),
         ).meta({ description: "1 to 64 characters, compared upper-case without spaces" }),
       })
       .refine(({ catalog_charger_id, ocpp_vendor, ocpp_model }) => catalog_charger_id || (ocpp_vendor && ocpp_model), {

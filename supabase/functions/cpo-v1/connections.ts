@@ -24,10 +24,13 @@ export const updateConnection = endpoint(
         account_id: orNull(uuid()),
         cpo_external_ref: orNull(trimmedTo(120)),
         connection: ConnectionChange,
-        acknowledge_mandate_lapses: z.unknown().optional().meta({
-          override: { type: "boolean", default: false },
-          description: "Exactly true when the connection has a signed mandate",
-        }),
+        acknowledge_mandate_lapses: z
+          .unknown()
+          .optional()
+          .meta({
+            override: { type: "boolean", default: false },
+            description: "Exactly true when the connection has a signed mandate",
+          }),
       })
       .refine(({ connection_id, account_id, cpo_external_ref }) => connection_id || account_id || cpo_external_ref, {
         message: "send connection_id, account_id or cpo_external_ref",
