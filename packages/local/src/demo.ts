@@ -1,13 +1,16 @@
 // npm run demo: the whole story of the main job, told against the running stack (or one started for it), request by request.
 
 import { randomInt } from "node:crypto";
-import pg from "pg";
+import { parseArgs } from "node:util";
+import { signMandate } from "./customer.ts";
 import { startStack } from "./runner.ts";
-import { DEFAULT_DATA_DIR, readStack, type Stack } from "./stack.ts";
+import { DEFAULT_DATA_DIR, DEFAULT_STACK_FILE, readStack, type Stack } from "./stack.ts";
 
 const bold = (text: string) => (process.stdout.isTTY ? `\u001b[1m${text}\u001b[0m` : text);
 const dim = (text: string) => (process.stdout.isTTY ? `\u001b[2m${text}\u001b[0m` : text);
 const indent = (text: string) => text.replace(/^/gm, "    ");
+
+const CUSTOMER = { name: "Sanne de Vries", email: "sanne@example.nl" };
 
 let steps = 0;
 function step(title: string, why: string): void {
@@ -64,7 +67,7 @@ async function tell({ host, base_url, auth_url, operator_database_url, demo }: S
   const account = {
     cpo_external_ref: reference,
     iban: "NL91 ABNA 0417 1643 00",
-    person: { full_name: "Sanne de Vries", email: "sanne@example.nl", phone: "0612345678" },
+    person: { full_name: CUSTOMER.name, email: CUSTOMER.email, phone: "0612345678" },
     connection: {
       ean_code: `8716871${String(randomInt(1e11)).padStart(11, "0")}`,
       postal_code: "3818 LH",
@@ -118,7 +121,10 @@ async function tell({ host, base_url, auth_url, operator_database_url, demo }: S
     return;
   }
   step("Sign", "The customer opens the page, asks for a code, finds it in their mail, types their name and signs.");
-  await sign(mandate_link, operator_database_url);
+  await signMandate(mandate_link, CUSTOMER, operator_database_url, ({ sent, fields, status, title }) => {
+    console.log(indent(`POST ${sent}  ${fields}`));
+    console.log(dim(indent(`\n${status} ${title}\n`)));
+  });
 
   step("Read the position again", "Four gates are open: these kWh become ERE.");
   const { positions } = await call<{ positions: { ere_eligible: boolean }[] }>("GET", position, { token });
@@ -126,39 +132,8 @@ async function tell({ host, base_url, auth_url, operator_database_url, demo }: S
   console.log(`\n${bold("Done.")} The page as the customer sees it, signed: ${mandate_link}\n`);
 }
 
-/** Walks through the page's forms as a browser would; the code comes from the mail that the sandbox captured. */
-async function sign(link: string, operator_database_url: string): Promise<void> {
-  const page = await fetch(link).then((response) => response.text());
-  const seen = /seen=([^"&]+)/.exec(page)?.[1] ?? "";
-  const submit = async (step: string, fields: Record<string, string>) => {
-    const url = `${link}/${step}`;
-    const { origin } = new URL(link);
-    const body = new URLSearchParams({ seen, ...fields });
-    const response = await fetch(url, { method: "POST", body, headers: { origin } });
-    console.log(indent(`POST ${url}  ${new URLSearchParams(fields)}`));
-    console.log(dim(indent(`\n${response.status} ${title(await response.text())}\n`)));
-  };
-  await submit("code", {});
-  await submit("sign", { name: "Sanne de Vries", agree: "yes", code: await readCode(operator_database_url) });
-}
-
-const title = (html: string) => /<title>([^<]*)</.exec(html)?.[1] ?? "";
-
-/** What `npm run operator -- mail show --to sanne@example.nl` shows. */
-async function readCode(operator_database_url: string): Promise<string> {
-  const client = new pg.Client({ connectionString: operator_database_url });
-  await client.connect();
-  try {
-    const { rows } = await client.query("select ops.mail_show($1) ->> 'text' as text", [
-      { to: "sanne@example.nl", operator: "demo" },
-    ]);
-    return /\b\d{6}\b/.exec(rows[0].text)?.[0] ?? "";
-  } finally {
-    await client.end();
-  }
-}
-
-const running = readStack();
+const { values } = parseArgs({ options: { stack: { type: "string", default: DEFAULT_STACK_FILE } } });
+const running = readStack(values.stack);
 const { stack, stop } = running
   ? { stack: running, stop: async () => {} }
   : await startStack({ host: "sandbox", port: 54321, data_dir: DEFAULT_DATA_DIR, fresh: false }, (topic, text) =>

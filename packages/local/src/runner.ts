@@ -277,8 +277,9 @@ function tick(url: string, secret: string, say: Say): () => Promise<void> {
     const signal = AbortSignal.any([stopped.signal, AbortSignal.timeout(60_000)]);
     try {
       const response = await fetch(url, { method: "POST", headers: { Authorization: `Bearer ${secret}` }, signal });
-      await response.body?.cancel();
-      return response.ok ? "" : `the worker answers ${response.status}; functions.log says why`;
+      const answer = (await response.json().catch(() => ({}))) as { ok?: boolean; mail?: { problem?: string } };
+      if (answer.ok) return "";
+      return answer.mail?.problem ?? `the worker answers ${response.status}; functions.log says why`;
     } catch (error) {
       return `the worker does not answer: ${(error as Error).message}`;
     }

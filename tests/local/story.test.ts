@@ -1,0 +1,76 @@
+// The README's first five minutes and npm run demo, as a newcomer runs them, against a stack of their own.
+
+import { execFile } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { signMandate } from "../../packages/local/src/customer.ts";
+import { ROOT } from "../../packages/local/src/migrate.ts";
+import { freePort } from "../../packages/local/src/postgres.ts";
+import { type RunningStack, startStack } from "../../packages/local/src/runner.ts";
+
+const run = promisify(execFile);
+
+let folder: string;
+let running: RunningStack;
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "ere-story-"));
+  running = await startStack({ host: "sandbox", port: await freePort(), data_dir: join(folder, "data"), fresh: false });
+}, 60_000);
+afterAll(async () => {
+  await running?.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** The commands of the README between a sentence and the end of the code block that follows it. */
+function commandsAfter(sentence: string): string {
+  const [, after] = readFileSync(join(ROOT, "README.md"), "utf8").split(sentence);
+  const commands = after && /```sh\n(.*?)```/s.exec(after)?.[1];
+  if (!commands) throw new Error(`the README has no commands after "${sentence}"`);
+  return commands;
+}
+
+test("§1 README: the main job in six calls, by curl, exactly as written", { timeout: 60_000 }, async () => {
+  // the checkout as a newcomer has it, beside the stack.json of this stack
+  const checkout = join(folder, "checkout");
+  mkdirSync(join(checkout, ".local"), { recursive: true });
+  writeFileSync(join(checkout, ".local/stack.json"), JSON.stringify(running.stack));
+  for (const entry of ["package.json", "packages", "node_modules"])
+    symlinkSync(join(ROOT, entry), join(checkout, entry));
+  const bash = (script: string) =>
+    run("bash", ["-euo", "pipefail", "-c", script], {
+      cwd: checkout,
+      env: {
+        ...process.env,
+        PATH: `${dirname(process.execPath)}${delimiter}${process.env.PATH}`,
+        OPERATOR_DATABASE_URL: running.stack.operator_database_url,
+      },
+    });
+
+  const story = commandsAfter("the main job in six calls");
+  const first = await bash(story);
+  const link = /http:\S+\/pages\/mandate\/\w+/.exec(first.stdout)?.[0] ?? "";
+  expect(first.stdout).toMatch(/"mandate_signed" ?: ?false/);
+  const customer = { name: "Sanne de Vries", email: "sanne@example.nl" };
+  await signMandate(link, customer, running.stack.operator_database_url);
+
+  const last = story.split("\n").filter((line) => /^(get|API|field|TOKEN)\b|^curl/.test(line) || line.includes("() {"));
+  const { stdout } = await bash(last.join("\n"));
+  expect(JSON.parse(stdout).positions[0]).toMatchObject({
+    ere_eligible: true,
+    checklist: { mandate_signed: true, ean_validated: true, mid_charger_registered: true, iban_present: true },
+    total_kwh_delivered: 312.5,
+  });
+});
+
+test("§1 npm run demo: the whole story told against a stack of its own, signing included", {
+  timeout: 60_000,
+}, async () => {
+  const demo = join(ROOT, "packages/local/src/demo.ts");
+  const { stdout } = await run(process.execPath, [demo, "--stack", join(folder, "data/stack.json")]);
+  expect(stdout).toContain("Four gates are open");
+  expect(stdout).toContain("Done.");
+  expect(stdout).not.toContain(running.stack.demo.cpo.client_secret);
+});
