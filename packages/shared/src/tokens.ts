@@ -62,11 +62,26 @@ async function issue(environment: Environment, subject: string, claims: Record<s
     .sign(sign);
 }
 
+/** Tokens verified lately: a signature costs more than the statement that follows it, and cannot change its mind. */
+const verifiedTokens = oncePerEnvironment(() => new Map<string, { token: AccessToken; expiresAt: number }>());
+const REMEMBERED_TOKENS = 1000;
+
 /** The token's content, or null when it is not a good access token of ours: forged, foreign, expired, or no JWT at all. */
-export async function readAccessToken(environment: Environment, token: string): Promise<AccessToken | null> {
+export async function readAccessToken(environment: Environment, bearer: string): Promise<AccessToken | null> {
+  const remembered = verifiedTokens(environment);
+  const known = remembered.get(bearer);
+  if (known) return environment.now().getTime() < known.expiresAt * 1000 ? known.token : null;
+  const verified = await verify(environment, bearer);
+  if (!verified) return null;
+  if (remembered.size >= REMEMBERED_TOKENS) remembered.delete(remembered.keys().next().value ?? "");
+  remembered.set(bearer, verified);
+  return verified.token;
+}
+
+async function verify(environment: Environment, bearer: string) {
   const { verify } = await keysOf(environment);
   try {
-    const { payload } = await jwtVerify(token, verify, {
+    const { payload } = await jwtVerify(bearer, verify, {
       algorithms: [ALGORITHM],
       typ: TYPE,
       issuer: environment.config.AUTH_URL,
@@ -74,11 +89,11 @@ export async function readAccessToken(environment: Environment, token: string): 
       currentDate: environment.now(),
       requiredClaims: ["exp", "iat", "sub", "jti", "client_id"],
     });
-    const { client_id, sub, scope, iat, jti, grant_id } = payload;
+    const { client_id, sub, scope, iat, exp = 0, jti, grant_id } = payload;
     if (typeof client_id !== "string" || typeof sub !== "string" || typeof jti !== "string" || typeof iat !== "number")
       return null;
     if (iat > environment.now().getTime() / 1000 + CLOCK_SKEW_SECONDS) return null;
-    return {
+    const token: AccessToken = {
       clientId: client_id,
       subject: sub,
       scopes: typeof scope === "string" ? scope.split(" ") : [],
@@ -86,6 +101,7 @@ export async function readAccessToken(environment: Environment, token: string): 
       id: jti,
       grantId: typeof grant_id === "string" ? grant_id : null,
     };
+    return { token, expiresAt: exp };
   } catch {
     return null;
   }
