@@ -98,6 +98,35 @@ describe("architecture §3 a call", () => {
     expect(await failure("unknown")).not.toBeInstanceOf(ApiError);
   });
 
+  test("a refusal or a failure of SQL keeps the connection: the next call need not open one", async () => {
+    await define("backend", "begin return to_json(pg_backend_pid()); end");
+    await define(
+      "refuses",
+      `begin raise exception using errcode = 'RULE1', message = 'ean_in_use', detail = '{}'; end`,
+    );
+    await define("breaks", "begin return 1 / 0; end");
+    const db = connect(world.database.url("edge"), 1);
+    const backend = await db.call("backend");
+    for (const name of ["refuses", "breaks", "refuses"]) await expect(db.call(name)).rejects.toThrow();
+    expect(await db.call("backend")).toBe(backend);
+    await db.end();
+  });
+
+  test("a connection lost in the middle of a query: 503, the process lives, and the next call has another", async () => {
+    await define("slow", "begin perform pg_sleep(20); return '1'; end");
+    await define("one", "begin return '1'; end");
+    const db = connect(world.database.url("edge"), 1);
+    const lost = db.call("slow").catch((error) => error);
+    const kill = () =>
+      world.row(
+        "select count(pg_terminate_backend(pid))::int from pg_stat_activity where datname = current_database() and query like '%api.slow%' and state = 'active' and usename = 'edge'",
+      );
+    await expect.poll(async () => (await kill()).count).toBe(1);
+    expect(await lost).toMatchObject({ code: "service_unavailable" });
+    expect(await db.call("one")).toBe("1");
+    await db.end();
+  });
+
   test("connections that the server closed are replaced: the next call answers", async () => {
     await define("one", "begin return '1'; end");
     const db = connect(world.database.url("edge"));

@@ -49,18 +49,37 @@ export function connect(connectionString: string, max = 4): Db {
     return pool;
   };
 
+  /** As `pool.query`, which however closes the connection after any error: a refusal would cost the next request a new one. */
+  const query = async (config: pg.QueryConfig): Promise<pg.QueryResult<{ answer: string }>> => {
+    const client = await open().connect();
+    let broken: Error | undefined;
+    // unheard, a connection that is lost in the middle of a query would end the process
+    const onLost = (error: Error) => {
+      broken = error;
+    };
+    client.on("error", onLost);
+    try {
+      return await client.query(config);
+    } catch (error) {
+      if (isUnavailable(error)) broken = error as Error;
+      throw error;
+    } finally {
+      client.off("error", onLost);
+      client.release(broken);
+    }
+  };
+
   return {
     async call(name, ...args) {
       const placeholders = args.map((_, index) => `$${index + 1}::jsonb`).join(", ");
-      const query = {
+      const config = {
         text: `select api.${name}(${placeholders}) as answer`,
         values: args.map((arg) => JSON.stringify(arg)),
       };
-      const run = () => open().query<{ answer: string }>(query);
       let result: pg.QueryResult<{ answer: string }>;
       try {
-        result = await run().catch((error) => {
-          if (TRANSIENT.has(error?.code)) return run();
+        result = await query(config).catch((error) => {
+          if (TRANSIENT.has(error?.code)) return query(config);
           throw error;
         });
       } catch (error) {
@@ -88,9 +107,11 @@ function translate(error: unknown): Error {
   if (!(error instanceof Error)) return new Error("the driver threw something that is no error");
   const { code, detail } = error as pg.DatabaseError;
   if (code === RULE) return refusal(error.message, detail ? JSON.parse(detail) : undefined);
-  // 08 connection, 53 out of resources, 57 shut down or cancelled; without SQLSTATE the driver never got an answer
-  if (code === undefined || UNAVAILABLE.test(code) || !/^[0-9A-Z]{5}$/.test(code)) {
-    return new ApiError("service_unavailable", {}, error);
-  }
-  return error;
+  return isUnavailable(error) ? new ApiError("service_unavailable", {}, error) : error;
+}
+
+/** 08 connection, 53 out of resources, 57 shut down or cancelled; without SQLSTATE the driver never got an answer. */
+function isUnavailable(error: unknown): boolean {
+  const { code } = error as Partial<pg.DatabaseError>;
+  return code === undefined || UNAVAILABLE.test(code) || !/^[0-9A-Z]{5}$/.test(code);
 }
