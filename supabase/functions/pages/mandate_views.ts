@@ -233,24 +233,27 @@ function returnLink(messages: Messages, partner: string, return_url: string | nu
   return html`<div class="actions"><a class="button second" href="${return_url}" rel="noreferrer">${messages.return_to(partner)}</a></div>`;
 }
 
-function textField({
+export function textField({
   id,
   label,
   hint,
   error,
+  type = "text",
   attributes,
 }: {
   id: string;
   label: string;
-  hint: string;
+  hint?: string;
   error: string | undefined;
+  type?: "text" | "email" | "password";
   attributes: Html;
 }): Html {
+  const described = [...(hint ? [`${id}-hint`] : []), ...(error ? [`${id}-error`] : [])].join(" ");
   return html`<div class="field">
 <label for="${id}">${label}</label>
-<p class="hint" id="${id}-hint">${hint}</p>
+${hint ? html`<p class="hint" id="${id}-hint">${hint}</p>` : ""}
 ${error ? html`<p class="wrong" id="${id}-error">${error}</p>` : ""}
-<input type="text" id="${id}" name="${id}" required aria-describedby="${id}-hint${error ? ` ${id}-error` : ""}"${error ? html` aria-invalid="true"` : ""}${attributes}>
+<input type="${type}" id="${id}" name="${id}" required${described ? html` aria-describedby="${described}"` : ""}${error ? html` aria-invalid="true"` : ""}${attributes}>
 </div>`;
 }
 

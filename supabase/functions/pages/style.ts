@@ -78,7 +78,7 @@ summary::-webkit-details-marker { display: none; }
 label { font-weight: 650; }
 .hint { margin: 0 0 .4rem; color: var(--quiet); font-size: 1rem; }
 .wrong { margin: 0 0 .4rem; color: var(--wrong); font-weight: 650; }
-input[type="text"] { display: block; width: 100%; min-height: 3.25rem; padding: .5rem .9rem; border: 1.5px solid var(--edge); border-radius: 8px; background: var(--sheet); color: var(--ink); font: inherit; }
+input[type="text"], input[type="email"], input[type="password"] { display: block; width: 100%; min-height: 3.25rem; padding: .5rem .9rem; border: 1.5px solid var(--edge); border-radius: 8px; background: var(--sheet); color: var(--ink); font: inherit; }
 input.code { width: 11.5rem; font-size: 1.5rem; letter-spacing: .22em; font-variant-numeric: tabular-nums; }
 input[aria-invalid="true"] { border-color: var(--wrong); border-width: 2px; }
 .tick label { display: grid; grid-template-columns: 1.75rem 1fr; gap: .75rem; align-items: start; min-height: 2.75rem; padding: .5rem 0; font-weight: 400; cursor: pointer; }

@@ -153,6 +153,60 @@ Wilt u toch ondertekenen? Vraag ${partner} dan om een nieuwe link.`,
     text: "Controleer het adres, of open de link opnieuw vanuit uw mail.",
   },
 
+  consent: {
+    bad_request: {
+      title: "Deze link van de app klopt niet",
+      text: "De app die u hierheen stuurde, kennen wij niet. Of de link van de app is niet goed. Er is niets gedeeld.",
+      help: "Ga terug naar de app en probeer het opnieuw. Helpt dat niet? Vraag het dan aan de maker van de app.",
+    },
+    sign_in: {
+      title: "Log in",
+      why: (app: string, service: string) => `${app} vraagt toegang tot uw gegevens bij ${service}.`,
+      next: (app: string) =>
+        `Log eerst in. Daarna ziet u wat ${app} vraagt, en beslist u zelf. ${app} krijgt uw wachtwoord niet te zien.`,
+      email: "E-mailadres",
+      password: "Wachtwoord",
+      submit: "Log in",
+      errors: {
+        email: "Vul uw e-mailadres in",
+        password: "Vul uw wachtwoord in",
+        wrong: "Dit e-mailadres en dit wachtwoord horen niet bij elkaar",
+        unconfirmed: "Bevestig eerst uw e-mailadres, met de link in de mail die u kreeg",
+      },
+    },
+    ask: {
+      title: (app: string) => `Geeft u ${app} toegang?`,
+      who: (app: string, operator: string, service: string) =>
+        `${app} is een app van ${operator}. De app vraagt toegang tot uw gegevens bij ${service}.`,
+      who_unknown: (app: string, service: string) =>
+        `${app} is een app die toegang vraagt tot uw gegevens bij ${service}.`,
+      signed_in: "U bent ingelogd als",
+      other: "Log in als iemand anders",
+      may: (app: string) => `Dan mag ${app}:`,
+      scopes: {
+        "chargers:read": "zien welke laadpalen u heeft, en of zij aan het laden zijn",
+        "chargers:write": "laadpalen voor u toevoegen",
+        "sessions:read": "uw laadbeurten zien: wanneer, hoe lang en hoeveel kWh",
+        "energy:read": "zien hoeveel u per maand laadt en wat uw ERE opbrengen",
+        "profile:read": "uw naam en e-mailadres zien",
+        "partners:read": "de cijfers zien van het bedrijf dat u beheert, zonder namen van klanten",
+        "partners:write": "de instellingen wijzigen van het bedrijf dat u beheert, en klanten toevoegen",
+      },
+      may_not: (app: string) => `${app} ziet uw wachtwoord niet, en kan niet meer dan wat hierboven staat.`,
+      stop: (email: string) => `De toegang blijft tot u haar stopt. Stoppen kan altijd, met een mail naar ${email}.`,
+      back_to: (host: string) => `Na uw keuze gaat u terug naar ${host}.`,
+      allow: "Ja, geef toegang",
+      refuse: "Nee, geef geen toegang",
+      again:
+        "Uw keuze is nog niet verwerkt: de pagina was verlopen of de vraag is veranderd. Lees haar nog eens en kies opnieuw.",
+    },
+    done: {
+      title: (app: string) => `U gaat terug naar ${app}`,
+      text: "Gebeurt er niets? Gebruik dan de knop.",
+      onward: (app: string) => `Verder naar ${app}`,
+    },
+  },
+
   home: {
     title: "Laadstroom wordt ERE",
     text: (service: string) =>
