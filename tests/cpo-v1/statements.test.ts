@@ -47,7 +47,14 @@ test.each<[string, string, () => object | undefined, number, string[]]>([
     ["update_connection"],
   ],
   [
-    "a correction of a part",
+    "a correction of the EAN",
+    "/v1/connections:update",
+    () => ({ account_id: owned.account_id, connection: { ean_code: newEan() } }),
+    200,
+    ["update_connection"],
+  ],
+  [
+    "a correction of the house number, when the EAN that decides on the sandbox is in the database",
     "/v1/connections:update",
     () => ({ account_id: owned.account_id, connection: { house_number: 9 } }),
     200,

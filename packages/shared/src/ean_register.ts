@@ -1,3 +1,4 @@
+import { isWhole } from "./ean_register/address.ts";
 import { createCodeboek } from "./ean_register/codeboek.ts";
 import { sandboxAnswer } from "./ean_register/sandbox.ts";
 
@@ -6,6 +7,9 @@ export type RegisterAddress = {
   house_number: number;
   house_number_addition: string | null;
 };
+
+/** An address of which the caller may know a part only, the rest being in the database. */
+export type PartialAddress = { [part in keyof RegisterAddress]?: RegisterAddress[part] | undefined };
 
 export type RegisterPoint = {
   ean_code: string;
@@ -36,8 +40,8 @@ export type RegisterAnswer =
  * answer means for a write, is for SQL to judge.
  */
 export type EanRegister = {
-  /** An answer that costs no input or output, or null: then `lookup` is needed. */
-  known(address: RegisterAddress, ean_code?: string): RegisterAnswer | null;
+  /** An answer that costs no input or output and needs no more of the address, or null: then `lookup` is needed. */
+  known(address: PartialAddress, ean_code?: string): RegisterAnswer | null;
   /** Never throws and never rejects: a register that is down is the answer `unavailable`. */
   lookup(address: RegisterAddress, ean_code?: string): Promise<RegisterAnswer>;
 };
@@ -73,11 +77,15 @@ export type CodeboekLimits = {
 
 /** Keep one per process: it holds the cache, the requests under way and the state of the circuit. */
 export function createEanRegister(config: EanRegisterConfig): EanRegister {
-  if (config.host === "sandbox") return immediate(sandboxAnswer);
-  if (config.driver === "table") return immediate(() => ({ source: "table" }));
+  if (config.host === "sandbox") return sandbox;
+  if (config.driver === "table") return table;
   return createCodeboek(config);
 }
 
-function immediate(known: (address: RegisterAddress, ean_code?: string) => RegisterAnswer): EanRegister {
-  return { known, lookup: async (address, ean_code) => known(address, ean_code) };
-}
+/** The EAN decides, or where none is asked about, the address. */
+const sandbox: EanRegister = {
+  known: (address, ean_code) => (ean_code === undefined && !isWhole(address) ? null : sandboxAnswer(address, ean_code)),
+  lookup: async (address, ean_code) => sandboxAnswer(address, ean_code),
+};
+
+const table: EanRegister = { known: () => ({ source: "table" }), lookup: async () => ({ source: "table" }) };

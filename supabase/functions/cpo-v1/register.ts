@@ -1,11 +1,13 @@
-import { createEanRegister, type EanRegister, type RegisterAnswer } from "../../../packages/shared/src/ean_register.ts";
+import {
+  createEanRegister,
+  type EanRegister,
+  type PartialAddress,
+  type RegisterAnswer,
+} from "../../../packages/shared/src/ean_register.ts";
 import { type Environment, oncePerEnvironment } from "../../../packages/shared/src/environment.ts";
 import type { ConnectionInput } from "./connection_input.ts";
 
 type Question = Pick<ConnectionInput, "ean_code" | "postal_code" | "house_number" | "house_number_addition">;
-
-/** A question of which some parts may be known to the database only. */
-type Unsettled = { [field in keyof Question]?: Question[field] | undefined };
 
 const registerOf = oncePerEnvironment(
   ({ config }): EanRegister =>
@@ -24,16 +26,12 @@ const registerOf = oncePerEnvironment(
  */
 export async function askingRegister(
   environment: Environment,
-  known: Unsettled,
+  known: PartialAddress & { ean_code?: string | undefined },
   operation: (register: RegisterAnswer | null) => Promise<string>,
 ): Promise<string> {
   const register = registerOf(environment);
-  const first = await operation(isWhole(known) ? register.known(known, known.ean_code) : null);
+  const first = await operation(known.ean_code === undefined ? null : register.known(known, known.ean_code));
   if (!first.startsWith('{"ask_register"')) return first;
   const { ask_register: question } = JSON.parse(first) as { ask_register: Question };
   return operation(await register.lookup(question, question.ean_code));
-}
-
-function isWhole(question: Unsettled): question is Question {
-  return question.ean_code !== undefined && question.postal_code !== undefined && question.house_number !== undefined;
 }

@@ -1,4 +1,4 @@
-import type { RegisterAddress } from "../ean_register.ts";
+import type { PartialAddress, RegisterAddress } from "../ean_register.ts";
 
 /** "a", "A", "-A" and " A" are one addition; "" is none. Registers, customers and the BAG each write their own form. */
 export function sameForm(text: string | null | undefined): string {
@@ -6,6 +6,11 @@ export function sameForm(text: string | null | undefined): string {
 }
 
 /** Equal for every way of writing the same address. */
-export function addressKey({ postal_code, house_number, house_number_addition }: RegisterAddress): string {
+export function addressKey({ postal_code, house_number, house_number_addition }: PartialAddress): string {
   return `${sameForm(postal_code)} ${house_number} ${sameForm(house_number_addition)}`;
+}
+
+/** Whether it says where: postal code and house number. */
+export function isWhole(address: PartialAddress): address is RegisterAddress {
+  return address.postal_code !== undefined && address.house_number !== undefined;
 }

@@ -3,11 +3,12 @@ import type {
   CodeboekLimits,
   EanRegister,
   EanRegisterConfig,
+  PartialAddress,
   RegisterAddress,
   RegisterAnswer,
   UnavailableReason,
 } from "../ean_register.ts";
-import { addressKey, sameForm } from "./address.ts";
+import { addressKey, isWhole, sameForm } from "./address.ts";
 
 // The EAN-codeboek of the Dutch grid operators, https://www.eancodeboek.nl. Its OpenAPI document (EDSN, version 1)
 // allows product + postalCode + streetNumber, answers ordinary and special metering points alike, pages by at most 100
@@ -70,7 +71,8 @@ export function createCodeboek(config: EanRegisterConfig): EanRegister {
   const cache = createCache(now, limits);
   const under_way = new Map<string, Promise<RegisterAnswer>>();
 
-  function known(address: RegisterAddress, ean_code?: string): RegisterAnswer | null {
+  function known(address: PartialAddress, ean_code?: string): RegisterAnswer | null {
+    if (!isWhole(address)) return null;
     const answer = cache.get(addressKey(address), ean_code);
     return answer ?? (circuit.open() ? unavailable("circuit_open") : null);
   }

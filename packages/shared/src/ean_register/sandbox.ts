@@ -1,4 +1,4 @@
-import type { RegisterAddress, RegisterAnswer, RegisterPoint, UnavailableReason } from "../ean_register.ts";
+import type { PartialAddress, RegisterAnswer, RegisterPoint, UnavailableReason } from "../ean_register.ts";
 import { addressKey } from "./address.ts";
 
 const test_values = "8716870000000000";
@@ -16,7 +16,7 @@ const cities = [
 ];
 
 /** With an EAN, its last two digits decide; without one, the house number. Both tables are part of the public contract. */
-export function sandboxAnswer(address: RegisterAddress, ean_code?: string): RegisterAnswer {
+export function sandboxAnswer(address: PartialAddress, ean_code?: string): RegisterAnswer {
   if (ean_code !== undefined) {
     switch (ean_code.startsWith(test_values) ? ean_code.slice(test_values.length) : "") {
       case "23":
@@ -47,17 +47,17 @@ function unavailable(reason: UnavailableReason): RegisterAnswer {
   return { source: "sandbox", outcome: "unavailable", reason };
 }
 
-function points(address: RegisterAddress, ...ean_codes: string[]): RegisterAnswer {
+function points(address: PartialAddress, ...ean_codes: string[]): RegisterAnswer {
   const place: Omit<RegisterPoint, "ean_code"> = {
-    street: "Teststraat",
-    city: cities[Number(address.postal_code[0])] || "Teststad",
-    house_number_addition: address.house_number_addition,
+    street: address.postal_code ? "Teststraat" : null,
+    city: address.postal_code ? cities[Number(address.postal_code[0])] || "Teststad" : null,
+    house_number_addition: address.house_number_addition ?? null,
   };
   return { source: "sandbox", outcome: "points", points: ean_codes.map((ean_code) => ({ ean_code, ...place })) };
 }
 
 /** The same address has the same EAN on every machine and on every day; `nth` (1-9) keeps it apart from the test values. */
-function eanOf(address: RegisterAddress, nth: number): string {
+function eanOf(address: PartialAddress, nth: number): string {
   let hash = 0;
   for (const character of addressKey(address)) hash = (hash * 131 + (character.codePointAt(0) ?? 0)) % 9_999_999_967;
   const digits = `871687${nth}${String(hash).padStart(10, "0")}`;
