@@ -1,0 +1,192 @@
+import { mkdirSync } from "node:fs";
+import { createRequire } from "node:module";
+import type { AxeResults } from "axe-core";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type Answerer, noBrowser, serveHttp, startBrowser } from "../harness/browser.ts";
+import { liftRateLimits } from "../harness/world.ts";
+import { type App, authorizationOf, createOAuthWorld, newVerifier, type OAuth, type Person } from "./oauth_world.ts";
+
+/** Set to a folder to get a PNG of every page, to be looked at. */
+const SCREENSHOTS = process.env.SCREENSHOTS;
+const AXE = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
+
+describe.skipIf(noBrowser)(`§4.5 the consent page in a browser${noBrowser ? ` (skipped: ${noBrowser})` : ""}`, () => {
+  let world: OAuth;
+  let browser: Browser;
+  let theirs: Awaited<ReturnType<typeof serveHttp>>;
+  let app: App;
+  let person: Person;
+  /** What reached the application, on an origin of its own. */
+  const arrived: Request[] = [];
+
+  beforeAll(async () => {
+    theirs = await serveHttp();
+    theirs.answer = ((request) => {
+      arrived.push(request);
+      const body = request.url.endsWith("/start")
+        ? `<a href="${link().replaceAll("&", "&amp;")}">Koppel</a>`
+        : "<h1>Back in the app</h1>";
+      return new Response(body, { headers: { "content-type": "text/html" } });
+    }) as Answerer;
+    world = await createOAuthWorld();
+    await liftRateLimits(world);
+    app = await world.app({ redirect_uris: [`${theirs.url}/callback`] });
+    person = await world.person({ email: "sanne@example.nl" });
+    browser = await startBrowser();
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await theirs?.close();
+    await world?.close();
+  });
+
+  const link = (fields: Record<string, string> = {}) => {
+    const asked = authorizationOf(app, newVerifier(), { redirect_uri: `${theirs.url}/callback`, ...fields });
+    return `${world.url}/pages/consent?${new URLSearchParams(asked as Record<string, string>)}`;
+  };
+
+  async function on(options: Parameters<Browser["newContext"]>[0], run: (page: Page) => Promise<void>) {
+    const context = await browser.newContext(options);
+    try {
+      await run(await context.newPage());
+    } finally {
+      await context.close();
+    }
+  }
+
+  test("sign in, allow, and be back in the app: on a phone, without script, from a link of another site", () =>
+    on({ viewport: { width: 390, height: 844 }, javaScriptEnabled: false, locale: "nl" }, async (page) => {
+      arrived.length = 0;
+      await page.goto(`${theirs.url}/start`);
+      await page.getByRole("link", { name: "Koppel" }).click();
+      await page.getByLabel("E-mailadres").fill(person.email);
+      await page.getByLabel("Wachtwoord").fill("verkeerd");
+      await page.getByRole("button", { name: "Log in" }).click();
+      expect(await page.title()).toMatch(/^Fout: /);
+      expect(await page.getByLabel("E-mailadres").inputValue(), "what was typed is kept").toBe(person.email);
+      expect(await page.getByLabel("Wachtwoord").inputValue(), "but not the password").toBe("");
+      await page.getByLabel("Wachtwoord").fill(person.password);
+      await page.getByRole("button", { name: "Log in" }).click();
+      expect(await page.getByRole("heading", { level: 1 }).textContent()).toBe("Geeft u Laadapp toegang?");
+      await page.reload();
+      expect(await page.getByRole("heading", { level: 1 }).textContent()).toBe("Geeft u Laadapp toegang?");
+      await page.getByRole("button", { name: "Ja, geef toegang" }).click();
+      await page.getByRole("heading", { name: "Back in the app" }).waitFor();
+      const first = arrived.find(({ url }) => url.includes("/callback"));
+      expect(new URL(first?.url ?? "").searchParams.get("code")).toMatch(/^[0-9A-Za-z]{43}$/);
+      expect(first?.headers.get("referer"), "RFC 9700 §4.2.4 no referrer").toBeNull();
+      expect(first?.headers.get("cookie"), "and no session").toBeNull();
+    }));
+
+  test("refuse, by keyboard alone, in English", () =>
+    on({ viewport: { width: 1280, height: 800 }, locale: "en" }, async (page) => {
+      const tabTo = async (name: string) => {
+        for (let presses = 0; presses < 40; presses++) {
+          await page.keyboard.press("Tab");
+          const focused = await page.evaluate(() => {
+            const element = document.activeElement as HTMLInputElement | null;
+            return element?.labels?.[0]?.textContent ?? element?.textContent ?? "";
+          });
+          if (focused.trim() === name) return;
+        }
+        throw new Error(`the keyboard does not reach ${name}`);
+      };
+      arrived.length = 0;
+      await page.goto(link({ state: "xyz" }));
+      await tabTo("E-mail address");
+      await page.keyboard.type(person.email);
+      await tabTo("Password");
+      await page.keyboard.type(person.password);
+      await page.keyboard.press("Enter");
+      await page.getByRole("heading", { name: "Do you give Laadapp access?" }).waitFor();
+      await tabTo("No, give no access");
+      await page.keyboard.press("Enter");
+      await page.getByRole("heading", { name: "Back in the app" }).waitFor();
+      const answer = new URL(arrived.find(({ url }) => url.includes("/callback"))?.url ?? "").searchParams;
+      expect([answer.get("error"), answer.get("state"), answer.get("code")]).toEqual(["access_denied", "xyz", null]);
+    }));
+
+  test("scripts do not see the session, and the content security policy refuses nothing of ours", () =>
+    on({ locale: "en" }, async (page) => {
+      const broken: string[] = [];
+      page.on("console", (message) => broken.push(message.text()));
+      await signIn(page, "en");
+      expect(await page.evaluate(() => document.cookie)).toBe("");
+      await page.locator("form .button").first().click();
+      await page.getByRole("heading", { name: "Back in the app" }).waitFor();
+      expect(broken).toEqual([]);
+    }));
+
+  async function signIn(page: Page, lang: string, fields: Record<string, string> = {}) {
+    await page.goto(link({ lang, ...fields }));
+    await page.locator("#email").fill(person.email);
+    await page.locator("#password").fill(person.password);
+    await page.locator("form .button").click();
+    await page.locator("[name=proof]").waitFor({ state: "attached" });
+  }
+
+  const scenes: { name: string; go: (page: Page, lang: string) => Promise<unknown> }[] = [
+    { name: "consent-sign-in", go: (page, lang) => page.goto(link({ lang })) },
+    {
+      name: "consent-sign-in-errors",
+      go: async (page, lang) => {
+        await page.goto(link({ lang }));
+        await page.locator("form .button").click();
+      },
+    },
+    { name: "consent", go: (page, lang) => signIn(page, lang) },
+    {
+      name: "consent-again",
+      go: async (page, lang) => {
+        await signIn(page, lang);
+        await page.locator("[name=proof]").evaluate((field) => field.setAttribute("value", "another"));
+        await page.locator("form .button").first().click();
+        await page.locator("[role=alert]").waitFor();
+      },
+    },
+    {
+      name: "consent-done",
+      go: async (page, lang) => {
+        await signIn(page, lang);
+        // a browser that does not go on by itself
+        await page.route(`${world.url}/pages/consent?*`, async (route) => {
+          const response = await route.fetch();
+          const { refresh: _onward, ...headers } = response.headers();
+          await route.fulfill({ response, headers });
+        });
+        await page.locator("form .button").first().click();
+        await page.locator("main a.button").waitFor();
+      },
+    },
+    { name: "consent-bad-request", go: (page, lang) => page.goto(link({ lang, client_id: "app_unknown" })) },
+  ];
+
+  test.each(scenes)(
+    "axe finds nothing on $name, in both languages, light and dark, at 390 and 1280",
+    { timeout: 60_000 },
+    async ({ name, go }) => {
+      for (const lang of ["nl", "en"]) {
+        await on({ bypassCSP: true }, async (page) => {
+          await go(page, lang);
+          await page.addScriptTag({ path: AXE });
+          for (const colorScheme of ["light", "dark"] as const) {
+            await page.emulateMedia({ colorScheme });
+            for (const width of [390, 1280]) {
+              await page.setViewportSize({ width, height: 844 });
+              const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+              expect(wide, "nothing sticks out").toBeLessThanOrEqual(width);
+              const { violations } = (await page.evaluate("axe.run()")) as AxeResults;
+              expect(violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])).toEqual([]);
+              if (SCREENSHOTS) {
+                mkdirSync(SCREENSHOTS, { recursive: true });
+                const path = `${SCREENSHOTS}/${name}-${lang}-${colorScheme}-${width}.png`;
+                await page.screenshot({ path, fullPage: true });
+              }
+            }
+          }
+        });
+      }
+    },
+  );
+});
