@@ -17,9 +17,13 @@ import { surface as cpo } from "../../supabase/functions/cpo-v1/app.ts";
 import { surface as oauthAuthorize } from "../../supabase/functions/oauth-authorize/app.ts";
 import { surface as oauthRevoke } from "../../supabase/functions/oauth-revoke/app.ts";
 import { surface as oauthToken } from "../../supabase/functions/oauth-token/app.ts";
+import { surface as personal } from "../../supabase/functions/personal/app.ts";
+import { surface as worker } from "../../supabase/functions/worker/app.ts";
 import { cloneDatabase, type Database, freezeClock } from "./database.ts";
 
-export const SURFACES: readonly Surface[] = [oauthToken, oauthAuthorize, oauthRevoke, cpo];
+export const SURFACES: readonly Surface[] = [oauthToken, oauthAuthorize, oauthRevoke, cpo, personal];
+/** With what integrators never see. */
+const SERVED: readonly Surface[] = [...SURFACES, worker];
 export const BASE_URL = "http://api.test";
 
 export type Client = {
@@ -30,6 +34,17 @@ export type Client = {
   token: (scope?: string) => Promise<string>;
 };
 export type Partner = { id: string; client: Client };
+/** A person with a login, an account and a connection; nothing is signed yet. */
+export type User = {
+  id: string;
+  email: string;
+  account_id: string;
+  connection_id: string;
+  /** A personal token with these scopes, all that one may carry unless told. */
+  token: (...scopes: string[]) => Promise<string>;
+  /** An access token of an application the person allowed these scopes. */
+  appToken: (...scopes: string[]) => Promise<string>;
+};
 
 export type Sent = {
   method?: "GET" | "POST" | "DELETE";
@@ -55,6 +70,7 @@ export type World = {
     partner: string | null,
     fields?: { scopes?: string[]; grant_types?: string[]; return_url?: string },
   ) => Promise<Client>;
+  addUser: (name?: string) => Promise<User>;
   /** Stops both clocks, TypeScript's and SQL's. */
   freeze: (moment: string) => Promise<void>;
   /** One row, or undefined. */
@@ -62,6 +78,9 @@ export type World = {
   row: (statement: string, ...values: unknown[]) => Promise<any>;
   close: () => Promise<void>;
 };
+
+/** What a personal token may carry: everything but partners:*. */
+export const PERSONAL_SCOPES = Object.keys(USER_SCOPES).filter((scope) => !scope.startsWith("partners:"));
 
 export function newTokenKey(kid: string): Record<string, unknown> {
   return { ...generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey.export({ format: "jwk" }), kid };
@@ -92,7 +111,7 @@ export async function createWorld(overrides: Record<string, string> = {}): Promi
     now: () => frozen ?? new Date(),
     log: (line) => log.push(line),
   };
-  const functions = new Map(SURFACES.map((surface) => [surface.slug, serve(surface, environment)]));
+  const functions = new Map(SERVED.map((surface) => [surface.slug, serve(surface, environment)]));
 
   const row: World["row"] = async (statement, ...values) => (await database.admin.query(statement, values)).rows[0];
 
@@ -119,6 +138,55 @@ export async function createWorld(overrides: Record<string, string> = {}): Promi
   const addPartner = async (slug: string): Promise<Partner> => {
     const { id } = await row("insert into core.partners (name, slug) values ($1, $1) returning id", slug);
     return { id, client: await addClient(id, { return_url: `https://${slug}.example/klaar` }) };
+  };
+
+  const addUser: World["addUser"] = async (name = "Sanne de Vries") => {
+    const email = `${randomBytes(6).toString("hex")}@example.nl`;
+    const { id } = await row(
+      `insert into auth.users (id, email, raw_user_meta_data) values (gen_random_uuid(), $1, jsonb_build_object('full_name', $2::text)) returning id`,
+      email,
+      name,
+    );
+    const owned = await row(
+      `with account as (
+         insert into core.accounts (partner_id, user_id, access_channel, type, payout_handler)
+         values (private.house(), $1, 'user', 'particulier', 'service_pays_customer') returning partner_id, id),
+       location as (
+         insert into core.locations (partner_id, postal_code, house_number) select partner_id, '3818LH', 8 from account
+         on conflict on constraint locations_address_key do update set house_number = excluded.house_number returning partner_id, id)
+       insert into core.connections (partner_id, account_id, location_id, ean_code, ean_validation_status)
+       select a.partner_id, a.id, l.id, $2, 'matched' from account a, location l returning account_id, id as connection_id`,
+      id,
+      newEan(),
+    );
+    const granted = (scopes: string[]) => (scopes.length > 0 ? scopes : PERSONAL_SCOPES);
+    return {
+      id,
+      email,
+      ...owned,
+      async token(...scopes) {
+        const token = `${environment.config.KEY_PREFIX}_pat_${newSecret()}`;
+        await row(
+          `insert into core.personal_tokens (user_id, name, token_hash, last4, scopes) values ($1, 'Test', decode($2, 'hex'), $3, $4)`,
+          id,
+          hashSecret(token),
+          token.slice(-4),
+          granted(scopes),
+        );
+        return token;
+      },
+      async appToken(...scopes) {
+        const app = await addClient(null, { scopes: granted(scopes), grant_types: ["authorization_code"] });
+        const grant = await row(
+          "insert into core.oauth_grants (user_id, client_id, scopes) values ($1, $2, $3) returning id",
+          id,
+          app.id,
+          granted(scopes),
+        );
+        const scope = granted(scopes).join(" ");
+        return issueUserToken(environment, { userId: id, clientId: app.client_id, scope, grantId: grant.id });
+      },
+    };
   };
 
   const send: World["send"] = async (path, { method, token, body, headers = {}, raw } = {}) => {
@@ -158,6 +226,7 @@ export async function createWorld(overrides: Record<string, string> = {}): Promi
     post: (path, body, token) => send(path, { body, ...(token ? { token } : {}) }),
     get: (path, token) => send(path, token ? { token } : {}),
     addClient,
+    addUser,
     async freeze(moment) {
       frozen = new Date(moment);
       await freezeClock(database.admin, moment);
@@ -195,10 +264,12 @@ function checkAnswer(method: string, path: string, answer: Answer): void {
 }
 
 function endpointAt(method: string, path: string): Endpoint | undefined {
-  for (const surface of SURFACES) {
+  const sent = path.replace(/%3A/gi, ":");
+  for (const surface of SERVED) {
     for (const endpoint of surface.endpoints) {
-      if (endpoint.method === method && pathsOf(surface, endpoint).includes(path.replace(/%3A/gi, ":")))
-        return endpoint;
+      const fits = (declared: string) =>
+        new RegExp(`^${declared.replaceAll(".", "\\.").replace(/\{\w+\}/g, "[^/]+")}$`).test(sent);
+      if (endpoint.method === method && pathsOf(surface, endpoint).some(fits)) return endpoint;
     }
   }
   return undefined;
@@ -305,4 +376,61 @@ export async function rowCounts(world: World, ...tables: string[]): Promise<Reco
     counts[table] = (await world.row(`select count(*)::int as n from core.${table}`)).n;
   }
   return counts;
+}
+
+// What a person has, beside their account -----------------------------------------------------------------------------
+
+/** A charger of a person on their connection, 11 kW and MID unless told. */
+export async function addCharger(
+  world: World,
+  user: User,
+  fields: { nickname?: string; mid_eligible?: boolean | null; power_kw?: number; connection_id?: string | null } = {},
+): Promise<string> {
+  const { nickname = "Oprit", mid_eligible = true, power_kw = 11, connection_id = user.connection_id } = fields;
+  const { id } = await world.row(
+    `insert into core.chargers (partner_id, account_id, connection_id, user_id, nickname, connection_type, power_kw, mid_eligible)
+     values (private.house(), $1, $2, $3, $4, 'ocpp', $5, $6) returning id`,
+    user.account_id,
+    connection_id,
+    user.id,
+    nickname,
+    power_kw,
+    mid_eligible,
+  );
+  return id;
+}
+
+/** A signed mandate on a person's connection, by its row: the signing page has tests of its own. */
+export async function giveMandate(world: World, user: User, from = "2026-01-01", until = "2026-12-31"): Promise<void> {
+  await world.row(
+    `with link as (
+       insert into core.mandate_links (partner_id, connection_id, token_hash, locale, validity_years, expires_at, used_at)
+       values (private.house(), $1, sha256(gen_random_uuid()::text::bytea), 'nl', 1, private.now(), private.now()) returning partner_id, id)
+     insert into core.mandates (partner_id, connection_id, link_id, status, valid_from, valid_until, signed_name, signed_at, document, document_sha256)
+     select partner_id, $1, id, 'signed', $2, $3, 'Sanne de Vries', private.now(), 'test', 'test' from link`,
+    user.connection_id,
+    from,
+    until,
+  );
+}
+
+export type SessionItem = {
+  charger_id: string;
+  external_id: string;
+  started_at: string;
+  ended_at?: string | null;
+  wh: number;
+  source?: string;
+  connector?: number;
+  status?: string;
+  meter_wh?: number;
+};
+export type Ingested = { status: string; reason?: string; session_id?: string; flags?: string[] };
+
+/** Brings sessions in as the gateway does, and gives the result of each. */
+export async function ingest(world: World, ...sessions: SessionItem[]): Promise<Ingested[]> {
+  const items = sessions.map((session) => ({ source: "ocpp", ...session }));
+  const answer = await world.post("/worker/sessions", { sessions: items }, world.environment.config.WORKER_SECRET);
+  expect(answer.status, JSON.stringify(answer.body)).toBe(200);
+  return answer.body.results;
 }

@@ -2,7 +2,7 @@
 
 import { randomUUID } from "node:crypto";
 import { afterAll, describe, expect, test } from "vitest";
-import { createAccount, createWorld, MID_CHARGER, type Partner, signMandate } from "../harness/world.ts";
+import { createAccount, createWorld, ingest, MID_CHARGER, type Partner, signMandate } from "../harness/world.ts";
 
 const world = await createWorld();
 afterAll(() => world.close());
@@ -16,13 +16,19 @@ async function live(partner: Partner) {
   const { account_id } = await createAccount(world, partner);
   await signMandate(world, account_id, partner);
   const month = { period: `${new Date().getUTCFullYear()}-01`, total_kwh: 100 };
+  const charger = { account_id, ...MID_CHARGER, serial_number: partner.client.client_id };
+  const registered = await world.post("/v1/chargers", charger, token);
   for (const answer of [
-    await world.post("/v1/chargers", { account_id, ...MID_CHARGER, serial_number: partner.client.client_id }, token),
+    registered,
     await world.post("/v1/sessions:batch", { account_id, months: [month] }, token),
     // replaces what was delivered
     await world.post("/v1/sessions:batch", { account_id, months: [{ ...month, total_kwh: 200 }] }, token),
   ])
     expect(answer.status, JSON.stringify(answer.body)).toBe(200);
+  const session = { charger_id: registered.body.charger_id, external_id: "1", started_at: "2026-02-01T10:00:00Z" };
+  await ingest(world, { ...session, ended_at: "2026-02-01T11:00:00Z", wh: 5000 });
+  // replaces what was said before
+  await ingest(world, { ...session, ended_at: "2026-02-01T11:00:00Z", wh: 4000 });
   const person = randomUUID();
   await admin.query("insert into auth.users (id, email) values ($1, $2)", [person, `${person}@example.nl`]);
   await admin.query("select private.attribute_user($1, $2, 'manual')", [person, partner.id]);

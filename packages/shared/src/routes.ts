@@ -5,9 +5,18 @@
 export const ROUTES: Readonly<Record<string, string>> = {
   "/v1": "cpo-v1",
   "/oauth-token": "oauth-token",
+  "/.well-known/oauth-authorization-server": "oauth-token",
+  "/oauth-authorize": "oauth-authorize",
+  "/oauth-revoke": "oauth-revoke",
   "/pages": "pages",
   "/openapi.json": "pages",
   "/worker": "worker",
+  "/chargers": "personal",
+  "/sessions": "personal",
+  "/energy": "personal",
+  "/ere-position": "personal",
+  "/profile": "personal",
+  "/tokens": "personal",
 };
 
 /** The slug of the function that answers a path, or null. */

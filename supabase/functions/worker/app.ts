@@ -2,6 +2,7 @@ import * as z from "zod";
 import { endpoint } from "../../../packages/shared/src/endpoint.ts";
 import type { Surface } from "../../../packages/shared/src/surface.ts";
 import { checkEans } from "./ean_checks.ts";
+import { admitCharger, ingestSessions } from "./gateway.ts";
 import { deliverMail } from "./mail.ts";
 
 /** A run ends by itself: what is left is for the next one. Hosted, a request may take 150 seconds. */
@@ -52,4 +53,4 @@ const run = endpoint(
   },
 );
 
-export const surface: Surface = { slug: "worker", prefix: "/worker", endpoints: [run] };
+export const surface: Surface = { slug: "worker", prefix: "/worker", endpoints: [run, ingestSessions, admitCharger] };

@@ -1,0 +1,26 @@
+import type { Surface } from "../../../packages/shared/src/surface.ts";
+import { listChargers, registerOwnCharger } from "./chargers.ts";
+import { getEnergy } from "./energy.ts";
+import { getErePosition } from "./ere_position.ts";
+import { getProfile } from "./profile.ts";
+import { listSessions } from "./sessions.ts";
+import { createToken, listTokens, revokeToken } from "./tokens.ts";
+
+/** The personal API (specification section 4.4): a person's own data, for their own token or an application they allowed. */
+export const surface: Surface = {
+  slug: "personal",
+  about: "Your own chargers, charging sessions, energy and ERE position",
+  prefix: "",
+  cors: true,
+  endpoints: [
+    listChargers,
+    registerOwnCharger,
+    listSessions,
+    getEnergy,
+    getErePosition,
+    getProfile,
+    listTokens,
+    createToken,
+    revokeToken,
+  ],
+};

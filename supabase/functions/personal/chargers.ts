@@ -1,0 +1,111 @@
+import { randomBytes } from "node:crypto";
+import * as z from "zod";
+import { endpoint } from "../../../packages/shared/src/endpoint.ts";
+import { instant, lineOf, orNull } from "../../../packages/shared/src/fields.ts";
+import { hashSecret } from "../../../packages/shared/src/tokens.ts";
+
+const ConnectionType = z.enum(["easee", "wallbox", "zaptec", "enphase", "ocpp", "smappee", "v2c", "other"]);
+const ChargerStatus = z
+  .enum(["online", "offline"])
+  .meta({ description: "online: it was heard of in the last 15 minutes" });
+const mid_certified = z
+  .boolean()
+  .meta({ description: "Whether its MID meter is established: only then do its kWh earn ERE" });
+
+const Charger = z
+  .object({
+    id: z.guid(),
+    nickname: z.string(),
+    connection_type: ConnectionType,
+    status: ChargerStatus,
+    mid_certified,
+    is_charging: z.boolean(),
+    current_session: z
+      .object({ id: z.guid(), started_at: instant(), kwh_so_far: z.number() })
+      .optional()
+      .meta({ description: "While a car is connected" }),
+    latest_meter_wh: z.int().optional(),
+    meter_updated_at: instant().optional(),
+  })
+  .meta({ id: "Charger" });
+
+export const listChargers = endpoint(
+  {
+    id: "listChargers",
+    method: "GET",
+    path: "/chargers",
+    summary: "List your chargers, and the session that is going on at each",
+    caller: { kind: "user", scope: "chargers:read" },
+    limit: "user",
+    sql: ["list_own_chargers"],
+    response: z.object({ chargers: z.array(Charger) }).meta({ id: "ChargerList" }),
+    errors: [],
+    failure: "list_failed",
+  },
+  ({ call }) => call("list_own_chargers"),
+);
+
+export const registerOwnCharger = endpoint(
+  {
+    id: "registerOwnCharger",
+    method: "POST",
+    path: "/chargers",
+    summary: "Register an OCPP charger of yours",
+    description:
+      "Answers with the address, identity and password to enter in the charger (OCPP-J security profile 2: TLS with HTTP Basic). " +
+      "The password is shown this once. The charger is bound to your connection, where you have one; whether it has a MID meter " +
+      "is settled when it reports its make and model.",
+    caller: { kind: "user", scope: "chargers:write" },
+    limit: "user",
+    sql: ["register_own_charger"],
+    body: z
+      .object({
+        nickname: lineOf(1, 100).meta({ example: "Oprit" }),
+        connection_type: z.unknown().meta({ override: { type: "string", const: "ocpp" } }),
+        ocpp_identity: orNull(
+          z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, "must be 1 to 64 letters, digits, _ or -"),
+        ).meta({ description: "How the charger identifies itself; one is made where it is absent" }),
+      })
+      .meta({ id: "RegisterOwnCharger" }),
+    status: 201,
+    response: z
+      .object({
+        id: z.guid(),
+        nickname: z.string(),
+        connection_type: z.literal("ocpp"),
+        status: z.literal("offline"),
+        mid_certified: z.literal(false),
+        is_charging: z.literal(false),
+        ocpp: z.object({
+          identity: z.string(),
+          endpoint: z.string().meta({ example: "wss://ocpp.example.com/ere-4f1c09d2b7a3" }),
+          password: z.string().meta({ description: "Shown once" }),
+        }),
+      })
+      .meta({ id: "RegisteredOwnCharger" }),
+    errors: ["connection_type_required", "ocpp_identity_taken", "charger_limit_reached"],
+    failure: "charger_create_failed",
+  },
+  async ({ body, call, fail, environment: { config } }) => {
+    if (body.connection_type !== "ocpp") fail("connection_type_required");
+    const identity = body.ocpp_identity ?? `${config.KEY_PREFIX}-${randomBytes(6).toString("hex")}`;
+    // 40 hex digits: the longest password that chargers of OCPP 1.6 and 2.0.1 both take
+    const password = randomBytes(20).toString("hex");
+    const { id } = JSON.parse(
+      await call("register_own_charger", {
+        nickname: body.nickname,
+        ocpp_identity: identity,
+        password_hash: hashSecret(password),
+      }),
+    );
+    return {
+      id,
+      nickname: body.nickname,
+      connection_type: "ocpp",
+      status: "offline",
+      mid_certified: false,
+      is_charging: false,
+      ocpp: { identity, endpoint: `${config.OCPP_GATEWAY_URL}/${identity}`, password },
+    };
+  },
+);

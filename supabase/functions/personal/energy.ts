@@ -1,0 +1,32 @@
+import * as z from "zod";
+import { endpoint } from "../../../packages/shared/src/endpoint.ts";
+import { month } from "./models.ts";
+
+export const getEnergy = endpoint(
+  {
+    id: "getEnergy",
+    method: "GET",
+    path: "/energy",
+    summary: "Read your energy per month and in total",
+    description:
+      "Completed sessions of all your chargers, newest month first. A session belongs whole to the month in which it started, " +
+      "by the clock of the Netherlands: one that runs over midnight at the end of a month is not split, so `GET /sessions` from " +
+      "the first of a month to the first of the next adds up to that month. A session that cannot be true (see its `flags`) is " +
+      "shown there and counted nowhere. `ere_credits` are those of MID chargers on a connection under your mandate, delivery " +
+      "years 2026 and on; once a month is booked they are the booked ones.",
+    caller: { kind: "user", scope: "energy:read" },
+    limit: "user",
+    sql: ["get_energy"],
+    response: z
+      .object({
+        total_kwh: z.number(),
+        total_ere_credits: z.number(),
+        total_sessions: z.int(),
+        months: z.array(z.object({ month: month(), kwh: z.number(), ere_credits: z.number(), sessions: z.int() })),
+      })
+      .meta({ id: "Energy" }),
+    errors: [],
+    failure: "internal_error",
+  },
+  ({ call }) => call("get_energy"),
+);

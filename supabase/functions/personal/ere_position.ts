@@ -1,0 +1,52 @@
+import * as z from "zod";
+import { endpoint } from "../../../packages/shared/src/endpoint.ts";
+import { instant } from "../../../packages/shared/src/fields.ts";
+
+export const getErePosition = endpoint(
+  {
+    id: "getErePosition",
+    method: "GET",
+    path: "/ere-position",
+    summary: "Read your ERE of this year: reserved, sold, forecast, by quarter",
+    description:
+      "The current calendar year in the Netherlands and its quarters so far. `kwh` is what counts toward ERE: metered by a MID " +
+      "charger, on a connection under your mandate. `reserved_ere` is what that has earned and is not sold yet. `forecast_ere` " +
+      "is the whole year: what counts already, and for what is left of this month and each month after it your own average of " +
+      "the complete months before this one (since the first that counted, twelve at most). A quarter is `open` while it " +
+      "lasts and `closed` after it, until it is sold.",
+    caller: { kind: "user", scope: "energy:read" },
+    limit: "user",
+    sql: ["get_ere_position"],
+    response: z
+      .object({
+        year: z.int().meta({ example: 2026 }),
+        kwh: z.number(),
+        renewable_share: z
+          .number()
+          .nullable()
+          .meta({ description: "Of the delivery year; null until it is published", example: 0.505 }),
+        reserved_ere: z.number(),
+        sold_ere: z.number(),
+        forecast_ere: z.number(),
+        quarters: z.array(
+          z.object({
+            quarter: z
+              .string()
+              .regex(/^\d{4}-Q[1-4]$/)
+              .meta({ example: "2026-Q1" }),
+            kwh: z.number(),
+            ere_credits: z.number(),
+            sold_ere: z.number(),
+            price_per_ere: z.number().nullable(),
+            revenue_eur: z.number().nullable(),
+            status: z.enum(["open", "closed", "sold", "paid"]),
+            sold_at: instant().nullable(),
+          }),
+        ),
+      })
+      .meta({ id: "PersonalErePosition" }),
+    errors: [],
+    failure: "internal_error",
+  },
+  ({ call }) => call("get_ere_position"),
+);

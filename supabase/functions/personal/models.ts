@@ -1,0 +1,8 @@
+/** What more than one answer of the personal API is made of. */
+import * as z from "zod";
+
+export const month = () =>
+  z
+    .string()
+    .regex(/^\d{4}-\d{2}$/)
+    .meta({ example: "2026-03" });

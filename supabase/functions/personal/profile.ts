@@ -1,0 +1,20 @@
+import * as z from "zod";
+import { endpoint } from "../../../packages/shared/src/endpoint.ts";
+
+export const getProfile = endpoint(
+  {
+    id: "getProfile",
+    method: "GET",
+    path: "/profile",
+    summary: "Read your e-mail address and name",
+    caller: { kind: "user", scope: "profile:read" },
+    limit: "user",
+    sql: ["get_profile"],
+    response: z
+      .object({ email: z.string().nullable(), name: z.string().nullable().meta({ example: "Sanne de Vries" }) })
+      .meta({ id: "Profile" }),
+    errors: [],
+    failure: "internal_error",
+  },
+  ({ call }) => call("get_profile"),
+);

@@ -1,0 +1,60 @@
+import * as z from "zod";
+import { endpoint } from "../../../packages/shared/src/endpoint.ts";
+import { instant, limit, offset, uuid } from "../../../packages/shared/src/fields.ts";
+import { pageFields } from "../../../packages/shared/src/models.ts";
+
+/** A date, which is the Dutch midnight it begins with, or a moment with its offset. */
+const border = (description: string) =>
+  z
+    .union([z.iso.date(), z.iso.datetime({ offset: true })], "must be a date, or a date and time with its offset")
+    .refine((value) => !value.startsWith("0000"), "there is no year 0")
+    .optional()
+    .meta({ description, example: "2026-03-01" });
+
+const Session = z
+  .object({
+    id: z.guid(),
+    charger_id: z.guid(),
+    charger_nickname: z.string(),
+    started_at: instant(),
+    ended_at: instant().nullable(),
+    kwh: z.number(),
+    status: z
+      .enum(["active", "charging", "completed"])
+      .meta({ description: "active: connected without charging; charging; completed" }),
+    ere_credits: z.number().nullable().meta({
+      description: "Null where the session earns none: no MID meter, no mandate, not completed, flagged",
+    }),
+    flags: z.array(z.string()).meta({
+      description:
+        "Why it is not counted: negative, ends_before_start, wrong_clock, too_long (31 days), beyond_power, overlapping (an " +
+        "earlier received one); after_lock: it came or changed after its month was booked, and counts as energy only",
+    }),
+  })
+  .meta({ id: "Session" });
+
+export const listSessions = endpoint(
+  {
+    id: "listSessions",
+    method: "GET",
+    path: "/sessions",
+    summary: "List your charging sessions, newest first",
+    description:
+      "`from` (inclusive) and `to` (exclusive) are compared with `started_at`; a date alone means midnight in the Netherlands. " +
+      "A charger that is not yours has no sessions.",
+    caller: { kind: "user", scope: "sessions:read" },
+    limit: "user",
+    sql: ["list_own_sessions"],
+    query: z.object({
+      limit: limit(20, 100),
+      offset: offset(),
+      charger_id: uuid().optional().meta({ description: "Only sessions of this charger" }),
+      from: border("Sessions that started at or after this"),
+      to: border("Sessions that started before this"),
+    }),
+    response: z.object({ sessions: z.array(Session), ...pageFields }).meta({ id: "SessionPage" }),
+    errors: ["invalid_request"],
+    failure: "list_failed",
+  },
+  ({ query, call }) => call("list_own_sessions", query),
+);

@@ -1,0 +1,86 @@
+import * as z from "zod";
+import { endpoint } from "../../../packages/shared/src/endpoint.ts";
+import { instant, lineOf, orNull } from "../../../packages/shared/src/fields.ts";
+import { hashSecret, newSecret } from "../../../packages/shared/src/tokens.ts";
+
+/** What a personal token may do; never what concerns a partner. */
+const Scope = z.enum(["chargers:read", "chargers:write", "sessions:read", "energy:read", "profile:read"]);
+
+const token = {
+  id: z.guid(),
+  name: z.string(),
+  scopes: z.array(Scope),
+  last4: z.string().meta({ description: "The last four characters, to tell tokens apart" }),
+  created_at: instant(),
+  expires_at: instant().nullable(),
+  last_used_at: instant().nullable().meta({ description: "To the minute" }),
+};
+
+export const listTokens = endpoint(
+  {
+    id: "listTokens",
+    method: "GET",
+    path: "/tokens",
+    summary: "List your personal API tokens, newest first",
+    description: "With the session of a person who is signed in. The tokens themselves are never shown again.",
+    caller: { kind: "session" },
+    limit: "user",
+    sql: ["list_personal_tokens"],
+    response: z.object({ tokens: z.array(z.object(token).meta({ id: "PersonalToken" })) }),
+    errors: [],
+    failure: "list_failed",
+  },
+  ({ call }) => call("list_personal_tokens"),
+);
+
+export const createToken = endpoint(
+  {
+    id: "createToken",
+    method: "POST",
+    path: "/tokens",
+    summary: "Make a personal API token",
+    description: "The token is shown in this answer and never again.",
+    caller: { kind: "session" },
+    limit: "user",
+    sql: ["create_personal_token"],
+    body: z
+      .object({
+        name: lineOf(1, 100).meta({ example: "Home Assistant" }),
+        scopes: z.array(Scope).min(1).max(20),
+        expires_at: orNull(z.iso.datetime({ offset: true })).meta({
+          description: "A moment in the future; absent or null: never",
+        }),
+      })
+      .meta({ id: "CreateToken" }),
+    response: z
+      .object({ ok: z.literal(true), token: z.string().meta({ description: "Shown once" }), ...token })
+      .meta({ id: "CreatedToken" }),
+    errors: ["token_limit_reached"],
+    failure: "token_failed",
+  },
+  async ({ body, call, environment }) => {
+    const secret = `${environment.config.KEY_PREFIX}_pat_${newSecret()}`;
+    const row = await call("create_personal_token", {
+      ...body,
+      token_hash: hashSecret(secret),
+      last4: secret.slice(-4),
+    });
+    return { ok: true, token: secret, ...JSON.parse(row) };
+  },
+);
+
+export const revokeToken = endpoint(
+  {
+    id: "revokeToken",
+    method: "DELETE",
+    path: "/tokens/{id}",
+    summary: "Revoke a personal API token; it stops working at once",
+    caller: { kind: "session" },
+    limit: "user",
+    sql: ["revoke_personal_token"],
+    response: z.object({ ok: z.literal(true) }),
+    errors: ["token_not_found"],
+    failure: "internal_error",
+  },
+  ({ param, call }) => call("revoke_personal_token", { id: param("id") }),
+);

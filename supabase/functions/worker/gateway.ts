@@ -1,0 +1,85 @@
+// What the OCPP gateway asks and brings, with WORKER_SECRET as bearer.
+
+import * as z from "zod";
+import { endpoint } from "../../../packages/shared/src/endpoint.ts";
+import { hashSecret } from "../../../packages/shared/src/tokens.ts";
+
+const FIELDS = [
+  "charger_id",
+  "source",
+  "external_id",
+  "connector",
+  "started_at",
+  "ended_at",
+  "wh",
+  "status",
+  "meter_wh",
+] as const;
+
+/** A session on its way to SQL, which judges it: text that no database could store is made harmless, so it is merely rejected. */
+function readable(item: unknown): object {
+  const sent = (item ?? {}) as Record<string, unknown>;
+  const storable = (value: unknown) =>
+    typeof value === "string"
+      ? value.slice(0, 200).toWellFormed().replaceAll("\u0000", "\ufffd")
+      : typeof value === "number"
+        ? value
+        : null;
+  return Object.fromEntries(FIELDS.map((name) => [name, storable(sent[name])]));
+}
+
+export const ingestSessions = endpoint(
+  {
+    id: "ingestSessions",
+    method: "POST",
+    path: "/worker/sessions",
+    summary: "Bring charging sessions, new, going on or corrected, of any charger",
+    description:
+      "`{sessions: [{charger_id, source, external_id, started_at, ended_at?, wh, connector?, status?, meter_wh?}]}`. A session is known " +
+      "by charger, `source` and `external_id`: bringing it again changes nothing, or corrects it. Safe to repeat, in any order, " +
+      "in parallel. Each session has a result of its own.",
+    caller: { kind: "worker" },
+    limit: null,
+    sql: ["ingest_sessions"],
+    body: z.object({ sessions: z.array(z.unknown()).min(1).max(10_000) }),
+    maxBody: 4 * 1024 * 1024,
+    response: z.object({
+      ok: z.literal(true),
+      results: z
+        .array(
+          z.object({
+            status: z.enum(["created", "updated", "unchanged", "superseded", "rejected"]),
+            reason: z.string().optional(),
+            session_id: z.guid().optional(),
+            flags: z.array(z.string()).optional(),
+          }),
+        )
+        .meta({ description: "In the order of sessions" }),
+    }),
+    errors: [],
+    failure: "ingest_failed",
+  },
+  ({ body, call }) => call("ingest_sessions", { sessions: body.sessions.map(readable) }),
+);
+
+export const admitCharger = endpoint(
+  {
+    id: "admitCharger",
+    method: "POST",
+    path: "/worker/chargers:admit",
+    summary: "Check the HTTP Basic credentials a charger connects with, and note that it was heard of",
+    description: "Also on each heartbeat, with the same credentials: a charger that was removed is then let go.",
+    caller: { kind: "worker" },
+    limit: null,
+    sql: ["admit_charger"],
+    body: z.object({ identity: z.string().max(64), password: z.string().max(200) }),
+    response: z.object({ ok: z.boolean(), charger_id: z.guid().optional() }),
+    errors: [],
+    failure: "internal_error",
+  },
+  ({ body, call }) =>
+    call("admit_charger", {
+      identity: body.identity.toWellFormed().replaceAll("\u0000", "\ufffd"),
+      password_hash: hashSecret(body.password),
+    }),
+);
