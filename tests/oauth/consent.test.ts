@@ -33,7 +33,7 @@ describe("§4.5 the consent page", () => {
     expect(signedIn.status).toBe(303);
     const page = await visit.show();
     expect(page.heading).toBe("Do you give Laadapp access?");
-    expect(page.html).toContain("Laadapp is an app by Laadapp B.V.");
+    expect(page.html).toContain("The app Laadapp, by Laadapp B.V., asks");
     expect(page.html).toContain("see your charging sessions");
     expect(page.html).not.toContain("see which chargers you have");
     expect(page.html).toContain(person.email);
@@ -53,7 +53,7 @@ describe("§4.5 the consent page", () => {
   test("without an operator of its own, an application is its partner's", async () => {
     app = await world.app({ partner: world.partnerA.id });
     await world.row("update core.oauth_clients set operated_by = null where id = $1", app.id);
-    expect((await asked()).page.html).toContain("Laadapp is an app by partner-a");
+    expect((await asked()).page.html).toContain("The app Laadapp, by partner-a, asks");
   });
 
   test("speaks the language of ui_locales, and every scope in both", async () => {

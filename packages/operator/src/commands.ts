@@ -1,63 +1,15 @@
 // Every command as data: what it takes, which ops function it runs, how a person reads the answer.
 
-import { Argument, InvalidArgumentError, Option } from "commander";
-import type * as z from "zod";
+import { Argument, Option } from "commander";
 import { eanCode, houseNumber, postalCode, trimmedTo } from "../../shared/src/fields.ts";
 import { CPO_SCOPES } from "../../shared/src/scopes.ts";
-import type { Answer } from "./database.ts";
-import { fields, plain, table } from "./text.ts";
+import { APP_COMMANDS } from "./app_commands.ts";
+import { type Command, changed, limit, list, partner, type Row, read, whole } from "./command.ts";
+import { fields, plain } from "./text.ts";
 
-export type Input = Record<string, unknown>;
-
-export type Command = {
-  /** Noun and verb. */
-  name: `${string} ${string}`;
-  summary: string;
-  /** What else to know before running it. */
-  details?: string;
-  /** What is typed after the program's name. */
-  example: string;
-  takes?: (Argument | Option)[];
-  /** The function in schema ops; its input is what was typed, by name. */
-  ops: string | ((input: Input) => string);
-  /** What is sent instead of what was typed. */
-  prepare?: (input: Input) => Input;
-  /** Makes a secret, stored as its hash, and shows it once. */
-  makes?: "client" | "secret";
-  view: (answer: Answer) => string;
-};
-
-type Row = Record<string, unknown>;
-
-const list = (key: string, columns: string) => (answer: Answer) => {
-  const rows = answer[key] as Row[];
-  return rows.length > 0 ? table(rows, columns.split(" ")) : `No ${key.replaceAll("_", " ")}.`;
-};
-
-const changed = (key: string, done: string) => (answer: Answer) =>
-  `${answer.changed === false ? "Nothing to change: it was so already." : done}\n${fields(answer[key] as Row)}`;
-
-/** Typed text read by a field rule of the API. */
-const read =
-  <T>(schema: z.ZodType<T>) =>
-  (value: string): T => {
-    const result = schema.safeParse(value);
-    if (result.success) return result.data;
-    throw new InvalidArgumentError(`It ${result.error.issues[0]?.message ?? "cannot be read"}.`);
-  };
-
-const whole = (max: number) => (value: string) => {
-  const number = Number(value);
-  if (/^\d+$/.test(value) && number >= 1 && number <= max) return number;
-  throw new InvalidArgumentError(`It must be a whole number from 1 to ${max}.`);
-};
-
-const partner = () => new Argument("<partner>", "id or slug of the partner");
 const client = () => new Argument("<client>", "client_id (or id) of the client");
 const connection = () =>
   new Argument("<connection>", "connection id; or the account id, EAN or cpo_external_ref, where that means one");
-const limit = (fallback: number) =>
-  new Option("--limit <number>", "how many at most, up to 1000").argParser(whole(1000)).default(fallback);
 const scopes = Object.keys(CPO_SCOPES);
 
 const CONNECTION_COLUMNS =
@@ -326,4 +278,5 @@ export const COMMANDS: Command[] = [
         ? `${fields(answer.mail as Row)}\n\n${plain(String(answer.text))}`
         : list("mails", MAIL_COLUMNS)(answer),
   },
+  ...APP_COMMANDS,
 ];

@@ -50,6 +50,12 @@ export const SENTENCES: Record<string, (detail: Detail) => string> = {
 
   unknown_bucket: ({ bucket, buckets }) => `"${bucket}" is no bucket for this; there are ${join(buckets)}.`,
   invalid_quota: () => "A quota is a whole number from 1 to 1000000.",
+  app_not_found: ({ app }) => `No application has the id or client_id "${app}"; see app list.`,
+  invalid_redirect_uris: () =>
+    "Give one to ten redirect URIs: https (http only for localhost), at most 500 characters, without credentials or fragment.",
+  user_not_found: ({ user }) => `Nobody has the id or e-mail address "${user}".`,
+  token_not_found: ({ token }) => `No token has the id "${token}"; see token list.`,
+
   mail_not_found: () => "There is no such mail; see mail list.",
 };
 

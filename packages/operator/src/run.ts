@@ -2,7 +2,8 @@
 
 import { Argument, CommanderError, Command as Program } from "commander";
 import { hashSecret, newSecret } from "../../shared/src/tokens.ts";
-import { COMMANDS, type Command, type Input } from "./commands.ts";
+import type { Command, Input } from "./command.ts";
+import { COMMANDS } from "./commands.ts";
 import { type Answer, callOps, OperatorError } from "./database.ts";
 
 /** Everything a command reaches outside itself. */
@@ -117,6 +118,7 @@ function makeCredentials({ makes }: Command): { stored?: Input; shown?: { client
     stored: {
       secret_hash: hashSecret(client_secret),
       ...(makes === "client" && { client_id: `cpo_${newSecret(9)}` }),
+      ...(makes === "app" && { client_id: `app_${newSecret(9)}` }),
     },
     shown: { client_secret },
   };

@@ -163,7 +163,7 @@ Would you like to sign after all? Then ask ${partner} for a new link.`,
     },
     sign_in: {
       title: "Sign in",
-      why: (app, service) => `${app} asks for access to your data at ${service}.`,
+      why: (app, service) => `${app} asks for access to the data that ${service} has about you.`,
       next: (app) =>
         `Sign in first. Then you see what ${app} asks for, and you decide. ${app} does not get to see your password.`,
       email: "E-mail address",
@@ -179,8 +179,8 @@ Would you like to sign after all? Then ask ${partner} for a new link.`,
     ask: {
       title: (app) => `Do you give ${app} access?`,
       who: (app, operator, service) =>
-        `${app} is an app by ${operator}. The app asks for access to your data at ${service}.`,
-      who_unknown: (app, service) => `${app} is an app that asks for access to your data at ${service}.`,
+        `The app ${app}, by ${operator}, asks for access to the data that ${service} has about you.`,
+      who_unknown: (app, service) => `The app ${app} asks for access to the data that ${service} has about you.`,
       signed_in: "You are signed in as",
       other: "Sign in as somebody else",
       may: (app) => `Then ${app} may:`,

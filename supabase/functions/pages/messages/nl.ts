@@ -161,7 +161,7 @@ Wilt u toch ondertekenen? Vraag ${partner} dan om een nieuwe link.`,
     },
     sign_in: {
       title: "Log in",
-      why: (app: string, service: string) => `${app} vraagt toegang tot uw gegevens bij ${service}.`,
+      why: (app: string, service: string) => `${app} vraagt toegang tot de gegevens die ${service} over u heeft.`,
       next: (app: string) =>
         `Log eerst in. Daarna ziet u wat ${app} vraagt, en beslist u zelf. ${app} krijgt uw wachtwoord niet te zien.`,
       email: "E-mailadres",
@@ -177,9 +177,9 @@ Wilt u toch ondertekenen? Vraag ${partner} dan om een nieuwe link.`,
     ask: {
       title: (app: string) => `Geeft u ${app} toegang?`,
       who: (app: string, operator: string, service: string) =>
-        `${app} is een app van ${operator}. De app vraagt toegang tot uw gegevens bij ${service}.`,
+        `De app ${app}, van ${operator}, vraagt toegang tot de gegevens die ${service} over u heeft.`,
       who_unknown: (app: string, service: string) =>
-        `${app} is een app die toegang vraagt tot uw gegevens bij ${service}.`,
+        `De app ${app} vraagt toegang tot de gegevens die ${service} over u heeft.`,
       signed_in: "U bent ingelogd als",
       other: "Log in als iemand anders",
       may: (app: string) => `Dan mag ${app}:`,

@@ -1,0 +1,55 @@
+// What a command is, and what several of them say alike.
+
+import { Argument, InvalidArgumentError, Option } from "commander";
+import type * as z from "zod";
+import type { Answer } from "./database.ts";
+import { fields, table } from "./text.ts";
+
+export type Input = Record<string, unknown>;
+
+export type Command = {
+  /** Noun and verb. */
+  name: `${string} ${string}`;
+  summary: string;
+  /** What else to know before running it. */
+  details?: string;
+  /** What is typed after the program's name. */
+  example: string;
+  takes?: (Argument | Option)[];
+  /** The function in schema ops; its input is what was typed, by name. */
+  ops: string | ((input: Input) => string);
+  /** What is sent instead of what was typed. */
+  prepare?: (input: Input) => Input;
+  /** Makes a secret, stored as its hash, and shows it once. */
+  makes?: "client" | "app" | "secret";
+  view: (answer: Answer) => string;
+};
+
+export type Row = Record<string, unknown>;
+
+export const list = (key: string, columns: string) => (answer: Answer) => {
+  const rows = answer[key] as Row[];
+  return rows.length > 0 ? table(rows, columns.split(" ")) : `No ${key.replaceAll("_", " ")}.`;
+};
+
+export const changed = (key: string, done: string) => (answer: Answer) =>
+  `${answer.changed === false ? "Nothing to change: it was so already." : done}\n${fields(answer[key] as Row)}`;
+
+/** Typed text read by a field rule of the API. */
+export const read =
+  <T>(schema: z.ZodType<T>) =>
+  (value: string): T => {
+    const result = schema.safeParse(value);
+    if (result.success) return result.data;
+    throw new InvalidArgumentError(`It ${result.error.issues[0]?.message ?? "cannot be read"}.`);
+  };
+
+export const whole = (max: number) => (value: string) => {
+  const number = Number(value);
+  if (/^\d+$/.test(value) && number >= 1 && number <= max) return number;
+  throw new InvalidArgumentError(`It must be a whole number from 1 to ${max}.`);
+};
+
+export const partner = () => new Argument("<partner>", "id or slug of the partner");
+export const limit = (fallback: number) =>
+  new Option("--limit <number>", "how many at most, up to 1000").argParser(whole(1000)).default(fallback);
