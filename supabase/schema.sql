@@ -55,7 +55,7 @@ CREATE INDEX accounts_newest ON core.accounts USING btree (client_id, created_at
 CREATE INDEX accounts_user ON core.accounts USING btree (user_id) WHERE user_id IS NOT NULL;
 alter table core.accounts enable row level security;
 create policy "a CPO client reaches only the accounts it created" on core.accounts as restrictive to api_owner
-  using ((( SELECT private.client_id() AS client_id)) IS NULL OR client_id = (( SELECT private.client_id() AS client_id)));
+  using ((( SELECT private.client_id() AS client_id)) IS NULL OR (( SELECT private.user_id() AS user_id)) IS NOT NULL OR client_id = (( SELECT private.client_id() AS client_id)));
 create policy "a person reaches only their own accounts" on core.accounts as restrictive to api_owner
   using ((( SELECT private.user_id() AS user_id)) IS NULL OR user_id = (( SELECT private.user_id() AS user_id)));
 create policy "a tenant reaches its own rows" on core.accounts to api_owner
@@ -156,6 +156,28 @@ create policy "api functions read the catalogue" on core.charger_models for sele
   using (true);
 grant select on core.charger_models to api_owner;
 
+create table core.charger_months (
+  partner_id uuid not null,
+  charger_id uuid not null,
+  month date not null,
+  user_id uuid,
+  wh bigint not null,
+  sessions integer not null,
+  constraint charger_months_pkey PRIMARY KEY (partner_id, charger_id, month),
+  constraint charger_months_charger_fkey FOREIGN KEY (partner_id, charger_id) REFERENCES core.chargers(partner_id, id),
+  constraint charger_months_user_id_fkey FOREIGN KEY (user_id) REFERENCES auth.users(id) ON DELETE RESTRICT,
+  constraint charger_months_month_is_month CHECK (month = date_trunc('month'::text, month::timestamp with time zone))
+);
+comment on table core.charger_months is 'The counted sessions of one charger and month, added up: always the sum of core.charging_sessions, so that no reader adds sessions. Kept as long as they are.';
+CREATE INDEX charger_months_user ON core.charger_months USING btree (user_id, month) WHERE user_id IS NOT NULL;
+alter table core.charger_months enable row level security;
+create policy "a person reaches only their own months" on core.charger_months as restrictive to api_owner
+  using ((( SELECT private.user_id() AS user_id)) IS NULL OR user_id = (( SELECT private.user_id() AS user_id)));
+create policy "a tenant reaches its own rows" on core.charger_months to api_owner
+  using (partner_id = (( SELECT private.partner_id() AS partner_id)))
+  with check (partner_id = (( SELECT private.partner_id() AS partner_id)));
+grant insert, select, update on core.charger_months to api_owner;
+
 create table core.charger_vendor_aliases (
   vendor text not null,
   brand text not null,
@@ -184,6 +206,14 @@ create table core.chargers (
   ocpp_model text,
   ocpp_meter_type text,
   mid_eligible boolean,
+  nickname text,
+  connection_type text default 'other'::text not null,
+  power_kw numeric(5,1),
+  ocpp_identity text,
+  ocpp_password_hash bytea,
+  last_seen_at timestamp with time zone,
+  latest_meter_wh bigint,
+  meter_updated_at timestamp with time zone,
   status text default 'active'::text not null,
   created_at timestamp with time zone default private.now() not null,
   constraint chargers_pkey PRIMARY KEY (partner_id, id),
@@ -191,13 +221,22 @@ create table core.chargers (
   constraint chargers_catalog_charger_id_fkey FOREIGN KEY (catalog_charger_id) REFERENCES core.charger_models(id),
   constraint chargers_connection_fkey FOREIGN KEY (partner_id, connection_id) REFERENCES core.connections(partner_id, id),
   constraint chargers_user_id_fkey FOREIGN KEY (user_id) REFERENCES auth.users(id) ON DELETE RESTRICT,
+  constraint chargers_connection_type_known CHECK (connection_type = ANY (ARRAY['easee'::text, 'wallbox'::text, 'zaptec'::text, 'enphase'::text, 'ocpp'::text, 'smappee'::text, 'v2c'::text, 'other'::text])),
+  constraint chargers_nickname_length CHECK (length(nickname) >= 1 AND length(nickname) <= 100),
+  constraint chargers_ocpp_credentials_whole CHECK (num_nulls(ocpp_identity, ocpp_password_hash) = ANY (ARRAY[0, 2])),
+  constraint chargers_ocpp_identity_shape CHECK (ocpp_identity ~ '^[A-Za-z0-9_-]{1,64}$'::text),
+  constraint chargers_ocpp_password_is_sha256 CHECK (length(ocpp_password_hash) = 32),
   constraint chargers_owner CHECK (user_id IS NOT NULL OR num_nulls(account_id, connection_id, catalog_charger_id, brand) = 0),
+  constraint chargers_power_kw_positive CHECK (power_kw > 0::numeric),
   constraint chargers_serial_number_shape CHECK (serial_number ~ '^[^[:space:]a-z]{1,64}$'::text),
   constraint chargers_status_known CHECK (status = ANY (ARRAY['active'::text, 'removed'::text]))
 );
 comment on table core.chargers is 'A charger of an account, bound to one of its connections; or of a person, who may have no account yet. serial_number is upper-case without spaces, and with its brand active on one account only, across all tenants.';
 comment on column core.chargers.mid_eligible is 'Null while the evidence of a MID meter is still to be judged: it opens no gate.';
+comment on column core.chargers.power_kw is 'The most it delivers to one car; null where nobody said. What a session is judged against.';
+comment on column core.chargers.ocpp_password_hash is 'SHA-256 of the 160 random bits that the charger sends in HTTP Basic (OCPP-J security profile 2); the gateway checks it, nobody reads it back.';
 CREATE INDEX chargers_account ON core.chargers USING btree (partner_id, account_id) WHERE status = 'active'::text;
+CREATE UNIQUE INDEX chargers_active_ocpp_identity ON core.chargers USING btree (ocpp_identity) WHERE status = 'active'::text;
 CREATE UNIQUE INDEX chargers_active_serial ON core.chargers USING btree (brand, serial_number) WHERE status = 'active'::text;
 CREATE INDEX chargers_connection ON core.chargers USING btree (partner_id, connection_id) WHERE status = 'active'::text AND mid_eligible;
 CREATE INDEX chargers_unconfirmed ON core.chargers USING btree (created_at, id) WHERE status = 'active'::text AND mid_eligible IS NULL;
@@ -209,6 +248,51 @@ create policy "a tenant reaches its own rows" on core.chargers to api_owner
   using (partner_id = (( SELECT private.partner_id() AS partner_id)))
   with check (partner_id = (( SELECT private.partner_id() AS partner_id)));
 grant insert, select, update on core.chargers to api_owner;
+CREATE TRIGGER charger_changed AFTER UPDATE OF connection_id, mid_eligible ON core.chargers FOR EACH ROW WHEN (((old.connection_id IS DISTINCT FROM new.connection_id) OR (old.mid_eligible IS DISTINCT FROM new.mid_eligible))) EXECUTE FUNCTION private.charger_changed();
+
+create table core.charging_sessions (
+  partner_id uuid not null,
+  id uuid default gen_random_uuid() not null,
+  arrival bigint generated always as identity not null,
+  charger_id uuid not null,
+  connection_id uuid,
+  user_id uuid,
+  source text not null,
+  external_id text not null,
+  connector integer default 1 not null,
+  started_at timestamp with time zone not null,
+  ended_at timestamp with time zone,
+  wh bigint not null,
+  status text not null,
+  flags text[] default '{}'::text[] not null,
+  received_at timestamp with time zone not null,
+  month date generated always as (date_trunc('month'::text, (started_at AT TIME ZONE 'Europe/Amsterdam'::text))::date) stored not null,
+  counted boolean generated always as (ended_at IS NOT NULL AND flags <@ '{after_lock}'::text[]) stored not null,
+  constraint charging_sessions_pkey PRIMARY KEY (partner_id, id),
+  constraint charging_sessions_external_id_key UNIQUE (partner_id, external_id, source, charger_id),
+  constraint charging_sessions_charger_fkey FOREIGN KEY (partner_id, charger_id) REFERENCES core.chargers(partner_id, id),
+  constraint charging_sessions_connection_fkey FOREIGN KEY (partner_id, connection_id) REFERENCES core.connections(partner_id, id),
+  constraint charging_sessions_user_id_fkey FOREIGN KEY (user_id) REFERENCES auth.users(id) ON DELETE RESTRICT,
+  constraint charging_sessions_completed_has_end CHECK ((status = 'completed'::text) = (ended_at IS NOT NULL)),
+  constraint charging_sessions_flags_known CHECK (flags <@ '{negative,ends_before_start,wrong_clock,too_long,beyond_power,overlapping,after_lock}'::text[]),
+  constraint charging_sessions_status_known CHECK (status = ANY (ARRAY['active'::text, 'charging'::text, 'completed'::text]))
+);
+comment on table core.charging_sessions is 'One charge of one car, as its source last told it. Implausible ones are flagged and kept, and counted in no total. Personal data; kept seven years.';
+comment on column core.charging_sessions.arrival is 'The order in which sessions came in: of two that overlap the first stands.';
+comment on column core.charging_sessions.connection_id is 'The connection the charger was bound to when the session came in, or else the first one it was bound to afterwards.';
+comment on column core.charging_sessions.user_id is 'Whose charger it was at the time.';
+comment on column core.charging_sessions.flags is 'after_lock: it came, or changed, after its month was locked, so the energy counts and the booked ERE does not move. Every other flag keeps it out of all totals.';
+CREATE INDEX charging_sessions_charger ON core.charging_sessions USING btree (partner_id, charger_id, started_at, id);
+CREATE INDEX charging_sessions_connection ON core.charging_sessions USING btree (partner_id, connection_id, month);
+CREATE INDEX charging_sessions_open ON core.charging_sessions USING btree (partner_id, charger_id) WHERE ended_at IS NULL;
+CREATE INDEX charging_sessions_user ON core.charging_sessions USING btree (user_id, started_at DESC, id DESC) WHERE user_id IS NOT NULL;
+alter table core.charging_sessions enable row level security;
+create policy "a person reaches only their own sessions" on core.charging_sessions as restrictive to api_owner
+  using ((( SELECT private.user_id() AS user_id)) IS NULL OR user_id = (( SELECT private.user_id() AS user_id)));
+create policy "a tenant reaches its own rows" on core.charging_sessions to api_owner
+  using (partner_id = (( SELECT private.partner_id() AS partner_id)))
+  with check (partner_id = (( SELECT private.partner_id() AS partner_id)));
+grant insert, select, update on core.charging_sessions to api_owner;
 
 create table core.connections (
   partner_id uuid not null,
@@ -252,7 +336,7 @@ create table core.delivered_months (
   session_count integer not null,
   source text not null,
   status text not null,
-  delivery_id uuid not null,
+  delivery_id uuid,
   received_at timestamp with time zone not null,
   constraint delivered_months_pkey PRIMARY KEY (partner_id, connection_id, period),
   constraint delivered_months_connection_fkey FOREIGN KEY (partner_id, connection_id) REFERENCES core.connections(partner_id, id),
@@ -263,11 +347,13 @@ create table core.delivered_months (
   constraint delivered_months_total_kwh_range CHECK (total_kwh >= 0::numeric AND total_kwh <= 1000000::numeric)
 );
 comment on table core.delivered_months is 'The kWh of one connection in one month. submitted and registered are locked: registered as ERE, or about to be. Kept seven years.';
+comment on column core.delivered_months.delivery_id is 'Null where the month is the sum of charging sessions that came in one by one.';
 alter table core.delivered_months enable row level security;
 create policy "a tenant reaches its own rows" on core.delivered_months to api_owner
   using (partner_id = (( SELECT private.partner_id() AS partner_id)))
   with check (partner_id = (( SELECT private.partner_id() AS partner_id)));
 grant insert, select, update on core.delivered_months to api_owner;
+CREATE TRIGGER month_unlocked AFTER UPDATE OF status ON core.delivered_months FOR EACH ROW WHEN (((old.status = ANY (ARRAY['submitted'::text, 'registered'::text])) AND (new.status <> ALL (ARRAY['submitted'::text, 'registered'::text])))) EXECUTE FUNCTION private.month_unlocked();
 
 create table core.deliveries (
   partner_id uuid not null,
@@ -328,6 +414,19 @@ alter table core.ean_register_points enable row level security;
 create policy "every tenant reads the register" on core.ean_register_points for select to api_owner
   using (true);
 grant select on core.ean_register_points to api_owner;
+
+create table core.ere_factors (
+  delivery_year integer not null,
+  renewable_share numeric(5,4) not null,
+  ere_per_kwh numeric(9,6) generated always as ((renewable_share * 183::numeric * 3.6 / 1000::numeric)) stored not null,
+  constraint ere_factors_pkey PRIMARY KEY (delivery_year),
+  constraint ere_factors_share_is_share CHECK (renewable_share >= 0::numeric AND renewable_share <= 1::numeric)
+);
+comment on table core.ere_factors is 'What a delivered kWh is worth in ERE, by the year of delivery. Published by the authority; reference data.';
+alter table core.ere_factors enable row level security;
+create policy "api functions read the factors" on core.ere_factors for select to api_owner
+  using (true);
+grant select on core.ere_factors to api_owner;
 
 create table core.locations (
   partner_id uuid not null,
@@ -461,10 +560,12 @@ create table core.oauth_clients (
   disabled_at timestamp with time zone,
   created_at timestamp with time zone default private.now() not null,
   redirect_uris text[] default '{}'::text[] not null,
+  operated_by text,
   constraint oauth_clients_pkey PRIMARY KEY (id),
   constraint oauth_clients_client_id_key UNIQUE (client_id),
   constraint oauth_clients_partner_id_fkey FOREIGN KEY (partner_id) REFERENCES core.partners(id),
   constraint oauth_clients_grant_types_known CHECK (grant_types <@ '{client_credentials,authorization_code,refresh_token}'::text[]),
+  constraint oauth_clients_operated_by_length CHECK (length(operated_by) >= 1 AND length(operated_by) <= 120),
   constraint oauth_clients_return_url_length CHECK (length(return_url) <= 500),
   constraint oauth_clients_scopes_known CHECK (scopes <@ ARRAY['cpo:accounts:read'::text, 'cpo:accounts:write'::text, 'cpo:mandates:write'::text, 'cpo:chargers:write'::text, 'cpo:sessions:write'::text, 'chargers:read'::text, 'chargers:write'::text, 'sessions:read'::text, 'energy:read'::text, 'profile:read'::text, 'partners:read'::text, 'partners:write'::text]),
   constraint oauth_clients_secret_is_sha256 CHECK (length(secret_hash) = 32)
@@ -473,6 +574,7 @@ comment on table core.oauth_clients is 'A registered OAuth client. secret_hash i
 comment on column core.oauth_clients.partner_id is 'Null until the operator links the client; a client without partner is refused with client_not_linked.';
 comment on column core.oauth_clients.tokens_valid_from is 'Access tokens issued earlier are refused: how an operator ends the tokens a leaked secret bought.';
 comment on column core.oauth_clients.redirect_uris is 'Compared letter for letter (RFC 9700 section 2.1).';
+comment on column core.oauth_clients.operated_by is 'Who runs the application, as the consent page names them; null: the partner it belongs to.';
 CREATE INDEX oauth_clients_partner_id ON core.oauth_clients USING btree (partner_id);
 alter table core.oauth_clients enable row level security;
 create policy "a client sees itself" on core.oauth_clients for select to api_owner
@@ -490,7 +592,24 @@ create table core.oauth_codes (
   constraint oauth_codes_grant_id_fkey FOREIGN KEY (grant_id) REFERENCES core.oauth_grants(id) ON DELETE CASCADE
 );
 comment on table core.oauth_codes is 'An authorization code as its SHA-256: ten minutes, single use, bound to client, redirect URI and PKCE challenge. Kept after use, to notice a second one; purged after a day.';
+CREATE INDEX oauth_codes_expires_at ON core.oauth_codes USING btree (expires_at);
+CREATE INDEX oauth_codes_grant_id ON core.oauth_codes USING btree (grant_id);
 alter table core.oauth_codes enable row level security;
+
+create table core.oauth_consents (
+  user_id uuid not null,
+  client_id uuid not null,
+  scopes text[] not null,
+  first_at timestamp with time zone default private.now() not null,
+  last_at timestamp with time zone default private.now() not null,
+  withdrawn_at timestamp with time zone,
+  constraint oauth_consents_pkey PRIMARY KEY (user_id, client_id),
+  constraint oauth_consents_client_id_fkey FOREIGN KEY (client_id) REFERENCES core.oauth_clients(id),
+  constraint oauth_consents_user_id_fkey FOREIGN KEY (user_id) REFERENCES auth.users(id) ON DELETE CASCADE
+);
+comment on table core.oauth_consents is 'What a person allowed an application: scopes as of the last time. Stays when withdrawn, so that a first consent happens once. Ends with the login.';
+CREATE INDEX oauth_consents_client_id ON core.oauth_consents USING btree (client_id);
+alter table core.oauth_consents enable row level security;
 
 create table core.oauth_grants (
   id uuid default gen_random_uuid() not null,
@@ -504,6 +623,7 @@ create table core.oauth_grants (
   constraint oauth_grants_user_id_fkey FOREIGN KEY (user_id) REFERENCES auth.users(id) ON DELETE CASCADE
 );
 comment on table core.oauth_grants is 'What one authorization code began: the family of access and refresh tokens that came of it. Revoking it ends them all at once.';
+CREATE INDEX oauth_grants_created_at ON core.oauth_grants USING btree (created_at);
 CREATE INDEX oauth_grants_user ON core.oauth_grants USING btree (user_id, created_at);
 alter table core.oauth_grants enable row level security;
 create policy "a person sees their own grants" on core.oauth_grants for select to api_owner
@@ -522,6 +642,7 @@ create table core.oauth_refresh_tokens (
   constraint oauth_refresh_tokens_grant_id_fkey FOREIGN KEY (grant_id) REFERENCES core.oauth_grants(id) ON DELETE CASCADE
 );
 comment on table core.oauth_refresh_tokens is 'A refresh token as its SHA-256: thirty days, one successor. Kept after rotation, to notice reuse; purged when expired.';
+CREATE INDEX oauth_refresh_tokens_expires_at ON core.oauth_refresh_tokens USING btree (expires_at);
 alter table core.oauth_refresh_tokens enable row level security;
 
 create table core.partners (
@@ -560,6 +681,7 @@ create table core.personal_tokens (
   constraint personal_tokens_scopes_known CHECK (scopes <@ ARRAY['chargers:read'::text, 'chargers:write'::text, 'sessions:read'::text, 'energy:read'::text, 'profile:read'::text])
 );
 comment on table core.personal_tokens is 'A token a person made in the dashboard, as its SHA-256; shown once. Never carries partners:*.';
+CREATE INDEX personal_tokens_newest ON core.personal_tokens USING btree (created_at DESC);
 CREATE INDEX personal_tokens_user ON core.personal_tokens USING btree (user_id, created_at DESC);
 alter table core.personal_tokens enable row level security;
 create policy "a person reaches their own tokens" on core.personal_tokens to api_owner
@@ -605,7 +727,7 @@ create table core.replaced_months (
   period date not null,
   total_kwh numeric(12,3) not null,
   session_count integer not null,
-  delivery_id uuid not null,
+  delivery_id uuid,
   received_at timestamp with time zone not null,
   replaced_at timestamp with time zone default private.now() not null,
   constraint replaced_months_pkey PRIMARY KEY (id),
@@ -618,6 +740,28 @@ create policy "a tenant reaches its own rows" on core.replaced_months to api_own
   using (partner_id = (( SELECT private.partner_id() AS partner_id)))
   with check (partner_id = (( SELECT private.partner_id() AS partner_id)));
 grant insert, select on core.replaced_months to api_owner;
+
+create table core.replaced_sessions (
+  partner_id uuid not null,
+  id bigint generated always as identity not null,
+  session_id uuid not null,
+  month date not null,
+  started_at timestamp with time zone not null,
+  ended_at timestamp with time zone not null,
+  wh bigint not null,
+  flags text[] not null,
+  received_at timestamp with time zone not null,
+  replaced_at timestamp with time zone default private.now() not null,
+  constraint replaced_sessions_pkey PRIMARY KEY (partner_id, id),
+  constraint replaced_sessions_session_fkey FOREIGN KEY (partner_id, session_id) REFERENCES core.charging_sessions(partner_id, id)
+);
+comment on table core.replaced_sessions is 'What a completed session said before its source corrected it. Append-only, kept seven years.';
+CREATE INDEX replaced_sessions_session ON core.replaced_sessions USING btree (partner_id, session_id);
+alter table core.replaced_sessions enable row level security;
+create policy "a tenant reaches its own rows" on core.replaced_sessions to api_owner
+  using (partner_id = (( SELECT private.partner_id() AS partner_id)))
+  with check (partner_id = (( SELECT private.partner_id() AS partner_id)));
+grant insert, select on core.replaced_sessions to api_owner;
 
 create table core.revoked_access_tokens (
   id text not null,
@@ -645,6 +789,32 @@ create policy "a tenant reaches its own rows" on core.signatories to api_owner
   using (partner_id = (( SELECT private.partner_id() AS partner_id)))
   with check (partner_id = (( SELECT private.partner_id() AS partner_id)));
 grant insert, select, update on core.signatories to api_owner;
+
+create view core.account_gates with (security_invoker=true) as
+ SELECT a.partner_id,
+    a.id AS account_id,
+    json_build_object('mandate_signed', COALESCE(g.mandate_signed, false), 'ean_validated', COALESCE(g.ean_validated, false), 'mid_charger_registered', COALESCE(g.mid_charger_registered, false), 'iban_present', a.iban_ciphertext IS NOT NULL) AS checklist,
+    COALESCE(g.mandate_signed AND g.ean_validated AND g.mid_charger_registered AND g.iban_present, false) AS ere_eligible,
+        CASE
+            WHEN g.mandate_signed THEN g.mandate_valid_from
+            ELSE NULL::date
+        END AS mandate_valid_from
+   FROM core.accounts a
+     LEFT JOIN LATERAL ( SELECT g_1.partner_id,
+            g_1.account_id,
+            g_1.connection_id,
+            g_1.created_at,
+            g_1.mandate_valid_from,
+            g_1.mandate_signed,
+            g_1.ean_validated,
+            g_1.mid_charger_registered,
+            g_1.iban_present
+           FROM core.connection_gates g_1
+          WHERE g_1.partner_id = a.partner_id AND g_1.account_id = a.id
+          ORDER BY (g_1.mandate_signed::integer + g_1.ean_validated::integer + g_1.mid_charger_registered::integer) DESC, g_1.created_at, g_1.connection_id
+         LIMIT 1) g ON true;
+comment on view core.account_gates is 'The checklist of an account, whether it is ERE-eligible, and from when its mandate holds.';
+grant select on core.account_gates to api_owner;
 
 create view core.connection_gates with (security_invoker=true) as
  SELECT c.partner_id,
@@ -702,6 +872,23 @@ create view core.connection_mandates with (security_invoker=true) as
 comment on view core.connection_mandates is 'Where a connection stands with its mandate: its latest decision, read against the calendar, so that the year''s end needs no job to be on time.';
 grant select on core.connection_mandates to api_owner;
 
+create view core.counted_months with (security_invoker=true) as
+ SELECT d.partner_id,
+    d.connection_id,
+    d.period,
+    d.total_kwh,
+    d.session_count,
+    d.status,
+    f.ere_per_kwh,
+    d.total_kwh * f.ere_per_kwh AS ere
+   FROM core.delivered_months d
+     JOIN core.ere_factors f ON f.delivery_year::numeric = EXTRACT(year FROM d.period)
+  WHERE (d.status = ANY (ARRAY['submitted'::text, 'registered'::text])) OR d.status = 'staged'::text AND (EXISTS ( SELECT
+           FROM core.mandates m
+          WHERE m.partner_id = d.partner_id AND m.connection_id = d.connection_id AND (m.status = ANY (ARRAY['signed'::text, 'expired'::text])) AND d.period >= m.valid_from AND d.period <= m.valid_until));
+comment on view core.counted_months is 'The delivered months that count toward ERE: inside a mandate, or booked already. A month that is staged because nobody has signed yet is not among them.';
+grant select on core.counted_months to api_owner;
+
 create type private.batch_item as (
   place integer,
   period_sent text,
@@ -723,6 +910,37 @@ create type private.charger_resolution as (
   suggestions json
 );
 
+create type private.session_change as (
+  session_id uuid,
+  created boolean,
+  charger_id uuid,
+  started_at timestamp with time zone,
+  ended_at timestamp with time zone,
+  old_started_at timestamp with time zone,
+  old_ended_at timestamp with time zone,
+  old_month date
+);
+
+create type private.session_item as (
+  place integer,
+  charger_id uuid,
+  source text,
+  external_id text,
+  connector integer,
+  started_at timestamp with time zone,
+  ended_at timestamp with time zone,
+  wh bigint,
+  status text,
+  meter_wh bigint,
+  reason text
+);
+
+create type private.touched_month as (
+  charger_id uuid,
+  connection_id uuid,
+  month date
+);
+
 CREATE OR REPLACE FUNCTION api.admit(credential jsonb, demand jsonb)
  RETURNS json
  LANGUAGE plpgsql
@@ -730,6 +948,9 @@ CREATE OR REPLACE FUNCTION api.admit(credential jsonb, demand jsonb)
  SET search_path TO ''
 AS $function$
 begin
+  if private.is_revoked(credential ->> 'token_id') then
+    return private.refusal('missing_or_invalid_token');
+  end if;
   return case credential ->> 'kind'
     when 'cpo' then private.admit_cpo(credential, demand)
     when 'user' then private.admit_user(credential, demand)
@@ -741,6 +962,27 @@ end $function$;
 comment on function api.admit(jsonb,jsonb) is 'The first of a request''s two statements: credential still good, partner active, scope held, rate limit debited, in that order. credential {kind, …}, demand {kind, scope, bucket} to {caller, rate}, or {wrong_kind} for a good credential of another kind. Refusals are answers: the debit must stay.';
 alter function api.admit(jsonb,jsonb) owner to api_owner;
 grant execute on function api.admit(jsonb,jsonb) to edge;
+
+CREATE OR REPLACE FUNCTION api.admit_charger(caller jsonb, input jsonb)
+ RETURNS json
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  charger core.chargers := private.charger_by_identity(input ->> 'identity');
+begin
+  perform private.act_as(caller, 'worker');
+  if charger.id is null or charger.ocpp_password_hash <> decode(input ->> 'password_hash', 'hex') then
+    return json_build_object('ok', false);
+  end if;
+  perform private.act_for_partner(charger.partner_id);
+  update core.chargers h set last_seen_at = private.now() where h.partner_id = charger.partner_id and h.id = charger.id;
+  return json_build_object('ok', true, 'charger_id', charger.id);
+end $function$;
+comment on function api.admit_charger(jsonb,jsonb) is 'The gateway asks, when a charger connects and on its heartbeats: {identity, password_hash} to {ok, charger_id}. Marks it as heard of.';
+alter function api.admit_charger(jsonb,jsonb) owner to api_owner;
+grant execute on function api.admit_charger(jsonb,jsonb) to edge;
 
 CREATE OR REPLACE FUNCTION api.claim_mail(caller jsonb, batch jsonb)
  RETURNS json
@@ -755,6 +997,31 @@ end $function$;
 comment on function api.claim_mail(jsonb,jsonb) is 'The next mails to send: {size} to [{id, recipient, subject, html, text}]. Each is claimed for five minutes, then offered again.';
 alter function api.claim_mail(jsonb,jsonb) owner to api_owner;
 grant execute on function api.claim_mail(jsonb,jsonb) to edge;
+
+CREATE OR REPLACE FUNCTION api.count_sign_in(caller jsonb, attempt jsonb)
+ RETURNS json
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  address constant text := 'address:' || (attempt ->> 'address_hash');
+  rate    jsonb;
+begin
+  perform private.act_as(caller, 'anyone');
+  rate := private.debit(address, 'sign_in_address');
+  if (rate ->> 'allowed')::boolean then
+    -- per account and address: a stranger elsewhere cannot lock the account's owner out
+    rate := private.debit('login:' || (attempt ->> 'email_hash') || '@' || address, 'sign_in');
+  end if;
+  if not (rate ->> 'allowed')::boolean then
+    return private.refusal('too_many_requests', json_build_object('rate', rate));
+  end if;
+  return json_build_object('rate', rate);
+end $function$;
+comment on function api.count_sign_in(jsonb,jsonb) is 'Counts a sign-in before it is tried, so that guesses sent at once count too: {address_hash, email_hash} to {rate}.';
+alter function api.count_sign_in(jsonb,jsonb) owner to api_owner;
+grant execute on function api.count_sign_in(jsonb,jsonb) to edge;
 
 CREATE OR REPLACE FUNCTION api.count_waiting_mail(caller jsonb)
  RETURNS json
@@ -838,6 +1105,35 @@ comment on function api.create_account(jsonb,jsonb,jsonb) is 'POST /v1/accounts.
 alter function api.create_account(jsonb,jsonb,jsonb) owner to api_owner;
 grant execute on function api.create_account(jsonb,jsonb,jsonb) to edge;
 
+CREATE OR REPLACE FUNCTION api.create_personal_token(caller jsonb, input jsonb)
+ RETURNS json
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  token core.personal_tokens;
+begin
+  perform private.act_as(caller, 'session');
+  perform pg_advisory_xact_lock(hashtextextended('tokens of ' || private.user_id(), 0));
+  if (select count(*) from core.personal_tokens t where t.user_id = private.user_id() and t.revoked_at is null) >= 50 then
+    perform private.refuse('token_limit_reached');
+  elsif (input ->> 'expires_at')::timestamptz <= private.now() then
+    perform private.refuse('invalid_request', json_build_object(
+      'detail', 'expires_at: must be in the future',
+      'issues', json_build_array(json_build_object('path', 'expires_at', 'message', 'must be in the future'))));
+  end if;
+  insert into core.personal_tokens (user_id, name, token_hash, last4, scopes, expires_at)
+  values (private.user_id(), input ->> 'name', decode(input ->> 'token_hash', 'hex'), input ->> 'last4',
+          array(select distinct jsonb_array_elements_text(input -> 'scopes') order by 1), (input ->> 'expires_at')::timestamptz)
+  returning * into token;
+  perform private.audit('personal_token.created', token.id, jsonb_build_object('scopes', token.scopes));
+  return private.token_row(token);
+end $function$;
+comment on function api.create_personal_token(jsonb,jsonb) is 'POST /tokens: {name, scopes, expires_at, token_hash, last4} to the token''s row. The token itself never reaches the database.';
+alter function api.create_personal_token(jsonb,jsonb) owner to api_owner;
+grant execute on function api.create_personal_token(jsonb,jsonb) to edge;
+
 CREATE OR REPLACE FUNCTION api.decline_mandate(caller jsonb, request jsonb)
  RETURNS json
  LANGUAGE plpgsql
@@ -861,6 +1157,35 @@ comment on function api.decline_mandate(jsonb,jsonb) is 'Declines to sign: {toke
 alter function api.decline_mandate(jsonb,jsonb) owner to api_owner;
 grant execute on function api.decline_mandate(jsonb,jsonb) to edge;
 
+CREATE OR REPLACE FUNCTION api.describe_authorization(caller jsonb, request jsonb)
+ RETURNS json
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  rate    jsonb;
+  checked record;
+begin
+  perform private.act_as(caller, 'anyone');
+  rate := private.debit('address:' || (request ->> 'address_hash'), 'page');
+  if not (rate ->> 'allowed')::boolean then
+    return private.refusal('too_many_requests', json_build_object('rate', rate));
+  end if;
+  select * into checked from private.check_authorization(request);
+  if checked.refusal is not null then
+    return private.refusal(checked.refusal);
+  end if;
+  perform private.act_for_partner((checked.client).partner_id);
+  return json_build_object(
+    'name', (checked.client).name,
+    'operated_by', coalesce((checked.client).operated_by, (select p.name from core.partners p where p.id = private.partner_id())),
+    'scopes', checked.scopes);
+end $function$;
+comment on function api.describe_authorization(jsonb,jsonb) is 'What the consent page shows of {client_id, redirect_uri, scope, address_hash}: {name, operated_by, scopes}. Refusals are answers, because a visit must be counted.';
+alter function api.describe_authorization(jsonb,jsonb) owner to api_owner;
+grant execute on function api.describe_authorization(jsonb,jsonb) to edge;
+
 CREATE OR REPLACE FUNCTION api.due_ean_checks(caller jsonb, batch jsonb)
  RETURNS json
  LANGUAGE plpgsql
@@ -875,6 +1200,92 @@ comment on function api.due_ean_checks(jsonb,jsonb) is 'The next connections to 
 alter function api.due_ean_checks(jsonb,jsonb) owner to api_owner;
 grant execute on function api.due_ean_checks(jsonb,jsonb) to edge;
 
+CREATE OR REPLACE FUNCTION api.get_energy(caller jsonb)
+ RETURNS json
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  perform private.act_as(caller, 'user');
+  return (
+    with energy as (
+      select m.month, sum(m.wh) / 1000.0 as kwh, sum(m.sessions) as sessions
+        from core.charger_months m where m.user_id = private.user_id() and m.sessions > 0
+       group by m.month
+    ), month as (
+      select coalesce(e.month, c.month) as month, coalesce(e.kwh, 0) as kwh, coalesce(e.sessions, 0) as sessions, coalesce(c.ere, 0) as ere
+        from energy e full join private.own_counted_months() c on c.month = e.month
+    )
+    select json_build_object(
+      'total_kwh', round(coalesce(sum(m.kwh), 0), 2),
+      'total_ere_credits', round(coalesce(sum(m.ere), 0), 2),
+      'total_sessions', coalesce(sum(m.sessions), 0),
+      'months', coalesce(json_agg(json_build_object(
+        'month', to_char(m.month, 'YYYY-MM'), 'kwh', round(m.kwh, 2), 'ere_credits', round(m.ere, 2), 'sessions', m.sessions)
+        order by m.month desc), '[]'))
+    from month m);
+end $function$;
+comment on function api.get_energy(jsonb) is 'GET /energy: {total_kwh, total_ere_credits, total_sessions, months}, newest month first.';
+alter function api.get_energy(jsonb) owner to api_owner;
+grant execute on function api.get_energy(jsonb) to edge;
+
+CREATE OR REPLACE FUNCTION api.get_ere_position(caller jsonb)
+ RETURNS json
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  this_month   constant date := date_trunc('month', private.today());
+  this_quarter constant int  := extract(quarter from this_month);
+  this_year    constant int  := extract(year from this_month);
+  factor       core.ere_factors;
+begin
+  perform private.act_as(caller, 'user');
+  select * into factor from core.ere_factors f where f.delivery_year = this_year;
+  return (
+    with counted as materialized (
+      select extract(quarter from c.month)::int as quarter, sum(c.kwh) as kwh, sum(c.ere) as ere
+        from private.own_counted_months() c where extract(year from c.month) = this_year
+       group by 1
+    )
+    select json_build_object(
+      'year', this_year,
+      'kwh', round(coalesce(sum(c.kwh), 0), 2),
+      'renewable_share', factor.renewable_share,
+      'reserved_ere', round(coalesce(sum(c.ere), 0), 2),
+      'sold_ere', 0,
+      'forecast_ere', round(private.forecast_kwh(this_month) * coalesce(factor.ere_per_kwh, 0), 2),
+      'quarters', json_agg(json_build_object(
+        'quarter', this_year || '-Q' || q,
+        'kwh', round(coalesce(c.kwh, 0), 2),
+        'ere_credits', round(coalesce(c.ere, 0), 2),
+        'sold_ere', 0,
+        'price_per_ere', null,
+        'revenue_eur', null,
+        'status', case when q < this_quarter then 'closed' else 'open' end,
+        'sold_at', null) order by q))
+    from generate_series(1, this_quarter) q left join counted c on c.quarter = q);
+end $function$;
+comment on function api.get_ere_position(jsonb) is 'GET /ere-position: the current year and its quarters so far. Nothing is sold before an operator records a sale.';
+alter function api.get_ere_position(jsonb) owner to api_owner;
+grant execute on function api.get_ere_position(jsonb) to edge;
+
+CREATE OR REPLACE FUNCTION api.get_profile(caller jsonb)
+ RETURNS json
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  perform private.act_as(caller, 'user');
+  return (select json_build_object('email', p.email, 'name', p.name) from private.user_profile(private.user_id()) p);
+end $function$;
+comment on function api.get_profile(jsonb) is 'GET /profile: {email, name}.';
+alter function api.get_profile(jsonb) owner to api_owner;
+grant execute on function api.get_profile(jsonb) to edge;
+
 CREATE OR REPLACE FUNCTION api.grant_client_credentials(caller jsonb, request jsonb)
  RETURNS json
  LANGUAGE plpgsql
@@ -882,37 +1293,19 @@ CREATE OR REPLACE FUNCTION api.grant_client_credentials(caller jsonb, request js
  SET search_path TO ''
 AS $function$
 declare
-  who       constant text := left(request ->> 'client_id', 200);
-  client    core.oauth_clients := private.client_by_client_id(who);
-  -- an unknown client_id shares one subject an address, so that guessing names does not grow the table
-  subject   constant text := coalesce('client:' || client.id, 'unknown');
-  failures  constant text := subject || '@' || (request ->> 'address_hash');
-  wanted    text[];
-  rate      jsonb;
+  door    record;
+  client  core.oauth_clients;
+  wanted  text[];
 begin
   perform private.act_as(caller, 'anyone');
-  rate := private.debit(failures, 'token_failures', 0);
-  if (rate ->> 'remaining')::int < 1 then
-    return private.refusal('too_many_requests', json_build_object('rate', rate));
+  select * into door from private.authenticate_client(request, 'client_credentials');
+  if door.refusal is not null then
+    return door.refusal;
   end if;
-  if client.id is null or client.disabled_at is not null or client.secret_hash <> decode(request ->> 'secret_hash', 'hex') then
-    rate := private.debit(failures, 'token_failures');
-    -- guesses sent at once were all let in by the look above; only as many as are allowed learn anything
-    return private.refusal(case when (rate ->> 'allowed')::boolean then 'invalid_client' else 'too_many_requests' end,
-                           json_build_object('rate', rate));
-  end if;
-
-  -- only the client itself spends its own requests: a stranger who knows its name cannot lock it out
-  rate := private.debit(subject, 'token');
-  if not (rate ->> 'allowed')::boolean then
-    return private.refusal('too_many_requests', json_build_object('rate', rate));
-  elsif not 'client_credentials' = any (client.grant_types) then
-    return private.refusal('unauthorized_client', json_build_object('rate', rate));
-  end if;
-
+  client := door.client;
   wanted := array(select s.word from string_to_table(request ->> 'scope', ' ') as s (word) where s.word <> '');
   if not wanted <@ client.scopes then
-    return private.refusal('invalid_scope', json_build_object('rate', rate));
+    return private.refusal('invalid_scope', json_build_object('rate', door.rate));
   end if;
   if wanted = '{}' then
     wanted := client.scopes;
@@ -920,11 +1313,45 @@ begin
   return json_build_object(
     'client_id', client.client_id,
     'scope', (select coalesce(string_agg(s, ' '), '') from unnest(client.scopes) s where s = any (wanted)),
-    'rate', rate);
+    'rate', door.rate);
 end $function$;
 comment on function api.grant_client_credentials(jsonb,jsonb) is 'Authenticates a client for the client-credentials grant (RFC 6749 section 4.4): {client_id, secret_hash, scope, address_hash} to {client_id, scope, rate}. Refusals are answers, because a failed attempt must be counted.';
 alter function api.grant_client_credentials(jsonb,jsonb) owner to api_owner;
 grant execute on function api.grant_client_credentials(jsonb,jsonb) to edge;
+
+CREATE OR REPLACE FUNCTION api.grant_user_token(caller jsonb, request jsonb)
+ RETURNS json
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  door  record;
+  given record;
+begin
+  perform private.act_as(caller, 'anyone');
+  select * into door from private.authenticate_client(request, request ->> 'grant_type');
+  if door.refusal is not null then
+    return door.refusal;
+  end if;
+  if request ->> 'grant_type' = 'authorization_code' then
+    select * into given from private.redeem_code(door.client, request);
+  else
+    select * into given from private.rotate_refresh_token(door.client, request);
+  end if;
+  if given.refusal is not null then
+    return private.refusal(given.refusal, json_build_object('rate', door.rate));
+  end if;
+  return json_build_object(
+    'user_id', (given.family).user_id,
+    'client_id', (door.client).client_id,
+    'grant_id', (given.family).id,
+    'scope', array_to_string(given.scopes, ' '),
+    'rate', door.rate);
+end $function$;
+comment on function api.grant_user_token(jsonb,jsonb) is 'Authenticates a client and redeems its code or refresh token: {grant_type, client_id, secret_hash, address_hash, new_refresh_hash} with {code_hash, redirect_uri, code_challenge} or {refresh_hash, scope} to {user_id, client_id, grant_id, scope, rate}. Refusals are answers, because attempts are counted and reuse ends a grant.';
+alter function api.grant_user_token(jsonb,jsonb) owner to api_owner;
+grant execute on function api.grant_user_token(jsonb,jsonb) to edge;
 
 CREATE OR REPLACE FUNCTION api.ingest_months(caller jsonb, input jsonb)
  RETURNS json
@@ -995,6 +1422,59 @@ end $function$;
 comment on function api.ingest_months(jsonb,jsonb) is 'POST /v1/sessions:batch: {account_id, connection_id, source, months, body, body_sha256}. One set-based statement; a bad item is a result, never an exception.';
 alter function api.ingest_months(jsonb,jsonb) owner to api_owner;
 grant execute on function api.ingest_months(jsonb,jsonb) to edge;
+
+CREATE OR REPLACE FUNCTION api.ingest_sessions(caller jsonb, input jsonb)
+ RETURNS json
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  tenant  record;
+  results jsonb := '[]';
+begin
+  perform private.act_as(caller, 'worker');
+  for tenant in
+    with item as (
+      select case when jsonb_typeof(i.item) = 'object' then i.item else '{}' end || jsonb_build_object('place', i.place) as item
+        from jsonb_array_elements(input -> 'sessions') with ordinality as i (item, place)
+    ), owner as (
+      select * from private.tenants_of_chargers(array(select private.as_uuid(i.item ->> 'charger_id') from item i))
+    )
+    select o.partner_id as id, jsonb_agg(i.item) as sessions
+      from item i left join owner o on o.charger_id = private.as_uuid(i.item ->> 'charger_id')
+     group by o.partner_id order by o.partner_id
+  loop
+    perform private.act_for_partner(tenant.id);
+    results := results || private.ingest_sessions(tenant.sessions);
+  end loop;
+  return json_build_object('ok', true, 'results', (
+    select coalesce(json_agg(r.result - 'place' order by (r.result ->> 'place')::int), '[]') from jsonb_array_elements(results) r (result)));
+end $function$;
+comment on function api.ingest_sessions(jsonb,jsonb) is 'Sessions from the gateway, of any tenant: {sessions} to {ok, results} in their order. A bad item is a result, never an exception.';
+alter function api.ingest_sessions(jsonb,jsonb) owner to api_owner;
+grant execute on function api.ingest_sessions(jsonb,jsonb) to edge;
+
+CREATE OR REPLACE FUNCTION api.issue_authorization_code(caller jsonb, request jsonb)
+ RETURNS json
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  checked record;
+begin
+  perform private.act_as(caller, 'session');
+  select * into checked from private.check_authorization(request);
+  if checked.refusal is not null then
+    perform private.refuse(checked.refusal);
+  end if;
+  perform private.consent(private.user_id(), checked.client, checked.scopes, request);
+  return json_build_object('scope', array_to_string(checked.scopes, ' '));
+end $function$;
+comment on function api.issue_authorization_code(jsonb,jsonb) is 'The person allows it: {client_id, redirect_uri, scope, code_challenge, code_hash} to {scope}. The code lives ten minutes.';
+alter function api.issue_authorization_code(jsonb,jsonb) owner to api_owner;
+grant execute on function api.issue_authorization_code(jsonb,jsonb) to edge;
 
 CREATE OR REPLACE FUNCTION api.issue_mandate_link(caller jsonb, input jsonb)
  RETURNS json
@@ -1170,9 +1650,9 @@ begin
         'account_id', a.id,
         'cpo_external_ref', a.cpo_external_ref,
         'payout_handler', a.payout_handler,
-        'ere_eligible', g.eligible,
+        'ere_eligible', g.ere_eligible,
         'mandate_valid_from', g.mandate_valid_from,
-        'checklist', g.gates,
+        'checklist', g.checklist,
         'delivered_months', d.months,
         'total_kwh_delivered', d.total_kwh,
         'ere', null) order by a.created_at desc, a.id desc), '[]'),
@@ -1181,7 +1661,7 @@ begin
       'count', count(*),
       'has_more', (select count(*) from page) > page_limit)
     from shown a
-    cross join lateral private.account_gates(a.partner_id, a.id) g
+    join core.account_gates g on g.partner_id = a.partner_id and g.account_id = a.id
     cross join lateral (
       select coalesce(json_agg(json_build_object(
                'period', d.period, 'total_kwh', d.total_kwh, 'session_count', d.session_count, 'status', d.status,
@@ -1194,6 +1674,89 @@ end $function$;
 comment on function api.list_ere_positions(jsonb,jsonb) is 'GET /v1/ere-positions: {limit, offset, cpo_external_ref} to a page of positions, newest account first. ere is null until the operator publishes figures for the year.';
 alter function api.list_ere_positions(jsonb,jsonb) owner to api_owner;
 grant execute on function api.list_ere_positions(jsonb,jsonb) to edge;
+
+CREATE OR REPLACE FUNCTION api.list_own_chargers(caller jsonb)
+ RETURNS json
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  perform private.act_as(caller, 'user');
+  return (
+    select json_build_object('chargers', coalesce(json_agg(json_strip_nulls(json_build_object(
+             'id', h.id,
+             'nickname', private.charger_name(h),
+             'connection_type', h.connection_type,
+             'status', case when private.is_online(h) then 'online' else 'offline' end,
+             'mid_certified', h.mid_eligible is true,
+             'is_charging', coalesce(s.status = 'charging', false),
+             'current_session', case when s.id is not null then json_build_object(
+               'id', s.id, 'started_at', private.iso(s.started_at), 'kwh_so_far', round(s.wh / 1000.0, 2)) end,
+             'latest_meter_wh', h.latest_meter_wh,
+             'meter_updated_at', private.iso(h.meter_updated_at))) order by h.created_at desc, h.id desc), '[]'))
+      from core.chargers h
+      left join lateral (
+        select * from core.charging_sessions s
+         where s.partner_id = h.partner_id and s.charger_id = h.id and s.ended_at is null
+         order by s.started_at desc, s.id limit 1) s on true
+     where h.user_id = private.user_id() and h.status = 'active');
+end $function$;
+comment on function api.list_own_chargers(jsonb) is 'GET /chargers: {chargers}, newest first, each with the session that is going on.';
+alter function api.list_own_chargers(jsonb) owner to api_owner;
+grant execute on function api.list_own_chargers(jsonb) to edge;
+
+CREATE OR REPLACE FUNCTION api.list_own_sessions(caller jsonb, query jsonb)
+ RETURNS json
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  page_limit  constant int         := (query ->> 'limit')::int;
+  page_offset constant bigint      := (query ->> 'offset')::bigint;
+  charger     constant uuid        := (query ->> 'charger_id')::uuid;
+  since       constant timestamptz := coalesce(private.as_border(query ->> 'from'), '-infinity');
+  until       constant timestamptz := coalesce(private.as_border(query ->> 'to'), 'infinity');
+begin
+  perform private.act_as(caller, 'user');
+  return (
+    with page as materialized (
+      select s.* from core.charging_sessions s
+       where s.user_id = private.user_id() and (charger is null or s.charger_id = charger)
+         and s.started_at >= since and s.started_at < until
+       order by s.started_at desc, s.id desc
+       limit page_limit + 1 offset page_offset
+    ), shown as (
+      select * from page order by started_at desc, id desc limit page_limit
+    )
+    select json_build_object(
+      'sessions', coalesce(json_agg(private.session_row(s) order by s.started_at desc, s.id desc), '[]'),
+      'limit', page_limit,
+      'offset', page_offset,
+      'count', count(*),
+      'has_more', (select count(*) from page) > page_limit)
+    from shown s);
+end $function$;
+comment on function api.list_own_sessions(jsonb,jsonb) is 'GET /sessions: {limit, offset, charger_id, from, to} to a page of the person''s sessions, newest first. from inclusive, to exclusive.';
+alter function api.list_own_sessions(jsonb,jsonb) owner to api_owner;
+grant execute on function api.list_own_sessions(jsonb,jsonb) to edge;
+
+CREATE OR REPLACE FUNCTION api.list_personal_tokens(caller jsonb)
+ RETURNS json
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  perform private.act_as(caller, 'session');
+  return (
+    select json_build_object('tokens', coalesce(json_agg(private.token_row(t) order by t.created_at desc, t.id desc), '[]'))
+      from core.personal_tokens t where t.user_id = private.user_id() and t.revoked_at is null);
+end $function$;
+comment on function api.list_personal_tokens(jsonb) is 'GET /tokens: those not revoked, newest first; never the token itself.';
+alter function api.list_personal_tokens(jsonb) owner to api_owner;
+grant execute on function api.list_personal_tokens(jsonb) to edge;
 
 CREATE OR REPLACE FUNCTION api.open_mandate_link(caller jsonb, request jsonb)
  RETURNS json
@@ -1238,7 +1801,7 @@ AS $function$
 declare
   connection core.connections;
   checked    record;
-  status     text;
+  result     text;
 begin
   perform private.act_as(caller, 'worker'), private.act_for_partner((due ->> 'partner_id')::uuid);
   select c.* into connection from core.connections c
@@ -1249,15 +1812,15 @@ begin
   end if;
   select * into checked
     from private.check_ean(connection.ean_code, due ->> 'postal_code', (due ->> 'house_number')::int, due ->> 'house_number_addition', register);
-  status := case checked.outcome when 'matched' then 'matched' when 'mismatch' then 'mismatch'
+  result := case checked.outcome when 'matched' then 'matched' when 'mismatch' then 'mismatch'
                                  when 'unknown_address' then 'not_found' else 'unverified' end;
-  update core.connections c set ean_validation_status = status, ean_checked_at = private.now()
+  update core.connections c set ean_validation_status = result, ean_checked_at = private.now()
    where c.partner_id = connection.partner_id and c.id = connection.id;
   perform private.record_ean_check(connection.id, connection.ean_code, due ->> 'postal_code', (due ->> 'house_number')::int,
     due ->> 'house_number_addition', checked.source, checked.outcome, checked.reason);
   perform private.advance_registration(connection.account_id);
-  perform private.audit('connection.rechecked', connection.id, jsonb_build_object('ean_validation_status', status));
-  return json_build_object('ean_validation_status', status);
+  perform private.audit('connection.rechecked', connection.id, jsonb_build_object('ean_validation_status', result));
+  return json_build_object('ean_validation_status', result);
 end $function$;
 comment on function api.record_ean_recheck(jsonb,jsonb,jsonb) is 'The register''s answer for a due connection: matched, mismatch, not_found, or unverified for another week.';
 alter function api.record_ean_recheck(jsonb,jsonb,jsonb) owner to api_owner;
@@ -1316,6 +1879,44 @@ comment on function api.register_charger(jsonb,jsonb) is 'POST /v1/chargers: {ac
 alter function api.register_charger(jsonb,jsonb) owner to api_owner;
 grant execute on function api.register_charger(jsonb,jsonb) to edge;
 
+CREATE OR REPLACE FUNCTION api.register_own_charger(caller jsonb, input jsonb)
+ RETURNS json
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  account    uuid;
+  connection uuid;
+  charger    core.chargers;
+begin
+  perform private.act_as(caller, 'user');
+  -- the limit is counted under this lock
+  perform pg_advisory_xact_lock(hashtextextended('chargers of ' || private.user_id(), 0));
+  if (select count(*) from core.chargers h where h.user_id = private.user_id() and h.status = 'active') >= 10 then
+    perform private.refuse('charger_limit_reached');
+  end if;
+  select a.id, c.id into account, connection
+    from core.accounts a
+    join core.connections c on c.partner_id = a.partner_id and c.account_id = a.id and c.status = 'active'
+   where a.user_id = private.user_id()
+   order by c.created_at, c.id limit 1;
+  insert into core.chargers
+    (partner_id, account_id, connection_id, user_id, nickname, connection_type, ocpp_identity, ocpp_password_hash)
+  values (private.partner_id(), account, connection, private.user_id(), input ->> 'nickname', 'ocpp',
+          input ->> 'ocpp_identity', decode(input ->> 'password_hash', 'hex'))
+  on conflict (ocpp_identity) where status = 'active' do nothing
+  returning * into charger;
+  if charger.id is null then
+    perform private.refuse('ocpp_identity_taken', json_build_object('ocpp_identity', input ->> 'ocpp_identity'));
+  end if;
+  perform private.audit('charger.registered', charger.id);
+  return json_build_object('id', charger.id);
+end $function$;
+comment on function api.register_own_charger(jsonb,jsonb) is 'POST /chargers: {nickname, ocpp_identity, password_hash} to {id}. Bound to the person''s first active connection, where there is one.';
+alter function api.register_own_charger(jsonb,jsonb) owner to api_owner;
+grant execute on function api.register_own_charger(jsonb,jsonb) to edge;
+
 CREATE OR REPLACE FUNCTION api.repeat_account(caller jsonb, input jsonb)
  RETURNS json
  LANGUAGE plpgsql
@@ -1347,6 +1948,51 @@ comment on function api.resolve_catalog_charger(jsonb,jsonb) is 'GET /v1/catalog
 alter function api.resolve_catalog_charger(jsonb,jsonb) owner to api_owner;
 grant execute on function api.resolve_catalog_charger(jsonb,jsonb) to edge;
 
+CREATE OR REPLACE FUNCTION api.revoke_personal_token(caller jsonb, input jsonb)
+ RETURNS json
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  token core.personal_tokens;
+begin
+  perform private.act_as(caller, 'session');
+  select * into token from core.personal_tokens t
+   where t.user_id = private.user_id() and t.id = private.as_uuid(input ->> 'id') for update;
+  if not found then
+    perform private.refuse('token_not_found');
+  elsif token.revoked_at is null then
+    update core.personal_tokens t set revoked_at = private.now() where t.id = token.id;
+    perform private.audit('personal_token.revoked', token.id);
+  end if;
+  return json_build_object('ok', true);
+end $function$;
+comment on function api.revoke_personal_token(jsonb,jsonb) is 'DELETE /tokens/{id}: acts at once; a second time changes nothing.';
+alter function api.revoke_personal_token(jsonb,jsonb) owner to api_owner;
+grant execute on function api.revoke_personal_token(jsonb,jsonb) to edge;
+
+CREATE OR REPLACE FUNCTION api.revoke_token(caller jsonb, request jsonb)
+ RETURNS json
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  door record;
+begin
+  perform private.act_as(caller, 'anyone');
+  select * into door from private.authenticate_client(request, null);
+  if door.refusal is not null then
+    return door.refusal;
+  end if;
+  perform private.revoke_presented(door.client, request);
+  return json_build_object('rate', door.rate);
+end $function$;
+comment on function api.revoke_token(jsonb,jsonb) is 'RFC 7009: {client_id, secret_hash, address_hash, token_hash, access_token: {id, client_id, expires_at}?} to {rate}; says nothing of the token.';
+alter function api.revoke_token(jsonb,jsonb) owner to api_owner;
+grant execute on function api.revoke_token(jsonb,jsonb) to edge;
+
 CREATE OR REPLACE FUNCTION api.run_due_jobs(caller jsonb)
  RETURNS json
  LANGUAGE plpgsql
@@ -1358,6 +2004,7 @@ begin
   return json_build_object(
     'mandates_expired', private.expire_mandates(),
     'mail_purged', private.purge_mail(),
+    'oauth_purged', private.purge_oauth(),
     'rate_limits_swept', private.sweep_rate_limits());
 end $function$;
 comment on function api.run_due_jobs(jsonb) is 'Everything that is due, in one transaction: counts by job. Safe to call at any time, from several callers at once.';
@@ -1553,6 +2200,103 @@ end $function$;
 comment on function api.update_connection(jsonb,jsonb,jsonb) is 'POST /v1/connections:update: {criteria, connection, acknowledge_mandate_lapses}. Order: found, ambiguous, no-op, ean_in_use, ean_address_mismatch, acknowledgement, write.';
 alter function api.update_connection(jsonb,jsonb,jsonb) owner to api_owner;
 grant execute on function api.update_connection(jsonb,jsonb,jsonb) to edge;
+
+CREATE OR REPLACE FUNCTION ops.app_create(input jsonb)
+ RETURNS json
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  app uuid;
+begin
+  perform private.act_as_operator(input);
+  insert into core.oauth_clients (client_id, partner_id, name, operated_by, secret_hash, grant_types, scopes, redirect_uris)
+  values (input ->> 'client_id',
+          case when input ->> 'partner' is not null then (private.partner_named(input ->> 'partner')).id end,
+          private.operator_name(input ->> 'name'),
+          private.operator_name(input ->> 'operated_by'),
+          decode(input ->> 'secret_hash', 'hex'),
+          '{authorization_code,refresh_token}',
+          private.read_user_scopes(input -> 'scopes'),
+          private.read_redirect_uris(input -> 'redirect_uris'))
+  on conflict on constraint oauth_clients_client_id_key do nothing
+  returning id into app;
+  if app is null then
+    perform private.refuse('client_id_taken', json_build_object('client_id', input ->> 'client_id'));
+  end if;
+  perform private.audit('app.created', app, jsonb_build_object('scopes', input -> 'scopes', 'redirect_uris', input -> 'redirect_uris'));
+  return json_build_object('app', private.app_row(app));
+end $function$;
+comment on function ops.app_create(jsonb) is 'Registers an application that acts for people: {name, operated_by, redirect_uris, scopes, partner?, client_id, secret_hash} to {app}. secret_hash is the SHA-256 in hex.';
+grant execute on function ops.app_create(jsonb) to operator;
+
+CREATE OR REPLACE FUNCTION ops.app_disable(input jsonb)
+ RETURNS json
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  app     core.oauth_clients := private.app_named(input ->> 'app');
+  outcome json;
+begin
+  outcome := ops.client_disable(input || jsonb_build_object('client', app.client_id));
+  return json_build_object('changed', outcome -> 'changed', 'app', private.app_row(app.id));
+end $function$;
+comment on function ops.app_disable(jsonb) is 'Ends an application for good: its secret and every token it holds stop at once: {app} to {changed, app}.';
+grant execute on function ops.app_disable(jsonb) to operator;
+
+CREATE OR REPLACE FUNCTION ops.app_link(input jsonb)
+ RETURNS json
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  app     core.oauth_clients := private.app_named(input ->> 'app');
+  outcome json;
+begin
+  outcome := ops.client_link(input || jsonb_build_object('client', app.client_id));
+  return json_build_object('changed', outcome -> 'changed', 'app', private.app_row(app.id));
+end $function$;
+comment on function ops.app_link(jsonb) is 'Lets an application belong to a partner, which its users'' first consents attribute from then on: {app, partner} to {changed, app}.';
+grant execute on function ops.app_link(jsonb) to operator;
+
+CREATE OR REPLACE FUNCTION ops.app_list(input jsonb)
+ RETURNS json
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  partner uuid;
+begin
+  if input ->> 'partner' is not null then
+    partner := (private.partner_named(input ->> 'partner')).id;
+  end if;
+  return (
+    select json_build_object('apps', coalesce(json_agg(private.app_row(c.id) order by c.created_at desc, c.id), '[]'))
+      from core.oauth_clients c
+     where 'authorization_code' = any (c.grant_types) and (partner is null or c.partner_id = partner));
+end $function$;
+comment on function ops.app_list(jsonb) is 'Applications, newest first, disabled ones included: {partner?} to {apps}. Never a secret.';
+grant execute on function ops.app_list(jsonb) to operator;
+
+CREATE OR REPLACE FUNCTION ops.app_rotate_secret(input jsonb)
+ RETURNS json
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  app core.oauth_clients := private.app_named(input ->> 'app');
+begin
+  perform ops.client_rotate_secret(input || jsonb_build_object('client', app.client_id));
+  return json_build_object('app', private.app_row(app.id));
+end $function$;
+comment on function ops.app_rotate_secret(jsonb) is 'Replaces the secret; the old one is dead at once: {app, secret_hash, revoke_tokens?} to {app}. revoke_tokens also ends every access token issued before.';
+grant execute on function ops.app_rotate_secret(jsonb) to operator;
 
 CREATE OR REPLACE FUNCTION ops.charger_confirm_mid(input jsonb)
  RETURNS json
@@ -2133,6 +2877,66 @@ end $function$;
 comment on function ops.registration_review(jsonb) is 'Judges a submitted registration: {connection, verdict: goedgekeurd|afgekeurd} to {changed, connection}. goedgekeurd needs mandate, EAN and MID charger.';
 grant execute on function ops.registration_review(jsonb) to operator;
 
+CREATE OR REPLACE FUNCTION ops.token_list(input jsonb)
+ RETURNS json
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  person uuid;
+begin
+  if input ->> 'user' is not null then
+    select u.id into person from auth.users u where u.id = private.as_uuid(input ->> 'user') or u.email = lower(input ->> 'user');
+    if person is null then
+      perform private.refuse('user_not_found', json_build_object('user', input ->> 'user'));
+    end if;
+  end if;
+  return (
+    select json_build_object('tokens', coalesce(json_agg(private.token_row(t.id) order by t.created_at desc, t.id), '[]'))
+      from private.newest_tokens(person, coalesce((input ->> 'limit')::int, 50)) t);
+end $function$;
+comment on function ops.token_list(jsonb) is 'Personal tokens and what applications hold, newest first: {user?: id or e-mail, limit?} to {tokens}. Never a token.';
+grant execute on function ops.token_list(jsonb) to operator;
+
+CREATE OR REPLACE FUNCTION ops.token_revoke(input jsonb)
+ RETURNS json
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  token   constant uuid := private.as_uuid(input ->> 'token');
+  person  uuid;
+  client  uuid;
+  changed boolean;
+begin
+  perform private.act_as_operator(input);
+  select p.user_id into person from core.personal_tokens p where p.id = token;
+  if person is not null then
+    update core.personal_tokens p set revoked_at = private.now() where p.id = token and p.revoked_at is null;
+    changed := found;
+    if changed then
+      perform private.audit('token.revoked', token);
+    end if;
+  else
+    select g.user_id, g.client_id into person, client from core.oauth_grants g where g.id = token for update;
+    if person is null then
+      perform private.refuse('token_not_found', json_build_object('token', input ->> 'token'));
+    end if;
+    changed := private.end_grant(token, 'revoked_by_operator');
+    -- the last grant of this application: the person is done with it
+    update core.oauth_consents o set withdrawn_at = private.now()
+     where o.user_id = person and o.client_id = client and o.withdrawn_at is null
+       and not exists (select from core.oauth_grants g where g.user_id = person and g.client_id = client and g.revoked_at is null);
+  end if;
+  return json_build_object(
+    'changed', changed,
+    'token', private.token_row(token));
+end $function$;
+comment on function ops.token_revoke(jsonb) is 'Ends a personal token, or everything an application holds by one consent, at once: {token} to {changed, token}.';
+grant execute on function ops.token_revoke(jsonb) to operator;
+
 CREATE OR REPLACE FUNCTION private.account_answer(account uuid, idempotent boolean)
  RETURNS json
  LANGUAGE plpgsql
@@ -2163,30 +2967,6 @@ begin
   where a.id = account);
 end $function$;
 grant execute on function private.account_answer(uuid,boolean) to api_owner;
-
-CREATE OR REPLACE FUNCTION private.account_gates(partner uuid, account uuid, OUT gates json, OUT eligible boolean, OUT mandate_valid_from date)
- RETURNS record
- LANGUAGE sql
- STABLE
- SET search_path TO ''
-AS $function$
-  -- of several connections the one that is furthest speaks for the account, so that eligible is exactly "all four hold"
-  select json_build_object('mandate_signed', coalesce(g.mandate_signed, false),
-                           'ean_validated', coalesce(g.ean_validated, false),
-                           'mid_charger_registered', coalesce(g.mid_charger_registered, false),
-                           'iban_present', coalesce(g.iban_present, a.iban_ciphertext is not null)),
-         coalesce(g.mandate_signed and g.ean_validated and g.mid_charger_registered and g.iban_present, false),
-         case when g.mandate_signed then g.mandate_valid_from end
-    from core.accounts a
-    left join lateral (
-      select * from core.connection_gates g
-       where g.partner_id = a.partner_id and g.account_id = a.id
-       order by g.mandate_signed::int + g.ean_validated::int + g.mid_charger_registered::int desc, g.created_at, g.connection_id
-       limit 1) g on true
-   where a.partner_id = partner and a.id = account
-$function$;
-comment on function private.account_gates(uuid,uuid) is 'The checklist of an account, whether it is ERE-eligible, and from when its mandate holds.';
-grant execute on function private.account_gates(uuid,uuid) to api_owner;
 
 CREATE OR REPLACE FUNCTION private.account_named(named text)
  RETURNS core.accounts
@@ -2268,12 +3048,24 @@ end $function$;
 
 CREATE OR REPLACE FUNCTION private.active_partner(partner uuid)
  RETURNS uuid
- LANGUAGE sql
+ LANGUAGE plpgsql
  STABLE SECURITY DEFINER
  SET search_path TO ''
-AS $function$ select p.id from core.partners p where p.id = active_partner.partner and p.is_active $function$;
+AS $function$
+begin
+  return (select p.id from core.partners p where p.id = active_partner.partner and p.is_active);
+end $function$;
 comment on function private.active_partner(uuid) is 'The partner if it is active, else null; definer because admission runs before a tenant is set.';
 grant execute on function private.active_partner(uuid) to api_owner;
+
+CREATE OR REPLACE FUNCTION private.add_refresh_token(family uuid, generation integer, request jsonb)
+ RETURNS void
+ LANGUAGE sql
+ SET search_path TO ''
+AS $function$
+  insert into core.oauth_refresh_tokens (token_hash, grant_id, generation, expires_at)
+  values (decode(request ->> 'new_refresh_hash', 'hex'), family, generation, private.now() + interval '30 days')
+$function$;
 
 CREATE OR REPLACE FUNCTION private.admit_cpo(credential jsonb, demand jsonb)
  RETURNS json
@@ -2375,6 +3167,78 @@ $function$;
 comment on function private.advance_registration(uuid) is 'Submits the registration of a connection by itself once all four gates hold. Called after anything that can open a gate.';
 grant execute on function private.advance_registration(uuid) to api_owner;
 
+CREATE OR REPLACE FUNCTION private.app_named(named text)
+ RETURNS core.oauth_clients
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  app core.oauth_clients;
+begin
+  select * into app from core.oauth_clients c
+   where (c.id = private.as_uuid(named) or c.client_id = named) and 'authorization_code' = any (c.grant_types) for update;
+  if not found then
+    perform private.refuse('app_not_found', json_build_object('app', named));
+  end if;
+  perform private.act_for_partner(app.partner_id);
+  return app;
+end $function$;
+comment on function private.app_named(text) is 'The application of an id or a client_id, locked, and its partner made the tenant of this transaction.';
+
+CREATE OR REPLACE FUNCTION private.app_row(app uuid)
+ RETURNS json
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  select json_build_object(
+    'id', c.id,
+    'client_id', c.client_id,
+    'name', c.name,
+    'operated_by', c.operated_by,
+    'partner_id', c.partner_id,
+    'partner_slug', (select p.slug from core.partners p where p.id = c.partner_id),
+    'redirect_uris', c.redirect_uris,
+    'scopes', c.scopes,
+    'people', (select count(*) from core.oauth_consents o where o.client_id = c.id and o.withdrawn_at is null),
+    'secret_rotated_at', private.iso(c.secret_rotated_at),
+    'disabled_at', private.iso(c.disabled_at),
+    'created_at', private.iso(c.created_at))
+  from core.oauth_clients c where c.id = app
+$function$;
+comment on function private.app_row(uuid) is 'An application as the operator sees it, with how many people use it: everything but the secret''s hash.';
+
+CREATE OR REPLACE FUNCTION private.as_border(value text)
+ RETURNS timestamp with time zone
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$ select case when value ~ '^[0-9-]{10}$' then value::timestamp at time zone 'Europe/Amsterdam' else value::timestamptz end $function$;
+comment on function private.as_border(text) is 'A date as the Dutch midnight it begins with, a moment as itself.';
+grant execute on function private.as_border(text) to api_owner;
+
+CREATE OR REPLACE FUNCTION private.as_count(value jsonb)
+ RETURNS bigint
+ LANGUAGE sql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$ select case when jsonb_typeof(value) = 'number' and abs((value #>> '{}')::numeric) < 1e12 then round((value #>> '{}')::numeric)::bigint end $function$;
+comment on function private.as_count(jsonb) is 'A number of JSON as a whole one; null where it is none, or absurd.';
+grant execute on function private.as_count(jsonb) to api_owner;
+
+CREATE OR REPLACE FUNCTION private.as_moment(value text)
+ RETURNS timestamp with time zone
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  select case when value ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,9})?)?(Z|[+-][0-9]{2}:?[0-9]{2})$'
+               and pg_input_is_valid(value, 'timestamptz')
+              then date_trunc('second', value::timestamptz) end
+$function$;
+comment on function private.as_moment(text) is 'ISO 8601 with its offset, to the second as the API shows it; null where it is none.';
+grant execute on function private.as_moment(text) to api_owner;
+
 CREATE OR REPLACE FUNCTION private.as_uuid(value text)
  RETURNS uuid
  LANGUAGE sql
@@ -2382,6 +3246,7 @@ CREATE OR REPLACE FUNCTION private.as_uuid(value text)
  SET search_path TO ''
 AS $function$ select case when value ~* '^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$' then value::uuid end $function$;
 comment on function private.as_uuid(text) is 'The text as an id, or null where it is none: what a person typed may be a name.';
+grant execute on function private.as_uuid(text) to api_owner;
 
 CREATE OR REPLACE FUNCTION private.attribute_user(person uuid, partner uuid, source text)
  RETURNS boolean
@@ -2413,6 +3278,40 @@ AS $function$
 $function$;
 comment on function private.audit(text,uuid,jsonb) is 'Appends to the audit log in the same transaction as the change.';
 grant execute on function private.audit(text,uuid,jsonb) to api_owner;
+
+CREATE OR REPLACE FUNCTION private.authenticate_client(request jsonb, grant_type text, OUT client core.oauth_clients, OUT rate jsonb, OUT refusal json)
+ RETURNS record
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  subject  text;
+  failures text;
+begin
+  client := private.client_by_client_id(left(request ->> 'client_id', 200));
+  -- an unknown client_id shares one subject an address, so that guessing names does not grow the table
+  subject := coalesce('client:' || client.id, 'unknown');
+  failures := subject || '@' || (request ->> 'address_hash');
+  rate := private.debit(failures, 'token_failures', 0);
+  if (rate ->> 'remaining')::int < 1 then
+    refusal := private.refusal('too_many_requests', json_build_object('rate', rate));
+  elsif client.id is null or client.disabled_at is not null or client.secret_hash <> decode(request ->> 'secret_hash', 'hex') then
+    rate := private.debit(failures, 'token_failures');
+    -- guesses sent at once were all let in by the look above; only as many as are allowed learn anything
+    refusal := private.refusal(case when (rate ->> 'allowed')::boolean then 'invalid_client' else 'too_many_requests' end,
+                               json_build_object('rate', rate));
+  else
+    -- only the client itself spends its own requests: a stranger who knows its name cannot lock it out
+    rate := private.debit(subject, 'token');
+    if not (rate ->> 'allowed')::boolean then
+      refusal := private.refusal('too_many_requests', json_build_object('rate', rate));
+    elsif not coalesce(grant_type, client.grant_types[1]) = any (client.grant_types) then
+      refusal := private.refusal('unauthorized_client', json_build_object('rate', rate));
+    end if;
+  end if;
+end $function$;
+comment on function private.authenticate_client(jsonb,text) is 'The client of {client_id, secret_hash, address_hash} when its secret is right and it has the grant type (null: any); else a refusal. A refusal is an answer, because a failed attempt must be counted.';
+grant execute on function private.authenticate_client(jsonb,text) to api_owner;
 
 CREATE OR REPLACE FUNCTION private.bucket_named(bucket text, of_a_client boolean)
  RETURNS void
@@ -2460,10 +3359,38 @@ AS $function$
     'charger_id', charger.id,
     'catalog', private.catalog_charger(m),
     'mid_eligible', charger.mid_eligible,
-    'account_ere_eligible', (private.account_gates(charger.partner_id, charger.account_id)).eligible)
+    'account_ere_eligible', (select g.ere_eligible from core.account_gates g
+                              where g.partner_id = charger.partner_id and g.account_id = charger.account_id))
   from core.charger_models m where m.id = charger.catalog_charger_id
 $function$;
 grant execute on function private.charger_answer(core.chargers,boolean) to api_owner;
+
+CREATE OR REPLACE FUNCTION private.charger_by_identity(identity text)
+ RETURNS core.chargers
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$ select h from core.chargers h where h.ocpp_identity = identity and h.status = 'active' $function$;
+comment on function private.charger_by_identity(text) is 'Finds a charger before its tenant is known; definer for that reason alone.';
+grant execute on function private.charger_by_identity(text) to api_owner;
+
+CREATE OR REPLACE FUNCTION private.charger_changed()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+begin
+  perform private.act_for_partner(new.partner_id);
+  if new.connection_id is not null then
+    update core.charging_sessions s set connection_id = new.connection_id
+     where s.partner_id = new.partner_id and s.charger_id = new.id and s.connection_id is null;
+  end if;
+  perform private.deliver_sessions(array_agg(m.connection_id), array_agg(m.month))
+     from (select distinct s.connection_id, s.month from core.charging_sessions s
+            where s.partner_id = new.partner_id and s.charger_id = new.id and s.connection_id is not null) m;
+  return null;
+end $function$;
+comment on function private.charger_changed() is 'A charger that is bound to a connection, or whose MID meter is confirmed, counts with the sessions it already had.';
 
 CREATE OR REPLACE FUNCTION private.charger_key(reported text)
  RETURNS text
@@ -2476,6 +3403,18 @@ AS $function$
 $function$;
 comment on function private.charger_key(text) is 'A string of a BootNotification as the patterns expect it.';
 grant execute on function private.charger_key(text) to api_owner;
+
+CREATE OR REPLACE FUNCTION private.charger_name(charger core.chargers)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  select coalesce(charger.nickname,
+    (select concat_ws(' ', m.brand, m.model) from core.charger_models m where m.id = charger.catalog_charger_id), charger.ocpp_identity, 'Charger')
+$function$;
+comment on function private.charger_name(core.chargers) is 'What its owner calls it, or else what it is.';
+grant execute on function private.charger_name(core.chargers) to api_owner;
 
 CREATE OR REPLACE FUNCTION private.charger_row(charger core.chargers)
  RETURNS json
@@ -2496,6 +3435,27 @@ AS $function$
     'created_at', private.iso(charger.created_at))
   from core.charger_models m where m.id = charger.catalog_charger_id
 $function$;
+
+CREATE OR REPLACE FUNCTION private.check_authorization(request jsonb, OUT client core.oauth_clients, OUT scopes text[], OUT refusal text)
+ RETURNS record
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  wanted constant text[] := private.scope_words(request ->> 'scope');
+begin
+  client := private.client_by_client_id(left(request ->> 'client_id', 200));
+  scopes := array(select s from unnest(private.user_scope_names()) s where s = any (wanted) and s = any (client.scopes));
+  refusal := case
+    when client.id is null or client.disabled_at is not null then 'invalid_client'
+    when not (request ->> 'redirect_uri') = any (client.redirect_uris) then 'invalid_redirect_uri'
+    when not 'authorization_code' = any (client.grant_types) then 'unauthorized_client'
+    when wanted = '{}' or not wanted <@ scopes then 'invalid_scope'
+  end;
+end $function$;
+comment on function private.check_authorization(jsonb) is 'The client and scopes of {client_id, redirect_uri, scope}, or why not, in the order in which an answer may be given: without client and redirect URI, never by redirect.';
+grant execute on function private.check_authorization(jsonb) to api_owner;
 
 CREATE OR REPLACE FUNCTION private.check_ean(ean text, postal_code text, house_number integer, addition text, register jsonb, OUT outcome text, OUT street text, OUT city text, OUT source text, OUT reason text)
  RETURNS record
@@ -2576,19 +3536,25 @@ grant execute on function private.claim_mail(integer) to api_owner;
 
 CREATE OR REPLACE FUNCTION private.client_by_client_id(client_id text)
  RETURNS core.oauth_clients
- LANGUAGE sql
+ LANGUAGE plpgsql
  STABLE SECURITY DEFINER
  SET search_path TO ''
-AS $function$ select c from core.oauth_clients c where c.client_id = client_by_client_id.client_id $function$;
+AS $function$
+declare
+  client core.oauth_clients;
+begin
+  select * into client from core.oauth_clients c where c.client_id = client_by_client_id.client_id;
+  return client;
+end $function$;
 comment on function private.client_by_client_id(text) is 'Looks a client up before its tenant is known; definer for that reason alone.';
 grant execute on function private.client_by_client_id(text) to api_owner;
 
 CREATE OR REPLACE FUNCTION private.client_id()
  RETURNS uuid
- LANGUAGE sql
+ LANGUAGE plpgsql
  STABLE
  SET search_path TO ''
-AS $function$ select nullif(current_setting('app.client_id', true), '')::uuid $function$;
+AS $function$ begin return nullif(current_setting('app.client_id', true), '')::uuid; end $function$;
 comment on function private.client_id() is 'The CPO client of this transaction, or null.';
 grant execute on function private.client_id() to api_owner;
 
@@ -2735,6 +3701,36 @@ AS $function$
 $function$;
 comment on function private.connections_named(text) is 'Connections by connection id, account id, EAN or cpo_external_ref: whatever the operator has at hand.';
 
+CREATE OR REPLACE FUNCTION private.consent(person uuid, client core.oauth_clients, scopes text[], request jsonb)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  family uuid;
+begin
+  insert into core.oauth_consents (user_id, client_id, scopes) values (person, client.id, scopes)
+  on conflict on constraint oauth_consents_pkey do nothing;
+  if not found then
+    update core.oauth_consents c set scopes = consent.scopes, last_at = private.now(), withdrawn_at = null
+     where c.user_id = person and c.client_id = consent.client.id;
+  -- the first consent, and only that, may attribute (specification section 4.5)
+  elsif client.partner_id <> private.house()
+        and (private.user_profile(person)).created_at >= private.now() - interval '7 days'
+        and private.attribute_user(person, client.partner_id, 'oauth_consent') then
+    perform private.audit('user.attributed', person, jsonb_build_object('source', 'oauth_consent', 'to', client.partner_id));
+  end if;
+
+  insert into core.oauth_grants (user_id, client_id, scopes) values (person, client.id, scopes) returning id into family;
+  insert into core.oauth_codes (code_hash, grant_id, redirect_uri, code_challenge, expires_at)
+  values (decode(request ->> 'code_hash', 'hex'), family, request ->> 'redirect_uri', request ->> 'code_challenge',
+          private.now() + interval '10 minutes');
+  perform private.audit('oauth.consented', family, jsonb_build_object('client_id', client.client_id, 'scopes', scopes));
+end $function$;
+comment on function private.consent(uuid,core.oauth_clients,text[],jsonb) is 'Records a person''s consent, attributes them on the first one, and begins a grant with its code. Definer: consents, grants and codes are nobody''s to read.';
+grant execute on function private.consent(uuid,core.oauth_clients,text[],jsonb) to api_owner;
+
 CREATE OR REPLACE FUNCTION private.count_waiting_mail()
  RETURNS json
  LANGUAGE sql
@@ -2798,6 +3794,34 @@ begin
 end $function$;
 comment on function private.debit(text,text,integer) is 'Takes from a subject''s bucket and says what is left. Definer, because limits belong to no tenant. A cost of 0 only looks.';
 grant execute on function private.debit(text,text,integer) to api_owner;
+
+CREATE OR REPLACE FUNCTION private.deliver_sessions(connections uuid[], months date[])
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+begin
+  -- one total, signature or booking at a time on a connection
+  perform from core.connections c where c.partner_id = private.partner_id() and c.id = any (connections) order by c.id for no key update;
+  insert into core.delivered_months as d (partner_id, connection_id, period, total_kwh, session_count, source, status, received_at)
+  select private.partner_id(), t.connection_id, t.month, round(coalesce(sum(s.wh), 0) / 1000.0, 3), count(s.wh), 'sessions',
+         private.month_status(t.connection_id, t.month), private.now()
+    from (select distinct * from unnest(connections, months) as t (connection_id, month)) t
+    left join lateral (
+      select s.wh from core.charging_sessions s
+        join core.chargers h on h.partner_id = s.partner_id and h.id = s.charger_id and h.mid_eligible
+       where s.partner_id = private.partner_id() and s.connection_id = t.connection_id and s.month = t.month and s.counted and s.flags = '{}') s on true
+   group by t.connection_id, t.month
+  having count(s.wh) > 0 or exists (
+    select from core.delivered_months d where d.partner_id = private.partner_id() and d.connection_id = t.connection_id and d.period = t.month)
+  on conflict on constraint delivered_months_pkey do update
+     set total_kwh = excluded.total_kwh, session_count = excluded.session_count, status = excluded.status, received_at = excluded.received_at
+   where d.status not in ('submitted', 'registered')
+     and d.delivery_id is null  -- a total that a client delivered is the client's to correct
+     and (d.total_kwh, d.session_count) is distinct from (excluded.total_kwh, excluded.session_count);
+end $function$;
+comment on function private.deliver_sessions(uuid[],date[]) is 'Writes the delivered months of connections from the counted sessions of their MID chargers: the same rule as a delivery of a client, locked months untouched.';
+grant execute on function private.deliver_sessions(uuid[],date[]) to api_owner;
 
 CREATE OR REPLACE FUNCTION private.delivered_month_named(input jsonb)
  RETURNS core.delivered_months
@@ -2877,6 +3901,21 @@ AS $function$
 $function$;
 comment on function private.ean_taken(text,uuid) is 'Whether another active connection holds the EAN. Definer, because it looks across tenants; it says that, never whose.';
 grant execute on function private.ean_taken(text,uuid) to api_owner;
+
+CREATE OR REPLACE FUNCTION private.end_grant(family uuid, reason text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+begin
+  update core.oauth_grants g set revoked_at = private.now() where g.id = family and g.revoked_at is null;
+  if not found then
+    return false;
+  end if;
+  perform private.audit('oauth.grant_ended', family, jsonb_build_object('reason', reason));
+  return true;
+end $function$;
+comment on function private.end_grant(uuid,text) is 'Ends every token of a grant at once; says whether it was still live.';
 
 CREATE OR REPLACE FUNCTION private.end_mandate(connection uuid, new_status text, reason text)
  RETURNS void
@@ -3029,12 +4068,35 @@ grant execute on function private.find_connection(jsonb) to api_owner;
 
 CREATE OR REPLACE FUNCTION private.first_delivery_month()
  RETURNS date
- LANGUAGE sql
+ LANGUAGE plpgsql
  IMMUTABLE
  SET search_path TO ''
-AS $function$ select date '2026-01-01' $function$;
+AS $function$ begin return date '2026-01-01'; end $function$;
 comment on function private.first_delivery_month() is 'Deliveries count from 2026-01.';
 grant execute on function private.first_delivery_month() to api_owner;
+
+CREATE OR REPLACE FUNCTION private.forecast_kwh(this_month date)
+ RETURNS numeric
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  with counted as materialized (
+    select * from private.own_counted_months() where month <= this_month
+  ), past as (
+    -- complete months since the first that counted, at most the last twelve; one without charging is a zero among them
+    select coalesce(sum(c.kwh) / nullif(
+             (extract(year from age(this_month, min(c.month))) * 12 + extract(month from age(this_month, min(c.month))))::int, 0), 0) as average
+      from counted c where c.month < this_month and c.month >= this_month - interval '12 months'
+  )
+  select coalesce(sum(c.kwh) filter (where c.month >= date_trunc('year', this_month)), 0)
+         + greatest(t.average - coalesce(sum(c.kwh) filter (where c.month = this_month), 0), 0)
+         + t.average * (12 - extract(month from this_month))
+    from past t left join counted c on true
+   group by t.average
+$function$;
+comment on function private.forecast_kwh(date) is 'The kWh that will count this year: what does already, and the trailing average for the rest of this month and each month after it.';
+grant execute on function private.forecast_kwh(date) to api_owner;
 
 CREATE OR REPLACE FUNCTION private.has_signed_mandate(connection core.connections)
  RETURNS boolean
@@ -3048,19 +4110,92 @@ $function$;
 
 CREATE OR REPLACE FUNCTION private.house()
  RETURNS uuid
- LANGUAGE sql
+ LANGUAGE plpgsql
  IMMUTABLE
  SET search_path TO ''
-AS $function$ select uuid '00000000-0000-4000-8000-000000000000' $function$;
+AS $function$ begin return uuid '00000000-0000-4000-8000-000000000000'; end $function$;
 comment on function private.house() is 'The service''s own tenant. What a person owns lives here, whoever brought them: attribution may come later, or end, without moving a row.';
 grant execute on function private.house() to api_owner;
 
-CREATE OR REPLACE FUNCTION private.is_sandbox()
+CREATE OR REPLACE FUNCTION private.ingest_sessions(sessions jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SET search_path TO ''
+ SET plan_cache_mode TO 'force_custom_plan'
+AS $function$
+declare
+  sent    constant private.session_item[] := array(select r from private.read_sessions(sessions) r);
+  -- twice in one batch: the later word
+  items   constant private.session_item[] := array(
+    select i from (select distinct on (i.charger_id, i.source, i.external_id) i
+                     from unnest(sent) i where i.reason is null
+                    order by i.charger_id, i.source, i.external_id, i.place desc) as last (i));
+  chargers constant uuid[] := array(select distinct i.charger_id from unnest(items) i);
+  changes private.session_change[];
+begin
+  -- one batch at a time on a charger; in order, so that two batches cannot wait for each other
+  perform from core.chargers h where h.partner_id = private.partner_id() and h.id = any (chargers) order by h.id for no key update;
+  perform from core.connections c
+    where c.partner_id = private.partner_id()
+      and c.id = any (array(select h.connection_id from core.chargers h
+                             where h.partner_id = private.partner_id() and h.id = any (chargers) and h.mid_eligible))
+    order by c.id for no key update;
+  changes := private.store_sessions(items);
+  perform private.total_sessions(private.judge_sessions(changes));
+  perform private.see_chargers(items);
+  return (
+    select coalesce(jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
+             'place', i.place,
+             'status', case when s.id is null then 'rejected'
+                            when i.place < last.place then 'superseded'
+                            when c.created then 'created'
+                            when c.session_id is not null then 'updated'
+                            else 'unchanged' end,
+             'reason', case when s.id is null then coalesce(i.reason, 'unknown_charger') end,
+             'session_id', s.id,
+             'flags', s.flags))), '[]')
+      from unnest(sent) i
+      left join unnest(items) last
+        on i.reason is null and last.charger_id = i.charger_id and last.source = i.source and last.external_id = i.external_id
+      left join core.charging_sessions s
+        on s.partner_id = private.partner_id() and s.charger_id = last.charger_id and s.source = last.source and s.external_id = last.external_id
+      left join unnest(changes) c on c.session_id = s.id);
+end $function$;
+comment on function private.ingest_sessions(jsonb) is 'The one way in for charging sessions, within a tenant: [{charger_id, source, external_id, connector?, started_at, ended_at?, wh, status?, meter_wh?}] to [{place, status: created|updated|unchanged|superseded|rejected, reason?, session_id?, flags?}]. Idempotent by charger, source and external_id.';
+grant execute on function private.ingest_sessions(jsonb) to api_owner;
+
+CREATE OR REPLACE FUNCTION private.is_online(charger core.chargers)
  RETURNS boolean
  LANGUAGE sql
  STABLE
  SET search_path TO ''
-AS $function$ select coalesce(current_setting('app.host', true), '') = 'sandbox' $function$;
+AS $function$ select coalesce(charger.last_seen_at > private.now() - interval '15 minutes', false) $function$;
+comment on function private.is_online(core.chargers) is 'Heard of in the last 15 minutes: OCPP chargers send a heartbeat at least that often.';
+grant execute on function private.is_online(core.chargers) to api_owner;
+
+CREATE OR REPLACE FUNCTION private.is_race(used_at timestamp with time zone)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$ select used_at >= private.now() - interval '30 seconds' $function$;
+comment on function private.is_race(timestamp with time zone) is 'Whether a second use is soon enough after the first to be a lost answer or an honest client racing itself, rather than a theft.';
+
+CREATE OR REPLACE FUNCTION private.is_revoked(token_id text)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$ select exists (select from core.revoked_access_tokens r where r.id = token_id) $function$;
+comment on function private.is_revoked(text) is 'Whether an access token (jti) was revoked on its own. Definer: admission runs before there is a client or a person.';
+grant execute on function private.is_revoked(text) to api_owner;
+
+CREATE OR REPLACE FUNCTION private.is_sandbox()
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$ begin return coalesce(current_setting('app.host', true), '') = 'sandbox'; end $function$;
 comment on function private.is_sandbox() is 'Whether this transaction runs for the sandbox host.';
 grant execute on function private.is_sandbox() to api_owner;
 
@@ -3075,10 +4210,10 @@ grant execute on function private.is_test_ean(text) to api_owner;
 
 CREATE OR REPLACE FUNCTION private.iso(moment timestamp with time zone)
  RETURNS text
- LANGUAGE sql
+ LANGUAGE plpgsql
  IMMUTABLE
  SET search_path TO ''
-AS $function$ select to_char(moment at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') $function$;
+AS $function$ begin return to_char(moment at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'); end $function$;
 comment on function private.iso(timestamp with time zone) is 'A moment as the API writes it: UTC, no fraction, Z.';
 grant execute on function private.iso(timestamp with time zone) to api_owner;
 
@@ -3109,6 +4244,62 @@ AS $function$
 $function$;
 comment on function private.judge_months(uuid) is 'Judges a connection''s open months again, after a signature or its end. Locked months stay as they are.';
 grant execute on function private.judge_months(uuid) to api_owner;
+
+CREATE OR REPLACE FUNCTION private.judge_sessions(changes private.session_change[])
+ RETURNS private.touched_month[]
+ LANGUAGE plpgsql
+ SET search_path TO ''
+ SET plan_cache_mode TO 'force_custom_plan'
+AS $function$
+declare
+  candidates uuid[];
+  touched    private.touched_month[];
+begin
+  candidates := array(
+    select c.session_id from unnest(changes) c
+    union
+    -- what came after a session that was corrected may overlap it no longer, or from now on
+    select s.id
+      from unnest(changes) c
+      cross join lateral (values (c.old_started_at, c.old_ended_at), (c.started_at, c.ended_at)) span (started_at, ended_at)
+      cross join lateral (
+        select s.id from core.charging_sessions s
+         where s.partner_id = private.partner_id() and s.charger_id = c.charger_id
+           and s.started_at < span.ended_at and s.ended_at > span.started_at and s.started_at > span.started_at - interval '31 days'
+        offset 0) s  -- a look into the index per span, never a join of everything with everything
+     where not c.created);
+  with looked_at as (
+    select s.id, s.charger_id, s.connection_id, s.month, s.counted, s.flags, c.session_id is not null as changed, c.old_month,
+           private.own_flags(s.flags) || case when s.ended_at is not null and exists (
+             select from core.charging_sessions o
+              where o.partner_id = s.partner_id and o.charger_id = s.charger_id and o.connector = s.connector
+                and o.arrival < s.arrival and o.flags <@ '{overlapping,after_lock}'
+                and o.started_at < s.ended_at and o.ended_at > s.started_at and o.started_at > s.started_at - interval '31 days')
+             then '{overlapping}'::text[] else '{}' end as judged,
+           s.ended_at is not null and h.mid_eligible is true and exists (
+             select from core.delivered_months d
+              where d.partner_id = s.partner_id and d.connection_id = s.connection_id and d.status in ('submitted', 'registered')
+                and (d.period = s.month or d.period = c.old_month and c.old_ended_at is not null)) as locked
+      from unnest(candidates) k
+      join core.charging_sessions s on s.partner_id = private.partner_id() and s.id = k
+      join core.chargers h on h.partner_id = s.partner_id and h.id = s.charger_id
+      left join unnest(changes) c on c.session_id = k
+  ), verdict as materialized (
+    select l.*, l.judged || case when 'after_lock' = any (l.flags) or l.locked and (l.changed or not l.counted and l.judged = '{}')
+                                 then '{after_lock}'::text[] else '{}' end as new_flags
+      from looked_at l
+  ), flagged as (
+    update core.charging_sessions s set flags = v.new_flags
+      from verdict v
+     where v.flags <> v.new_flags and s.partner_id = private.partner_id() and s.id = v.id
+  )
+  select array_agg(row(m.charger_id, m.connection_id, m.month)::private.touched_month) into touched
+    from (select charger_id, connection_id, month from verdict
+          union select charger_id, connection_id, old_month from verdict where old_month is not null) m;
+  return touched;
+end $function$;
+comment on function private.judge_sessions(private.session_change[]) is 'Flags what changed, and what it overlaps or used to, and says whose months may be different now. Of two sessions of a connector that overlap, the one that came first stands; it does so even when it overlaps another itself.';
+grant execute on function private.judge_sessions(private.session_change[]) to api_owner;
 
 CREATE OR REPLACE FUNCTION private.known_account(cpo_external_ref text)
  RETURNS uuid
@@ -3231,20 +4422,42 @@ grant execute on function private.mandate_facts(core.mandate_links) to api_owner
 
 CREATE OR REPLACE FUNCTION private.month_status(connection uuid, period date)
  RETURNS text
- LANGUAGE sql
+ LANGUAGE plpgsql
  STABLE
  SET search_path TO ''
 AS $function$
-  select case
-    when count(*) filter (where m.status <> 'declined') = 0 then 'staged'  -- nobody has signed yet: kept until somebody does
-    when period >= private.first_delivery_month()
-         and bool_or(m.status in ('signed', 'expired') and period between m.valid_from and m.valid_until) then 'staged'
-    else 'outside_mandate' end
-  from core.mandates m
-  where m.partner_id = private.partner_id() and m.connection_id = connection
-$function$;
+begin
+  return (select case
+      when count(*) filter (where m.status <> 'declined') = 0 then 'staged'  -- nobody has signed yet: kept until somebody does
+      when period >= private.first_delivery_month()
+           and bool_or(m.status in ('signed', 'expired') and period between m.valid_from and m.valid_until) then 'staged'
+      else 'outside_mandate' end
+    from core.mandates m
+    where m.partner_id = private.partner_id() and m.connection_id = connection);
+end $function$;
 comment on function private.month_status(uuid,date) is 'Whether a month lies inside a mandate of its connection: staged, or outside_mandate.';
 grant execute on function private.month_status(uuid,date) to api_owner;
+
+CREATE OR REPLACE FUNCTION private.month_unlocked()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  months date[];
+begin
+  perform private.act_for_partner(new.partner_id);
+  with released as (
+    update core.charging_sessions s set flags = array_remove(s.flags, 'after_lock')
+     where s.partner_id = new.partner_id and s.connection_id = new.connection_id and 'after_lock' = any (s.flags)
+       and (s.month = new.period or exists (
+              select from core.replaced_sessions r where r.partner_id = s.partner_id and r.session_id = s.id and r.month = new.period))
+    returning s.month)
+  select array_append(array_agg(distinct r.month), new.period) into months from released r;
+  perform private.deliver_sessions(array_fill(new.connection_id, array[cardinality(months)]), months);
+  return null;
+end $function$;
+comment on function private.month_unlocked() is 'What came after a month was locked counts when it is open again.';
 
 CREATE OR REPLACE FUNCTION private.newest_mails(input jsonb, size integer)
  RETURNS SETOF core.mail_outbox
@@ -3266,12 +4479,35 @@ begin
 end $function$;
 comment on function private.newest_mails(jsonb,integer) is 'The newest mails of {to?, partner?}.';
 
-CREATE OR REPLACE FUNCTION private.now()
- RETURNS timestamp with time zone
- LANGUAGE sql
+CREATE OR REPLACE FUNCTION private.newest_tokens(person uuid, size integer)
+ RETURNS TABLE(id uuid, created_at timestamp with time zone)
+ LANGUAGE plpgsql
  STABLE
  SET search_path TO ''
-AS $function$ select pg_catalog.now() $function$;
+AS $function$
+begin
+  if person is null then
+    return query
+      (select p.id, p.created_at from core.personal_tokens p order by p.created_at desc limit size)
+      union all
+      (select g.id, g.created_at from core.oauth_grants g order by g.created_at desc limit size)
+      order by 2 desc, 1 limit size;
+  else
+    return query
+      (select p.id, p.created_at from core.personal_tokens p where p.user_id = person order by p.created_at desc limit size)
+      union all
+      (select g.id, g.created_at from core.oauth_grants g where g.user_id = person order by g.created_at desc limit size)
+      order by 2 desc, 1 limit size;
+  end if;
+end $function$;
+comment on function private.newest_tokens(uuid,integer) is 'The newest personal tokens and grants of a person, or of everybody.';
+
+CREATE OR REPLACE FUNCTION private.now()
+ RETURNS timestamp with time zone
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$ begin return pg_catalog.now(); end $function$;
 comment on function private.now() is 'The only clock of the rules. Tests replace this one function in their own copy of the database to travel in time.';
 grant execute on function private.now() to api_owner;
 
@@ -3289,12 +4525,39 @@ begin
 end $function$;
 comment on function private.operator_name(text) is 'A name of 1 to 120 characters on one line, trimmed.';
 
-CREATE OR REPLACE FUNCTION private.partner_id()
- RETURNS uuid
- LANGUAGE sql
+CREATE OR REPLACE FUNCTION private.own_counted_months()
+ RETURNS TABLE(month date, kwh numeric, ere numeric)
+ LANGUAGE plpgsql
  STABLE
  SET search_path TO ''
-AS $function$ select nullif(current_setting('app.partner_id', true), '')::uuid $function$;
+AS $function$
+begin
+  return query
+  select m.period, sum(m.total_kwh), sum(m.ere)
+    from core.accounts a
+    join core.connections c on c.partner_id = a.partner_id and c.account_id = a.id
+    join core.counted_months m on m.partner_id = c.partner_id and m.connection_id = c.id
+   where a.user_id = private.user_id()
+   group by m.period;
+end $function$;
+comment on function private.own_counted_months() is 'What counts toward ERE for the person of this transaction, over all their connections.';
+grant execute on function private.own_counted_months() to api_owner;
+
+CREATE OR REPLACE FUNCTION private.own_flags(flags text[])
+ RETURNS text[]
+ LANGUAGE sql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$ select array_remove(array_remove(flags, 'overlapping'), 'after_lock') $function$;
+comment on function private.own_flags(text[]) is 'Those that private.session_flags() gave, without what others and the lock have to do with it.';
+grant execute on function private.own_flags(text[]) to api_owner;
+
+CREATE OR REPLACE FUNCTION private.partner_id()
+ RETURNS uuid
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$ begin return nullif(current_setting('app.partner_id', true), '')::uuid; end $function$;
 comment on function private.partner_id() is 'The tenant of this transaction; null matches no row.';
 grant execute on function private.partner_id() to api_owner;
 
@@ -3358,6 +4621,36 @@ $function$;
 comment on function private.purge_mail() is 'Deletes mail older than 90 days. Definer: every tenant at once.';
 grant execute on function private.purge_mail() to api_owner;
 
+CREATE OR REPLACE FUNCTION private.purge_oauth()
+ RETURNS bigint
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  purged bigint := 0;
+  counted bigint;
+begin
+  delete from core.revoked_access_tokens r where r.expires_at < private.now();
+  get diagnostics counted = row_count;
+  purged := purged + counted;
+  delete from core.oauth_codes c where c.expires_at < private.now() - interval '1 day';
+  get diagnostics counted = row_count;
+  purged := purged + counted;
+  delete from core.oauth_refresh_tokens t where t.expires_at < private.now();
+  get diagnostics counted = row_count;
+  purged := purged + counted;
+  -- without a code or a refresh token a grant has given its last access token more than an hour ago
+  delete from core.oauth_grants g
+   where g.created_at < private.now() - interval '1 day'
+     and not exists (select from core.oauth_codes c where c.grant_id = g.id)
+     and not exists (select from core.oauth_refresh_tokens t where t.grant_id = g.id);
+  get diagnostics counted = row_count;
+  return purged + counted;
+end $function$;
+comment on function private.purge_oauth() is 'Deletes codes, refresh tokens, revocations and grants that can decide nothing any more. Definer: everybody''s at once.';
+grant execute on function private.purge_oauth() to api_owner;
+
 CREATE OR REPLACE FUNCTION private.rate_limit_row(bucket text, client uuid)
  RETURNS json
  LANGUAGE sql
@@ -3404,6 +4697,27 @@ $function$;
 comment on function private.read_batch(jsonb) is 'The items of a batch in their order, each read on its own: reason is null, bad_period, duplicate_in_batch, future_period, bad_kwh or bad_session_count. kWh, three decimals.';
 grant execute on function private.read_batch(jsonb) to api_owner;
 
+CREATE OR REPLACE FUNCTION private.read_redirect_uris(uris jsonb)
+ RETURNS text[]
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$
+declare
+  wanted constant text[] := array(select distinct jsonb_array_elements_text(uris));
+begin
+  -- compared letter for letter later on, so what is registered must be plain: https, or http on the machine itself; ASCII; no
+  -- credentials, no fragment (RFC 6749 section 3.1.2, RFC 9700 section 2.1)
+  if cardinality(wanted) not between 1 and 10 or exists (
+    select from unnest(wanted) uri
+     where length(uri) > 500 or uri ~ '[^!-~]' or uri ~ '[\\"<>^`{|}#]'
+        or uri !~ '^(https://[^/?@]+|http://(localhost|127\.0\.0\.1|\[::1\])(:[0-9]+)?)([/?].*)?$') then
+    perform private.refuse('invalid_redirect_uris');
+  end if;
+  return wanted;
+end $function$;
+comment on function private.read_redirect_uris(jsonb) is 'One to ten redirect URIs, each once.';
+
 CREATE OR REPLACE FUNCTION private.read_return_url(url text)
  RETURNS text
  LANGUAGE plpgsql
@@ -3437,6 +4751,57 @@ begin
 end $function$;
 comment on function private.read_scopes(jsonb) is 'A list of at least one scope, each once, in the order of cpo_scopes.';
 
+CREATE OR REPLACE FUNCTION private.read_sessions(sessions jsonb)
+ RETURNS SETOF private.session_item
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  with sent as (
+    select i.item,
+           coalesce((i.item ->> 'place')::int, i.ordinality::int) as place,
+           private.as_uuid(i.item ->> 'charger_id') as charger_id,
+           case when length(i.item ->> 'source') between 1 and 40 then i.item ->> 'source' end as source,
+           case when length(i.item ->> 'external_id') between 1 and 120 then i.item ->> 'external_id' end as external_id,
+           case when i.item ->> 'connector' is null then 1
+                when private.as_count(i.item -> 'connector') between 1 and 100 then (i.item ->> 'connector')::numeric::int end as connector,
+           private.as_moment(i.item ->> 'started_at') as started_at,
+           private.as_moment(i.item ->> 'ended_at') as ended_at,
+           private.as_count(i.item -> 'wh') as wh,
+           case when i.item ->> 'ended_at' is not null then 'completed' else coalesce(i.item ->> 'status', 'charging') end as status,
+           private.as_count(i.item -> 'meter_wh') as meter_wh
+      from jsonb_array_elements(sessions) with ordinality as i (item, ordinality)
+  )
+  select place, charger_id, source, external_id, connector, started_at, ended_at, wh, status, meter_wh,
+         case when charger_id is null then 'bad_charger_id'
+              when source is null then 'bad_source'
+              when external_id is null then 'bad_external_id'
+              when connector is null then 'bad_connector'
+              when started_at is null then 'bad_started_at'
+              when item ->> 'ended_at' is not null and ended_at is null then 'bad_ended_at'
+              when wh is null then 'bad_wh'
+              when status not in ('active', 'charging') and ended_at is null then 'bad_status' end
+    from sent
+$function$;
+comment on function private.read_sessions(jsonb) is 'Sessions as a source tells them, each read on its own: reason is null, or bad_ and the field that cannot be read. Without ended_at a session is charging, unless status says active.';
+grant execute on function private.read_sessions(jsonb) to api_owner;
+
+CREATE OR REPLACE FUNCTION private.read_user_scopes(scopes jsonb)
+ RETURNS text[]
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$
+declare
+  wanted constant text[] := array(select jsonb_array_elements_text(scopes));
+begin
+  if cardinality(wanted) = 0 or not wanted <@ private.user_scope_names() then
+    perform private.refuse('unknown_scope', json_build_object('scopes', private.user_scope_names()));
+  end if;
+  return array(select s from unnest(private.user_scope_names()) s where s = any (wanted));
+end $function$;
+comment on function private.read_user_scopes(jsonb) is 'A list of at least one scope of a person, each once, in the order of user_scope_names.';
+
 CREATE OR REPLACE FUNCTION private.record_ean_check(connection uuid, ean text, postal_code text, house_number integer, addition text, source text, outcome text, reason text)
  RETURNS void
  LANGUAGE sql
@@ -3447,6 +4812,34 @@ AS $function$
   values (private.partner_id(), connection, ean, postal_code, house_number, addition, source, outcome, reason)
 $function$;
 grant execute on function private.record_ean_check(uuid,text,text,integer,text,text,text,text) to api_owner;
+
+CREATE OR REPLACE FUNCTION private.redeem_code(client core.oauth_clients, request jsonb, OUT family core.oauth_grants, OUT scopes text[], OUT refusal text)
+ RETURNS record
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  presented constant bytea := decode(request ->> 'code_hash', 'hex');
+  code      core.oauth_codes;
+begin
+  refusal := 'invalid_grant';
+  -- the family is locked first: of ten at once, nine wait here and then see a used code
+  select g.* into family from core.oauth_grants g join core.oauth_codes c on c.grant_id = g.id
+   where c.code_hash = presented and g.client_id = client.id for update of g;
+  select * into code from core.oauth_codes c where c.code_hash = presented and c.grant_id = family.id;
+  if code.used_at is not null and not private.is_race(code.used_at) then
+    perform private.end_grant(family.id, 'code_reused');
+  elsif code.used_at is null and family.revoked_at is null and code.expires_at > private.now()
+        and code.redirect_uri = request ->> 'redirect_uri' and code.code_challenge = request ->> 'code_challenge' then
+    update core.oauth_codes c set used_at = private.now() where c.code_hash = presented;
+    perform private.add_refresh_token(family.id, 1, request);
+    scopes := family.scopes;
+    refusal := null;
+  end if;
+end $function$;
+comment on function private.redeem_code(core.oauth_clients,jsonb) is 'Uses an authorization code, once, for the client, redirect URI and challenge it was made for; a later second use ends what it gave. Definer: codes are nobody''s to read.';
+grant execute on function private.redeem_code(core.oauth_clients,jsonb) to api_owner;
 
 CREATE OR REPLACE FUNCTION private.refusal(code text, detail json DEFAULT '{}'::json)
  RETURNS json
@@ -3556,6 +4949,132 @@ $function$;
 comment on function private.return_url_allowed(text,text) is 'Whether a return URL is the registered one followed by /, ? or nothing, without a fragment.';
 grant execute on function private.return_url_allowed(text,text) to api_owner;
 
+CREATE OR REPLACE FUNCTION private.revoke_presented(client core.oauth_clients, request jsonb)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  access constant jsonb := request -> 'access_token';
+begin
+  perform private.end_grant(g.id, 'revoked_by_client')
+     from core.oauth_grants g join core.oauth_refresh_tokens t on t.grant_id = g.id
+    where t.token_hash = decode(request ->> 'token_hash', 'hex') and g.client_id = client.id;
+  if access ->> 'client_id' = client.client_id then
+    insert into core.revoked_access_tokens (id, expires_at)
+    values (access ->> 'id', to_timestamp((access ->> 'expires_at')::bigint))
+    on conflict on constraint revoked_access_tokens_pkey do nothing;
+  end if;
+end $function$;
+comment on function private.revoke_presented(core.oauth_clients,jsonb) is 'Ends the grant of a refresh token, or one access token, of this client; what is another''s, or nobody''s, is left alone. Definer: tokens are nobody''s to read.';
+grant execute on function private.revoke_presented(core.oauth_clients,jsonb) to api_owner;
+
+CREATE OR REPLACE FUNCTION private.rotate_refresh_token(client core.oauth_clients, request jsonb, OUT family core.oauth_grants, OUT scopes text[], OUT refusal text)
+ RETURNS record
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  presented constant bytea := decode(request ->> 'refresh_hash', 'hex');
+  wanted    constant text[] := private.scope_words(request ->> 'scope');
+  token     core.oauth_refresh_tokens;
+  newest    int;
+begin
+  refusal := 'invalid_grant';
+  -- the family is locked first: of ten at once, nine wait here and then see a rotated token
+  select g.* into family from core.oauth_grants g join core.oauth_refresh_tokens t on t.grant_id = g.id
+   where t.token_hash = presented and g.client_id = client.id for update of g;
+  select * into token from core.oauth_refresh_tokens t where t.token_hash = presented and t.grant_id = family.id;
+  if token.rotated_at is not null then
+    select max(t.generation) into newest from core.oauth_refresh_tokens t where t.grant_id = family.id;
+    if token.generation < newest - 1 or not private.is_race(token.rotated_at) then
+      perform private.end_grant(family.id, 'refresh_token_reused');
+    end if;
+  elsif family.revoked_at is null and token.expires_at > private.now() then
+    if not wanted <@ family.scopes then
+      refusal := 'invalid_scope';
+      return;
+    end if;
+    update core.oauth_refresh_tokens t set rotated_at = private.now() where t.token_hash = presented;
+    perform private.add_refresh_token(family.id, token.generation + 1, request);
+    scopes := array(select s from unnest(family.scopes) s where wanted = '{}' or s = any (wanted));
+    refusal := null;
+  end if;
+end $function$;
+comment on function private.rotate_refresh_token(core.oauth_clients,jsonb) is 'Exchanges a refresh token for its one successor. Its predecessor shown again within 30 seconds is a race and harms nothing; later, or an older one, ends the family. Definer: refresh tokens are nobody''s to read.';
+grant execute on function private.rotate_refresh_token(core.oauth_clients,jsonb) to api_owner;
+
+CREATE OR REPLACE FUNCTION private.scope_words(scope text)
+ RETURNS text[]
+ LANGUAGE sql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$ select array(select distinct s.word from string_to_table(scope, ' ') as s (word) where s.word <> '') $function$;
+grant execute on function private.scope_words(text) to api_owner;
+
+CREATE OR REPLACE FUNCTION private.see_chargers(items private.session_item[])
+ RETURNS void
+ LANGUAGE sql
+ SET search_path TO ''
+AS $function$
+  update core.chargers h
+     set last_seen_at = greatest(h.last_seen_at, seen.at),
+         latest_meter_wh = case when seen.meter_at >= coalesce(h.meter_updated_at, '-infinity') then seen.meter_wh else h.latest_meter_wh end,
+         meter_updated_at = greatest(h.meter_updated_at, seen.meter_at)
+    from (select i.charger_id, max(i.at) as at, max(i.at) filter (where i.meter_wh is not null) as meter_at,
+                 (array_agg(i.meter_wh order by i.at desc, i.place desc) filter (where i.meter_wh is not null))[1] as meter_wh
+            from (select *, least(coalesce(ended_at, private.now()), private.now()) as at from unnest(items)) i
+           group by i.charger_id) seen
+   where h.partner_id = private.partner_id() and h.id = seen.charger_id
+$function$;
+comment on function private.see_chargers(private.session_item[]) is 'Notes when a charger was last heard of, and what its meter said: at the end of a charge, or now while one is going on.';
+grant execute on function private.see_chargers(private.session_item[]) to api_owner;
+
+CREATE OR REPLACE FUNCTION private.session_flags(started_at timestamp with time zone, ended_at timestamp with time zone, wh bigint, power_kw numeric)
+ RETURNS text[]
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  select array_remove(array[
+    case when wh < 0 then 'negative' end,
+    case when ended_at < started_at then 'ends_before_start' end,
+    -- five minutes, because clocks differ; chargers that lost theirs begin again in 1970 or 2000
+    case when greatest(started_at, ended_at) > private.now() + interval '5 minutes' or started_at < '2010-01-01Z' then 'wrong_clock' end,
+    case when ended_at - started_at > interval '31 days' then 'too_long' end,
+    -- a tenth for the meter's and the grid's tolerance, a minute for the clock's; 50 kW is the most a charger of ours may have
+    case when wh > coalesce(power_kw, 50) * 1000 * 1.1
+                   * (extract(epoch from greatest(coalesce(ended_at, private.now()) - started_at, interval '0')) + 60) / 3600 then 'beyond_power' end
+  ], null)
+$function$;
+comment on function private.session_flags(timestamp with time zone,timestamp with time zone,bigint,numeric) is 'Why a session cannot be true, looking at nothing but itself.';
+grant execute on function private.session_flags(timestamp with time zone,timestamp with time zone,bigint,numeric) to api_owner;
+
+CREATE OR REPLACE FUNCTION private.session_row(session core.charging_sessions)
+ RETURNS json
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  select json_build_object(
+    'id', session.id,
+    'charger_id', session.charger_id,
+    'charger_nickname', private.charger_name(h),
+    'started_at', private.iso(session.started_at),
+    'ended_at', private.iso(session.ended_at),
+    'kwh', round(session.wh / 1000.0, 2),
+    'status', session.status,
+    'ere_credits', case when h.mid_eligible and session.counted and session.flags = '{}' then round(session.wh / 1000.0 * m.ere_per_kwh, 2) end,
+    'flags', session.flags)
+    from core.chargers h
+    left join core.counted_months m
+      on m.partner_id = session.partner_id and m.connection_id = session.connection_id and m.period = session.month
+   where h.partner_id = session.partner_id and h.id = session.charger_id
+$function$;
+grant execute on function private.session_row(core.charging_sessions) to api_owner;
+
 CREATE OR REPLACE FUNCTION private.set_month_status(month core.delivered_months, wanted text, action text)
  RETURNS json
  LANGUAGE plpgsql
@@ -3635,6 +5154,55 @@ end $function$;
 comment on function private.store_iban(uuid,jsonb) is 'Stores an encrypted IBAN: {ciphertext, key_id, last4}.';
 grant execute on function private.store_iban(uuid,jsonb) to api_owner;
 
+CREATE OR REPLACE FUNCTION private.store_sessions(items private.session_item[])
+ RETURNS private.session_change[]
+ LANGUAGE plpgsql
+ SET search_path TO ''
+ SET plan_cache_mode TO 'force_custom_plan'
+AS $function$
+declare
+  old    core.charging_sessions[];
+  stored uuid[];
+begin
+  old := array(
+    select s from unnest(items) i
+      join core.charging_sessions s
+        on s.partner_id = private.partner_id() and s.charger_id = i.charger_id and s.source = i.source and s.external_id = i.external_id);
+  with written as (
+    insert into core.charging_sessions as s
+      (partner_id, charger_id, connection_id, user_id, source, external_id, connector, started_at, ended_at, wh, status, flags, received_at)
+    select h.partner_id, h.id, h.connection_id, h.user_id, i.source, i.external_id, i.connector, i.started_at, i.ended_at, i.wh, i.status,
+           private.session_flags(i.started_at, i.ended_at, i.wh, h.power_kw), private.now()
+      from unnest(items) i
+      join core.chargers h on h.partner_id = private.partner_id() and h.id = i.charger_id
+     order by i.started_at, i.source, i.external_id
+    on conflict on constraint charging_sessions_external_id_key do update
+       set connector = excluded.connector, started_at = excluded.started_at, ended_at = excluded.ended_at, wh = excluded.wh,
+           status = excluded.status, received_at = excluded.received_at,
+           connection_id = coalesce(s.connection_id, excluded.connection_id),
+           flags = excluded.flags || case when 'after_lock' = any (s.flags) then '{after_lock}'::text[] else '{}' end
+     -- a late word about a charge that has ended meanwhile does not open it again
+     where (s.ended_at is null or excluded.ended_at is not null)
+       and (s.connector, s.started_at, s.ended_at, s.wh, s.status, private.own_flags(s.flags))
+           is distinct from (excluded.connector, excluded.started_at, excluded.ended_at, excluded.wh, excluded.status, excluded.flags)
+    returning s.id)
+  select array_agg(w.id) into stored from written w;
+
+  insert into core.replaced_sessions (partner_id, session_id, month, started_at, ended_at, wh, flags, received_at)
+  select o.partner_id, o.id, o.month, o.started_at, o.ended_at, o.wh, o.flags, o.received_at
+    from unnest(stored) w
+    join unnest(old) o on o.id = w
+    join core.charging_sessions s on s.partner_id = private.partner_id() and s.id = w
+   where o.ended_at is not null and (o.started_at, o.ended_at, o.wh) is distinct from (s.started_at, s.ended_at, s.wh);
+  return array(
+    select row(s.id, o.id is null, s.charger_id, s.started_at, s.ended_at, o.started_at, o.ended_at, o.month)::private.session_change
+      from unnest(stored) w
+      join core.charging_sessions s on s.partner_id = private.partner_id() and s.id = w
+      left join unnest(old) o on o.id = w);
+end $function$;
+comment on function private.store_sessions(private.session_item[]) is 'Inserts what is new, updates what differs, leaves the rest alone, and says what changed. One item per session; the chargers are locked.';
+grant execute on function private.store_sessions(private.session_item[]) to api_owner;
+
 CREATE OR REPLACE FUNCTION private.sweep_rate_limits()
  RETURNS bigint
  LANGUAGE sql
@@ -3644,24 +5212,103 @@ AS $function$
   with swept as (delete from core.rate_limit_state where full_at < private.now() returning 1)
   select count(*) from swept
 $function$;
-comment on function private.sweep_rate_limits() is 'Deletes buckets that are full again: same as never used.';
+comment on function private.sweep_rate_limits() is 'Deletes buckets that are full again: same as never used. Definer, because limits belong to no tenant.';
 grant execute on function private.sweep_rate_limits() to api_owner;
+
+CREATE OR REPLACE FUNCTION private.tenants_of_chargers(chargers uuid[])
+ RETURNS TABLE(partner_id uuid, charger_id uuid)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select h.partner_id, h.id from core.chargers h
+   where h.partner_id = any (array(select p.id from core.partners p)) and h.id = any (chargers)
+$function$;
+comment on function private.tenants_of_chargers(uuid[]) is 'Whose chargers these are. Definer, because the gateway that brings their sessions knows no tenant.';
+grant execute on function private.tenants_of_chargers(uuid[]) to api_owner;
 
 CREATE OR REPLACE FUNCTION private.today()
  RETURNS date
- LANGUAGE sql
+ LANGUAGE plpgsql
  STABLE
  SET search_path TO ''
-AS $function$ select (private.now() at time zone 'Europe/Amsterdam')::date $function$;
+AS $function$ begin return (private.now() at time zone 'Europe/Amsterdam')::date; end $function$;
 comment on function private.today() is 'The calendar day in the Netherlands: borders of months, years and mandates are Dutch.';
 grant execute on function private.today() to api_owner;
 
-CREATE OR REPLACE FUNCTION private.user_id()
- RETURNS uuid
+CREATE OR REPLACE FUNCTION private.token_row(token core.personal_tokens)
+ RETURNS json
  LANGUAGE sql
  STABLE
  SET search_path TO ''
-AS $function$ select nullif(current_setting('app.user_id', true), '')::uuid $function$;
+AS $function$
+  select json_build_object(
+    'id', token.id, 'name', token.name, 'scopes', token.scopes, 'last4', token.last4, 'created_at', private.iso(token.created_at),
+    'expires_at', private.iso(token.expires_at), 'last_used_at', private.iso(token.last_used_at))
+$function$;
+grant execute on function private.token_row(core.personal_tokens) to api_owner;
+
+CREATE OR REPLACE FUNCTION private.token_row(token uuid)
+ RETURNS json
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  select json_build_object(
+           'id', p.id, 'kind', 'personal', 'user_id', p.user_id, 'email', (private.user_profile(p.user_id)).email,
+           'name', p.name, 'scopes', p.scopes, 'created_at', private.iso(p.created_at),
+           'last_used_at', private.iso(p.last_used_at), 'expires_at', private.iso(p.expires_at), 'revoked_at', private.iso(p.revoked_at))
+    from core.personal_tokens p where p.id = token
+  union all
+  select json_build_object(
+           'id', g.id, 'kind', 'application', 'user_id', g.user_id, 'email', (private.user_profile(g.user_id)).email,
+           'name', c.name, 'scopes', g.scopes, 'created_at', private.iso(g.created_at),
+           'last_used_at', private.iso(newest.created_at), 'expires_at', private.iso(newest.expires_at), 'revoked_at', private.iso(g.revoked_at))
+    from core.oauth_grants g
+    join core.oauth_clients c on c.id = g.client_id
+    left join lateral (select t.created_at, t.expires_at from core.oauth_refresh_tokens t
+                        where t.grant_id = g.id order by t.generation desc limit 1) newest on true
+   where g.id = token
+$function$;
+comment on function private.token_row(uuid) is 'A personal token, or what an application holds by one consent (last used when it was last refreshed), as the operator sees it.';
+
+CREATE OR REPLACE FUNCTION private.total_sessions(touched private.touched_month[])
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO ''
+ SET plan_cache_mode TO 'force_custom_plan'
+AS $function$
+declare
+  connections uuid[];
+  months      date[];
+begin
+  insert into core.charger_months as m (partner_id, charger_id, month, user_id, wh, sessions)
+  select h.partner_id, h.id, t.month, h.user_id, coalesce(sum(s.wh), 0), count(s.wh)
+    from (select distinct t.charger_id, t.month from unnest(touched) t) t
+    join core.chargers h on h.partner_id = private.partner_id() and h.id = t.charger_id
+    left join core.charging_sessions s
+      on s.partner_id = h.partner_id and s.charger_id = h.id and s.counted
+     and s.started_at >= t.month::timestamp at time zone 'Europe/Amsterdam'
+     and s.started_at < (t.month + interval '1 month') at time zone 'Europe/Amsterdam'
+   group by h.partner_id, h.id, t.month, h.user_id
+  on conflict on constraint charger_months_pkey do update set wh = excluded.wh, sessions = excluded.sessions
+   where (m.wh, m.sessions) <> (excluded.wh, excluded.sessions);
+
+  select array_agg(t.connection_id), array_agg(t.month) into connections, months
+    from unnest(touched) t
+    join core.chargers h on h.partner_id = private.partner_id() and h.id = t.charger_id and h.mid_eligible
+   where t.connection_id is not null;
+  perform private.deliver_sessions(connections, months);
+end $function$;
+comment on function private.total_sessions(private.touched_month[]) is 'Adds up the months of chargers and of their connections again. They are recomputed, never incremented: whatever happened, they are the sum.';
+grant execute on function private.total_sessions(private.touched_month[]) to api_owner;
+
+CREATE OR REPLACE FUNCTION private.user_id()
+ RETURNS uuid
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$ begin return nullif(current_setting('app.user_id', true), '')::uuid; end $function$;
 comment on function private.user_id() is 'The person this transaction acts for, or null.';
 grant execute on function private.user_id() to api_owner;
 
@@ -3676,6 +5323,15 @@ AS $function$
 $function$;
 comment on function private.user_profile(uuid) is 'E-mail, name and age of a login, all null when it is gone. Definer, because logins belong to Supabase Auth; we keep no copy.';
 grant execute on function private.user_profile(uuid) to api_owner;
+
+CREATE OR REPLACE FUNCTION private.user_scope_names()
+ RETURNS text[]
+ LANGUAGE sql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$ select array['chargers:read', 'chargers:write', 'sessions:read', 'energy:read', 'profile:read', 'partners:read', 'partners:write'] $function$;
+comment on function private.user_scope_names() is 'The scopes of an application that acts for a person, in the specification''s order.';
+grant execute on function private.user_scope_names() to api_owner;
 
 CREATE OR REPLACE FUNCTION private.user_scopes(credential jsonb, OUT user_id uuid, OUT client_id uuid, OUT scopes text[])
  RETURNS record
@@ -3700,8 +5356,7 @@ begin
       join core.oauth_clients c on c.id = g.client_id
      where g.id = (credential ->> 'grant_id')::uuid and g.revoked_at is null
        and g.user_id = (credential ->> 'user_id')::uuid and c.client_id = credential ->> 'client_id'
-       and c.disabled_at is null and to_timestamp((credential ->> 'issued_at')::bigint) >= c.tokens_valid_from
-       and not exists (select from core.revoked_access_tokens r where r.id = credential ->> 'token_id');
+       and c.disabled_at is null and to_timestamp((credential ->> 'issued_at')::bigint) >= c.tokens_valid_from;
   end if;
 end $function$;
 comment on function private.user_scopes(jsonb) is 'Whose token this is and what it may do, all null when it is no longer good. A scope holds only while token and client both have it. Definer: admission runs before there is a person.';
@@ -3726,6 +5381,6 @@ CREATE OR REPLACE FUNCTION private.void_mandate_links(connection uuid)
  SET search_path TO ''
 AS $function$
   update core.mandate_links l set voided_at = private.now()
-   where l.connection_id = connection and l.voided_at is null and l.used_at is null
+   where l.partner_id = private.partner_id() and l.connection_id = connection and l.voided_at is null and l.used_at is null
 $function$;
 grant execute on function private.void_mandate_links(uuid) to api_owner;

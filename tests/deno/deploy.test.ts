@@ -85,12 +85,15 @@ describe("supabase/config.toml", () => {
   });
 
   test("gives each route of the specification a slug of its own, or an alias of its function", () => {
-    // a slug holds letters, digits, - and _: /openapi.json is out of reach, and answered at /pages/openapi.json
+    // a slug holds letters, digits, - and _: out of reach, and answered at /pages/openapi.json and /oauth-token/.well-known/…
     const reachable = Object.keys(ROUTES).filter((prefix) => /^\/[\w-]+$/.test(prefix));
     expect(Object.fromEntries(reachable.map((prefix) => [prefix, folderOf(prefix.slice(1))]))).toEqual(
       Object.fromEntries(reachable.map((prefix) => [prefix, ROUTES[prefix]])),
     );
-    expect(Object.keys(ROUTES).filter((prefix) => !reachable.includes(prefix))).toEqual(["/openapi.json"]);
+    expect(Object.keys(ROUTES).filter((prefix) => !reachable.includes(prefix))).toEqual([
+      "/.well-known/oauth-authorization-server",
+      "/openapi.json",
+    ]);
     expect(SLUGS.filter((slug) => !FOLDERS.includes(slug) && !functionFor(`/${slug}`))).toEqual([]);
   });
 });

@@ -1,14 +1,18 @@
 // Writes openapi.json from the endpoints' declarations: `npm run openapi`. A test fails when the committed file is out of date.
 import { readFileSync, writeFileSync } from "node:fs";
 import { surface as cpo } from "../../../supabase/functions/cpo-v1/app.ts";
+import { surface as oauthAuthorize } from "../../../supabase/functions/oauth-authorize/app.ts";
+import { surface as oauthRevoke } from "../../../supabase/functions/oauth-revoke/app.ts";
 import { surface as oauthToken } from "../../../supabase/functions/oauth-token/app.ts";
+import { surface as personal } from "../../../supabase/functions/personal/app.ts";
 import { describe } from "../src/openapi.ts";
 
 const root = new URL("../../../", import.meta.url);
 
 export function openapi(): string {
   const { version } = JSON.parse(readFileSync(new URL("package.json", root), "utf8"));
-  return `${JSON.stringify(describe([oauthToken, cpo], version, "https://api.example.com"), null, 2)}\n`;
+  const surfaces = [oauthToken, oauthAuthorize, oauthRevoke, cpo, personal];
+  return `${JSON.stringify(describe(surfaces, version, "https://api.example.com"), null, 2)}\n`;
 }
 
 if (import.meta.main) writeFileSync(new URL("openapi.json", root), openapi());

@@ -30,7 +30,12 @@ const SECURITY_SCHEMES = {
     type: "oauth2" as const,
     description: "An application acting for a person (authorization code with PKCE, S256).",
     flows: {
-      authorizationCode: { authorizationUrl: "/oauth-authorize", tokenUrl: "/oauth-token", scopes: USER_SCOPES },
+      authorizationCode: {
+        authorizationUrl: "/pages/consent",
+        tokenUrl: "/oauth-token",
+        refreshUrl: "/oauth-token",
+        scopes: USER_SCOPES,
+      },
     },
   },
   personal_token: { type: "http" as const, scheme: "bearer", description: "A token a person made in the dashboard." },
