@@ -154,7 +154,7 @@ function contextOf(
     param: (name) => {
       const value = params[name];
       if (value === undefined) throw new Error(`${endpoint.path} has no {${name}}`);
-      return value;
+      return value.replaceAll("\u0000", "\ufffd"); // which the database could not even look for
     },
     call: (name, ...input) => {
       if (!endpoint.sql.includes(name)) throw new Error(`${endpoint.id} does not declare api.${name}`);

@@ -61,12 +61,21 @@ export const registerOwnCharger = endpoint(
     body: z
       .object({
         nickname: lineOf(1, 100).meta({ example: "Oprit" }),
-        connection_type: z.unknown().meta({ override: { type: "string", const: "ocpp" } }),
+        // judged below: its refusal has a text of its own
+        connection_type: z
+          .unknown()
+          .optional()
+          .meta({ override: { type: "string", const: "ocpp" } }),
         ocpp_identity: orNull(
           z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, "must be 1 to 64 letters, digits, _ or -"),
         ).meta({ description: "How the charger identifies itself; one is made where it is absent" }),
       })
-      .meta({ id: "RegisterOwnCharger" }),
+      .meta({
+        id: "RegisterOwnCharger",
+        override: ({ jsonSchema }) => {
+          jsonSchema.required = ["nickname", "connection_type"];
+        },
+      }),
     status: 201,
     response: z
       .object({

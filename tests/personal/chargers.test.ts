@@ -1,0 +1,141 @@
+// POST /chargers, and the door at which the gateway checks what it answered.
+
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { createWorld, liftRateLimits, type User, type World } from "../harness/world.ts";
+
+let world: World;
+let user: User;
+let token: string;
+beforeAll(async () => {
+  world = await createWorld({ OCPP_GATEWAY_URL: "wss://gateway.example/ocpp/" });
+  await liftRateLimits(world);
+});
+afterAll(() => world.close());
+beforeEach(async () => {
+  user = await world.addUser();
+  token = await user.token();
+});
+
+let counter = 0;
+function newIdentity() {
+  counter += 1;
+  return `CP_${process.pid}-${counter}`;
+}
+const register = (fields: Record<string, unknown> = {}, bearer = token) =>
+  world.post("/chargers", { nickname: "Oprit", connection_type: "ocpp", ...fields }, bearer);
+const admit = async (identity: unknown, password: unknown) =>
+  (await world.post("/worker/chargers:admit", { identity, password }, world.environment.config.WORKER_SECRET)).body;
+
+describe("§4.4 POST /chargers", () => {
+  test("201 with what the charger needs, the password once and never stored", async () => {
+    const ocpp_identity = newIdentity();
+    const { status, body } = await register({ nickname: "  Oprit  ", ocpp_identity });
+    expect(status).toBe(201);
+    expect(body).toEqual({
+      id: expect.any(String),
+      nickname: "Oprit",
+      connection_type: "ocpp",
+      status: "offline",
+      mid_certified: false,
+      is_charging: false,
+      ocpp: {
+        identity: ocpp_identity,
+        endpoint: `wss://gateway.example/ocpp/${ocpp_identity}`,
+        password: expect.stringMatching(/^[0-9a-f]{40}$/),
+      },
+    });
+    const row = await world.row(
+      "select to_jsonb(h)::text as kept, connection_id, account_id from core.chargers h where id = $1",
+      body.id,
+    );
+    expect(row.kept).not.toContain(body.ocpp.password);
+    expect(row).toMatchObject({ connection_id: user.connection_id, account_id: user.account_id });
+    expect((await world.get("/chargers", token)).body.chargers).toMatchObject([{ id: body.id, nickname: "Oprit" }]);
+    expect(JSON.stringify(world.log)).not.toContain(body.ocpp.password);
+  });
+
+  test("an application may, with chargers:write", async () => {
+    expect((await register({}, await user.appToken("chargers:write"))).status).toBe(201);
+  });
+
+  test("an identity is made where none is given", async () => {
+    const made = await Promise.all([register(), register({ ocpp_identity: null }), register({ ocpp_identity: "" })]);
+    expect(made.map(({ status }) => status)).toEqual([201, 201, 201]);
+    const identities = made.map(({ body }) => body.ocpp.identity);
+    expect(new Set(identities).size).toBe(3);
+    for (const identity of identities) expect(identity).toMatch(/^[A-Za-z0-9_-]{1,64}$/);
+  });
+
+  test("a person without a connection has a charger all the same", async () => {
+    await world.row("update core.connections set status = 'archived' where id = $1", user.connection_id);
+    const { status, body } = await register();
+    expect(status).toBe(201);
+    expect(await world.row("select connection_id from core.chargers where id = $1", body.id)).toEqual({
+      connection_id: null,
+    });
+  });
+
+  test.each([undefined, null, "easee", "OCPP", 1, ["ocpp"], {}])("connection_type %j: 400", async (connection_type) => {
+    const { status, body } = await register({ connection_type });
+    expect([status, body.error]).toEqual([400, 'connection_type is required and must be "ocpp"']);
+  });
+
+  test.each([
+    [{ nickname: undefined }, "nickname"],
+    [{ nickname: "  " }, "nickname"],
+    [{ nickname: "x".repeat(101) }, "nickname"],
+    [{ nickname: "a\u0000b" }, "nickname"],
+    [{ ocpp_identity: "a b" }, "ocpp_identity"],
+    [{ ocpp_identity: "x".repeat(65) }, "ocpp_identity"],
+    [{ ocpp_identity: "café" }, "ocpp_identity"],
+    [{ ocpp_identity: 5 }, "ocpp_identity"],
+  ])("%j: 400", async (fields, path) => {
+    const { status, body } = await register(fields);
+    expect([status, body.error, body.issues?.[0]?.path]).toEqual([400, "invalid_request", path]);
+  });
+
+  test("a taken identity: 409 in the specified words, whoever has it, and nothing about whom", async () => {
+    const ocpp_identity = newIdentity();
+    await register({ ocpp_identity });
+    const stranger = await (await world.addUser()).token();
+    for (const bearer of [token, stranger]) {
+      const { status, body } = await register({ ocpp_identity }, bearer);
+      expect([status, body.error]).toEqual([409, `A charger with ocpp_identity "${ocpp_identity}" already exists`]);
+    }
+    await world.row("update core.chargers set status = 'removed' where ocpp_identity = $1", ocpp_identity);
+    expect((await register({ ocpp_identity }, stranger)).status).toBe(201);
+  });
+
+  test("ten at once with one identity: one has it", async () => {
+    const ocpp_identity = newIdentity();
+    const answers = await Promise.all(Array.from({ length: 10 }, () => register({ ocpp_identity })));
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array(9).fill(409)]);
+  });
+
+  test("§8 twelve at once: a person has ten chargers", async () => {
+    const answers = await Promise.all(Array.from({ length: 12 }, () => register()));
+    expect(answers.filter(({ status }) => status === 201)).toHaveLength(10);
+    expect(answers.filter(({ body }) => body.error === "charger_limit_reached")).toHaveLength(2);
+  });
+});
+
+describe("the gateway checks HTTP Basic", () => {
+  test("the right password opens and marks the charger as heard of; another does not", async () => {
+    await world.freeze("2026-08-15T12:00:00Z");
+    const { id, ocpp } = (await register()).body;
+    expect(await admit(ocpp.identity, "0".repeat(40))).toEqual({ ok: false });
+    expect(await admit(ocpp.identity.toUpperCase(), ocpp.password)).toEqual({ ok: false });
+    expect(await admit("nobody\u0000", ocpp.password)).toEqual({ ok: false });
+    expect((await world.get("/chargers", token)).body.chargers).toMatchObject([{ status: "offline" }]);
+    expect(await admit(ocpp.identity, ocpp.password)).toEqual({ ok: true, charger_id: id });
+    expect((await world.get("/chargers", token)).body.chargers).toMatchObject([{ status: "online" }]);
+    await world.row("update core.chargers set status = 'removed' where id = $1", id);
+    expect(await admit(ocpp.identity, ocpp.password)).toEqual({ ok: false });
+  });
+
+  test("only the gateway may ask", async () => {
+    const { ocpp } = (await register()).body;
+    for (const bearer of [undefined, token, ocpp.password])
+      expect((await world.post("/worker/chargers:admit", ocpp, bearer)).status).toBe(401);
+  });
+});
