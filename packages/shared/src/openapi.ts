@@ -184,9 +184,12 @@ const ERROR = {
 };
 
 function errorSchema(codes: ErrorCode[]) {
+  const texts = codes.map((code) => wireText(code));
+  // a text with a field in it is no value that an enum could list
+  const values = texts.some((text) => text.includes("{")) ? { examples: texts } : { enum: texts };
   return {
     allOf: [{ $ref: "#/components/schemas/Error" }],
-    properties: { error: { type: "string" as const, enum: codes.map((code) => wireText(code)) } },
+    properties: { error: { type: "string" as const, ...values } },
   };
 }
 
