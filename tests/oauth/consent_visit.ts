@@ -1,10 +1,15 @@
 // A browser without a browser: one person's way over the consent page by plain HTTP, with a cookie jar of one cookie.
 
-import { type App, authorizationOf, newVerifier, type OAuth, type Person, type Verifier } from "./oauth_world.ts";
+import { type App, authorizationOf, newVerifier, type Person, type Verifier } from "./oauth_world.ts";
 
 export type Seen = { status: number; headers: Headers; html: string; heading: string };
 
-export function consentVisit(world: OAuth, app: App, fields: Record<string, unknown> = {}, address = "192.0.2.7") {
+export function consentVisit(
+  { url }: { url: string },
+  app: Pick<App, "client_id">,
+  fields: Record<string, unknown> = {},
+  address = "192.0.2.7",
+) {
   const verifier: Verifier = newVerifier();
   const asked = Object.entries(authorizationOf(app, verifier, fields)).filter(([, value]) => value !== undefined);
   const query = new URLSearchParams(asked as [string, string][]).toString();
@@ -16,7 +21,7 @@ export function consentVisit(world: OAuth, app: App, fields: Record<string, unkn
     headers: Record<string, string> = {},
     asking = query,
   ) {
-    const response = await fetch(`${world.url}/pages/consent${step}?${asking}`, {
+    const response = await fetch(`${url}/pages/consent${step}?${asking}`, {
       redirect: "manual",
       headers: {
         "x-forwarded-for": address,

@@ -133,7 +133,11 @@ export async function createOAuthWorld(extra: readonly Surface[] = []): Promise<
 }
 
 /** A request to oauth-authorize that is right, but for what is told. */
-export function authorizationOf(app: App, { code_challenge }: Verifier, fields: Record<string, unknown> = {}) {
+export function authorizationOf(
+  app: Pick<App, "client_id">,
+  { code_challenge }: Verifier,
+  fields: Record<string, unknown> = {},
+) {
   return {
     client_id: app.client_id,
     redirect_uri: REDIRECT_URI,

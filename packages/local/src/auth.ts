@@ -330,7 +330,8 @@ function hash(token: string): string {
 const derive = promisify(scrypt) as (password: string, salt: Buffer, length: number) => Promise<Buffer>;
 const UNKNOWN_PASSWORD = `${"00".repeat(16)}:${"00".repeat(32)}`;
 
-async function hashPassword(password: string): Promise<string> {
+/** As `auth.users.encrypted_password` keeps it here. */
+export async function hashPassword(password: string): Promise<string> {
   const salt = randomBytes(16);
   return `${salt.toString("hex")}:${(await derive(password, salt, 32)).toString("hex")}`;
 }

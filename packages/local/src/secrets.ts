@@ -16,14 +16,19 @@ export type Secrets = {
   auth_key: Jwk;
   publishable_key: string;
   secret_key: string;
-  demo: { client_secret: string };
+  demo: { client_secret: string; app_secret: string; password: string };
 };
 
 /** @throws when the file exists and cannot be read as what it was: a new one would lock the data away. */
 export function loadSecrets(data_dir: string): Secrets {
   const file = join(data_dir, "secrets.json");
   const kept = readJson<Secrets>(file);
-  if (kept) return kept;
+  // the demo has grown since the file was written
+  if (kept) {
+    const secrets = { ...kept, demo: { ...makeDemoSecrets(), ...kept.demo } };
+    if (Object.keys(secrets.demo).length > Object.keys(kept.demo).length) writeJson(file, secrets);
+    return secrets;
+  }
   if (existsSync(file)) throw new Error(`${file} is damaged. Restore it, or begin again with --fresh.`);
   const secrets = makeSecrets();
   writeJson(file, secrets);
@@ -43,8 +48,12 @@ function makeSecrets(): Secrets {
     auth_key: signingKey(),
     publishable_key: `sb_publishable_${random(24)}`,
     secret_key: `sb_secret_${random(24)}`,
-    demo: { client_secret: random(32) },
+    demo: makeDemoSecrets(),
   };
+}
+
+function makeDemoSecrets(): Secrets["demo"] {
+  return { client_secret: random(32), app_secret: random(32), password: random(12) };
 }
 
 function random(bytes: number): string {

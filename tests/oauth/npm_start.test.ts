@@ -1,0 +1,39 @@
+// The flow against what `npm start` runs: functions on Deno, the local Auth issuer, the demo's person and application.
+
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { freePort } from "../../packages/local/src/postgres.ts";
+import { type RunningStack, startStack } from "../../packages/local/src/runner.ts";
+import { application } from "./application.ts";
+
+let data_dir: string;
+let running: RunningStack;
+beforeAll(async () => {
+  data_dir = mkdtempSync(join(tmpdir(), "ere-oauth-"));
+  running = await startStack({ host: "sandbox", port: await freePort(), data_dir, fresh: false });
+}, 60_000);
+afterAll(async () => {
+  await running?.stop();
+  rmSync(data_dir, { recursive: true, force: true });
+});
+
+test("§4.5 oauth4webapi runs the whole flow, refresh and revocation against npm start", {
+  timeout: 60_000,
+}, async () => {
+  const { auth_url, demo } = running.stack;
+  const app = await application(auth_url, demo.oauth_app);
+  const first = await app.redeem(await app.callback(demo.user, "chargers:read sessions:read"));
+  expect(await app.get("/chargers", first.access_token)).toBe(200);
+  expect(await app.get("/energy", first.access_token), "a scope that was not asked for").toBe(403);
+  expect(await app.get("/v1/accounts", first.access_token)).toBe(403);
+
+  const second = await app.refresh(first.refresh_token);
+  await app.revoke(first.access_token);
+  expect(await app.get("/chargers", first.access_token)).toBe(401);
+  expect(await app.get("/chargers", second.access_token)).toBe(200);
+  await app.revoke(second.refresh_token);
+  expect(await app.get("/chargers", second.access_token)).toBe(401);
+  await expect(app.refresh(second.refresh_token)).rejects.toMatchObject({ error: "invalid_grant" });
+});
