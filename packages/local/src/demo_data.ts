@@ -4,6 +4,7 @@ import pg from "pg";
 import { USER_SCOPES } from "../../shared/src/scopes.ts";
 import { hashSecret } from "../../shared/src/tokens.ts";
 import { hashPassword } from "./auth.ts";
+import { ensureCharging } from "./demo_charging.ts";
 import type { Secrets } from "./secrets.ts";
 
 export type Demo = {
@@ -11,6 +12,8 @@ export type Demo = {
   /** Signs in at Supabase Auth, on the consent page for one. */
   user: { email: string; password: string };
   oauth_app: { client_id: string; client_secret: string; redirect_uri: string };
+  /** Of that person, for the personal routes. */
+  personal_token: string;
 };
 
 const PARTNER = { name: "Demo Laadpunten", slug: "demo" };
@@ -22,6 +25,7 @@ const USER = { email: "sanne@example.nl", name: "Sanne de Vries" };
 /** Makes them as an operator would, where they are missing; what an operator changed since stays. */
 export async function ensureDemo(admin_url: string, secrets: Secrets["demo"]): Promise<Demo> {
   const { client_secret, app_secret, password } = secrets;
+  const personal_token = `${process.env.KEY_PREFIX || "ere"}_pat_${secrets.personal_token}`;
   const client = new pg.Client({ connectionString: admin_url });
   await client.connect();
   const make = (name: string, input: object) =>
@@ -49,6 +53,7 @@ export async function ensureDemo(admin_url: string, secrets: Secrets["demo"]): P
         [USER.email, await hashPassword(password), { full_name: USER.name }],
       );
     }
+    await ensureCharging(client, USER.email, personal_token);
   } finally {
     await client.end();
   }
@@ -56,5 +61,6 @@ export async function ensureDemo(admin_url: string, secrets: Secrets["demo"]): P
     cpo: { client_id: CLIENT.client_id, client_secret },
     user: { email: USER.email, password },
     oauth_app: { client_id: APP.client_id, client_secret: app_secret, redirect_uri: REDIRECT_URI },
+    personal_token,
   };
 }

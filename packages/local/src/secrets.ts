@@ -16,7 +16,7 @@ export type Secrets = {
   auth_key: Jwk;
   publishable_key: string;
   secret_key: string;
-  demo: { client_secret: string; app_secret: string; password: string };
+  demo: { client_secret: string; app_secret: string; password: string; personal_token: string };
 };
 
 /** @throws when the file exists and cannot be read as what it was: a new one would lock the data away. */
@@ -53,7 +53,7 @@ function makeSecrets(): Secrets {
 }
 
 function makeDemoSecrets(): Secrets["demo"] {
-  return { client_secret: random(32), app_secret: random(32), password: random(12) };
+  return { client_secret: random(32), app_secret: random(32), password: random(12), personal_token: random(32) };
 }
 
 function random(bytes: number): string {
