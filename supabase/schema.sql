@@ -978,9 +978,12 @@ begin
   end if;
   perform private.act_for_partner(charger.partner_id);
   update core.chargers h set last_seen_at = private.now() where h.partner_id = charger.partner_id and h.id = charger.id;
+  if charger.catalog_charger_id is null and input ->> 'ocpp_vendor' is not null and input ->> 'ocpp_model' is not null then
+    perform private.identify_charger(charger, input);
+  end if;
   return json_build_object('ok', true, 'charger_id', charger.id);
 end $function$;
-comment on function api.admit_charger(jsonb,jsonb) is 'The gateway asks, when a charger connects and on its heartbeats: {identity, password_hash} to {ok, charger_id}. Marks it as heard of.';
+comment on function api.admit_charger(jsonb,jsonb) is 'The gateway asks, when a charger connects or boots and on its heartbeats: {identity, password_hash, ocpp_vendor, ocpp_model, ocpp_meter_type} to {ok, charger_id}. Marks it as heard of, and settles what it is.';
 alter function api.admit_charger(jsonb,jsonb) owner to api_owner;
 grant execute on function api.admit_charger(jsonb,jsonb) to edge;
 
@@ -3433,7 +3436,8 @@ AS $function$
     'mid_eligible', charger.mid_eligible,
     'status', charger.status,
     'created_at', private.iso(charger.created_at))
-  from core.charger_models m where m.id = charger.catalog_charger_id
+  -- a person's charger has no model before it reports one
+  from (values (charger.catalog_charger_id)) of_charger (id) left join core.charger_models m on m.id = of_charger.id
 $function$;
 
 CREATE OR REPLACE FUNCTION private.check_authorization(request jsonb, OUT client core.oauth_clients, OUT scopes text[], OUT refusal text)
@@ -4116,6 +4120,29 @@ CREATE OR REPLACE FUNCTION private.house()
 AS $function$ begin return uuid '00000000-0000-4000-8000-000000000000'; end $function$;
 comment on function private.house() is 'The service''s own tenant. What a person owns lives here, whoever brought them: attribution may come later, or end, without moving a row.';
 grant execute on function private.house() to api_owner;
+
+CREATE OR REPLACE FUNCTION private.identify_charger(charger core.chargers, boot jsonb)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  resolved constant private.charger_resolution :=
+    private.resolve_charger(boot ->> 'ocpp_vendor', boot ->> 'ocpp_model', boot ->> 'ocpp_meter_type');
+begin
+  update core.chargers h
+     set catalog_charger_id = m.id, brand = m.brand, mid_eligible = m.mid_meter, ocpp_vendor = boot ->> 'ocpp_vendor',
+         ocpp_model = boot ->> 'ocpp_model', ocpp_meter_type = boot ->> 'ocpp_meter_type'
+    from core.charger_models m
+   where resolved.resolved and m.id = resolved.catalog_charger_id
+     and h.partner_id = charger.partner_id and h.id = charger.id and h.catalog_charger_id is null;
+  if found then
+    perform private.audit('charger.identified', charger.id);
+    perform private.advance_registration(charger.account_id);
+  end if;
+end $function$;
+comment on function private.identify_charger(core.chargers,jsonb) is 'What a charger''s BootNotification says it is, once: the model, and with it whether its meter is MID. Its earlier sessions count from then on.';
+grant execute on function private.identify_charger(core.chargers,jsonb) to api_owner;
 
 CREATE OR REPLACE FUNCTION private.ingest_sessions(sessions jsonb)
  RETURNS jsonb

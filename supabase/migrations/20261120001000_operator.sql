@@ -675,7 +675,8 @@ as $$
     'mid_eligible', charger.mid_eligible,
     'status', charger.status,
     'created_at', private.iso(charger.created_at))
-  from core.charger_models m where m.id = charger.catalog_charger_id
+  -- a person's charger has no model before it reports one
+  from (values (charger.catalog_charger_id)) of_charger (id) left join core.charger_models m on m.id = of_charger.id
 $$;
 
 create function ops.charger_list(input jsonb) returns json

@@ -1,7 +1,15 @@
 // POST /chargers, and the door at which the gateway checks what it answered.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { createWorld, liftRateLimits, type User, type World } from "../harness/world.ts";
+import {
+  createWorld,
+  giveMandate,
+  ingest,
+  liftRateLimits,
+  MID_CHARGER,
+  type User,
+  type World,
+} from "../harness/world.ts";
 
 let world: World;
 let user: User;
@@ -23,8 +31,9 @@ function newIdentity() {
 }
 const register = (fields: Record<string, unknown> = {}, bearer = token) =>
   world.post("/chargers", { nickname: "Oprit", connection_type: "ocpp", ...fields }, bearer);
-const admit = async (identity: unknown, password: unknown) =>
-  (await world.post("/worker/chargers:admit", { identity, password }, world.environment.config.WORKER_SECRET)).body;
+const admit = async (identity: unknown, password: unknown, boot: object = {}) =>
+  (await world.post("/worker/chargers:admit", { identity, password, ...boot }, world.environment.config.WORKER_SECRET))
+    .body;
 
 describe("§4.4 POST /chargers", () => {
   test("201 with what the charger needs, the password once and never stored", async () => {
@@ -131,6 +140,30 @@ describe("the gateway checks HTTP Basic", () => {
     expect((await world.get("/chargers", token)).body.chargers).toMatchObject([{ status: "online" }]);
     await world.row("update core.chargers set status = 'removed' where id = $1", id);
     expect(await admit(ocpp.identity, ocpp.password)).toEqual({ ok: false });
+  });
+
+  test("§4.1 what its BootNotification says settles the model, once; its earlier sessions count from then on", async () => {
+    await world.freeze("2026-08-15T12:00:00Z");
+    const { id, ocpp } = (await register()).body;
+    const session = { charger_id: id, external_id: "1", started_at: "2026-08-01T10:00:00Z" };
+    await ingest(world, { ...session, ended_at: "2026-08-01T11:00:00Z", wh: 5000 });
+    await giveMandate(world, user);
+    const boot = async (fields: object) => {
+      expect(await admit(ocpp.identity, ocpp.password, fields)).toMatchObject({ ok: true });
+      const [charger] = (await world.get("/chargers", token)).body.chargers;
+      return [charger.mid_certified, (await world.get("/energy", token)).body.total_ere_credits];
+    };
+    expect(await boot({ ocpp_vendor: "Nobody", ocpp_model: "Nothing" })).toEqual([false, 0]);
+    expect(await boot(MID_CHARGER)).toEqual([true, 1.66]);
+    expect(await boot({ ocpp_vendor: "Easee", ocpp_model: "Home" })).toEqual([true, 1.66]);
+  });
+
+  test("contract §8 one whose model is not known yet is in the operator's list", async () => {
+    const { id } = (await register()).body;
+    const { listed } = await world.row(`select ops.charger_list('{"operator": "test", "limit": 1000}') as listed`);
+    expect(listed.chargers).toContainEqual(
+      expect.objectContaining({ charger_id: id, brand: null, mid_eligible: null }),
+    );
   });
 
   test("only the gateway may ask", async () => {

@@ -2,6 +2,7 @@
 
 import * as z from "zod";
 import { endpoint } from "../../../packages/shared/src/endpoint.ts";
+import { orNull, trimmedTo } from "../../../packages/shared/src/fields.ts";
 import { hashSecret } from "../../../packages/shared/src/tokens.ts";
 
 const FIELDS = [
@@ -68,18 +69,27 @@ export const admitCharger = endpoint(
     method: "POST",
     path: "/worker/chargers:admit",
     summary: "Check the HTTP Basic credentials a charger connects with, and note that it was heard of",
-    description: "Also on each heartbeat, with the same credentials: a charger that was removed is then let go.",
+    description:
+      "Also on each heartbeat, with the same credentials: a charger that was removed is then let go. After its BootNotification with " +
+      "what that says: the resolver of `/v1/catalog/chargers/resolve` then settles its model and whether its meter is MID.",
     caller: { kind: "worker" },
     limit: null,
     sql: ["admit_charger"],
-    body: z.object({ identity: z.string().max(64), password: z.string().max(200) }),
+    body: z.object({
+      identity: z.string().max(64),
+      password: z.string().max(200),
+      ocpp_vendor: orNull(trimmedTo(120)),
+      ocpp_model: orNull(trimmedTo(120)),
+      ocpp_meter_type: orNull(trimmedTo(120)),
+    }),
     response: z.object({ ok: z.boolean(), charger_id: z.guid().optional() }),
     errors: [],
     failure: "internal_error",
   },
-  ({ body, call }) =>
+  ({ body: { identity, password, ...boot }, call }) =>
     call("admit_charger", {
-      identity: body.identity.toWellFormed().replaceAll("\u0000", "\ufffd"),
-      password_hash: hashSecret(body.password),
+      ...boot,
+      identity: identity.toWellFormed().replaceAll("\u0000", "\ufffd"),
+      password_hash: hashSecret(password),
     }),
 );
