@@ -306,6 +306,16 @@ describe("contract §2 order: found, ambiguous, no-op, ean_in_use, ean_address_m
     }
   });
 
+  test("§9.6 a correction keeps the check result it returned", async () => {
+    const account = await createAccount(world);
+    for (const ean_code of [`${TEST_EAN}23`, newEan()]) {
+      const { body } = await update({ connection_id: account.connection_id, connection: { ean_code } });
+      const { accounts } = (await world.get(`/v1/accounts?cpo_external_ref=${refOf(account)}`, token)).body;
+      const { ean_validation_status } = body;
+      expect(accounts[0].connections[0]).toMatchObject({ ean_code, ean_validation_status });
+    }
+  });
+
   test("contract §2 ten corrections to one EAN at once: one winner", async () => {
     const accounts = await Promise.all(Array.from({ length: 10 }, () => createAccount(world)));
     const ean_code = newEan();

@@ -1,5 +1,13 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createAccount, createWorld, liftRateLimits, MID_CHARGER, signMandate, type World } from "../harness/world.ts";
+import {
+  createAccount,
+  createWorld,
+  liftRateLimits,
+  MID_CHARGER,
+  newEan,
+  signMandate,
+  type World,
+} from "../harness/world.ts";
 
 let world: World;
 let token: string;
@@ -98,4 +106,16 @@ test("contract §2 a registration that was decided stays decided when a gate is 
     await OPENINGS.iban_present(account);
     expect((await standing(account)).registration).toBe(status);
   }
+});
+
+test("contract §2 afgekeurd, corrected and signed again: ingediend", async () => {
+  const account = await closedAccount();
+  for (const gate of GATES) await OPENINGS[gate](account);
+  const { connection_id } = account;
+  await world.row("update core.connections set registration_status = 'afgekeurd' where id = $1", connection_id);
+  const correction = { connection_id, connection: { ean_code: newEan() }, acknowledge_mandate_lapses: true };
+  expect((await world.post("/v1/connections:update", correction, token)).body).toMatchObject({ mandate_revoked: true });
+  expect((await standing(account)).registration).toBe("concept");
+  await OPENINGS.mandate_signed(account);
+  expect(await standing(account)).toMatchObject({ registration: "ingediend", ere_eligible: true });
 });
