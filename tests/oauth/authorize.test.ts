@@ -315,17 +315,23 @@ describe("§4.5 consent", () => {
   const consents = async () =>
     (
       await world.database.admin.query(
-        "select scopes, private.iso(first_at) as first_at, private.iso(last_at) as last_at, withdrawn_at from core.oauth_consents where user_id = $1",
+        "select scopes, private.iso(first_at) as first_at, private.iso(last_at) as last_at, withdrawn_at from core.oauth_consents where user_id = $1 order by last_at",
         [person.id],
       )
     ).rows;
 
   test("is recorded once per person and application: first, last, and what was allowed last", async () => {
+    const TEN = "2026-11-20T10:00:00Z";
+    const first = app;
     await ask();
-    await world.freeze("2026-11-20T10:00:00Z");
+    app = await world.app();
+    await ask({ scope: "sessions:read" });
+    app = first;
+    await world.freeze(TEN);
     await ask({ scope: "energy:read" });
     expect(await consents()).toEqual([
-      { scopes: ["energy:read"], first_at: NINE, last_at: "2026-11-20T10:00:00Z", withdrawn_at: null },
+      { scopes: ["sessions:read"], first_at: NINE, last_at: NINE, withdrawn_at: null },
+      { scopes: ["energy:read"], first_at: NINE, last_at: TEN, withdrawn_at: null },
     ]);
     const { rows } = await world.database.admin.query(
       "select actor, details from core.audit_log where action = 'oauth.consented' and actor = $1 order by id",
@@ -333,6 +339,7 @@ describe("§4.5 consent", () => {
     );
     expect(rows.map(({ details }) => details.scopes)).toEqual([
       ["chargers:read", "sessions:read", "energy:read"],
+      ["sessions:read"],
       ["energy:read"],
     ]);
   });

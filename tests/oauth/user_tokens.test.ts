@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import { decodeJwt, decodeProtectedHeader } from "jose";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import * as z from "zod";
@@ -14,6 +15,7 @@ import {
   newVerifier,
   type OAuth,
   type Person,
+  REDIRECT_URI,
   refresh,
   revoke,
   SCOPES,
@@ -247,6 +249,27 @@ describe("RFC 9700 §4.5 and RFC 6749 §4.1.2 a code used twice", () => {
     expect(await admitted(body.access_token)).toBe(200);
   });
 
+  test("the family's own lock decides: a second exchange waits for the first, whatever else let it in", async () => {
+    const verifier = newVerifier();
+    const code = await codeOf(world, person, app, verifier);
+    const redeem = (successor: string) =>
+      `select (private.redeem_code(c, jsonb_build_object('code_hash', '${hashSecret(code)}', 'redirect_uri', '${REDIRECT_URI}',
+         'code_challenge', '${verifier.code_challenge}', 'new_refresh_hash', '${hashSecret(successor)}'))).refusal as refusal
+         from core.oauth_clients c where c.id = '${app.id}'`;
+    const first = await world.database.admin.connect();
+    try {
+      await first.query("begin");
+      expect((await first.query(redeem("c"))).rows).toEqual([{ refusal: null }]);
+      const second = world.database.admin.query(redeem("d"));
+      await sleep(200);
+      await first.query("commit");
+      expect((await second).rows).toEqual([{ refusal: "invalid_grant" }]);
+    } finally {
+      first.release();
+    }
+    expect(await grantOf()).toMatchObject({ revoked: false, refresh_tokens: 1 });
+  });
+
   test("ten exchanges at once: one wins, and its tokens work", async () => {
     const verifier = newVerifier();
     const code = await codeOf(world, person, app, verifier);
@@ -364,6 +387,29 @@ describe("RFC 9700 §4.14.2 refresh token rotation", () => {
     expect(await grantOf()).toMatchObject({ revoked: false, refresh_tokens: 2 });
     expect(await admitted(body.access_token)).toBe(200);
     expect((await refresh(world, app, body.refresh_token)).status).toBe(200);
+  });
+
+  test("the family's own lock decides: a second refresh waits for the first, whatever else let it in", async () => {
+    const { refresh_token } = await tokensOf(world, person, app);
+    const rotate = (successor: string) =>
+      `select (private.rotate_refresh_token(c, jsonb_build_object('scope', '', 'refresh_hash', '${hashSecret(refresh_token)}',
+         'new_refresh_hash', '${hashSecret(successor)}'))).refusal as refusal from core.oauth_clients c where c.id = '${app.id}'`;
+    const first = await world.database.admin.connect();
+    try {
+      await first.query("begin");
+      expect((await first.query(rotate("a"))).rows).toEqual([{ refusal: null }]);
+      let answered = false;
+      const second = world.database.admin.query(rotate("b")).finally(() => {
+        answered = true;
+      });
+      await sleep(200);
+      expect(answered).toBe(false);
+      await first.query("commit");
+      expect((await second).rows).toEqual([{ refusal: "invalid_grant" }]);
+    } finally {
+      first.release();
+    }
+    expect(await grantOf()).toMatchObject({ revoked: false, refresh_tokens: 2 });
   });
 
   test("twenty chains of refreshes at once: no deadlock, each family on its own", async () => {
