@@ -72,7 +72,7 @@ export const registerOwnCharger = endpoint(
       })
       .meta({
         id: "RegisterOwnCharger",
-        override: ({ jsonSchema }) => {
+        override: ({ jsonSchema }: { jsonSchema: { required?: string[] } }) => {
           jsonSchema.required = ["nickname", "connection_type"];
         },
       }),
