@@ -4191,6 +4191,14 @@ end $function$;
 comment on function private.ingest_sessions(jsonb) is 'The one way in for charging sessions, within a tenant: [{charger_id, source, external_id, connector?, started_at, ended_at?, wh, status?, meter_wh?}] to [{place, status: created|updated|unchanged|superseded|rejected, reason?, session_id?, flags?}]. Idempotent by charger, source and external_id.';
 grant execute on function private.ingest_sessions(jsonb) to api_owner;
 
+CREATE OR REPLACE FUNCTION private.is_live(family core.oauth_grants)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$ select family.revoked_at is null and (private.user_profile(family.user_id)).created_at is not null $function$;
+comment on function private.is_live(core.oauth_grants) is 'Whether a grant may still give tokens: not revoked, and its login not deleted, which Supabase Auth may do by a mark alone.';
+
 CREATE OR REPLACE FUNCTION private.is_online(charger core.chargers)
  RETURNS boolean
  LANGUAGE sql
@@ -4857,7 +4865,7 @@ begin
   select * into code from core.oauth_codes c where c.code_hash = presented and c.grant_id = family.id;
   if code.used_at is not null and not private.is_race(code.used_at) then
     perform private.end_grant(family.id, 'code_reused');
-  elsif code.used_at is null and family.revoked_at is null and code.expires_at > private.now()
+  elsif code.used_at is null and private.is_live(family) and code.expires_at > private.now()
         and code.redirect_uri = request ->> 'redirect_uri' and code.code_challenge = request ->> 'code_challenge' then
     update core.oauth_codes c set used_at = private.now() where c.code_hash = presented;
     perform private.add_refresh_token(family.id, 1, request);
@@ -5019,7 +5027,7 @@ begin
     if token.generation < newest - 1 or not private.is_race(token.rotated_at) then
       perform private.end_grant(family.id, 'refresh_token_reused');
     end if;
-  elsif family.revoked_at is null and token.expires_at > private.now() then
+  elsif private.is_live(family) and token.expires_at > private.now() then
     if not wanted <@ family.scopes then
       refusal := 'invalid_scope';
       return;
@@ -5346,7 +5354,7 @@ CREATE OR REPLACE FUNCTION private.user_profile(person uuid, OUT email text, OUT
  SET search_path TO ''
 AS $function$
   select u.email, coalesce(u.raw_user_meta_data ->> 'full_name', u.raw_user_meta_data ->> 'name'), u.created_at
-    from auth.users u where u.id = person
+    from auth.users u where u.id = person and u.deleted_at is null
 $function$;
 comment on function private.user_profile(uuid) is 'E-mail, name and age of a login, all null when it is gone. Definer, because logins belong to Supabase Auth; we keep no copy.';
 grant execute on function private.user_profile(uuid) to api_owner;

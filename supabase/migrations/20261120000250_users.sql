@@ -36,7 +36,7 @@ language sql stable security definer
 set search_path = ''
 as $$
   select u.email, coalesce(u.raw_user_meta_data ->> 'full_name', u.raw_user_meta_data ->> 'name'), u.created_at
-    from auth.users u where u.id = person
+    from auth.users u where u.id = person and u.deleted_at is null
 $$;
 comment on function private.user_profile(uuid) is
   'E-mail, name and age of a login, all null when it is gone. Definer, because logins belong to Supabase Auth; we keep no copy.';

@@ -175,6 +175,13 @@ begin
 end $$;
 comment on function private.end_grant(uuid, text) is 'Ends every token of a grant at once; says whether it was still live.';
 
+create function private.is_live(family core.oauth_grants) returns boolean
+language sql stable
+set search_path = ''
+as $$ select family.revoked_at is null and (private.user_profile(family.user_id)).created_at is not null $$;
+comment on function private.is_live(core.oauth_grants) is
+  'Whether a grant may still give tokens: not revoked, and its login not deleted, which Supabase Auth may do by a mark alone.';
+
 create function private.is_race(used_at timestamptz) returns boolean
 language sql stable
 set search_path = ''
@@ -206,7 +213,7 @@ begin
   select * into code from core.oauth_codes c where c.code_hash = presented and c.grant_id = family.id;
   if code.used_at is not null and not private.is_race(code.used_at) then
     perform private.end_grant(family.id, 'code_reused');
-  elsif code.used_at is null and family.revoked_at is null and code.expires_at > private.now()
+  elsif code.used_at is null and private.is_live(family) and code.expires_at > private.now()
         and code.redirect_uri = request ->> 'redirect_uri' and code.code_challenge = request ->> 'code_challenge' then
     update core.oauth_codes c set used_at = private.now() where c.code_hash = presented;
     perform private.add_refresh_token(family.id, 1, request);
@@ -238,7 +245,7 @@ begin
     if token.generation < newest - 1 or not private.is_race(token.rotated_at) then
       perform private.end_grant(family.id, 'refresh_token_reused');
     end if;
-  elsif family.revoked_at is null and token.expires_at > private.now() then
+  elsif private.is_live(family) and token.expires_at > private.now() then
     if not wanted <@ family.scopes then
       refusal := 'invalid_scope';
       return;

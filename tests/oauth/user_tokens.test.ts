@@ -9,6 +9,7 @@ import { hashSecret, issueUserToken } from "../../packages/shared/src/tokens.ts"
 import { type Answer, liftRateLimits, SURFACES, statementsOf } from "../harness/world.ts";
 import {
   type App,
+  authorizationOf,
   codeOf,
   createOAuthWorld,
   exchange,
@@ -575,6 +576,17 @@ describe("§5 who is let in", () => {
     const { access_token, refresh_token } = await tokensOf(world, person, app);
     await world.row("delete from auth.users where id = $1", person.id);
     expect(await admitted(access_token)).toBe(401);
+    expect(await refresh(world, app, refresh_token)).toMatchObject(INVALID_GRANT);
+  });
+
+  test("a login that Auth marks as deleted gets no session in and no more tokens out", async () => {
+    const { refresh_token } = await tokensOf(world, person, app);
+    const verifier = newVerifier();
+    const code = await codeOf(world, person, app, verifier);
+    await world.row("update auth.users set deleted_at = now() where id = $1", person.id);
+    const again = await world.post("/oauth-authorize", authorizationOf(app, verifier), await person.session());
+    expect(again.status).toBe(401);
+    expect(await exchange(world, app, code, verifier)).toMatchObject(INVALID_GRANT);
     expect(await refresh(world, app, refresh_token)).toMatchObject(INVALID_GRANT);
   });
 
