@@ -20,7 +20,7 @@ const PARTNER = { name: "Demo Laadpunten", slug: "demo" };
 const CLIENT = { name: "Demo CPO", client_id: "demo-cpo" };
 const APP = { name: "Demo Laadapp", operated_by: "Demo Laadpunten", client_id: "demo-app" };
 const REDIRECT_URI = "http://localhost:3000/callback";
-const USER = { email: "sanne@example.nl", name: "Sanne de Vries" };
+const USER = { email: "demo@example.nl", name: "Sanne de Vries" };
 
 /** Makes them as an operator would, where they are missing; what an operator changed since stays. */
 export async function ensureDemo(admin_url: string, secrets: Secrets["demo"]): Promise<Demo> {
