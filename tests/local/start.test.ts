@@ -19,10 +19,10 @@ async function token({ auth_url, demo }: Stack): Promise<Response> {
   });
 }
 
-function account({ supabase }: Stack, path: string, email: string): Promise<Response> {
-  return fetch(`${supabase.url}/auth/v1${path}`, {
+function account({ auth }: Stack, path: string, email: string): Promise<Response> {
+  return fetch(`${auth.url}/auth/v1${path}`, {
     method: "POST",
-    headers: { apikey: supabase.publishable_key, "Content-Type": "application/json" },
+    headers: { apikey: auth.publishable_key, "Content-Type": "application/json" },
     body: JSON.stringify({ email, password: "long enough" }),
   });
 }

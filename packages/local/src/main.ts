@@ -37,7 +37,7 @@ function readOptions() {
 }
 
 function welcome(
-  { host, base_url, functions_url, auth_url, database_url, demo, supabase }: Stack,
+  { host, base_url, functions_url, auth_url, database_url, demo, auth }: Stack,
   data_dir: string,
 ): string {
   return `
@@ -46,7 +46,7 @@ function welcome(
     API        ${base_url}/v1/…
     token      ${auth_url}/oauth-token
     functions  ${functions_url}/<slug>/…
-    Auth       ${supabase.url}/auth/v1  (apikey: ${supabase.publishable_key})
+    Auth       ${auth.url}/auth/v1  (apikey: ${auth.publishable_key})
     database   ${database_url}
     log        ${resolve(data_dir, "functions.log")}
 

@@ -117,7 +117,7 @@ export async function startStack(options: Options, say: Say = () => {}): Promise
       auth_url: base_url,
       database_url,
       operator_database_url: server.url("postgres", "operator", passwords.operator),
-      supabase: { url: base_url, publishable_key: secrets.publishable_key, secret_key: secrets.secret_key },
+      auth: { url: base_url, publishable_key: secrets.publishable_key, secret_key: secrets.secret_key },
       demo: await ensureDemo(admin_url, secrets.demo),
       process: runner,
     };

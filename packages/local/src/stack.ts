@@ -19,7 +19,7 @@ export type Stack = {
   /** The role `operator`, as the operator's command line connects. */
   operator_database_url: string;
   /** For supabase-js: sign up and sign in at `<url>/auth/v1`. */
-  supabase: { url: string; publishable_key: string; secret_key: string };
+  auth: { url: string; publishable_key: string; secret_key: string };
   demo: Demo;
   /** The runner. A file whose runner is gone is stale. */
   process: Identity;
