@@ -67,6 +67,12 @@ const table = {
     fields: ["required_scope"],
   },
   client_not_linked: { status: 403, detail: "This client is not linked to an active partner yet; ask the operator." },
+  no_partner_linked: {
+    status: 403,
+    error: "No partner is linked to this API key",
+    detail: "The credential is good, but no active partner stands behind it; ask the operator.",
+  },
+  partner_api_key_scope: { status: 403, detail: "A partner API key reaches the Partner API only." },
   insufficient_scope: {
     status: 403,
     error: "Insufficient scope",
