@@ -17,6 +17,11 @@ alter table core.partners
   add constraint partners_percentages check (default_fee_pct between 0 and 100 and partner_share_pct between 0 and 100),
   add constraint partners_iban_whole check (num_nulls(iban_ciphertext, iban_key_id, iban_last4, iban_holder) in (0, 4));
 comment on column core.partners.return_url is 'Registered by the operator or in the portal; sign-in links may lead back to it and below it, nowhere else.';
+alter table core.partners add column charger_brands text[] not null default '{}';
+comment on column core.partners.charger_brands is 'Brands whose cloud the partner has linked to the service: a draft may come with a charger of these only. Set by the operator.';
+create policy "a tenant changes itself" on core.partners for update to api_owner
+  using (id = (select private.partner_id())) with check (id = (select private.partner_id()));
+grant update (company, iban_ciphertext, iban_key_id, iban_last4, iban_holder, branding) on core.partners to api_owner;
 comment on column core.partners.branding is 'display_name, logo_url, primary_color, reply_to: how pages and mail to its customers look.';
 
 create table core.partner_managers (
@@ -114,9 +119,16 @@ create index drafts_email on core.drafts (email) where status in ('invited', 'cl
 create index drafts_newest on core.drafts (partner_id, created_at desc, id desc);
 -- serves: GET /partner/drafts?external_ref=…
 create index drafts_external_ref on core.drafts (partner_id, external_ref) where external_ref is not null;
--- serves: expiry, reminders, and the look-ups that wait
+-- serves: a claim link, which knows the draft alone; unique across tenants on purpose
+create unique index drafts_id on core.drafts (id);
+-- serves: the draft a person claimed
+create index drafts_user on core.drafts (user_id) where user_id is not null;
+-- serves: expiry and reminders
 create index drafts_expiring on core.drafts (expires_at) where status = 'invited';
-create index drafts_to_look_up on core.drafts (created_at) where ean_status = 'pending' and status in ('invited', 'claimed');
+-- serves: the purge
+create index drafts_ended on core.drafts (expires_at) where status in ('expired', 'conflict');
+-- serves: the look-ups that wait
+create index drafts_to_look_up on core.drafts (created_at) where ean_status in ('pending', 'failed') and status in ('invited', 'claimed');
 select private.isolate('core.drafts', 'select, insert, update, delete');
 
 create table core.draft_uploads (
@@ -156,9 +168,6 @@ create table core.suppressions (
 );
 comment on table core.suppressions is 'Addresses that asked not to be written to, as SHA-256 of the address with a key of the deployment. Kept for good.';
 alter table core.suppressions enable row level security;
-create policy "every tenant respects them" on core.suppressions for select to api_owner using (true);
-create policy "anyone may ask" on core.suppressions for insert to api_owner with check (true);
-grant select, insert on core.suppressions to api_owner;
 
 -- Admission ----------------------------------------------------------------------------------------------------------
 
