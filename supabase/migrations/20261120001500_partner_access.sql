@@ -103,7 +103,7 @@ create table core.drafts (
   constraint drafts_partner_id_fkey foreign key (partner_id) references core.partners (id),
   constraint drafts_user_id_fkey foreign key (user_id) references auth.users (id) on delete set null,
   constraint drafts_status_known check (status in ('invited', 'claimed', 'expired', 'conflict', 'active')),
-  constraint drafts_source_known check (source in ('csv', 'api')),
+  constraint drafts_source_known check (source in ('csv', 'api', 'invite')),
   constraint drafts_type_known check (type in ('particulier', 'zakelijk', 'vve')),
   constraint drafts_ean_status_known check (ean_status in ('pending', 'resolved', 'ambiguous', 'not_found', 'provided', 'no_address', 'failed')),
   constraint drafts_email_shape check (email = lower(email) and length(email) <= 254)
@@ -171,19 +171,26 @@ alter table core.suppressions enable row level security;
 
 -- Admission ----------------------------------------------------------------------------------------------------------
 
-create function private.key_holder(key_hash text, out partner_id uuid, out partner_active boolean)
+create function private.key_holder(credential jsonb, out partner_id uuid, out partner_active boolean)
 language plpgsql security definer
 set search_path = ''
 as $$
+declare
+  hash constant bytea := decode(credential ->> 'key_hash', 'hex');
 begin
-  update core.partner_keys k set last_used_at = private.now()
-   where k.key_hash = decode(key_holder.key_hash, 'hex') and k.revoked_at is null
-     and (k.last_used_at is null or k.last_used_at < private.now() - interval '1 minute');
   select k.partner_id, p.is_active into key_holder.partner_id, key_holder.partner_active
     from core.partner_keys k join core.partners p on p.id = k.partner_id
-   where k.key_hash = decode(key_holder.key_hash, 'hex') and k.revoked_at is null;
+   where k.key_hash = hash and k.revoked_at is null
+     -- the sandbox handed out keys of the other prefix until September 2026
+     and (credential ->> 'key_host' = credential ->> 'host' or credential ->> 'host' = 'sandbox' and k.created_at < '2026-09-01Z');
+  if found then
+    -- last use to the minute: worth showing, not worth a write a request
+    update core.partner_keys k set last_used_at = private.now()
+     where k.key_hash = hash and (k.last_used_at is null or k.last_used_at < private.now() - interval '1 minute');
+  end if;
 end $$;
-comment on function private.key_holder(text) is 'Whose active key this is. Definer, because admission runs before a tenant is set.';
+comment on function private.key_holder(jsonb) is
+  'Whose active key this is: {key_hash, key_host, host}, where key_host is what the key''s prefix says. Definer, because admission runs before a tenant is set.';
 
 create function private.managed_partner(person uuid) returns uuid
 language plpgsql stable security definer
@@ -193,7 +200,7 @@ begin
   return (select m.partner_id from core.partner_managers m join core.partners p on p.id = m.partner_id and p.is_active where m.user_id = person);
 end $$;
 comment on function private.managed_partner(uuid) is 'The active partner a person manages, or null. Definer, because admission runs before a tenant is set.';
-grant execute on function private.key_holder(text), private.managed_partner(uuid) to api_owner;
+grant execute on function private.key_holder(jsonb), private.managed_partner(uuid) to api_owner;
 
 create function private.admit_partner_key(credential jsonb, demand jsonb) returns json
 language plpgsql
@@ -203,7 +210,7 @@ declare
   holder record;
   rate   jsonb;
 begin
-  select * into holder from private.key_holder(credential ->> 'key_hash');
+  select * into holder from private.key_holder(credential);
   if holder.partner_id is null then
     return private.refusal('missing_or_invalid_token');
   elsif demand ->> 'kind' <> 'partner' then
@@ -219,7 +226,7 @@ begin
   end if;
   return json_build_object('caller', json_build_object('kind', 'partner', 'partner_id', holder.partner_id), 'rate', rate);
 end $$;
-comment on function private.admit_partner_key(jsonb, jsonb) is 'A partner API key: {key_hash}. Routes that need a managing person refuse it.';
+comment on function private.admit_partner_key(jsonb, jsonb) is 'A partner API key: {key_hash, key_host, host}. Routes that need a managing person refuse it.';
 
 create function private.admit_partner_user(person uuid, client uuid, demand jsonb) returns json
 language plpgsql

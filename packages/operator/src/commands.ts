@@ -23,7 +23,7 @@ export type Command = {
   /** What is sent instead of what was typed. */
   prepare?: (input: Input) => Input;
   /** Makes a secret, stored as its hash, and shows it once. */
-  makes?: "client" | "secret";
+  makes?: "client" | "secret" | "key";
   view: (answer: Answer) => string;
 };
 
@@ -99,6 +99,47 @@ export const COMMANDS: Command[] = [
     takes: [partner()],
     ops: "partner_deactivate",
     view: changed("partner", "Partner deactivated."),
+  },
+  {
+    name: "partner set",
+    summary: "Set what only the operator may: return URL, referral code, percentages, linked charger brands",
+    details: "Only what is given changes. Sign-in links lead back to the return URL or below it, nowhere else.",
+    example: "partner set laadpunt-zuid --return-url https://laadpunt.example/klaar",
+    takes: [
+      partner(),
+      new Option("--return-url <url>", "where customers return to after a sign-in link"),
+      new Option("--referral-code <code>", "4 to 20 letters and digits"),
+      new Option("--fee-pct <number>", "fee on a customer's share, 0 to 100"),
+      new Option("--share-pct <number>", "the partner's share of that fee, 0 to 100"),
+      new Option(
+        "--charger-brands <brand...>",
+        "brands whose cloud the partner has linked; drafts may bring those chargers",
+      ),
+    ],
+    ops: "partner_set",
+    view: changed("partner", "Partner set."),
+  },
+  {
+    name: "partner add-manager",
+    summary: "Let a person with a login manage a partner",
+    example: "partner add-manager laadpunt-zuid --user eva@laadpunt.example",
+    takes: [partner(), new Option("--user <email>", "the address of the login").makeOptionMandatory()],
+    ops: "partner_add_manager",
+    view: changed("manager", "Manager added."),
+  },
+  {
+    name: "partner mint-key",
+    summary: "Make the API key of a partner; it is shown once",
+    details: "One key is active at a time; with --rotate the old one stops working at once.",
+    example: "partner mint-key laadpunt-zuid --host production",
+    takes: [
+      partner(),
+      new Option("--host <host>", "which host the key is for").choices(["sandbox", "production"]).default("sandbox"),
+      new Option("--rotate", "replace the active key"),
+    ],
+    ops: "partner_mint_key",
+    makes: "key",
+    view: changed("key", "Key made. It is shown this once; only a hash of it is stored."),
   },
   {
     name: "client create",

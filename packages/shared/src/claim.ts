@@ -24,6 +24,11 @@ export function claimToken(environment: Environment, draft_id: string): string {
   return `${draft_id.replaceAll("-", "")}-${mac(environment, `claim:${draft_id}`)}`;
 }
 
+/** Where a sign-in link opens (`POST /partner/drafts/auth-link`); the token is random and stored as its SHA-256. */
+export function signInLink({ config }: Pick<Environment, "config">, token: string): string {
+  return `${config.PAGES_URL}/sign-in/${token}`;
+}
+
 /** The id of the draft a token is of, or null when the token is none of ours: nothing forged reaches the database. */
 export function readClaimToken(environment: Environment, token: string): string | null {
   const [, ...parts] = /^([0-9a-f]{8})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{12})-/.exec(token) ?? [];

@@ -62,7 +62,16 @@ export type Context<Body, Query, Errors extends ErrorCode, Functions extends str
 /** JSON text from SQL, passed through untouched; or a value to be written as JSON; or an answer of its own. */
 export type Answer = string | Record<string, unknown> | Response;
 
-type Bucket = "cpo_read" | "cpo_write" | "cpo_sessions" | "token" | "page" | "user" | "partner_read" | "partner_write" | "partner_import";
+type Bucket =
+  | "cpo_read"
+  | "cpo_write"
+  | "cpo_sessions"
+  | "token"
+  | "page"
+  | "user"
+  | "partner_read"
+  | "partner_write"
+  | "partner_import";
 
 export type EndpointSpec<
   Body extends z.ZodType = z.ZodType,
@@ -84,7 +93,7 @@ export type EndpointSpec<
   query?: Query;
   body?: Body;
   /** Body encodings beside JSON. */
-  accepts?: readonly "form"[];
+  accepts?: readonly ("form" | "multipart")[];
   /** Largest body in bytes; 1 MiB unless told. */
   maxBody?: number;
   response: z.ZodType;

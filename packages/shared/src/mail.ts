@@ -85,22 +85,26 @@ export function composeMandateSigned({
  * The invitation to claim a draft, and its reminder. One composed mail for many: private.letter_fields gives the names, the
  * links, the partner's colour where it can be read, and the headers.
  */
-export function composeClaim(sender: Sender): Mail {
-  return composeInvitation("claim", sender);
+export function composeClaim({ message, ...sender }: Sender & { message?: string }): Mail {
+  return composeInvitation("claim", sender, message);
 }
 
 export function composeReminder(sender: Sender): Mail {
   return composeInvitation("reminder", sender);
 }
 
-function composeInvitation(template: "claim" | "reminder", { config, locale }: Sender): Mail {
+function composeInvitation(template: "claim" | "reminder", { config, locale }: Sender, words?: string): Mail {
   const { greeting, invitation, ...messages } = MAIL_MESSAGES[locale];
   const message = messages[template];
   return compose(template, config, locale, {
     subject: message.subject("{{partner_name}}"),
     sender: "{{partner_name}}",
     greeting: greeting("{{full_name}}"),
-    lines: message.lines("{{partner_name}}", config.SERVICE_NAME),
+    lines: [
+      ...message.lines("{{partner_name}}", config.SERVICE_NAME),
+      // nobody writes a mark of ours into a mail
+      ...(words ? [invitation.message("{{partner_name}}", words.replaceAll("{{", "{ {"))] : []),
+    ],
     button: { label: message.button, link: "{{claim_url}}" },
     after: message.after,
     unexpected: invitation.why("{{partner_name}}"),

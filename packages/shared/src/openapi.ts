@@ -34,6 +34,11 @@ const SECURITY_SCHEMES = {
     },
   },
   personal_token: { type: "http" as const, scheme: "bearer", description: "A token a person made in the dashboard." },
+  partner_key: {
+    type: "http" as const,
+    scheme: "bearer",
+    description: "A partner's API key: <prefix>_live_… on the production host, <prefix>_test_… on the sandbox host.",
+  },
   session: { type: "http" as const, scheme: "bearer", description: "The session JWT of a person who is signed in." },
 };
 
@@ -41,6 +46,7 @@ const SECURITY_SCHEMES = {
 function securityOf(caller: CallerRule): Record<string, string[]>[] {
   if (caller.kind === "cpo") return [{ cpo: caller.scope ? [caller.scope] : [] }];
   if (caller.kind === "user") return [{ user: [caller.scope] }, { personal_token: [] }];
+  if (caller.kind === "partner") return [...(caller.key ? [{ partner_key: [] }] : []), { user: [caller.scope] }];
   if (caller.kind === "session") return [{ session: [] }];
   return [];
 }
@@ -85,6 +91,7 @@ function operation(surface: Surface, endpoint: Endpoint) {
   const encodings = [
     "application/json",
     ...(endpoint.accepts?.includes("form") ? ["application/x-www-form-urlencoded"] : []),
+    ...(endpoint.accepts?.includes("multipart") ? ["multipart/form-data"] : []),
   ];
   const { body, query } = endpoint;
   const named = [...endpoint.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => [name, z.string()]);

@@ -55,6 +55,7 @@ export const en: MailMessages = {
     after: "Would you rather not take part? Then there is nothing you need to do: the registration ends by itself.",
   },
   invitation: {
+    message: (partner: string, words: string) => `${partner} writes: “${words}”`,
     why: (partner) => `You receive this message because ${partner} gave us your e-mail address to invite you.`,
     unsubscribe: "Receive no more messages",
   },

@@ -56,6 +56,7 @@ export const nl = {
     after: "Wilt u niet meedoen? Dan hoeft u niets te doen: de aanmelding verloopt vanzelf.",
   },
   invitation: {
+    message: (partner: string, words: string) => `${partner} schrijft u: “${words}”`,
     why: (partner: string) => `U krijgt dit bericht omdat ${partner} ons uw e-mailadres gaf om u uit te nodigen.`,
     unsubscribe: "Geen berichten meer ontvangen",
   },
