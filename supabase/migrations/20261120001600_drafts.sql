@@ -298,7 +298,7 @@ begin
            coalesce(j.verdict, case when f.place is null then 'already_drafted' when f.rank > remaining then 'over_cap' end) as outcome
       from judged j left join fitting f on f.place = j.place
   ), created as (
-    insert into core.drafts
+    insert into core.drafts as d
       (partner_id, id, batch_id, source, type, naam, email, phone, external_ref, kvk, btw, bedrijfsnaam, contactpersoon, referral_code,
        ean, postal_code, house_number, house_number_addition, street, city, charger, ean_status, send_invite, invited_at, expires_at)
     select tenant, s.id, batch, input ->> 'source', s.type, s.naam, s.email, s.phone, s.external_ref, s.kvk, s.btw, s.bedrijfsnaam,
@@ -307,12 +307,12 @@ begin
            case when s.ean is not null then 'provided' when s.postal_code is null then 'no_address' else 'pending' end,
            send_invite, case when send_invite then private.now() end, private.now() + interval '60 days'
       from settled s where s.outcome is null
-    returning *
+    returning d as draft
   ), counted as (
     insert into core.draft_uploads (partner_id) select tenant from created
   ), shown as (
-    select s.place, private.claim_url(c.id, links) as claim_url, c as draft
-      from created c join settled s on s.id = c.id
+    select s.place, private.claim_url(s.id, links) as claim_url, c.draft
+      from created c join settled s on s.id = (c.draft).id
   )
   select json_build_object(
       'ok', true,
@@ -637,13 +637,13 @@ begin
           where w.status = 'invited' and w.send_invite and w.reminders_sent < 3 and w.expires_at > private.now()
             and w.created_at + make_interval(days => (array[3, 10, 30])[w.reminders_sent + 1]) <= private.now()
           order by w.created_at limit size for update skip locked)
-      returning d.*)
-    select p.id as partner_id, due.locale,
-           jsonb_agg(jsonb_build_object('recipient', due.email, 'cause', 'claim_reminder:' || due.id || ':' || due.reminders_sent,
-             'fields', private.letter_fields(due::core.drafts, private.partner_display_name(p), links))) as letters
-      from due join core.partners p on p.id = due.partner_id and p.is_active
-     where not private.is_suppressed(private.email_hash(due.email, links ->> 'key'))
-     group by p.id, due.locale
+      returning d as draft)
+    select p.id as partner_id, (due.draft).locale,
+           jsonb_agg(jsonb_build_object('recipient', (due.draft).email, 'cause', 'claim_reminder:' || (due.draft).id || ':' || (due.draft).reminders_sent,
+             'fields', private.letter_fields(due.draft, private.partner_display_name(p), links))) as letters
+      from due join core.partners p on p.id = (due.draft).partner_id and p.is_active
+     where not private.is_suppressed(private.email_hash((due.draft).email, links ->> 'key'))
+     group by p.id, (due.draft).locale
   loop
     perform private.act_for_partner(post.partner_id), private.enqueue_mails(mails -> post.locale, post.letters);
     reminded := reminded + jsonb_array_length(post.letters);

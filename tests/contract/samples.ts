@@ -1,18 +1,15 @@
 // One good request for each endpoint, so that a test derived from the endpoint list can get past the door.
 
 import type { Endpoint } from "../../packages/shared/src/endpoint.ts";
-import {
-  accountBody,
-  BASE_URL,
-  createAccount,
-  MID_CHARGER,
-  newEan,
-  type Sent,
-  SURFACES,
-  type World,
-} from "../harness/world.ts";
+import { surface as cpo } from "../../supabase/functions/cpo-v1/app.ts";
+import { surface as oauthToken } from "../../supabase/functions/oauth-token/app.ts";
+import { accountBody, BASE_URL, createAccount, MID_CHARGER, newEan, type Sent, type World } from "../harness/world.ts";
 
-export const ENDPOINTS: readonly Endpoint[] = SURFACES.flatMap(({ endpoints }) => endpoints);
+/** The CPO API with its token endpoint (specification section 4.1). What people use is called with other credentials. */
+export const ENDPOINTS: readonly Endpoint[] = [
+  ...oauthToken.endpoints.filter(({ id }) => id === "token"),
+  ...cpo.endpoints,
+];
 export const CPO_ENDPOINTS = ENDPOINTS.filter(({ caller }) => caller.kind === "cpo");
 
 /** Ready for `test.each`: the title shows method and path. */
@@ -39,7 +36,7 @@ export async function samplesFor(world: World): Promise<Map<string, Sample>> {
   const bodies: Record<string, Record<string, unknown>> = {
     token: { grant_type: "client_credentials", ...credentials },
     createAccount: accountBody(),
-    updateConnection: { account_id, connection: { ean_code: newEan() }, acknowledge_mandate_lapses: false },
+    updateConnection: { account_id, connection: { ean_code: newEan() } },
     issueMandateLink: { account_id },
     registerCharger: { account_id, ...MID_CHARGER },
     deliverMonths: { account_id, months: [{ period: "2026-01", total_kwh: 1 }] },

@@ -17,9 +17,10 @@ import { surface as cpo } from "../../supabase/functions/cpo-v1/app.ts";
 import { surface as oauthAuthorize } from "../../supabase/functions/oauth-authorize/app.ts";
 import { surface as oauthRevoke } from "../../supabase/functions/oauth-revoke/app.ts";
 import { surface as oauthToken } from "../../supabase/functions/oauth-token/app.ts";
+import { surface as partner } from "../../supabase/functions/partner/app.ts";
 import { cloneDatabase, type Database, freezeClock } from "./database.ts";
 
-export const SURFACES: readonly Surface[] = [oauthToken, oauthAuthorize, oauthRevoke, cpo];
+export const SURFACES: readonly Surface[] = [oauthToken, oauthAuthorize, oauthRevoke, cpo, partner];
 export const BASE_URL = "http://api.test";
 
 export type Client = {
