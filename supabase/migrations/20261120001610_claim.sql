@@ -265,7 +265,7 @@ begin
 end $$;
 comment on function private.claim_outcome(core.drafts) is 'What an active draft led to: {signed, checklist}.';
 
-create function private.charger_choice(query jsonb) returns jsonb
+create function private.charger_choice(brand text) returns jsonb
 language sql stable
 set search_path = ''
 as $$
@@ -273,9 +273,9 @@ as $$
   select jsonb_build_object(
     'brands', (select jsonb_agg(b.brand order by lower(b.brand) collate "C") from (select distinct m.brand from models m) as b),
     'models', (select jsonb_agg(jsonb_build_object('id', m.id, 'model', m.model, 'mid_meter', m.mid_meter) order by lower(m.model) collate "C")
-                 from models m where m.brand = query ->> 'brand'))
+                 from models m where m.brand = charger_choice.brand))
 $$;
-comment on function private.charger_choice(jsonb) is 'The brands of the catalogue, and the models of {brand}.';
+comment on function private.charger_choice(text) is 'The brands of the catalogue, and the models of one.';
 
 create function private.claim_view(draft core.drafts, request jsonb) returns jsonb
 language plpgsql
@@ -311,14 +311,15 @@ begin
     'facts', case when private.claim_open_step(draft) is null then private.claim_facts(draft) end,
     'charger', (select jsonb_build_object('name', m.brand || ' ' || m.model, 'mid_meter', m.mid_meter)
                   from core.charger_models m where m.id = (answers ->> 'catalog_charger_id')::uuid))
-    || case when request ->> 'step' = 'charger' then private.charger_choice(request) else '{}' end;
+    || case when request ->> 'step' = 'charger'
+            then private.charger_choice(coalesce(request ->> 'brand', answers ->> 'brand')) else '{}' end;
 end $$;
 comment on function private.claim_view(core.drafts, jsonb) is
   'What the pages of a claim may show: state open|active|expired|conflict|gone and branding; the address where a code goes; and with {proven} what was uploaded and typed.';
 
 grant execute on function
   private.draft_by_id(uuid), private.enter_draft(uuid, boolean), private.draft_state(core.drafts), private.claim_answers(core.drafts),
-  private.claim_open_step(core.drafts), private.claim_facts(core.drafts), private.claim_outcome(core.drafts), private.charger_choice(jsonb),
+  private.claim_open_step(core.drafts), private.claim_facts(core.drafts), private.claim_outcome(core.drafts), private.charger_choice(text),
   private.claim_view(core.drafts, jsonb)
 to api_owner;
 
@@ -566,22 +567,26 @@ declare
   step     constant text  := request ->> 'step';
   typed    constant jsonb := request -> 'answers';
   before   constant jsonb := private.claim_answers(draft);
-  progress jsonb := draft.progress;
-  answers  jsonb := coalesce(progress -> 'answers', '{}') || typed;
+  kept     jsonb := draft.progress;
+  answers  jsonb := coalesce(kept -> 'answers', '{}') || typed;
+  points   jsonb;
+  moved    boolean;
   checked  record;
 begin
   case step
     when 'address' then
-      progress := progress || jsonb_build_object('candidates', private.candidates_at(typed, request -> 'register'));
+      moved := (before - 'street' - 'city') || (typed - 'street' - 'city') <> before - 'street' - 'city';
+      points := private.candidates_at(typed, request -> 'register');
+      if points = '[]' and not moved then
+        points := draft.ean_candidates;  -- the register is silent now; it was not when the draft was made
+      end if;
+      kept := kept || jsonb_build_object('candidates', points);
       answers := answers || jsonb_strip_nulls(jsonb_build_object(
-        'street', coalesce(typed ->> 'street', progress #>> '{candidates,0,street}'),
-        'city', coalesce(typed ->> 'city', progress #>> '{candidates,0,city}')));
-      if before ->> 'postal_code' is not null and exists (
-           select from unnest(array['postal_code', 'house_number', 'house_number_addition']) as f (name)
-            where before ->> f.name is distinct from typed ->> f.name) then
+        'street', coalesce(typed ->> 'street', points #>> '{0,street}'), 'city', coalesce(typed ->> 'city', points #>> '{0,city}')));
+      if moved and before ->> 'postal_code' is not null then
         -- another address has another connection
         answers := answers || '{"ean_code": null}';
-        progress := (progress - 'ean_check') || jsonb_build_object('confirmed', coalesce(progress -> 'confirmed', '[]') - 'ean');
+        kept := (kept - 'ean_check') || jsonb_build_object('confirmed', coalesce(kept -> 'confirmed', '[]') - 'ean');
       end if;
     when 'ean' then
       if private.ean_taken(typed ->> 'ean_code') then
@@ -592,10 +597,10 @@ begin
       if checked.outcome = 'mismatch' then
         return jsonb_build_object('outcome', 'ean_address_mismatch');
       end if;
-      progress := progress || jsonb_build_object('ean_check', to_jsonb(checked) - 'street' - 'city');
+      kept := kept || jsonb_build_object('ean_check', to_jsonb(checked) - 'street' - 'city');
     when 'payout' then
-      progress := case when jsonb_typeof(request -> 'iban') = 'object' then progress || jsonb_build_object('iban', request -> 'iban')
-                       when request -> 'later' = 'true' then progress - 'iban' else progress end;
+      kept := case when jsonb_typeof(request -> 'iban') = 'object' then kept || jsonb_build_object('iban', request -> 'iban')
+                   when request -> 'later' = 'true' then kept - 'iban' else kept end;
     when 'charger' then
       if private.charger_taken(typed ->> 'brand', typed ->> 'serial_number') then
         return jsonb_build_object('outcome', 'charger_claimed');
@@ -603,8 +608,8 @@ begin
     else null;
   end case;
   update core.drafts d
-     set progress = progress || jsonb_build_object(
-           'answers', answers, 'confirmed', (coalesce(progress -> 'confirmed', '[]') - step) || to_jsonb(step))
+     set progress = kept || jsonb_build_object(
+           'answers', answers, 'confirmed', (coalesce(kept -> 'confirmed', '[]') - step) || to_jsonb(step))
    where d.partner_id = draft.partner_id and d.id = draft.id
   returning * into draft;
   return jsonb_build_object('outcome', 'saved', 'open_step', private.claim_open_step(draft));
