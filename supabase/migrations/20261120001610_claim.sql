@@ -507,8 +507,11 @@ begin
   link := private.sign_in_link(request ->> 'token_hash');
   draft := private.enter_draft(link.draft_id, false);
   view := private.claim_view(draft, '{"proven": false}') - 'email';
-  return (view || case when private.sign_in_link_state(link) <> 'open' or draft.id is null
-                       then jsonb_build_object('state', private.sign_in_link_state(link)) else '{}' end)::json;
+  -- what became of the draft says more than what became of the link
+  if private.draft_state(draft) in ('open', 'active', 'gone') and private.sign_in_link_state(link) <> 'open' then
+    view := view || jsonb_build_object('state', private.sign_in_link_state(link));
+  end if;
+  return view::json;
 end $$;
 comment on function api.open_sign_in_link(jsonb, jsonb) is
   'What a sign-in link opens, without using it up: {token_hash, address_hash} to {state: open|active|expired|conflict|used|unknown, locale, brand}.';

@@ -93,7 +93,8 @@ export function startPage(frame: ClaimFrame, claim: Claim): Html {
 ${claim.code_sent ? html`<a class="link" href="${to("/proof")}">${words.have_code}</a>` : ""}
 </div>
 </form>
-<p class="quiet apart">${words.stop}</p>`,
+<p class="quiet apart">${words.stop}</p>
+${frame.brand?.reply_to ? html`<p class="quiet">${words.contact(partner)} <a href="mailto:${frame.brand.reply_to}">${frame.brand.reply_to}</a></p>` : ""}`,
   });
 }
 

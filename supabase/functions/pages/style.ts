@@ -78,6 +78,7 @@ summary::-webkit-details-marker { display: none; }
 
 .field { margin: 0 0 1.75rem; }
 label { font-weight: 650; }
+.field > label { display: block; margin-bottom: .2rem; }
 .hint { margin: 0 0 .4rem; color: var(--quiet); font-size: 1rem; }
 .wrong { margin: 0 0 .4rem; color: var(--wrong); font-weight: 650; }
 input[type="text"] { display: block; width: 100%; min-height: 3.25rem; padding: .5rem .9rem; border: 1.5px solid var(--edge); border-radius: 8px; background: var(--sheet); color: var(--ink); font: inherit; }

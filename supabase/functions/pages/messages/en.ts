@@ -130,6 +130,7 @@ Would you like to sign after all? Then ask ${partner} for a new link.`,
       send: "Mail me the code",
       have_code: "I already have a code",
       stop: "Would you rather not take part? Then close this page. Nothing happens without your mandate.",
+      contact: (partner) => `A question for ${partner} itself? Mail`,
     },
     proof: {
       title: "Enter the code",

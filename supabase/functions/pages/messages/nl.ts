@@ -128,6 +128,7 @@ Wilt u toch ondertekenen? Vraag ${partner} dan om een nieuwe link.`,
       send: "Mail mij de code",
       have_code: "Ik heb al een code",
       stop: "Wilt u niet meedoen? Sluit dan deze pagina. Er gebeurt niets zonder uw machtiging.",
+      contact: (partner: string) => `Een vraag voor ${partner} zelf? Mail naar`,
     },
     proof: {
       title: "Vul de code in",
