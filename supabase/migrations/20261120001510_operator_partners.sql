@@ -95,13 +95,13 @@ begin
   on conflict (partner_id) where revoked_at is null do nothing
   returning * into minted;
   if minted.id is null then
-    perform private.refuse('api_key_exists');
+    return null;
   end if;
   perform private.audit('partner.key_minted', minted.id, jsonb_build_object('rotated', rotate));
   return json_build_object('prefix', minted.prefix, 'last4', minted.last4, 'created_at', private.iso(minted.created_at));
 end $$;
 comment on function private.store_partner_key(jsonb, boolean) is
-  'Stores a new key of the tenant: {key_hash, prefix, last4}. Refused while one is active, unless rotate ends that one at once.';
+  'Stores a new key of the tenant: {key_hash, prefix, last4}. Null while one is active, unless rotate ends that one at once.';
 grant execute on function private.store_partner_key(jsonb, boolean) to api_owner;
 
 create function ops.partner_mint_key(input jsonb) returns json
@@ -110,12 +110,16 @@ set search_path = ''
 as $$
 declare
   partner core.partners;
+  minted  jsonb;
 begin
   perform private.act_as_operator(input);
   partner := private.partner_named(input ->> 'partner');
   perform from core.partners p where p.id = partner.id for no key update;
-  return json_build_object('key', (private.store_partner_key(input, coalesce((input ->> 'rotate')::boolean, false))::jsonb
-                                   || jsonb_build_object('partner_id', partner.id, 'partner_slug', partner.slug)));
+  minted := private.store_partner_key(input, coalesce((input ->> 'rotate')::boolean, false));
+  if minted is null then
+    perform private.refuse('api_key_exists');
+  end if;
+  return json_build_object('key', minted || jsonb_build_object('partner_id', partner.id, 'partner_slug', partner.slug));
 end $$;
 comment on function ops.partner_mint_key(jsonb) is 'The first API key of a partner, or its successor: {partner, rotate?, key_hash, prefix, last4} to {key}.';
 select private.expose_ops('ops.partner_mint_key(jsonb)');

@@ -318,9 +318,15 @@ create function api.mint_partner_key(caller jsonb, input jsonb) returns json
 language plpgsql security definer
 set search_path = ''
 as $$
+declare
+  minted json;
 begin
   perform private.act_as(caller, 'partner'), private.act_as_manager(caller);
-  return private.store_partner_key(input, (input ->> 'rotate')::boolean);
+  minted := private.store_partner_key(input, (input ->> 'rotate')::boolean);
+  if minted is null then
+    perform private.refuse('api_key_exists');
+  end if;
+  return minted;
 end $$;
 comment on function api.mint_partner_key(jsonb, jsonb) is 'POST /partner/api-keys: {rotate, key_hash, prefix, last4}. The key itself never comes here.';
 select private.expose('api.mint_partner_key(jsonb, jsonb)');

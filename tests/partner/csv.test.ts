@@ -34,7 +34,10 @@ describe("reading", () => {
     ["columns nobody knows", "hobby,email,,naam\nzeilen,a@voorbeeld.nl,x,Jan"],
     ["more values than columns", "email,naam\na@voorbeeld.nl,Jan,x,y,z"],
     ["duplicate headers, the first of which counts", "email,naam,email,NAME\na@voorbeeld.nl,Jan,b@voorbeeld.nl,Piet"],
-    ["a charger, a street and a phone, which come in rows only", "email,naam,charger,straat,phone\na@voorbeeld.nl,Jan,Easee,Laan,06"],
+    [
+      "a charger, a street and a phone, which come in rows only",
+      "email,naam,charger,straat,phone\na@voorbeeld.nl,Jan,Easee,Laan,06",
+    ],
   ])("%s", (_what, csv) => {
     expect(readCsv(csv)).toEqual([row]);
   });
@@ -62,7 +65,9 @@ describe("reading", () => {
   });
 
   test("delimiters, quotes and line ends inside quotes are data", () => {
-    expect(one('email;naam\na@voorbeeld.nl;"Jan; de ""Grote"",\nlang"')).toMatchObject({ naam: 'Jan; de "Grote",\nlang' });
+    expect(one('email;naam\na@voorbeeld.nl;"Jan; de ""Grote"",\nlang"')).toMatchObject({
+      naam: 'Jan; de "Grote",\nlang',
+    });
   });
 
   test.each([
@@ -104,9 +109,14 @@ describe("importing", () => {
   });
   afterAll(() => world.close());
 
-  const send = (csv: string) => world.post("/partner/drafts/import", { consent: true, send_invite: false, csv }, world.keyA);
+  const send = (csv: string) =>
+    world.post("/partner/drafts/import", { consent: true, send_invite: false, csv }, world.keyA);
   /** As a browser does. */
-  const upload = async (file: BlobPart, fields: Record<string, string> = { consent: "true", send_invite: "false" }, token = manager) => {
+  const upload = async (
+    file: BlobPart,
+    fields: Record<string, string> = { consent: "true", send_invite: "false" },
+    token = manager,
+  ) => {
     const form = new FormData();
     for (const [name, value] of Object.entries(fields)) form.set(name, value);
     form.set("file", new Blob([file], { type: "text/csv" }), "klanten.csv");
@@ -121,7 +131,10 @@ describe("importing", () => {
   test("§4.2 an export from Excel: accents kept, a rounded EAN named, a formula stored as the text it is", async () => {
     const { status, body } = await send(fixture("excel_nl").toString("utf8"));
     expect(status).toBe(200);
-    expect(body.created.map(({ email }: { email: string }) => email)).toEqual(["jose@voorbeeld.nl", "formule@voorbeeld.nl"]);
+    expect(body.created.map(({ email }: { email: string }) => email)).toEqual([
+      "jose@voorbeeld.nl",
+      "formule@voorbeeld.nl",
+    ]);
     expect(body.rejected).toMatchObject([
       { email: "info@dezon.voorbeeld.nl", reason: "missing_kvk", row: 2 },
       { email: "vandam@voorbeeld.nl", reason: "invalid", row: 3, detail: expect.stringContaining("ean: ") },
@@ -136,7 +149,11 @@ describe("importing", () => {
   test("§4.2 an export from Google Sheets", async () => {
     const { body } = await send(fixture("google_sheets").toString("utf8"));
     expect([body.added, body.rejected]).toEqual([2, []]);
-    expect(await world.row("select naam, type, bedrijfsnaam, house_number, house_number_addition, external_ref from core.drafts where email = 'eva@voorbeeld.nl'")).toEqual({
+    expect(
+      await world.row(
+        "select naam, type, bedrijfsnaam, house_number, house_number_addition, external_ref from core.drafts where email = 'eva@voorbeeld.nl'",
+      ),
+    ).toEqual({
       naam: "Wit, Eva de",
       type: "zakelijk",
       bedrijfsnaam: "De Wit BV",
@@ -149,10 +166,18 @@ describe("importing", () => {
   test("a file saved as Windows-1252 is reported row by row, never stored as mojibake, however it was misread", async () => {
     const bytes = fixture("excel_nl_cp1252");
     const { body } = await upload(new Uint8Array(bytes));
-    expect(body).toMatchObject({ added: 1, rejected: [{ email: "jose2@voorbeeld.nl", reason: "invalid", detail: expect.stringContaining("CSV UTF-8") }] });
-    expect((await send(bytes.toString("utf8"))).body.rejected[0]).toMatchObject({ reason: "invalid", detail: expect.stringContaining("UTF-8") });
+    expect(body).toMatchObject({
+      added: 1,
+      rejected: [{ email: "jose2@voorbeeld.nl", reason: "invalid", detail: expect.stringContaining("CSV UTF-8") }],
+    });
+    expect((await send(bytes.toString("utf8"))).body.rejected[0]).toMatchObject({
+      reason: "invalid",
+      detail: expect.stringContaining("UTF-8"),
+    });
     // UTF-8 that somebody opened as Windows-1252 and saved again
-    const twice = Buffer.from(Buffer.from("naam,email\nRenée,renee@voorbeeld.nl").toString("latin1"), "utf8").toString("utf8");
+    const twice = Buffer.from(Buffer.from("naam,email\nRenée,renee@voorbeeld.nl").toString("latin1"), "utf8").toString(
+      "utf8",
+    );
     expect((await send(twice)).body).toMatchObject({ added: 0, rejected: [{ reason: "invalid" }] });
     const { n } = await world.row("select count(*)::int as n from core.drafts where naam ~ '[Ã\ufffd]'");
     expect(n).toBe(0);
@@ -185,13 +210,22 @@ describe("importing", () => {
     expect((await world.post("/partner/uploads", { csv: csv(), consent: true }, manager)).body.added).toBe(1);
     for (const fields of [{}, { consent: "false" }, { consent: "yes" }])
       expect((await upload(csv(), fields as Record<string, string>)).body).toMatchObject({ error: "consent_required" });
-    expect((await world.post("/partner/uploads", { csv: csv(), consent: "true" }, manager)).body.error).toBe("consent_required");
+    expect((await world.post("/partner/uploads", { csv: csv(), consent: "true" }, manager)).body.error).toBe(
+      "consent_required",
+    );
     expect((await upload(csv(), { consent: "true", send_invite: "maybe" })).status).toBe(400);
-    expect(await upload(csv(), { consent: "true" }, world.keyA)).toMatchObject({ status: 403, body: { error: "Insufficient scope", required_scope: "partners:write" } });
+    expect(await upload(csv(), { consent: "true" }, world.keyA)).toMatchObject({
+      status: 403,
+      body: { error: "Insufficient scope", required_scope: "partners:write" },
+    });
   });
 
   test("a form that is none: 400", async () => {
-    const answer = await world.send("/partner/uploads", { token: manager, raw: "no form", headers: { "content-type": "multipart/form-data; boundary=x" } });
+    const answer = await world.send("/partner/uploads", {
+      token: manager,
+      raw: "no form",
+      headers: { "content-type": "multipart/form-data; boundary=x" },
+    });
     expect(answer).toMatchObject({ status: 400, body: { error: "invalid_request" } });
   });
 });

@@ -26,7 +26,8 @@ const unique = (index: number) => ({
   addition: `Q${index}`,
 });
 
-const list = async (token = world.keyA) => (await world.get("/partner/customers", token)).body.customers as Record<string, unknown>[];
+const list = async (token = world.keyA) =>
+  (await world.get("/partner/customers", token)).body.customers as Record<string, unknown>[];
 
 describe("disclosure", () => {
   test.each(DISCLOSING)("§4.2 %s shows who it is", async (source) => {
@@ -64,7 +65,8 @@ describe("disclosure", () => {
     expect(customer).toBeDefined();
     for (const key of IDENTITY) expect(customer).not.toHaveProperty(key);
     const text = JSON.stringify(customer);
-    for (const value of Object.values(unique([...DISCLOSING, ...HIDING].indexOf(source)))) expect(text).not.toContain(String(value));
+    for (const value of Object.values(unique([...DISCLOSING, ...HIDING].indexOf(source))))
+      expect(text).not.toContain(String(value));
     expect(text).not.toContain("afgekeurd");
   });
 
@@ -72,12 +74,30 @@ describe("disclosure", () => {
     const id = await addCustomer(world, world.partnerB, "referral_link", unique(8));
     const before = await list(world.keyB);
     const hidden: [string, string][] = [
-      ["core.signatories set full_name = 'Ander', email = 'ander@persoon.nl', phone = '+31600000000' where account_id", "account"],
-      ["core.accounts set display_name = 'Ander', iban_ciphertext = 'x', iban_key_id = 'x', iban_last4 = '9999', company = '{\"name\": \"Ander\"}' where id", "account"],
-      ["core.connections set registration_status = 'goedgekeurd', ean_code = '999999999999999999', ean_validation_status = 'manual' where account_id", "account"],
-      ["core.locations set postal_code = '1111AA', house_number = 1, house_number_addition = null, street = 'Ander' where id", "location"],
-      ["core.chargers set serial_number = 'X1', nickname = 'Bij Ander', ocpp_identity = null, last_seen_at = now() where account_id", "account"],
-      ["auth.users set email = 'ander@persoon.nl', phone = '+31600000000', raw_user_meta_data = '{\"name\": \"Ander\"}', created_at = '2020-01-01' where id", "person"],
+      [
+        "core.signatories set full_name = 'Ander', email = 'ander@persoon.nl', phone = '+31600000000' where account_id",
+        "account",
+      ],
+      [
+        "core.accounts set display_name = 'Ander', iban_ciphertext = 'x', iban_key_id = 'x', iban_last4 = '9999', company = '{\"name\": \"Ander\"}' where id",
+        "account",
+      ],
+      [
+        "core.connections set registration_status = 'goedgekeurd', ean_code = '999999999999999999', ean_validation_status = 'manual' where account_id",
+        "account",
+      ],
+      [
+        "core.locations set postal_code = '1111AA', house_number = 1, house_number_addition = null, street = 'Ander' where id",
+        "location",
+      ],
+      [
+        "core.chargers set serial_number = 'X1', nickname = 'Bij Ander', ocpp_identity = null, last_seen_at = now() where account_id",
+        "account",
+      ],
+      [
+        "auth.users set email = 'ander@persoon.nl', phone = '+31600000000', raw_user_meta_data = '{\"name\": \"Ander\"}', created_at = '2020-01-01' where id",
+        "person",
+      ],
     ];
     const { account, location } = await world.row(
       "select a.id as account, c.location_id as location from core.accounts a join core.connections c on c.account_id = a.id where a.user_id = $1",
@@ -97,13 +117,18 @@ describe("disclosure", () => {
       expect(customer.external_ref).toBeNull();
     }
     expect(JSON.stringify(customers)).not.toMatch(/geheim|REF-|9999999/i);
-    expect(customers.map(({ customer_ref }) => customer_ref)).toEqual((await list()).map(({ customer_ref }) => customer_ref));
+    expect(customers.map(({ customer_ref }) => customer_ref)).toEqual(
+      (await list()).map(({ customer_ref }) => customer_ref),
+    );
   });
 
   test("contract §4 customer_ref is stable, another for every partner, and holds no id", async () => {
     const [first] = await list();
     expect((await list())[0]?.customer_ref).toBe(first?.customer_ref);
-    const { id, owner } = await world.row("select user_id as id, partner_id as owner from core.attributions where partner_id = $1 order by created_at desc, user_id desc limit 1", world.partnerA.id);
+    const { id, owner } = await world.row(
+      "select user_id as id, partner_id as owner from core.attributions where partner_id = $1 order by created_at desc, user_id desc limit 1",
+      world.partnerA.id,
+    );
     expect(String(first?.customer_ref)).not.toContain(id.slice(0, 8));
     await world.row("update core.attributions set partner_id = $2 where user_id = $1", id, world.partnerB.id);
     const moved = (await list(world.keyB)).map(({ customer_ref }) => customer_ref);
@@ -130,7 +155,12 @@ describe("order and size", () => {
     const order = async () => (await list(world.keyB)).map(({ customer_ref }) => customer_ref);
     const before = await order();
     for (const [index, id] of made.entries())
-      await world.row("update auth.users set created_at = $2, email = $3 where id = $1", id, `200${index}-01-01`, `${9 - index}@x.nl`);
+      await world.row(
+        "update auth.users set created_at = $2, email = $3 where id = $1",
+        id,
+        `200${index}-01-01`,
+        `${9 - index}@x.nl`,
+      );
     expect(await order()).toEqual(before);
     const inTime = (await list(world.keyB)).filter(({ source }) => source === "partner_upload" || source === "manual");
     expect(inTime.map(({ source }) => source)).toEqual(["manual", "partner_upload", "manual"]);
@@ -140,7 +170,13 @@ describe("order and size", () => {
     const id = crypto.randomUUID();
     await world.row("insert into auth.users (id, email) values ($1, $2)", id, `${id}@voorbeeld.nl`);
     await world.row("select private.attribute_user($1, $2, 'partner_upload')", id, world.partnerB.id);
-    expect((await list(world.keyB))[0]).toMatchObject({ naam: null, is_active: false, has_charger: false, charger_count: 0, city: null });
+    expect((await list(world.keyB))[0]).toMatchObject({
+      naam: null,
+      is_active: false,
+      has_charger: false,
+      charger_count: 0,
+      city: null,
+    });
   });
 
   test("the list is streamed in stretches: 12,000 customers arrive once each, in order, and parse as one JSON", async () => {

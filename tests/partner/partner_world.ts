@@ -72,7 +72,9 @@ export async function addLogin(world: World, email = newEmail()): Promise<{ id: 
 /** A draft as the import makes it. */
 export async function addDraft(world: PartnerWorld, fields: Record<string, unknown> = {}, key = world.keyA) {
   const { status, body } = await world.import([draftRow(fields)], {}, key);
-  expect([status, body.added, body.rejected], JSON.stringify([body, status === 500 ? world.log.at(-1) : null])).toEqual([200, 1, []]);
+  expect([status, body.added, body.rejected], JSON.stringify([body, status === 500 ? world.log.at(-1) : null])).toEqual(
+    [200, 1, []],
+  );
   return body.created[0] as { draft_id: string; email: string; claim_url: string; ean_status: string };
 }
 

@@ -2,13 +2,14 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { surface as cpo } from "../../../supabase/functions/cpo-v1/app.ts";
 import { surface as oauthToken } from "../../../supabase/functions/oauth-token/app.ts";
+import { surface as partner } from "../../../supabase/functions/partner/app.ts";
 import { describe } from "../src/openapi.ts";
 
 const root = new URL("../../../", import.meta.url);
 
 export function openapi(): string {
   const { version } = JSON.parse(readFileSync(new URL("package.json", root), "utf8"));
-  return `${JSON.stringify(describe([oauthToken, cpo], version, "https://api.example.com"), null, 2)}\n`;
+  return `${JSON.stringify(describe([oauthToken, cpo, partner], version, "https://api.example.com"), null, 2)}\n`;
 }
 
 if (import.meta.main) writeFileSync(new URL("openapi.json", root), openapi());

@@ -142,6 +142,8 @@ export function errorsOf(spec: EndpointSpec): Set<ErrorCode> {
   const errors = new Set<ErrorCode>([...spec.errors, spec.failure, "service_unavailable"]);
   for (const code of ADMISSION_ERRORS[spec.caller.kind]) errors.add(code);
   if ("scope" in spec.caller && spec.caller.scope) errors.add("insufficient_scope");
+  // a partner key where there is no scope it could lack
+  else if (spec.caller.kind === "cpo" || spec.caller.kind === "session") errors.add("partner_api_key_scope");
   if (spec.limit) errors.add("too_many_requests");
   if (spec.body) for (const code of ["invalid_json", "invalid_request", "payload_too_large"] as const) errors.add(code);
   return errors;

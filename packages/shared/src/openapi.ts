@@ -200,7 +200,9 @@ function tidy(node: unknown): unknown {
   if (Array.isArray(node)) return node.map(tidy);
   if (typeof node !== "object" || node === null) return node;
   const schema = Object.fromEntries(Object.entries(node).map(([key, value]) => [key, tidy(value)]));
-  if (schema.additionalProperties === false) delete schema.additionalProperties;
+  const { additionalProperties } = schema;
+  if (additionalProperties === false || (additionalProperties && Object.keys(additionalProperties).length === 0))
+    delete schema.additionalProperties;
   if (schema.format) delete schema.pattern;
   if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum;
   if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum;

@@ -18,6 +18,7 @@ export function readCsv(csv: string): RawRow[] {
   let text = csv.replace(/^\ufeff/, "").replace(/\r\n?/g, "\n");
   const separator = /^"?sep=(.)"?\n/i.exec(text);
   if (separator) text = text.slice(separator[0].length);
+  text = text.replace(/^[\s,;]*\n/, ""); // blank lines before the header
 
   const delimiters = DELIMITERS.filter((delimiter) => !separator || separator[1] === delimiter);
   const delimiter = delimiters.find((candidate) => headerOf(text, candidate).includes("email"));
