@@ -17,11 +17,12 @@ import { surface as cpo } from "../../supabase/functions/cpo-v1/app.ts";
 import { surface as oauthAuthorize } from "../../supabase/functions/oauth-authorize/app.ts";
 import { surface as oauthRevoke } from "../../supabase/functions/oauth-revoke/app.ts";
 import { surface as oauthToken } from "../../supabase/functions/oauth-token/app.ts";
+import { surface as partner } from "../../supabase/functions/partner/app.ts";
 import { surface as personal } from "../../supabase/functions/personal/app.ts";
 import { surface as worker } from "../../supabase/functions/worker/app.ts";
 import { cloneDatabase, type Database, freezeClock } from "./database.ts";
 
-export const SURFACES: readonly Surface[] = [oauthToken, oauthAuthorize, oauthRevoke, cpo, personal];
+export const SURFACES: readonly Surface[] = [oauthToken, oauthAuthorize, oauthRevoke, cpo, partner, personal];
 /** With what integrators never see. */
 const SERVED: readonly Surface[] = [...SURFACES, worker];
 export const BASE_URL = "http://api.test";

@@ -738,7 +738,7 @@ describe("§8 rate-limit", () => {
   });
 
   test("contract §1 rate-limit refuses buckets and clients that are not there", async () => {
-    await refused("rate-limit set nothing 10", '"nothing" is no bucket for this; there are cpo_read, cpo_sessions');
+    await refused("rate-limit set nothing 10", /"nothing" is no bucket for this; there are .*cpo_read, cpo_sessions/);
     await refused(`rate-limit set page 10 --client ${world.partnerA.client.client_id}`, '"page" is no bucket for this');
     await refused(
       `rate-limit set user 10 --client ${world.partnerA.client.client_id}`,
@@ -867,5 +867,57 @@ describe("§8 who may run it", () => {
       "select pg_get_constraintdef(oid) as definition from pg_constraint where conname = 'oauth_clients_scopes_known'",
     );
     expect([...definition.matchAll(/'(cpo:[a-z:]+)'/g)].map(([, scope]) => scope)).toEqual(scopes);
+  });
+});
+
+describe("§8 partner settings, managers and keys", () => {
+  test("contract §9 partner set changes what is given, and shows it", async () => {
+    const slug = "partner-b";
+    const ran = await done(
+      `partner set ${slug} --return-url https://b.example/klaar/ --referral-code zon2026 --fee-pct 15 --share-pct 30 --charger-brands easee Alfen`,
+      "partner.settings_changed",
+    );
+    const settings = {
+      return_url: "https://b.example/klaar",
+      referral_code: "ZON2026",
+      default_fee_pct: 15,
+      partner_share_pct: 30,
+      charger_brands: ["Alfen", "Easee"],
+    };
+    expect(ran.json).toMatchObject({ changed: true, partner: { slug, ...settings } });
+    expect((await done(`partner set ${slug} --fee-pct 15`)).json).toMatchObject({ changed: false, partner: settings });
+    await refused(`partner set ${slug} --return-url http://b.example`, "A return URL is https");
+    await refused(`partner set ${slug} --fee-pct 101`, "0 to 100");
+    await refused(`partner set ${slug} --fee-pct veel`, "0 to 100");
+    await refused(`partner set ${slug} --referral-code a!`, "4 to 20 letters");
+    await refused(`partner set partner-a --referral-code ZON2026`, "Another partner has");
+    await refused(`partner set ${slug} --charger-brands Nonsens`, "Not every brand");
+    await refused("partner set nobody --fee-pct 1", "No partner has");
+  });
+
+  test("contract §9 partner add-manager lets a person with a login manage one partner", async () => {
+    await world.row("insert into auth.users (id, email) values (gen_random_uuid(), 'eva@beheer.nl')");
+    const added = await done("partner add-manager partner-a --user EVA@beheer.nl", "partner.manager_added");
+    expect(added.json).toMatchObject({ changed: true, manager: { partner_slug: "partner-a" } });
+    expect((await done("partner add-manager partner-a --user eva@beheer.nl")).json.changed).toBe(false);
+    await refused("partner add-manager partner-b --user eva@beheer.nl", "manages another partner");
+    await refused("partner add-manager partner-a --user niemand@beheer.nl", "Nobody has a login");
+  });
+
+  test("contract §9 partner mint-key shows the key once, works at once, and a second needs --rotate", async () => {
+    const { json } = await done("partner mint-key partner-a", "partner.key_minted");
+    expect(json).toMatchObject({
+      api_key: expect.stringMatching(/^ere_test_[0-9A-Za-z]{43}$/),
+      key: { partner_slug: "partner-a" },
+    });
+    expect((await world.get("/partner/me", json.api_key)).body.partner.slug).toBe("partner-a");
+    await refused("partner mint-key partner-a", "has an active key");
+    const rotated = (await done("partner mint-key partner-a --rotate", "partner.key_minted")).json.api_key;
+    expect([
+      (await world.get("/partner/me", json.api_key)).status,
+      (await world.get("/partner/me", rotated)).status,
+    ]).toEqual([401, 200]);
+    const live = (await done("partner mint-key partner-b --host production", "partner.key_minted")).json.api_key;
+    expect(live).toMatch(/^ere_live_/);
   });
 });

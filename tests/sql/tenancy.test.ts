@@ -2,6 +2,7 @@
 
 import { randomUUID } from "node:crypto";
 import { afterAll, describe, expect, test } from "vitest";
+import { newPartnerKey } from "../../packages/shared/src/tokens.ts";
 import { createAccount, createWorld, ingest, MID_CHARGER, type Partner, signMandate } from "../harness/world.ts";
 
 const world = await createWorld();
@@ -32,6 +33,16 @@ async function live(partner: Partner) {
   const person = randomUUID();
   await admin.query("insert into auth.users (id, email) values ($1, $2)", [person, `${person}@example.nl`]);
   await admin.query("select private.attribute_user($1, $2, 'manual')", [person, partner.id]);
+  await admin.query("insert into core.partner_managers (partner_id, user_id) values ($1, $2)", [partner.id, person]);
+  const { api_key, stored } = newPartnerKey(world.environment.config);
+  await admin.query(
+    "insert into core.partner_keys (partner_id, key_hash, prefix, last4) values ($1, decode($2, 'hex'), $3, $4)",
+    [partner.id, stored.key_hash, stored.prefix, stored.last4],
+  );
+  const row = { naam: "Sanne de Vries", email: `${person}@voorbeeld.nl` };
+  const imported = await world.post("/partner/customers", { consent: true, ...row }, api_key);
+  const [{ draft_id }] = imported.body.created;
+  expect((await world.post("/partner/drafts/auth-link", { draft_id }, api_key)).status).toBe(200);
 }
 await live(A);
 await live(B);

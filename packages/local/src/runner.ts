@@ -135,6 +135,7 @@ export async function startStack(options: Options, say: Say = () => {}): Promise
       AUTH_KEY: JSON.stringify(secrets.auth_key),
       PUBLISHABLE_KEY: secrets.publishable_key,
       SECRET_KEY: secrets.secret_key,
+      SUPABASE_SECRET_KEY: secrets.secret_key,
     });
     undo.push(() => functions.stop());
     writeJson(file, { ...record, functions: functions.identity } satisfies Record_);

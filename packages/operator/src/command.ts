@@ -21,7 +21,7 @@ export type Command = {
   /** What is sent instead of what was typed. */
   prepare?: (input: Input) => Input;
   /** Makes a secret, stored as its hash, and shows it once. */
-  makes?: "client" | "app" | "secret";
+  makes?: "client" | "app" | "secret" | "key";
   view: (answer: Answer) => string;
 };
 

@@ -12,6 +12,13 @@ export const SENTENCES: Record<string, (detail: Detail) => string> = {
   partner_not_found: ({ partner }) => `No partner has the id or slug "${partner}"; see partner list.`,
   house_stays_active: () => "The service's own partner cannot be deactivated; people who came on their own live in it.",
 
+  invalid_partner_setting: () =>
+    "A referral code is 4 to 20 letters and digits; a percentage is a number from 0 to 100.",
+  referral_code_taken: ({ referral_code }) => `Another partner has the referral code ${referral_code}.`,
+  unknown_charger_brand: () => "Not every brand is in the catalogue; write them as GET /v1/catalog/chargers does.",
+  manages_another_partner: ({ user }) => `${user} manages another partner already; a person manages one.`,
+  api_key_exists: () => "The partner has an active key; replace it with --rotate.",
+
   client_not_found: ({ client }) => `No client has the id or client_id "${client}"; see client list.`,
   client_id_taken: ({ client_id }) => `A client with the client_id ${client_id} exists already; run the command again.`,
   client_disabled: ({ client }) => `${client} is disabled for good; make a new client with client create.`,

@@ -1,7 +1,7 @@
 // The command line: reads what was typed, runs one ops function, prints a table or JSON, answers with an exit code.
 
 import { Argument, CommanderError, Command as Program } from "commander";
-import { hashSecret, newSecret } from "../../shared/src/tokens.ts";
+import { hashSecret, newPartnerKey, newSecret } from "../../shared/src/tokens.ts";
 import type { Command, Input } from "./command.ts";
 import { COMMANDS } from "./commands.ts";
 import { type Answer, callOps, OperatorError } from "./database.ts";
@@ -84,7 +84,7 @@ function addNoun(program: Program, noun: string): Program {
 async function execute(command: Command, leaf: Program, io: Io): Promise<void> {
   const { json, databaseUrl } = leaf.opts<{ json?: boolean; databaseUrl?: string }>();
   const typed = readInput(leaf);
-  const made = makeCredentials(command);
+  const made = makeCredentials(command, typed, io);
   const name = typeof command.ops === "string" ? command.ops : command.ops(typed);
   const answer = await callOps(findDatabase(databaseUrl, io), name, {
     ...(command.prepare?.(typed) ?? typed),
@@ -93,8 +93,8 @@ async function execute(command: Command, leaf: Program, io: Io): Promise<void> {
   });
   const shown: Answer = { ...answer, ...made.shown };
   if (json) return io.out(`${JSON.stringify(shown, null, 2)}\n`);
-  const secret = made.shown ? `\n\n  client_secret  ${made.shown.client_secret}` : "";
-  io.out(`${command.view(answer)}${secret}\n`);
+  const secret = Object.entries(made.shown ?? {}).map(([name, value]) => `\n\n  ${name}  ${value}`);
+  io.out(`${command.view(answer)}${secret.join("")}\n`);
 }
 
 /** What was typed, under the names of the ops functions: `--return-url` is return_url. */
@@ -111,8 +111,17 @@ function readInput(leaf: Program): Input {
   ]);
 }
 
-function makeCredentials({ makes }: Command): { stored?: Input; shown?: { client_secret: string } } {
+function makeCredentials(
+  { makes }: Command,
+  typed: Input,
+  { env }: Io,
+): { stored?: Input; shown?: Record<string, string> } {
   if (!makes) return {};
+  if (makes === "key") {
+    const API_HOST = typed.host === "production" ? "production" : "sandbox";
+    const { api_key, stored } = newPartnerKey({ KEY_PREFIX: env.KEY_PREFIX ?? "ere", API_HOST });
+    return { stored, shown: { api_key } };
+  }
   const client_secret = `cs_${newSecret()}`;
   return {
     stored: {

@@ -4,6 +4,7 @@ import { surface as cpo } from "../../../supabase/functions/cpo-v1/app.ts";
 import { surface as oauthAuthorize } from "../../../supabase/functions/oauth-authorize/app.ts";
 import { surface as oauthRevoke } from "../../../supabase/functions/oauth-revoke/app.ts";
 import { surface as oauthToken } from "../../../supabase/functions/oauth-token/app.ts";
+import { surface as partner } from "../../../supabase/functions/partner/app.ts";
 import { surface as personal } from "../../../supabase/functions/personal/app.ts";
 import { describe } from "../src/openapi.ts";
 
@@ -11,7 +12,7 @@ const root = new URL("../../../", import.meta.url);
 
 export function openapi(): string {
   const { version } = JSON.parse(readFileSync(new URL("package.json", root), "utf8"));
-  const surfaces = [oauthToken, oauthAuthorize, oauthRevoke, cpo, personal];
+  const surfaces = [oauthToken, oauthAuthorize, oauthRevoke, cpo, partner, personal];
   return `${JSON.stringify(describe(surfaces, version, "https://api.example.com"), null, 2)}\n`;
 }
 

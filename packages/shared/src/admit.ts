@@ -17,6 +17,7 @@ type Credential =
       issued_at: number;
     }
   | { kind: "personal_token"; token_hash: string }
+  | { kind: "partner_key"; key_hash: string; key_host: Caller["host"]; host: Caller["host"] }
   | { kind: "session"; user_id: string };
 
 /** One way to read a bearer: a credential, or null for "not mine", which a bad one of its own kind is too. */
@@ -43,24 +44,38 @@ const readJwt: Reader = async (bearer, environment) => {
 const readPersonalToken: Reader = async (bearer, { config }) =>
   bearer.startsWith(`${config.KEY_PREFIX}_pat_`) ? { kind: "personal_token", token_hash: hashSecret(bearer) } : null;
 
+const readPartnerKey: Reader = async (bearer, { config }) => {
+  const key_host = partnerKeyHost(bearer, config.KEY_PREFIX);
+  return key_host && { kind: "partner_key", key_hash: hashSecret(bearer), key_host, host: config.API_HOST };
+};
+
+/** The host a partner key says it is for, or null when it is none. Keys live in the database of their host. */
+function partnerKeyHost(bearer: string, prefix: string): "sandbox" | "production" | null {
+  if (bearer.startsWith(`${prefix}_test_`)) return "sandbox";
+  return bearer.startsWith(`${prefix}_live_`) ? "production" : null;
+}
+
 const readSessionJwt: Reader = async (bearer, environment) => {
   const session = await readSession(environment, bearer);
   return session && { kind: "session", user_id: session.userId };
 };
 
-const READERS: readonly Reader[] = [readPersonalToken, readJwt, readSessionJwt];
+const READERS: readonly Reader[] = [readPersonalToken, readPartnerKey, readJwt, readSessionJwt];
 
 /** Refusals of a good credential of the wrong kind: credential x kind of caller the route wants (contract section 1). */
 const WRONG_KIND: Record<Credential["kind"], Partial<Record<CallerRule["kind"], ErrorCode>>> = {
-  cpo: { user: "insufficient_scope" },
+  cpo: { user: "insufficient_scope", partner: "insufficient_scope" },
   user: { cpo: "cpo_token_required" },
   personal_token: { cpo: "cpo_token_required" },
+  partner_key: { cpo: "insufficient_scope", user: "insufficient_scope", session: "partner_api_key_scope" },
   session: {},
 };
 
 function wrongKind(credential: Credential, rule: CallerRule): ApiError {
   const code = WRONG_KIND[credential.kind][rule.kind] ?? "missing_or_invalid_token";
-  if (code === "insufficient_scope" && "scope" in rule) return new ApiError(code, { required_scope: rule.scope });
+  if (code === "insufficient_scope" && "scope" in rule) {
+    return rule.scope ? new ApiError(code, { required_scope: rule.scope }) : new ApiError("partner_api_key_scope");
+  }
   // the catalogue takes any CPO token, whatever its scopes
   if (code === "cpo_token_required" && "scope" in rule && !rule.scope)
     return new ApiError(code, { required_scope: "any" });
@@ -93,15 +108,25 @@ export async function admit(
 
   const credential = await read(bearer, environment);
   if (!credential) throw new ApiError("missing_or_invalid_token");
-  const { kind, scope = null } = spec.caller as { kind: string; scope?: string | null };
+  const { kind, scope = null, key = false } = spec.caller as { kind: string; scope?: string | null; key?: boolean };
   try {
-    const admitted = JSON.parse(await environment.db.call("admit", credential, { kind, scope, bucket: spec.limit }));
+    const admitted = JSON.parse(
+      await environment.db.call("admit", credential, { kind, scope, key, bucket: spec.limit }),
+    );
     if (admitted.wrong_kind) throw wrongKind(credential, spec.caller);
     return { caller: { ...admitted.caller, ...base }, rate: admitted.rate };
   } catch (error) {
+    if (error instanceof ApiError && error.code === "missing_or_invalid_token") throw explained(error, credential);
     if (error instanceof ApiError && error.code !== "service_unavailable") throw error;
     throw new ApiError("authentication_unavailable", {}, error);
   }
+}
+
+/** A partner key that says itself that it is for the other host: the one refusal of a credential that is worth explaining. */
+function explained(error: ApiError, credential: Credential): ApiError {
+  if (credential.kind !== "partner_key" || credential.key_host === credential.host) return error;
+  const { key_host, host } = credential;
+  return new ApiError(error.code, { detail: `This is a ${key_host} key; it does not work on the ${host} host.` });
 }
 
 async function read(bearer: string, environment: Environment): Promise<Credential | null> {

@@ -8,6 +8,8 @@ export type CallerRule =
   | { kind: "cpo"; scope: CpoScope | null }
   /** A person's token, or an application's that acts for them. */
   | { kind: "user"; scope: UserScope }
+  /** A partner's API key where `key` says so, or a person who manages the partner, through an application with the scope. */
+  | { kind: "partner"; scope: "partners:read" | "partners:write"; key: boolean }
   /** The person themselves, signed in with Supabase Auth. */
   | { kind: "session" }
   /** Nobody is admitted beforehand: the endpoint authenticates what is in the body, or is public. */
@@ -19,6 +21,8 @@ export type Caller = {
   kind: string;
   client_id?: string;
   user_id?: string;
+  /** The person who acts for a partner; absent when its API key does. */
+  manager_id?: string;
   partner_id?: string;
   host: "sandbox" | "production";
   request_id: string;
@@ -58,7 +62,16 @@ export type Context<Body, Query, Errors extends ErrorCode, Functions extends str
 /** JSON text from SQL, passed through untouched; or a value to be written as JSON; or an answer of its own. */
 export type Answer = string | Record<string, unknown> | Response;
 
-type Bucket = "cpo_read" | "cpo_write" | "cpo_sessions" | "token" | "page" | "user";
+type Bucket =
+  | "cpo_read"
+  | "cpo_write"
+  | "cpo_sessions"
+  | "token"
+  | "page"
+  | "user"
+  | "partner_read"
+  | "partner_write"
+  | "partner_import";
 
 export type EndpointSpec<
   Body extends z.ZodType = z.ZodType,
@@ -80,7 +93,7 @@ export type EndpointSpec<
   query?: Query;
   body?: Body;
   /** Body encodings beside JSON. */
-  accepts?: readonly "form"[];
+  accepts?: readonly ("form" | "multipart")[];
   /** Largest body in bytes; 1 MiB unless told. */
   maxBody?: number;
   response: z.ZodType;
@@ -119,6 +132,7 @@ const ADMISSION_ERRORS: Record<CallerRule["kind"], readonly ErrorCode[]> = {
   cpo: ["missing_or_invalid_token", "cpo_token_required", "client_not_linked", "authentication_unavailable"],
   user: ["missing_or_invalid_token", "authentication_unavailable"],
   session: ["missing_or_invalid_token", "authentication_unavailable"],
+  partner: ["missing_or_invalid_token", "no_partner_linked", "authentication_unavailable"],
   worker: ["missing_or_invalid_token"],
   anyone: [],
 };
@@ -128,6 +142,8 @@ export function errorsOf(spec: EndpointSpec): Set<ErrorCode> {
   const errors = new Set<ErrorCode>([...spec.errors, spec.failure, "service_unavailable"]);
   for (const code of ADMISSION_ERRORS[spec.caller.kind]) errors.add(code);
   if ("scope" in spec.caller && spec.caller.scope) errors.add("insufficient_scope");
+  // a partner key where there is no scope it could lack
+  else if (spec.caller.kind === "cpo" || spec.caller.kind === "session") errors.add("partner_api_key_scope");
   if (spec.limit) errors.add("too_many_requests");
   if (spec.body) for (const code of ["invalid_json", "invalid_request", "payload_too_large"] as const) errors.add(code);
   return errors;

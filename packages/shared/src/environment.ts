@@ -44,6 +44,8 @@ const Configuration = z.object({
   WORKER_SECRET: z.string().min(32),
   SUPABASE_URL: url,
   PUBLISHABLE_KEY: z.string().min(1).optional(),
+  SUPABASE_SECRET_KEY: z.string().min(1).optional(),
+  SUPABASE_SECRET_KEYS: json.pipe(z.record(z.string(), z.string())).optional(),
   KEY_PREFIX: z
     .string()
     .regex(/^[a-z]{2,12}$/)

@@ -31,6 +31,16 @@ const table = {
       "return_url must start with the URL registered for this client, followed by /, ? or nothing, without a fragment.",
     fields: ["message"],
   },
+  draft_id_required: {
+    status: 400,
+    detail: "Send draft_id, from GET /partner/drafts or the answer of the import; sign-in links also take email.",
+    fields: ["code"],
+  },
+  consent_required: {
+    status: 400,
+    detail: "Send consent: true once every customer agreed that you pass their data on.",
+    fields: ["message"],
+  },
   unsupported_grant_type: {
     status: 400,
     detail: "grant_type must be client_credentials, authorization_code or refresh_token.",
@@ -67,6 +77,12 @@ const table = {
     fields: ["required_scope"],
   },
   client_not_linked: { status: 403, detail: "This client is not linked to an active partner yet; ask the operator." },
+  no_partner_linked: {
+    status: 403,
+    error: "No partner is linked to this API key",
+    detail: "The credential is good, but no active partner stands behind it; ask the operator.",
+  },
+  partner_api_key_scope: { status: 403, detail: "A partner API key reaches the Partner API only." },
   insufficient_scope: {
     status: 403,
     error: "Insufficient scope",
@@ -78,6 +94,7 @@ const table = {
   not_found: { status: 404, error: "Not found", detail: "No route answers this method and path." },
   account_not_found: { status: 404, detail: "No account of this client has that id or reference." },
   connection_not_found: { status: 404, detail: "No connection of this client matches everything that was sent." },
+  draft_not_found: { status: 404, detail: "You have no draft with that id or address.", fields: ["code"] },
 
   token_not_found: { status: 404, detail: "You have no token with that id." },
 
@@ -98,6 +115,21 @@ const table = {
       "The connection has a signed mandate, which this change revokes. Repeat with acknowledge_mandate_lapses: true. Nothing was stored.",
   },
   mandate_already_signed: { status: 409, detail: "The connection already has a signed mandate." },
+  draft_active: {
+    status: 409,
+    detail:
+      "The customer has claimed this draft and it is an account now; they turn off sharing in their own account. Nothing was changed.",
+    fields: ["code"],
+  },
+  draft_not_claimable: {
+    status: 409,
+    detail: "This draft cannot be claimed any more; reason says why.",
+    fields: ["status", "reason"],
+  },
+  api_key_exists: {
+    status: 409,
+    detail: "You have an active API key. Send rotate: true to replace it; the old one stops working at once.",
+  },
   charger_limit_reached: { status: 409, detail: "An account, or a person, holds at most 10 active chargers." },
   charger_claimed: {
     status: 409,
@@ -142,6 +174,21 @@ const table = {
   ingest_failed: { status: 500, detail: "The months could not be stored; nothing was. It is safe to repeat." },
   charger_create_failed: { status: 500, detail: "The charger could not be registered; nothing was stored." },
   list_failed: { status: 500, detail: "The list could not be read. It is safe to repeat." },
+  customers_failed: { status: 500, error: "Failed to fetch customers", detail: "It is safe to repeat." },
+  drafts_list_failed: { status: 500, error: "Failed to fetch drafts", detail: "It is safe to repeat." },
+  drafts_create_failed: {
+    status: 500,
+    error: "Failed to create drafts",
+    detail: "Nothing was stored. It is safe to repeat: a draft is made once.",
+  },
+  draft_withdraw_failed: { status: 500, error: "Failed to withdraw draft", detail: "Nothing changed; safe to repeat." },
+  auth_link_failed: { status: 500, error: "Failed to mint auth link", detail: "It is safe to repeat." },
+  partner_read_failed: { status: 500, error: "Failed to fetch partner data", detail: "It is safe to repeat." },
+  partner_update_failed: {
+    status: 500,
+    error: "Failed to update partner",
+    detail: "Nothing was stored. It is safe to repeat.",
+  },
   token_failed: { status: 500, error: "server_error", detail: "The token could not be issued. It is safe to repeat." },
   authorize_failed: {
     status: 500,

@@ -88,6 +88,20 @@ export const email = () =>
     .transform((value) => value.toLowerCase())
     .pipe(z.email().max(254));
 
+/**
+ * An e-mail address as people type it: spaces around it are forgiven, a domain with letters beyond ASCII is written the way mail
+ * servers know it (RFC 5891).
+ */
+export const typedEmail = () =>
+  line()
+    .transform((value) => {
+      const [, local, domain] = /^([^@\s]+)@([^@\s/?#:[\]\\]+)$/.exec(value) ?? [];
+      if (local === undefined || domain === undefined || !/[^\p{ASCII}]/u.test(domain)) return value;
+      const ascii = URL.parse(`http://${domain}`)?.hostname;
+      return ascii ? `${local}@${ascii}` : value;
+    })
+    .pipe(email());
+
 /** A date and time in UTC without fractions, as every answer writes it. */
 export const instant = () => z.iso.datetime({ precision: 0 }).meta({ example: "2026-11-20T09:30:00Z" });
 

@@ -8,12 +8,22 @@ export type Locale = keyof typeof MAIL_MESSAGES;
 
 /** A mail as private.enqueue_mail takes it. `links` are the addresses in it, for whoever reads captured mail. */
 export type Mail = {
-  template: "mandate_link" | "mandate_code" | "mandate_signed";
+  template:
+    | "mandate_link"
+    | "mandate_code"
+    | "mandate_signed"
+    | "claim"
+    | "reminder"
+    | "sign_in"
+    | "claim_code"
+    | "iban_changed";
   locale: Locale;
   subject: string;
   html: string;
   text: string;
   links: string[];
+  /** Where an answer goes: the partner's address, on a mail that names the partner as its sender. */
+  reply_to?: string;
 };
 
 type Sender = { config: Pick<Configuration, "SERVICE_NAME" | "SUPPORT_EMAIL">; locale: Locale };
@@ -71,6 +81,95 @@ export function composeMandateSigned({
   });
 }
 
+/**
+ * The invitation to claim a draft, and its reminder. One composed mail for many: private.letter_fields gives the names, the
+ * links, the partner's colour where it can be read, and the headers.
+ */
+export function composeClaim({ message, ...sender }: Sender & { message?: string }): Mail {
+  return composeInvitation("claim", sender, message);
+}
+
+export function composeReminder(sender: Sender): Mail {
+  return composeInvitation("reminder", sender);
+}
+
+function composeInvitation(template: "claim" | "reminder", { config, locale }: Sender, words?: string): Mail {
+  const { greeting, invitation, ...messages } = MAIL_MESSAGES[locale];
+  const message = messages[template];
+  return compose(template, config, locale, {
+    subject: message.subject("{{partner_name}}"),
+    sender: "{{partner_name}}",
+    greeting: greeting("{{full_name}}"),
+    lines: [
+      ...message.lines("{{partner_name}}", config.SERVICE_NAME),
+      // nobody writes a mark of ours into a mail
+      ...(words ? [invitation.message("{{partner_name}}", words.replaceAll("{{", "{ {"))] : []),
+    ],
+    button: { label: message.button, link: "{{claim_url}}" },
+    after: message.after,
+    unexpected: invitation.why("{{partner_name}}"),
+    unsubscribe: { label: invitation.unsubscribe, link: "{{unsubscribe_url}}" },
+  });
+}
+
+type Brand = { name: string; light?: string | null; reply_to?: string | null };
+
+/** A sign-in link, for the 300 seconds that it works. */
+export function composeSignIn({ config, locale, link, brand }: Sender & { link: string; brand: Brand }): Mail {
+  const { sign_in: message, hello } = MAIL_MESSAGES[locale];
+  return compose("sign_in", config, locale, {
+    subject: message.subject(brand.name),
+    ...sentBy(brand),
+    greeting: hello,
+    lines: message.lines(brand.name),
+    button: { label: message.button, link },
+    after: message.after,
+    unexpected: message.unexpected,
+  });
+}
+
+/** The one-time code of a claim: that the address is theirs, or that they sign. */
+export function composeClaimCode({
+  config,
+  locale,
+  code,
+  purpose,
+  brand,
+}: Sender & { code: string; purpose: "prove" | "sign"; brand: Brand }): Mail {
+  const { claim_code: message, hello } = MAIL_MESSAGES[locale];
+  return compose("claim_code", config, locale, {
+    subject: message.subject[purpose](code),
+    ...sentBy(brand),
+    greeting: hello,
+    lines: message.lines[purpose](brand.name),
+    code,
+    after: message.after[purpose],
+    unexpected: message.unexpected,
+  });
+}
+
+/** To whoever manages a partner: money goes elsewhere from now on. */
+export function composeIbanChanged({
+  config,
+  locale,
+  partner_name,
+  iban_masked,
+  account_holder,
+}: Sender & { partner_name: string; iban_masked: string; account_holder: string }): Mail {
+  const { iban_changed: message, hello } = MAIL_MESSAGES[locale];
+  return compose("iban_changed", config, locale, {
+    subject: message.subject(partner_name),
+    greeting: hello,
+    lines: message.lines(partner_name, iban_masked, account_holder),
+    after: message.after,
+    unexpected: message.unexpected,
+  });
+}
+
+function sentBy({ name, light, reply_to }: Brand): Pick<Content, "sender" | "accent" | "reply_to"> {
+  return { sender: name, ...(light ? { accent: light } : {}), ...(reply_to ? { reply_to } : {}) };
+}
+
 type Content = {
   subject: string;
   greeting: string;
@@ -80,7 +179,15 @@ type Content = {
   after: string;
   unexpected: string;
   document?: { title: string; text: string };
+  /** In whose name it is sent, where not in the service's own. */
+  sender?: string;
+  /** The sender's colour, or the mark that stands for it. */
+  accent?: string;
+  reply_to?: string;
+  unsubscribe?: { label: string; link: string };
 };
+
+const ACCENT = "#0b6b4f";
 
 function compose(template: Mail["template"], config: Sender["config"], locale: Locale, content: Content): Mail {
   return {
@@ -89,23 +196,29 @@ function compose(template: Mail["template"], config: Sender["config"], locale: L
     subject: content.subject,
     html: toHtml(config, locale, content),
     text: toText(config, locale, content),
-    links: content.button ? [content.button.link] : [],
+    links: [content.button, content.unsubscribe].flatMap((linked) => (linked ? [linked.link] : [])),
+    ...(content.reply_to ? { reply_to: content.reply_to } : {}),
   };
 }
 
 function toText({ SERVICE_NAME, SUPPORT_EMAIL }: Sender["config"], locale: Locale, content: Content): string {
   const { regards, questions } = MAIL_MESSAGES[locale];
-  const { greeting, lines, code, button, after, unexpected, document } = content;
+  const { greeting, lines, code, button, after, unexpected, document, sender, unsubscribe } = content;
   return [
     greeting,
     ...lines,
     ...(code ? [`    ${code}`] : []),
     ...(button ? [`${button.label}:\n${button.link}`] : []),
     after,
-    `${regards}\n${SERVICE_NAME}`,
+    `${regards}\n${signedBy(locale, SERVICE_NAME, sender)}`,
     ...(document ? [`--------\n${document.title}:`, document.text, "--------"] : []),
     `${unexpected}\n${questions} ${SUPPORT_EMAIL}`,
+    ...(unsubscribe ? [`${unsubscribe.label}:\n${unsubscribe.link}`] : []),
   ].join("\n\n");
+}
+
+function signedBy(locale: Locale, service: string, sender?: string): string {
+  return sender ? MAIL_MESSAGES[locale].through(sender, service) : service;
 }
 
 // Mail clients know inline styles at best; those that honour a style element get the dark colours as well.
@@ -124,7 +237,9 @@ const QUIET = `margin: 0 0 12px; font-size: 14px; line-height: 1.5; color: #5561
 
 function toHtml({ SERVICE_NAME, SUPPORT_EMAIL }: Sender["config"], locale: Locale, content: Content): string {
   const { lang, regards, questions, linkFallback } = MAIL_MESSAGES[locale];
-  const { subject, greeting, lines, code, button, after, unexpected, document } = content;
+  const { subject, greeting, lines, code, button, after, unexpected, document, sender, unsubscribe } = content;
+  // an invitation is composed before it is known whose colour it takes
+  const accent = content.accent ?? (unsubscribe ? "{{accent}}" : ACCENT);
   const paragraph = (text: string) => html`<p style="${TEXT}">${text}</p>`;
   return html`<!doctype html>
 <html lang="${lang}">
@@ -139,7 +254,7 @@ function toHtml({ SERVICE_NAME, SUPPORT_EMAIL }: Sender["config"], locale: Local
 <body style="margin: 0; background: #f3f6f4">
 <div class="ground" role="article" lang="${lang}" style="padding: 32px 12px; background: #f3f6f4">
 <div class="sheet" style="max-width: 544px; margin: 0 auto; padding: 32px 28px 20px; background: #ffffff; border: 1px solid #d8e0db; border-radius: 10px">
-<p style="${TEXT}; font-weight: 600">${SERVICE_NAME}</p>
+<p style="${TEXT}; font-weight: 600${sender ? `; padding: 0 0 12px; border-bottom: 3px solid ${accent}` : ""}">${sender ?? SERVICE_NAME}</p>
 ${paragraph(greeting)}
 ${lines.map(paragraph)}
 ${
@@ -149,11 +264,11 @@ ${
 }
 ${
   button
-    ? html`<p style="margin: 24px 0"><a class="button" href="${button.link}" style="display: inline-block; padding: 14px 24px; font-size: 17px; font-weight: 600; text-decoration: none; background: #0b6b4f; color: #ffffff; border-radius: 8px; ${FONT}">${button.label}</a></p>`
+    ? html`<p style="margin: 24px 0"><a class="button" href="${button.link}" style="display: inline-block; padding: 14px 24px; font-size: 17px; font-weight: 600; text-decoration: none; background: ${accent}; color: #ffffff; border-radius: 8px; ${FONT}">${button.label}</a></p>`
     : ""
 }
 ${paragraph(after)}
-<p style="${TEXT}">${regards}<br>${SERVICE_NAME}</p>
+<p style="${TEXT}">${regards}<br>${signedBy(locale, SERVICE_NAME, sender)}</p>
 ${
   document
     ? html`<p style="${TEXT}; padding-top: 16px; border-top: 1px solid #d8e0db; font-weight: 600">${document.title}</p>
@@ -165,6 +280,7 @@ ${
 ${button ? html`<p class="quiet" style="${QUIET}">${linkFallback} <a href="${button.link}" style="color: #55615a; word-break: break-all">${button.link}</a></p>` : ""}
 <p class="quiet" style="${QUIET}">${unexpected}</p>
 <p class="quiet" style="${QUIET}">${questions} <a href="mailto:${SUPPORT_EMAIL}" style="color: #55615a">${SUPPORT_EMAIL}</a></p>
+${unsubscribe ? html`<p class="quiet" style="${QUIET}"><a href="${unsubscribe.link}" style="color: #55615a">${unsubscribe.label}</a></p>` : ""}
 </div>
 </div>
 </body>

@@ -39,6 +39,11 @@ const SECURITY_SCHEMES = {
     },
   },
   personal_token: { type: "http" as const, scheme: "bearer", description: "A token a person made in the dashboard." },
+  partner_key: {
+    type: "http" as const,
+    scheme: "bearer",
+    description: "A partner's API key: <prefix>_live_… on the production host, <prefix>_test_… on the sandbox host.",
+  },
   session: { type: "http" as const, scheme: "bearer", description: "The session JWT of a person who is signed in." },
 };
 
@@ -46,6 +51,7 @@ const SECURITY_SCHEMES = {
 function securityOf(caller: CallerRule): Record<string, string[]>[] {
   if (caller.kind === "cpo") return [{ cpo: caller.scope ? [caller.scope] : [] }];
   if (caller.kind === "user") return [{ user: [caller.scope] }, { personal_token: [] }];
+  if (caller.kind === "partner") return [...(caller.key ? [{ partner_key: [] }] : []), { user: [caller.scope] }];
   if (caller.kind === "session") return [{ session: [] }];
   return [];
 }
@@ -90,6 +96,7 @@ function operation(surface: Surface, endpoint: Endpoint) {
   const encodings = [
     "application/json",
     ...(endpoint.accepts?.includes("form") ? ["application/x-www-form-urlencoded"] : []),
+    ...(endpoint.accepts?.includes("multipart") ? ["multipart/form-data"] : []),
   ];
   const { body, query } = endpoint;
   const named = [...endpoint.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => [name, z.string()]);
@@ -201,7 +208,9 @@ function tidy(node: unknown): unknown {
   if (Array.isArray(node)) return node.map(tidy);
   if (typeof node !== "object" || node === null) return node;
   const schema = Object.fromEntries(Object.entries(node).map(([key, value]) => [key, tidy(value)]));
-  if (schema.additionalProperties === false) delete schema.additionalProperties;
+  const { additionalProperties } = schema;
+  if (additionalProperties === false || (additionalProperties && Object.keys(additionalProperties).length === 0))
+    delete schema.additionalProperties;
   if (schema.format) delete schema.pattern;
   if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum;
   if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum;

@@ -173,8 +173,12 @@ async function answer(endpoint: Endpoint, context: AnyContext): Promise<Answer> 
     context.query = check(endpoint.query, query);
   }
   if (endpoint.body) {
-    context.rawBody = await readBody(context.request, endpoint.maxBody ?? MAX_BODY);
-    const raw = parseBody(endpoint, context.request, context.rawBody);
+    const max = endpoint.maxBody ?? MAX_BODY;
+    const multipart = endpoint.accepts?.includes("multipart") && MULTIPART.test(contentType(context.request));
+    if (!multipart) context.rawBody = await readBody(context.request, max);
+    const raw = multipart
+      ? await readForm(context.request, max)
+      : parseBody(endpoint, context.request, context.rawBody);
     try {
       context.body = check(endpoint.body, raw);
     } catch (error) {
@@ -186,26 +190,48 @@ async function answer(endpoint: Endpoint, context: AnyContext): Promise<Answer> 
   return endpoint.run(context);
 }
 
-/** Reads at most `max` bytes, whatever Content-Length says. */
-async function readBody(request: Request, max: number): Promise<string> {
+const contentType = (request: Request) => request.headers.get("content-type") ?? "";
+
+/** The body's bytes, at most `max` of them, whatever Content-Length says. */
+async function* chunksOf(request: Request, max: number): AsyncGenerator<Uint8Array<ArrayBuffer>> {
   if (Number(request.headers.get("content-length")) > max) throw new ApiError("payload_too_large");
-  const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
   let size = 0;
+  for await (const chunk of request.body ?? []) {
+    size += chunk.byteLength;
+    if (size > max) throw new ApiError("payload_too_large");
+    yield chunk;
+  }
+}
+
+async function readBody(request: Request, max: number): Promise<string> {
+  const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
   let text = "";
   try {
-    for await (const chunk of request.body ?? []) {
-      size += chunk.byteLength;
-      if (size > max) throw new ApiError("payload_too_large");
-      text += decoder.decode(chunk, { stream: true });
-    }
+    for await (const chunk of chunksOf(request, max)) text += decoder.decode(chunk, { stream: true });
     return text + decoder.decode();
   } catch (error) {
     throw error instanceof ApiError ? error : new ApiError("invalid_json");
   }
 }
 
+const MULTIPART = /^multipart\/form-data\b/i;
+
+/** The fields of a form, files as their text: what is not UTF-8 in them reads as U+FFFD. */
+async function readForm(request: Request, max: number): Promise<Record<string, string>> {
+  const chunks: Uint8Array<ArrayBuffer>[] = [];
+  for await (const chunk of chunksOf(request, max)) chunks.push(chunk);
+  try {
+    const form = await new Response(new Blob(chunks), { headers: { "content-type": contentType(request) } }).formData();
+    const fields: Record<string, string> = {};
+    for (const [name, value] of form) fields[name] ??= typeof value === "string" ? value : await value.text();
+    return fields;
+  } catch (error) {
+    throw new ApiError("invalid_request", { issues: [{ path: "", message: "is no multipart/form-data" }] }, error);
+  }
+}
+
 function parseBody(endpoint: Endpoint, request: Request, text: string): unknown {
-  const type = request.headers.get("content-type") ?? "";
+  const type = contentType(request);
   if (endpoint.accepts?.includes("form") && /^application\/x-www-form-urlencoded\b/i.test(type)) {
     const form = new URLSearchParams(text);
     // parameters must not be repeated (RFC 6749 section 3.2)

@@ -119,6 +119,13 @@ export function newSecret(bytes = 32): string {
   return text;
 }
 
+/** A partner API key: its prefix says the host it is for, so that a key in the wrong place can be told apart. */
+export function newPartnerKey(config: { KEY_PREFIX: string; API_HOST: "sandbox" | "production" }) {
+  const prefix = `${config.KEY_PREFIX}_${config.API_HOST === "sandbox" ? "test" : "live"}_`;
+  const api_key = prefix + newSecret();
+  return { api_key, stored: { key_hash: hashSecret(api_key), prefix, last4: api_key.slice(-4) } };
+}
+
 /**
  * SHA-256 in hex: how every secret of ours is stored. They are 256 random bits, so a slow hash would only cost us time
  * (RFC 6819 section 5.1.4.1.3).

@@ -13,19 +13,26 @@ export type Frame = {
   root: string;
   /** The address of this page in another language. */
   inLanguage: (locale: Locale) => string;
+  /** In whose name the page speaks, where not in the service's own. */
+  brand?: Brand | undefined;
 };
+
+/** How a page names a partner: private.partner_brand. A colour is there only where it can be read. */
+export type Brand = { name: string; reply_to: string | null; light: string | null; dark: string | null };
 
 export type Page = {
   title: string;
   body: Html;
   /** Where the reader is among the steps of signing, from 0. */
   step?: number;
+  /** The names of the steps, where they are not those of signing. */
+  steps?: readonly string[];
   /** The fields that need attention: an id and what to do. */
   errors?: { id: string; message: string }[];
 };
 
-export function layout({ config, locale, messages, root, inLanguage }: Frame, page: Page): Html {
-  const { title, body, step, errors = [] } = page;
+export function layout({ config, locale, messages, root, inLanguage, brand }: Frame, page: Page): Html {
+  const { title, body, step, steps = messages.steps, errors = [] } = page;
   return html`<!doctype html>
 <html lang="${messages.lang}">
 <head>
@@ -37,10 +44,11 @@ export function layout({ config, locale, messages, root, inLanguage }: Frame, pa
 <meta name="format-detection" content="telephone=no">
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="${root}/style.css">
+${brand?.light || brand?.dark ? html`<link rel="stylesheet" href="${root}/brand.css?${new URLSearchParams({ light: brand.light ?? "", dark: brand.dark ?? "" })}">` : ""}
 </head>
 <body>
 <header>
-<p class="service">${MARK}<span>${config.SERVICE_NAME}</span></p>
+<p class="service">${MARK}${brand ? html`<span>${brand.name} <small>${messages.claim.through(config.SERVICE_NAME)}</small></span>` : html`<span>${config.SERVICE_NAME}</span>`}</p>
 <nav aria-label="${messages.language}">
 ${(Object.keys(MESSAGES) as Locale[]).map((other) =>
   other === locale
@@ -50,7 +58,7 @@ ${(Object.keys(MESSAGES) as Locale[]).map((other) =>
 </nav>
 </header>
 <main>
-${step === undefined ? "" : showSteps(step, messages)}
+${step === undefined ? "" : showSteps(step, steps, messages)}
 ${
   errors.length > 0
     ? html`<div class="errors" role="alert" tabindex="-1" autofocus aria-labelledby="errors-title">
@@ -73,9 +81,9 @@ ${body}
 // a bolt in a leaf: decoration, so it has no name
 const MARK = html`<svg width="28" height="28" viewBox="0 0 28 28" aria-hidden="true" focusable="false"><path class="leaf" d="M4 24V14C4 8.5 8.5 4 14 4h10v10c0 5.5-4.5 10-10 10z"/><path class="bolt" d="M15.6 7.5 9.5 15.2h4.1l-1.2 5.3 6.1-7.7h-4.1z"/></svg>`;
 
-function showSteps(current: number, messages: Messages): Html {
+function showSteps(current: number, steps: readonly string[], messages: Messages): Html {
   return html`<ol class="steps" aria-label="${messages.steps_label}">
-${messages.steps.map((label, index) =>
+${steps.map((label, index) =>
   index < current
     ? html`<li class="past"><span class="number" aria-hidden="true">✓</span>${label}<span class="hidden"> (${messages.step_done})</span></li>`
     : html`<li${index === current ? html` aria-current="step"` : ""}><span class="number" aria-hidden="true">${index + 1}</span>${label}</li>`,

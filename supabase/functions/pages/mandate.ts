@@ -21,9 +21,10 @@ import {
   signatureOf,
   signedPage,
   signPage,
+  type Typed,
   tooManyCodesPage,
 } from "./mandate_views.ts";
-import { acceptedLocale, isLocale, type Locale, MESSAGES } from "./messages.ts";
+import { acceptedLocale, isLocale, type Locale, MESSAGES, type Messages } from "./messages.ts";
 import type { PagesEnv } from "./pages.ts";
 
 /** The api functions behind the signing page. Opening and acting are two statements: at most two round trips a request. */
@@ -137,7 +138,7 @@ class Visit {
   }
 }
 
-function callerOf(c: Context<PagesEnv>, { config }: Environment): Caller {
+export function callerOf(c: Context<PagesEnv>, { config }: Environment): Caller {
   return { kind: "anyone", host: config.API_HOST, request_id: c.var.request_id };
 }
 
@@ -174,19 +175,21 @@ export const download: Handler = async (c, environment) => {
   const { facts, signed } = visit.opened;
   if (!facts && !signed) return visit.closed() as Response | Promise<Response>;
   const { messages } = visit.frame;
-  const text = signed
-    ? `${signed.document}\n\n----\n${[
-        ...signatureOf(signed, messages),
-        [messages.signed.fingerprint, signed.document_sha256],
-      ]
-        .map(([label, value]) => `${label}: ${value}`)
-        .join("\n")}\n`
-    : documentOf(visit, facts as Facts);
+  return asFile(c, messages, signed ? signedText(signed, messages) : documentOf(visit, facts as Facts));
+};
+
+/** What was signed, with the signature under it. */
+export function signedText(signed: Signed, messages: Messages): string {
+  const lines = [...signatureOf(signed, messages), [messages.signed.fingerprint, signed.document_sha256]];
+  return `${signed.document}\n\n----\n${lines.map(([label, value]) => `${label}: ${value}`).join("\n")}\n`;
+}
+
+export function asFile(c: Context<PagesEnv>, messages: Messages, text: string): Response {
   return c.body(text, 200, {
     "Content-Type": "text/plain; charset=utf-8",
     "Content-Disposition": `attachment; filename="${messages.document.filename}"`,
   });
-};
+}
 
 /** Step 2. Who has not read step 1 as it is now goes back to it. */
 export const showSign = onOpenLink((visit, facts, document) => {
@@ -215,6 +218,24 @@ export const sendCode = onOpenLink(async (visit, facts) => {
   return visit.page(tooManyCodesPage(visit.frame, retry_after ?? 60, seen), 429);
 });
 
+/** The form of the signature: what was typed, as it is shown again, and what is wrong with it. */
+export function readSignature(form: URLSearchParams, facts: Facts, words: Messages["sign"]["errors"]) {
+  const code = (form.get("code") ?? "").replace(/[\s.-]/g, "");
+  const name = lineOf(2, 120).safeParse(form.get("name") ?? "");
+  const typed: Typed = {
+    name: (form.get("name") ?? "").slice(0, 200),
+    agree: form.has("agree"),
+    authority: form.has("authority"),
+  };
+  const errors: SignErrors = {
+    ...(facts.email !== null && !/^\d{6}$/.test(code) ? { code: words.code_missing } : {}),
+    ...(name.success ? {} : { name: words.name }),
+    ...(typed.agree ? {} : { agree: words.agree }),
+    ...(facts.type === "particulier" || typed.authority ? {} : { authority: words.authority }),
+  };
+  return { code, name: name.success ? name.data : null, typed, errors };
+}
+
 type SignOutcome = "signed" | "changed" | "wrong_code" | "code_expired" | "too_many_attempts" | "not_open";
 
 export const sign = onOpenLink(async (visit, facts, document) => {
@@ -223,28 +244,16 @@ export const sign = onOpenLink(async (visit, facts, document) => {
   const { errors: words } = frame.messages.sign;
   if (form.get("seen") !== visit.version) return visit.page(changedPage(frame), 409);
 
-  const code = (form.get("code") ?? "").replace(/[\s.-]/g, "");
-  const name = lineOf(2, 120).safeParse(form.get("name") ?? "");
-  const typed = {
-    name: (form.get("name") ?? "").slice(0, 200),
-    agree: form.has("agree"),
-    authority: form.has("authority"),
-  };
-  const again = (errors: SignErrors) => visit.page(signPage(frame, facts, document, visit.version, typed, errors), 422);
-  const errors: SignErrors = {
-    ...(facts.email !== null && !/^\d{6}$/.test(code) ? { code: words.code_missing } : {}),
-    ...(name.success ? {} : { name: words.name }),
-    ...(typed.agree ? {} : { agree: words.agree }),
-    ...(facts.type === "particulier" || typed.authority ? {} : { authority: words.authority }),
-  };
-  if (!name.success || Object.keys(errors).length > 0) return again(errors);
+  const { code, name, typed, errors } = readSignature(form, facts, words);
+  const again = (wrong: SignErrors) => visit.page(signPage(frame, facts, document, visit.version, typed, wrong), 422);
+  if (name === null || Object.keys(errors).length > 0) return again(errors);
 
   const { config } = visit.environment;
   const { full_name, partner_name } = facts;
   const link = `${config.PAGES_URL}/mandate/${visit.token}`;
   const { outcome } = await visit.call<{ outcome: SignOutcome }>("sign_mandate", {
     facts,
-    signed_name: name.data,
+    signed_name: name,
     code_hash: visit.hashCode(code),
     document,
     document_sha256: hashSecret(document),

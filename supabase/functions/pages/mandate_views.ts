@@ -3,8 +3,14 @@ import { type Facts, longDate, longMoment, showDocument } from "./document.ts";
 import { type Frame, type Html, layout, type Page } from "./layout.ts";
 import { type Locale, MESSAGES, type Messages } from "./messages.ts";
 
-/** A page of one mandate link: `to` gives the path of another step, in the same language. */
-export type MandateFrame = Frame & { to: (step: Step, query?: Record<string, string>) => string };
+/**
+ * A page of one mandate link: `to` gives the path of another step, in the same language. `within` is the claim that signing is
+ * the last step of, where it is: its own steps, its form token, and no declining but by going away.
+ */
+export type MandateFrame = Frame & {
+  to: (step: Step, query?: Record<string, string>) => string;
+  within?: { steps: readonly string[]; step: number; form_token: string };
+};
 export type Step = "" | "/sign" | "/code" | "/decline" | "/document";
 
 /** What was signed, as api.open_mandate_link tells it. */
@@ -48,13 +54,13 @@ export function askCodePage(frame: MandateFrame, facts: Facts, seen: string): Ht
   const words = messages.ask_code;
   return layout(frame, {
     title: words.title,
-    step: 1,
+    ...(frame.within ?? { step: 1 }),
     body: html`<p>${words.to}</p>
 <p class="panel address">${maskEmail(facts.email ?? "")}</p>
 <p>${words.why}</p>
 <p class="quiet">${words.wrong(facts.partner_name)}</p>
 <form method="post" action="${to("/code")}">
-<input type="hidden" name="seen" value="${seen}">
+${hiddenFields(frame, seen)}
 <div class="actions">
 <button class="button">${words.send}</button>
 <a class="link" href="${to("")}">${messages.back}</a>
@@ -77,7 +83,7 @@ export function signPage(
   const company = facts.type === "particulier" ? undefined : facts.company_name;
   return layout(frame, {
     title: words.title,
-    step: 1,
+    ...(frame.within ?? { step: 1 }),
     errors: (["code", "name", "agree", "authority"] as const).flatMap((id) => {
       const message = errors[id];
       return message ? [{ id, message }] : [];
@@ -88,7 +94,7 @@ export function signPage(
 ${showDocument(document, messages.lang)}
 </details>
 <form method="post" action="${to("/sign")}" novalidate>
-<input type="hidden" name="seen" value="${seen}">
+${hiddenFields(frame, seen)}
 ${
   facts.email === null
     ? ""
@@ -112,7 +118,7 @@ ${company === undefined ? "" : tick({ id: "authority", label: words.authority(co
 <div class="actions">
 <button class="button">${words.submit}</button>
 <a class="link" href="${to("")}">${messages.back}</a>
-<a class="link" href="${to("/decline")}">${messages.read.decline}</a>
+${frame.within ? "" : html`<a class="link" href="${to("/decline")}">${messages.read.decline}</a>`}
 </div>
 </form>
 ${
@@ -121,7 +127,7 @@ ${
     : html`<form class="sheet" method="post" action="${to("/code")}">
 <h2>${words.no_code}</h2>
 <p class="quiet">${words.no_code_help}</p>
-<input type="hidden" name="seen" value="${seen}">
+${hiddenFields(frame, seen)}
 <button class="button second">${words.resend}</button>
 </form>`
 }`,
@@ -159,7 +165,7 @@ ${showDocument(signed.document, languageOf(signed.document))}
 }
 
 /** The language somebody signed in, which need not be the language of the page. */
-function languageOf(document: string): Locale {
+export function languageOf(document: string): Locale {
   return document.startsWith(MESSAGES.en.document.title) ? "en" : "nl";
 }
 
@@ -222,13 +228,16 @@ export function tooManyCodesPage(frame: MandateFrame, seconds: number, seen: str
   });
 }
 
+const hiddenFields = ({ within }: MandateFrame, seen: string) =>
+  html`<input type="hidden" name="seen" value="${seen}">${within ? html`<input type="hidden" name="form_token" value="${within.form_token}">` : ""}`;
+
 const onward = (href: string, label: string) =>
   html`<div class="actions"><a class="button" href="${href}">${label}</a></div>`;
 
 const paragraphs = (text: string) => text.split("\n").map((line) => html`<p>${line}</p>`);
 
 /** A link, never a redirect; only to a web address, whatever was registered. */
-function returnLink(messages: Messages, partner: string, return_url: string | null): Html | "" {
+export function returnLink(messages: Messages, partner: string, return_url: string | null): Html | "" {
   if (!return_url || !/^https?:\/\//i.test(return_url)) return "";
   return html`<div class="actions"><a class="button second" href="${return_url}" rel="noreferrer">${messages.return_to(partner)}</a></div>`;
 }

@@ -6,12 +6,15 @@ import openapi from "../../../openapi.json" with { type: "json" };
 import type { Environment } from "../../../packages/shared/src/environment.ts";
 import { ApiError, RETRY_AFTER_UNAVAILABLE } from "../../../packages/shared/src/errors.ts";
 import { describeCause } from "../../../packages/shared/src/log.ts";
+import * as claim from "./claim.ts";
 import * as consent from "./consent.ts";
+import * as enter from "./enter.ts";
 import { type Frame, type Html, layout } from "./layout.ts";
 import * as mandate from "./mandate.ts";
 import { kindPage } from "./mandate_views.ts";
 import { acceptedLocale, isLocale, MESSAGES } from "./messages.ts";
-import { STYLE } from "./style.ts";
+import { brandStyle, STYLE } from "./style.ts";
+import * as unsubscribe from "./unsubscribe.ts";
 
 /** What a request for a page carries along. */
 export type PagesEnv = {
@@ -55,6 +58,8 @@ export function pages(environment: Environment): Hono {
       onError: (c: Context<PagesEnv>) => c.html(kindPage(frameOf(c, environment), "refused"), 413),
     }),
   );
+  // before the lock on forms: mail programs post here in one click (RFC 8058), and the token is all the credential there is
+  app.post(`/pages${unsubscribe.PATH}`, (c) => unsubscribe.optOut(c, environment));
   app.use("/pages/*", async (c, next) => {
     if (c.req.method === "POST") {
       if (!isOurForm(c, new URL(PAGES_URL).origin)) return c.html(kindPage(frameOf(c, environment), "refused"), 403);
@@ -75,6 +80,12 @@ export function pages(environment: Environment): Hono {
   app.get("/pages/style.css", (c) =>
     c.body(STYLE, 200, { "Content-Type": "text/css; charset=utf-8", "Cache-Control": "public, max-age=3600" }),
   );
+  app.get("/pages/brand.css", (c) =>
+    c.body(brandStyle(c.req.query()), 200, {
+      "Content-Type": "text/css; charset=utf-8",
+      "Cache-Control": "public, max-age=3600",
+    }),
+  );
   const MANDATE = `/pages${mandate.PATH}`;
   app.get(MANDATE, (c) => mandate.read(c, environment));
   app.get(`${MANDATE}/document`, (c) => mandate.download(c, environment));
@@ -88,6 +99,21 @@ export function pages(environment: Environment): Hono {
   app.post(CONSENT, (c) => consent.allow(c, environment));
   app.post(`${CONSENT}/sign-in`, (c) => consent.signIn(c, environment));
   app.post(`${CONSENT}/sign-out`, (c) => consent.signOut(c, environment));
+  const CLAIM = `/pages${claim.PATH}`;
+  app.get(CLAIM, (c) => claim.start(c, environment));
+  app.post(`${CLAIM}/code`, (c) => claim.sendCode(c, environment));
+  app.get(`${CLAIM}/proof`, (c) => claim.showProof(c, environment));
+  app.post(`${CLAIM}/proof`, (c) => claim.prove(c, environment));
+  app.get(`${CLAIM}${claim.STEP_PATH}`, (c) => claim.showStep(c, environment));
+  app.post(`${CLAIM}${claim.STEP_PATH}`, (c) => claim.saveStep(c, environment));
+  app.get(`${CLAIM}/mandate`, (c) => claim.showMandate(c, environment));
+  app.get(`${CLAIM}/sign`, (c) => claim.showSign(c, environment));
+  app.post(`${CLAIM}/sign-code`, (c) => claim.sendSignCode(c, environment));
+  app.post(`${CLAIM}/sign`, (c) => claim.sign(c, environment));
+  app.get(`${CLAIM}/document`, (c) => claim.download(c, environment));
+  app.get(`/pages${enter.PATH}`, (c) => enter.show(c, environment));
+  app.post(`/pages${enter.PATH}`, (c) => enter.use(c, environment));
+  app.get(`/pages${unsubscribe.PATH}`, (c) => unsubscribe.ask(c, environment));
   app.all("/pages/*", (c) => c.html(kindPage(frameOf(c, environment), "not_found"), 404));
   app.onError((error, c) => failure(error, c, environment));
   return app as unknown as Hono;

@@ -28,6 +28,7 @@ footer { padding-top: 1rem; padding-bottom: 2rem; color: var(--quiet); font-size
 footer p { margin: 0; padding-top: 1rem; border-top: 1px solid var(--line); }
 
 .service { display: flex; align-items: center; gap: .6rem; margin: 0; font-weight: 650; }
+.service small { display: block; font-size: .9375rem; font-weight: 400; color: var(--quiet); }
 .leaf { fill: var(--accent); }
 .bolt { fill: var(--on-accent); }
 nav { display: flex; margin: 0 -.5rem; font-size: 1rem; }
@@ -63,6 +64,7 @@ dt { color: var(--quiet); }
 dd { margin: 0; font-weight: 550; font-variant-numeric: tabular-nums; min-width: 0; }
 .fingerprint { font: .9rem/1.5 ui-monospace, Consolas, "Liberation Mono", monospace; overflow-wrap: anywhere; }
 
+.apart { margin-top: 2.5rem; }
 .panel { margin: 0 0 1.75rem; padding: 1.25rem 1.5rem; background: var(--tint); border-left: 4px solid var(--accent); border-radius: 0 10px 10px 0; }
 .panel > :last-child, .errors > :last-child, .sheet > :last-child { margin-bottom: 0; }
 .address { font-size: 1.25rem; font-weight: 650; overflow-wrap: anywhere; }
@@ -76,9 +78,17 @@ summary::-webkit-details-marker { display: none; }
 
 .field { margin: 0 0 1.75rem; }
 label { font-weight: 650; }
+.field > label { display: block; margin-bottom: .2rem; }
 .hint { margin: 0 0 .4rem; color: var(--quiet); font-size: 1rem; }
 .wrong { margin: 0 0 .4rem; color: var(--wrong); font-weight: 650; }
-input[type="text"], input[type="email"], input[type="password"] { display: block; width: 100%; min-height: 3.25rem; padding: .5rem .9rem; border: 1.5px solid var(--edge); border-radius: 8px; background: var(--sheet); color: var(--ink); font: inherit; }
+input[type="text"], input[type="email"], input[type="password"], select { display: block; width: 100%; min-height: 3.25rem; padding: .5rem .9rem; border: 1.5px solid var(--edge); border-radius: 8px; background: var(--sheet); color: var(--ink); font: inherit; }
+fieldset { margin: 0 0 1.75rem; padding: 0; border: 0; min-width: 0; }
+legend { padding: 0; margin-bottom: .4rem; font-weight: 650; }
+.choice { display: grid; grid-template-columns: 1.75rem 1fr; gap: .75rem; align-items: start; min-height: 2.75rem; padding: .5rem 0; font-weight: 400; cursor: pointer; }
+.choice input { width: 1.75rem; height: 1.75rem; margin: 0; accent-color: var(--accent); }
+.choice small { display: block; color: var(--quiet); font-size: 1rem; }
+.under { margin: .25rem 0 0 2.5rem; }
+.pair { display: grid; grid-template-columns: 1fr 1fr; gap: 0 1.25rem; }
 input.code { width: 11.5rem; font-size: 1.5rem; letter-spacing: .22em; font-variant-numeric: tabular-nums; }
 input[aria-invalid="true"] { border-color: var(--wrong); border-width: 2px; }
 .tick label { display: grid; grid-template-columns: 1.75rem 1fr; gap: .75rem; align-items: start; min-height: 2.75rem; padding: .5rem 0; font-weight: 400; cursor: pointer; }
@@ -114,3 +124,18 @@ input[aria-invalid="true"] { border-color: var(--wrong); border-width: 2px; }
   section { break-inside: avoid; }
 }
 `.trim();
+
+/** A partner's colour, where private.partner_brand found it readable: one for light, one for dark. What is no colour is dropped. */
+export function brandStyle({ light = "", dark = "" }: Record<string, string>): string {
+  const accent = (color: string, toward: string) =>
+    /^#[0-9a-f]{6}$/.test(color)
+      ? `:root { --accent: ${color}; --accent-strong: color-mix(in srgb, ${color} 80%, ${toward}); }`
+      : "";
+  return [
+    accent(light, "black"),
+    `@media (prefers-color-scheme: dark) { ${accent(dark, "white") || DARK_ACCENT} }`,
+  ].join("\n");
+}
+
+// the dark colours of the style sheet above, which a light colour of a partner must not displace
+const DARK_ACCENT = ":root { --accent: #6fd3aa; --accent-strong: #93e2c1; }";

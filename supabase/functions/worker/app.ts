@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { endpoint } from "../../../packages/shared/src/endpoint.ts";
 import type { Surface } from "../../../packages/shared/src/surface.ts";
+import { tendDrafts } from "./drafts.ts";
 import { checkEans } from "./ean_checks.ts";
 import { admitCharger, ingestSessions } from "./gateway.ts";
 import { deliverMail } from "./mail.ts";
@@ -13,7 +14,7 @@ const run = endpoint(
     id: "runWorker",
     method: "POST",
     path: "/worker/run",
-    summary: "Run what is due: jobs of the database, mail, the weekly re-check of EANs",
+    summary: "Run what is due: jobs of the database, drafts, mail, the weekly re-check of EANs",
     description:
       "Called by the scheduler with WORKER_SECRET as bearer; safe to call at any time, from several callers at once.",
     caller: { kind: "worker" },
@@ -25,11 +26,21 @@ const run = endpoint(
       "count_waiting_mail",
       "due_ean_checks",
       "record_ean_recheck",
+      "run_draft_jobs",
+      "due_draft_lookups",
+      "record_draft_lookup",
     ] as const,
     response: z
       .object({
         ok: z.boolean().meta({ description: "False when something needs an operator; it says what" }),
         jobs: z.record(z.string(), z.int()).meta({ description: "Rows by job" }),
+        drafts: z.object({
+          expired: z.int(),
+          purged: z.int(),
+          reminded: z.int(),
+          looked_up: z.int().meta({ description: "Drafts whose address the EAN register was asked about" }),
+          failed: z.int().meta({ description: "Our failures, the cause in the log; due again within the hour" }),
+        }),
         mail: z.object({
           sent: z.int(),
           failed: z.int().meta({ description: "Sendings that failed; a temporary failure is tried again later" }),
@@ -47,9 +58,16 @@ const run = endpoint(
   async ({ call, environment, caller }) => {
     const deadline = Date.now() + BUDGET_MS;
     const jobs = JSON.parse(await call("run_due_jobs"));
+    const drafts = await tendDrafts(environment, call, deadline, caller.request_id);
     const mail = await deliverMail(environment, call, deadline, caller.request_id);
     const ean_checks = await checkEans(environment, call, deadline, caller.request_id);
-    return { ok: mail.problem === undefined && ean_checks.failed === 0, jobs, mail, ean_checks };
+    return {
+      ok: mail.problem === undefined && ean_checks.failed + drafts.failed === 0,
+      jobs,
+      drafts,
+      mail,
+      ean_checks,
+    };
   },
 );
 

@@ -11,7 +11,7 @@ export type EanCheckResult = { checked: number; failed: number };
 type Due = RegisterAddress & { partner_id: string; connection_id: string; ean_code: string };
 type Call = (name: "due_ean_checks" | "record_ean_recheck", ...input: (object | null)[]) => Promise<string>;
 
-const registerOf = oncePerEnvironment(({ config }) =>
+export const registerOf = oncePerEnvironment(({ config }) =>
   createEanRegister({
     host: config.API_HOST,
     driver: config.EAN_REGISTER,

@@ -8,7 +8,15 @@ const CONNECTIONS = 4;
 /** Time kept for settling and for the rest of the run. */
 const RESERVE_MS = 8_000;
 
-type ClaimedMail = { id: string; recipient: string; subject: string; html: string; text: string };
+type ClaimedMail = {
+  id: string;
+  recipient: string;
+  subject: string;
+  html: string;
+  text: string;
+  reply_to: string | null;
+  unsubscribe_url: string | null;
+};
 type Failure = { failure: string; permanent: boolean; serverDown: boolean };
 export type MailResult = { sent: number; failed: number; problem?: string };
 type Call = (name: "claim_mail" | "settle_mail" | "count_waiting_mail", ...input: (object | null)[]) => Promise<string>;
@@ -85,12 +93,18 @@ async function send(transport: Transporter, from: string, mail: ClaimedMail): Pr
       html: mail.html,
       text: mail.text,
       messageId: `<${mail.id}@${domainOf(from)}>`,
-      headers: { "Auto-Submitted": "auto-generated" },
+      ...(mail.reply_to ? { replyTo: { name: "", address: mail.reply_to } } : {}),
+      headers: { "Auto-Submitted": "auto-generated", ...unsubscribeHeaders(mail.unsubscribe_url) },
     });
     return null;
   } catch (error) {
     return judge(error);
   }
+}
+
+/** One click in the mail program ends the mail (RFC 8058): the address takes a POST, and asks no more. */
+function unsubscribeHeaders(url: string | null): Record<string, string> {
+  return url ? { "List-Unsubscribe": `<${url}>`, "List-Unsubscribe-Post": "List-Unsubscribe=One-Click" } : {};
 }
 
 /** Why a mail did not go, in words that hold no personal data: a server's answer often repeats the address. */

@@ -3,6 +3,8 @@ import type { MailMessages } from "./nl.ts";
 export const en: MailMessages = {
   lang: "en",
   greeting: (name) => `Dear ${name},`,
+  hello: "Hello,",
+  through: (partner, service) => `${partner}, through ${service}`,
   regards: "Kind regards,",
   questions: "Questions? Mail",
   linkFallback: "Does the button not work? Copy this address into your browser:",
@@ -33,5 +35,60 @@ export const en: MailMessages = {
       "Would you like to stop? You can withdraw the mandate at any time. Let us know; the address is at the end of this mail.",
     document: "This is what you signed",
     unexpected: "Did you not sign this yourself? Tell us at once.",
+  },
+  claim: {
+    subject: (partner) => `${partner} has prepared your registration for ERE`,
+    lines: (partner, service) => [
+      `Do you charge an electric car at your own charger? Then you avoid emissions, and that is worth a compensation: ERE. ${partner} has already prepared your registration with ${service}.`,
+      "You check your details, choose where the compensation goes and sign a mandate. It takes about five minutes.",
+    ],
+    button: "View your registration",
+    after: "The link works for 60 days and is for you only. You can stop halfway and continue later.",
+  },
+  reminder: {
+    subject: (partner) => `Your registration for ERE with ${partner} is still waiting`,
+    lines: (partner, service) => [
+      `Some time ago ${partner} prepared your registration with ${service}. With it you receive a compensation for the electricity you charge with at home or on your premises.`,
+      "Nothing happens without your mandate. Taking part takes about five minutes.",
+    ],
+    button: "Complete your registration",
+    after: "Would you rather not take part? Then there is nothing you need to do: the registration ends by itself.",
+  },
+  invitation: {
+    message: (partner: string, words: string) => `${partner} writes: “${words}”`,
+    why: (partner) => `You receive this message because ${partner} gave us your e-mail address to invite you.`,
+    unsubscribe: "Receive no more messages",
+  },
+  sign_in: {
+    subject: (partner) => `Your link to continue with ${partner}`,
+    lines: (partner) => [`With this link you continue your registration with ${partner}.`],
+    button: "Continue",
+    after: "The link works for 5 minutes and only once. Do not forward it.",
+    unexpected: "Did you not ask for this link? Then there is nothing you need to do.",
+  },
+  claim_code: {
+    subject: {
+      prove: (code) => `${code} is your code to continue`,
+      sign: (code) => `${code} is your code to sign`,
+    },
+    lines: {
+      prove: (partner) => [
+        `You opened the registration that ${partner} prepared for you. Enter this code on the page:`,
+      ],
+      sign: (partner) => [
+        `You are about to sign the mandate of your registration through ${partner}. Enter this code on the page:`,
+      ],
+    },
+    after: {
+      prove: "The code works for 10 minutes. Give it to nobody.",
+      sign: "The code works for 10 minutes. Give it to nobody: with this code you sign.",
+    },
+    unexpected: "Did you not ask for this code? Then there is nothing you need to do.",
+  },
+  iban_changed: {
+    subject: (partner) => `The account number of ${partner} has changed`,
+    lines: (partner, iban, holder) => [`Payouts to ${partner} go to ${iban} from now on, in the name of ${holder}.`],
+    after: "Did you change this yourself? Then there is nothing you need to do.",
+    unexpected: "Did you not change this? Tell us at once.",
   },
 };

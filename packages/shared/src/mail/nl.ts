@@ -2,6 +2,8 @@
 export const nl = {
   lang: "nl",
   greeting: (name: string) => `Beste ${name},`,
+  hello: "Hallo,",
+  through: (partner: string, service: string) => `${partner}, via ${service}`,
   regards: "Met vriendelijke groet,",
   questions: "Vragen? Mail naar",
   linkFallback: "Werkt de knop niet? Kopieer dan dit adres naar uw browser:",
@@ -34,6 +36,63 @@ export const nl = {
       "Wilt u stoppen? U kunt de machtiging op elk moment intrekken. Laat het ons weten; het adres staat onder aan deze mail.",
     document: "Dit heeft u ondertekend",
     unexpected: "Heeft u dit niet zelf ondertekend? Laat het ons meteen weten.",
+  },
+  claim: {
+    subject: (partner: string) => `${partner} heeft uw aanmelding voor ERE klaargezet`,
+    lines: (partner: string, service: string) => [
+      `Laadt u een elektrische auto op uw eigen laadpaal? Dan voorkomt u uitstoot, en daar staat een vergoeding tegenover: ERE. ${partner} heeft uw aanmelding bij ${service} alvast klaargezet.`,
+      "U controleert uw gegevens, kiest waar de vergoeding heen gaat en tekent een machtiging. Dat duurt ongeveer vijf minuten.",
+    ],
+    button: "Bekijk uw aanmelding",
+    after: "De link werkt 60 dagen en is alleen voor u. U kunt tussendoor stoppen en later verdergaan.",
+  },
+  reminder: {
+    subject: (partner: string) => `Uw aanmelding voor ERE bij ${partner} staat nog klaar`,
+    lines: (partner: string, service: string) => [
+      `Een tijd geleden heeft ${partner} uw aanmelding bij ${service} klaargezet. Daarmee krijgt u een vergoeding voor de stroom die u thuis of op uw terrein laadt.`,
+      "Zonder uw machtiging gebeurt er niets. Meedoen duurt ongeveer vijf minuten.",
+    ],
+    button: "Maak uw aanmelding af",
+    after: "Wilt u niet meedoen? Dan hoeft u niets te doen: de aanmelding verloopt vanzelf.",
+  },
+  invitation: {
+    message: (partner: string, words: string) => `${partner} schrijft u: “${words}”`,
+    why: (partner: string) => `U krijgt dit bericht omdat ${partner} ons uw e-mailadres gaf om u uit te nodigen.`,
+    unsubscribe: "Geen berichten meer ontvangen",
+  },
+  sign_in: {
+    subject: (partner: string) => `Uw link om verder te gaan bij ${partner}`,
+    lines: (partner: string) => [`Met deze link gaat u verder met uw aanmelding bij ${partner}.`],
+    button: "Ga verder",
+    after: "De link werkt 5 minuten en maar één keer. Stuur hem niet door.",
+    unexpected: "Heeft u deze link niet aangevraagd? Dan hoeft u niets te doen.",
+  },
+  claim_code: {
+    subject: {
+      prove: (code: string) => `${code} is uw code om verder te gaan`,
+      sign: (code: string) => `${code} is uw code om te ondertekenen`,
+    },
+    lines: {
+      prove: (partner: string) => [
+        `U opende de aanmelding die ${partner} voor u klaarzette. Vul deze code in op de pagina:`,
+      ],
+      sign: (partner: string) => [
+        `U wilt de machtiging bij uw aanmelding via ${partner} ondertekenen. Vul deze code in op de pagina:`,
+      ],
+    },
+    after: {
+      prove: "De code werkt 10 minuten. Geef hem aan niemand.",
+      sign: "De code werkt 10 minuten. Geef hem aan niemand: met deze code zet u uw handtekening.",
+    },
+    unexpected: "Heeft u deze code niet aangevraagd? Dan hoeft u niets te doen.",
+  },
+  iban_changed: {
+    subject: (partner: string) => `Het rekeningnummer van ${partner} is gewijzigd`,
+    lines: (partner: string, iban: string, holder: string) => [
+      `Uitbetalingen aan ${partner} gaan voortaan naar ${iban}, op naam van ${holder}.`,
+    ],
+    after: "Heeft u dit zelf gewijzigd? Dan hoeft u niets te doen.",
+    unexpected: "Heeft u dit niet gewijzigd? Laat het ons dan meteen weten.",
   },
 };
 

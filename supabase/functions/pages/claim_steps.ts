@@ -1,0 +1,190 @@
+import { isValidIBAN } from "ibantools";
+import * as z from "zod";
+import { HOUSE } from "../../../packages/shared/src/claim.ts";
+import { createEanRegister } from "../../../packages/shared/src/ean_register.ts";
+import { type Environment, oncePerEnvironment } from "../../../packages/shared/src/environment.ts";
+import {
+  eanCode,
+  houseNumber,
+  lineOf,
+  orNull,
+  postalCode,
+  trimmedTo,
+  uuid,
+} from "../../../packages/shared/src/fields.ts";
+import { sealIban } from "../../../packages/shared/src/iban.ts";
+import type { Claim, Errors, StepName, Value } from "./claim_views.ts";
+import type { Messages } from "./messages.ts";
+
+const registerOf = oncePerEnvironment(({ config }) =>
+  createEanRegister({
+    host: config.API_HOST,
+    driver: config.EAN_REGISTER,
+    url: config.EAN_REGISTER_URL ?? null,
+    api_key: config.EAN_REGISTER_KEY ?? null,
+  }),
+);
+
+type Form = { environment: Environment; form: URLSearchParams; claim: Claim; words: Messages["claim"] };
+
+/** What a step keeps, as private.save_step takes it. */
+type Kept = { answers: Record<string, unknown>; register?: object; iban?: object; later?: boolean };
+type Step = {
+  /** What a field shows at first. */
+  known: (claim: Claim, name: string) => string | number | null | undefined;
+  read: (form: Form) => Kept | { errors: Errors } | Promise<Kept | { errors: Errors }>;
+};
+
+const answered: Step["known"] = ({ answers }, name) => (answers as Record<string, string> | undefined)?.[name];
+
+/** The fields of a form by their rules; where one is broken, what to do about it. */
+function check<Fields extends Record<string, z.ZodType>>(
+  fields: Fields,
+  form: URLSearchParams,
+  words: { [field in keyof Fields]?: string },
+): { answers: { [field in keyof Fields]: z.output<Fields[field]> } } | { errors: Errors } {
+  const errors: Errors = {};
+  const answers: Record<string, unknown> = {};
+  for (const [name, rule] of Object.entries(fields)) {
+    const read = rule.safeParse(form.get(name) ?? "");
+    if (read.success) answers[name] = read.data;
+    else errors[name] = words[name] ?? "";
+  }
+  return Object.keys(errors).length > 0 ? { errors } : { answers: answers as never };
+}
+
+const kvk = () =>
+  z
+    .string()
+    .transform((value) => value.replace(/[\s.]/g, ""))
+    .pipe(z.string().regex(/^\d{8}$/));
+const serialNumber = () =>
+  z
+    .string()
+    .transform((value) => value.replace(/\s/g, "").toUpperCase() || null)
+    .pipe(
+      z
+        .string()
+        .regex(/^[\x21-\x60\x7b-\x7e]{1,64}$/)
+        .nullable(),
+    );
+
+export const STEPS: Record<StepName, Step> = {
+  details: {
+    known: answered,
+    read: ({ form, words }) =>
+      check(
+        { full_name: lineOf(2, 120), type: z.enum(["particulier", "zakelijk", "vve"]) },
+        form,
+        words.details.errors,
+      ),
+  },
+
+  company: {
+    known: answered,
+    read: ({ form, claim, words }) =>
+      check(
+        {
+          company_name: lineOf(2, 120),
+          kvk: claim.answers?.type === "vve" ? orNull(kvk()) : kvk(),
+          vat: trimmedTo(30).catch(null),
+        },
+        form,
+        words.company.errors,
+      ),
+  },
+
+  address: {
+    known: (claim, name) =>
+      name === "house_number"
+        ? [claim.answers?.house_number, claim.answers?.house_number_addition].filter(Boolean).join(" ")
+        : answered(claim, name),
+    async read({ environment, form, words }) {
+      const read = check(
+        {
+          postal_code: postalCode(),
+          house_number: houseNumber(),
+          street: orNull(lineOf(1, 120)),
+          city: orNull(lineOf(1, 120)),
+        },
+        form,
+        words.address.errors,
+      );
+      if ("errors" in read) return read;
+      const { house_number, ...rest } = read.answers;
+      const answers = { ...rest, house_number: house_number.number, house_number_addition: house_number.addition };
+      return { answers, register: await registerOf(environment).lookup(answers) };
+    },
+  },
+
+  ean: {
+    known({ answers, candidates = [] }, name) {
+      const known = candidates.some(({ ean_code }) => ean_code === answers?.ean_code);
+      if (name === "ean_code") return known ? "" : answers?.ean_code;
+      if (answers?.ean_code) return known ? answers.ean_code : "other";
+      return candidates.length === 1 ? candidates[0]?.ean_code : null;
+    },
+    async read({ environment, form, claim, words }) {
+      const point = form.get("point") ?? "";
+      if (!point) return { errors: { point: words.ean.errors.choose } };
+      const read = check({ ean_code: eanCode() }, point === "other" ? form : new URLSearchParams({ ean_code: point }), {
+        ean_code: words.ean.errors.ean_code,
+      });
+      if ("errors" in read) return read;
+      const { postal_code, house_number, house_number_addition } = claim.answers ?? {};
+      if (!postal_code || !house_number) return { errors: { ean_code: words.ean.errors.ean_address_mismatch } };
+      const address = { postal_code, house_number, house_number_addition: house_number_addition ?? null };
+      return { ...read, register: await registerOf(environment).lookup(address, read.answers.ean_code) };
+    },
+  },
+
+  payout: {
+    known: (claim, name) => (name === "account" && claim.iban_last4 ? "keep" : null),
+    read({ environment, form, claim, words }) {
+      const account = form.get("account");
+      if (account === "later") return { answers: {}, later: true };
+      if (account === "keep" && claim.iban_last4) return { answers: {} };
+      const iban = (form.get("iban") ?? "").replace(/[\s.-]/g, "").toUpperCase();
+      // who typed a number and forgot the choice meant the number
+      if (account !== "fresh" && !iban) return { errors: { account: words.payout.errors.choose } };
+      if (!isValidIBAN(iban)) return { errors: { iban: words.payout.errors.iban } };
+      return { answers: {}, iban: sealIban(environment, HOUSE, iban) };
+    },
+  },
+
+  charger: {
+    known: answered,
+    read({ form, claim, words }) {
+      if (form.has("later")) return { answers: { catalog_charger_id: null, serial_number: null } };
+      const read = check({ catalog_charger_id: uuid(), serial_number: serialNumber() }, form, {
+        ...words.charger.errors,
+        catalog_charger_id: words.charger.errors.model,
+      });
+      if ("errors" in read) return read;
+      const model = claim.models?.find(({ id }) => id === read.answers.catalog_charger_id);
+      if (!model) return { errors: { catalog_charger_id: words.charger.errors.model } };
+      return { answers: { ...read.answers, brand: form.get("brand") } };
+    },
+  },
+};
+
+/** Which field an outcome of private.save_step is about. */
+export function refusalOf(outcome: string, { form, words }: Pick<Form, "form" | "words">): Errors {
+  switch (outcome) {
+    case "ean_in_use":
+    case "ean_address_mismatch":
+      return { [form.get("point") === "other" ? "ean_code" : "point"]: words.ean.errors[outcome] };
+    default:
+      return { serial_number: words.charger.errors.charger_claimed };
+  }
+}
+
+/** What was just typed, or else what is known. */
+export function shownValue(step: StepName, claim: Claim, form: URLSearchParams | null): Value {
+  return (name) => {
+    if (form?.has(name)) return (form.get(name) ?? "").slice(0, 200);
+    if (form) return null; // a form that came back without a field: nothing was chosen
+    const known = STEPS[step].known(claim, name);
+    return known == null ? null : String(known);
+  };
+}

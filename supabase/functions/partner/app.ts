@@ -1,0 +1,31 @@
+import type { Surface } from "../../../packages/shared/src/surface.ts";
+import { listCustomers } from "./customers.ts";
+import { issueAuthLink, listDrafts, withdrawDraft } from "./drafts.ts";
+import { addCustomers, importDrafts, invitePeople, uploadDrafts } from "./import.ts";
+import { getDashboard, getPartner, listPayouts } from "./reads.ts";
+import { mintApiKey, revokeApiKey, setBranding, setCompany, setPayoutIban } from "./settings.ts";
+
+/** The Partner API (specification section 4.2), in the order a partner meets it. */
+export const surface: Surface = {
+  slug: "partner",
+  about: "For partners: customers, drafts that customers claim, figures, and the partner's own settings",
+  prefix: "/partner",
+  endpoints: [
+    addCustomers,
+    importDrafts,
+    listDrafts,
+    withdrawDraft,
+    issueAuthLink,
+    listCustomers,
+    getPartner,
+    listPayouts,
+    getDashboard,
+    setCompany,
+    setPayoutIban,
+    setBranding,
+    invitePeople,
+    uploadDrafts,
+    mintApiKey,
+    revokeApiKey,
+  ],
+};

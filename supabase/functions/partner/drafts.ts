@@ -1,0 +1,138 @@
+import * as z from "zod";
+import { claimLinks, signInLink } from "../../../packages/shared/src/claim.ts";
+import { endpoint } from "../../../packages/shared/src/endpoint.ts";
+import { filter, instant, lineOf, orNull, trimmedTo, typedEmail, uuid } from "../../../packages/shared/src/fields.ts";
+import { AccountType } from "../../../packages/shared/src/models.ts";
+import { hashSecret, newSecret } from "../../../packages/shared/src/tokens.ts";
+
+export const EanStatus = z
+  .enum(["pending", "resolved", "ambiguous", "not_found", "provided", "no_address", "failed"])
+  .meta({
+    id: "DraftEanStatus",
+    description:
+      "pending: not looked up yet; resolved: one metering point at the address; ambiguous: several, the customer chooses; not_found: none; provided: the row had the EAN; failed: no answer, tried again for a day",
+  });
+
+export const DraftStatus = z.enum(["invited", "claimed", "expired", "conflict", "active"]).meta({ id: "DraftStatus" });
+
+const Draft = z
+  .object({
+    draft_id: z.guid(),
+    status: DraftStatus,
+    type: AccountType,
+    naam: z.string().nullable(),
+    email: z.string(),
+    external_ref: z.string().nullable(),
+    city: z.string().nullable(),
+    ean_status: EanStatus,
+    ean_candidates: z.int(),
+    claim_url: z.url().nullable().meta({ description: "Null unless the draft can be claimed" }),
+    batch_id: z.guid(),
+    created_at: instant(),
+    invited_at: instant().nullable().meta({ description: "Null where send_invite was false" }),
+    claimed_at: instant().nullable(),
+    expires_at: instant(),
+  })
+  .meta({ id: "Draft" });
+
+export const listDrafts = endpoint(
+  {
+    id: "listDrafts",
+    method: "GET",
+    path: "/partner/drafts",
+    summary: "List the partner's drafts, newest first",
+    caller: { kind: "partner", scope: "partners:read", key: true },
+    limit: "partner_read",
+    sql: ["list_drafts"],
+    query: z.object({
+      external_ref: filter(120).meta({ description: "Only drafts with this reference" }),
+      status: filter(20).meta({ description: "Only drafts in this status" }),
+    }),
+    response: z.object({ drafts: z.array(Draft) }).meta({ id: "Drafts" }),
+    errors: [],
+    failure: "drafts_list_failed",
+  },
+  ({ query, call, environment }) => call("list_drafts", { ...query, links: claimLinks(environment) }),
+);
+
+export const withdrawDraft = endpoint(
+  {
+    id: "withdrawDraft",
+    method: "POST",
+    path: "/partner/drafts/withdraw",
+    summary: "Withdraw a draft",
+    description:
+      "Removes the draft: its claim link and any sign-in link stop working, reminders stop, and the e-mail address becomes free. A login " +
+      "that a claimed draft made stays, unlinked from the partner. An active draft is refused.",
+    caller: { kind: "partner", scope: "partners:write", key: true },
+    limit: "partner_write",
+    sql: ["withdraw_draft"],
+    body: z
+      .object({
+        draft_id: z
+          .unknown()
+          .optional()
+          .meta({ override: { type: "string", format: "uuid" } }),
+      })
+      .meta({ id: "WithdrawDraft" }),
+    response: z.object({ ok: z.literal(true) }).meta({ id: "WithdrawnDraft" }),
+    errors: ["draft_id_required", "draft_not_found", "draft_active"],
+    failure: "draft_withdraw_failed",
+  },
+  ({ body, call, fail }) => {
+    if (body.draft_id === undefined || body.draft_id === null || body.draft_id === "")
+      return fail("draft_id_required", { code: "draft_id_required" });
+    const draft_id = uuid().safeParse(body.draft_id).data;
+    return draft_id ? call("withdraw_draft", { draft_id }) : fail("draft_not_found", { code: "draft_not_found" });
+  },
+);
+
+export const issueAuthLink = endpoint(
+  {
+    id: "issueAuthLink",
+    method: "POST",
+    path: "/partner/drafts/auth-link",
+    summary: "Mint a single-use sign-in link that opens the claim of one draft",
+    description:
+      "Works once, for 300 seconds, and until a newer one is minted. Send `draft_id` or `email`; both must denote one draft. Of several " +
+      "drafts for an e-mail the newest that can be claimed is meant. An active draft gets a link only while its account is empty (no connection yet).",
+    caller: { kind: "partner", scope: "partners:write", key: true },
+    limit: "partner_write",
+    sql: ["issue_auth_link"],
+    body: z
+      .object({
+        draft_id: orNull(trimmedTo(120)),
+        email: orNull(trimmedTo(320)).meta({ description: "The draft's address, trimmed and lower-cased" }),
+        return_url: orNull(lineOf(1, 500)).meta({
+          description:
+            "The return URL registered for the partner, followed by /, ? or nothing; no fragment. The registered URL where absent.",
+        }),
+      })
+      .meta({ id: "IssueAuthLink" }),
+    response: z
+      .object({
+        ok: z.literal(true),
+        auth_url: z.url().meta({ description: "Shown once; only its hash is stored" }),
+        expires_in: z.int().meta({ description: "Seconds", example: 300 }),
+        resume: z.boolean().meta({ description: "Whether the customer has a login already" }),
+        return_url: z.string().nullable(),
+      })
+      .meta({ id: "AuthLink" }),
+    errors: ["draft_id_required", "draft_not_found", "draft_not_claimable", "return_url_not_allowed"],
+    failure: "auth_link_failed",
+  },
+  ({ body, call, environment, fail }) => {
+    if (!body.draft_id && !body.email) return fail("draft_id_required");
+    const draft_id = body.draft_id === null ? null : uuid().safeParse(body.draft_id).data;
+    const email = body.email === null ? null : typedEmail().safeParse(body.email).data;
+    if (draft_id === undefined || email === undefined) return fail("draft_not_found");
+    const token = newSecret();
+    return call("issue_auth_link", {
+      draft_id,
+      email,
+      return_url: body.return_url,
+      token_hash: hashSecret(token),
+      auth_url: signInLink(environment, token),
+    });
+  },
+);

@@ -1,0 +1,300 @@
+import * as z from "zod";
+import { claimLinks } from "../../../packages/shared/src/claim.ts";
+import { type Context, endpoint } from "../../../packages/shared/src/endpoint.ts";
+import { type Configuration, type Environment, oncePerEnvironment } from "../../../packages/shared/src/environment.ts";
+import type { ErrorCode } from "../../../packages/shared/src/errors.ts";
+import { lineOf, orNull } from "../../../packages/shared/src/fields.ts";
+import { composeClaim, type Mail } from "../../../packages/shared/src/mail.ts";
+import { CsvError, readCsv } from "./csv.ts";
+import { EanStatus } from "./drafts.ts";
+import { type DraftLookup, lookUp } from "./look_up.ts";
+import { readRow } from "./rows.ts";
+
+/** Rows one request may bring; what comes after them is counted and left. */
+const MAX_ROWS = 500;
+const MAX_BODY = 2 * 1024 * 1024;
+
+const COUNTERS = [
+  "invalid",
+  "reserved_domain",
+  "missing_kvk",
+  "already_drafted",
+  "existing_user",
+  "suppressed",
+  "conflict",
+  "over_request_limit",
+  "over_cap",
+  "charger_brand_unsupported",
+  "charger_not_linked",
+  "charger_claimed",
+] as const;
+
+const Imported = z
+  .object({
+    ok: z.literal(true),
+    added: z.int(),
+    batch_id: z.guid(),
+    created: z.array(
+      z.object({
+        draft_id: z.guid(),
+        email: z.string(),
+        external_ref: z.string().nullable(),
+        claim_url: z.url(),
+        ean_status: EanStatus,
+        ean_candidates: z.int(),
+      }),
+    ),
+    address_ignored: z
+      .array(z.object({ email: z.string(), reason: z.enum(["invalid_postal_code", "invalid_house_number"]) }))
+      .meta({ description: "Drafts that were made without the address of their row" }),
+    claim_urls: z
+      .array(z.object({ email: z.string(), claim_url: z.url() }))
+      .meta({ description: "Filled only where send_invite is false" }),
+    referral_codes: z.array(z.object({ email: z.string(), code: z.string(), matched: z.boolean() })),
+    rejected: z.array(
+      z.object({
+        email: z.string().nullable().meta({ description: "As it was sent" }),
+        reason: z.enum(COUNTERS),
+        row: z.int().meta({ description: "Which row, from 1, the header and blank lines not counted" }),
+        detail: z.string().optional().meta({ description: "What is wrong with an invalid row" }),
+      }),
+    ),
+    skipped: z.object(Object.fromEntries(COUNTERS.map((counter) => [counter, z.int()]))).meta({
+      description: "Rows that made no draft, by reason; those over the limit of 500 rows are only counted",
+    }),
+    cap: z.object({ rolling_days: z.int(), rolling_cap: z.int(), remaining_before: z.int() }),
+  })
+  .meta({ id: "ImportedDrafts" });
+
+const Consent = z
+  .unknown()
+  .optional()
+  .meta({
+    override: { type: "boolean", const: true },
+    description: "Must be exactly true: each customer agreed that their data is passed on",
+  });
+const SendInvite = z
+  .boolean()
+  .default(true)
+  .meta({ description: "True: each customer is mailed the claim link; false: the links are only in the answer" });
+
+const Row = z.unknown().meta({
+  override: {
+    type: "object",
+    required: ["email"],
+    properties: Object.fromEntries(
+      "type naam email ean kvk btw bedrijfsnaam contactpersoon referral_code external_ref postcode huisnummer toevoeging plaats straat phone"
+        .split(" ")
+        .map((name) => [name, { type: "string" as const }]),
+    ),
+  },
+  description:
+    "email, and naam for particulier (the default type) or kvk for zakelijk. The CSV aliases work as keys too; charger is {brand, serial_number}. Longer than 120 is cut. A row that fails is named in rejected.",
+});
+const Rows = z.array(Row).nullish();
+
+/** The Dutch text that the specification asks for beside `consent_required`. */
+const CONSENT_MESSAGE =
+  "Bevestig met consent: true dat elke klant toestemming gaf om zijn of haar gegevens met ons te delen.";
+
+type ImportContext = Context<unknown, unknown, ErrorCode, "import_drafts" | "record_draft_lookups">;
+type Import = {
+  rows: unknown[];
+  source: "csv" | "api" | "invite";
+  send_invite: boolean;
+  mail?: Mail;
+};
+
+/** Makes drafts of rows: reads each by itself, lets one statement judge and store them all, looks EANs up where asked to. */
+async function importRows(context: ImportContext, { rows, source, send_invite, mail }: Import): Promise<string> {
+  const { call, environment } = context;
+  const rules = { named: source !== "invite", reserved: reservedDomains(environment) };
+  const answer = await call("import_drafts", {
+    source,
+    send_invite,
+    rows: rows.slice(0, MAX_ROWS).map((row, index) => readRow(row, index + 1, rules)),
+    over_request_limit: Math.max(rows.length - MAX_ROWS, 0),
+    links: claimLinks(environment),
+    mail: send_invite ? (mail ?? composeClaim({ config: environment.config, locale: "nl" })) : null,
+  });
+  if (!answer.startsWith('{"look_up"')) return answer;
+  const stored = JSON.parse(answer) as { look_up: DraftLookup[]; answer: z.input<typeof Imported> };
+  const results = await lookUp(environment, stored.look_up);
+  type Recorded = { draft_id: string; ean_status: z.input<typeof EanStatus>; ean_candidates: number };
+  const recorded = JSON.parse(await call("record_draft_lookups", results)) as (Recorded | null)[];
+  const byDraft = new Map(recorded.flatMap((each) => (each ? [[each.draft_id, each]] : [])));
+  for (const created of stored.answer.created) Object.assign(created, byDraft.get(created.draft_id));
+  return JSON.stringify(stored.answer);
+}
+
+/** Addresses that are nobody's: RFC 2606, and the service's own. The sandbox takes them: nothing is sent there. */
+const reservedDomains = oncePerEnvironment(({ config }: Environment): ((domain: string) => boolean) => {
+  if (config.API_HOST === "sandbox") return () => false;
+  const reserved = [
+    "test",
+    "example",
+    "invalid",
+    "localhost",
+    "example.com",
+    "example.net",
+    "example.org",
+    ...ownDomains(config),
+  ];
+  return (domain) => reserved.some((each) => domain === each || domain.endsWith(`.${each}`));
+});
+
+function ownDomains({ MAIL_FROM, SUPPORT_EMAIL, BASE_URL }: Configuration): string[] {
+  const domains = [MAIL_FROM, SUPPORT_EMAIL].flatMap((address) => /@([^@>\s]+)>?\s*$/.exec(address)?.[1] ?? []);
+  return [...domains.map((domain) => domain.toLowerCase()), new URL(BASE_URL).hostname];
+}
+
+function rowsOfCsv(context: ImportContext, csv: string): unknown[] {
+  try {
+    return readCsv(csv);
+  } catch (error) {
+    if (!(error instanceof CsvError)) throw error;
+    return context.fail("invalid_request", {
+      detail: error.message,
+      issues: [{ path: "csv", message: error.message }],
+    });
+  }
+}
+
+const IMPORT = {
+  method: "POST",
+  limit: "partner_import",
+  sql: ["import_drafts", "record_draft_lookups"],
+  maxBody: MAX_BODY,
+  response: Imported,
+  failure: "drafts_create_failed",
+} as const;
+
+export const importDrafts = endpoint(
+  {
+    ...IMPORT,
+    id: "importDrafts",
+    path: "/partner/drafts/import",
+    summary: "Make claimable drafts from rows or CSV",
+    description:
+      "One draft per row, at most 500 rows a request and 1,000 drafts in 30 days. The request succeeds even where rows fail: those are named " +
+      "in `rejected` and counted in `skipped`. CSV is UTF-8 with a header row, comma or semicolon separated; a value is data whatever it looks like. " +
+      "With `source: api` addresses are looked up in the EAN register within the request, as far as eight seconds go; otherwise afterwards.",
+    caller: { kind: "partner", scope: "partners:write", key: true },
+    body: z
+      .object({
+        consent: Consent,
+        rows: Rows.meta({ description: "When present, csv is ignored; with neither, nothing is added" }),
+        csv: z.string().nullish(),
+        source: z
+          .unknown()
+          .optional()
+          .meta({
+            override: { type: "string", default: "csv" },
+            description: "csv or api; any other value counts as csv",
+          }),
+        send_invite: SendInvite,
+      })
+      .meta({ id: "ImportDrafts" }),
+    errors: ["consent_required"],
+  },
+  (context) => {
+    const { consent, rows, csv, source, send_invite } = context.body;
+    if (consent !== true) return context.fail("consent_required", { message: CONSENT_MESSAGE });
+    const given = context as unknown as ImportContext;
+    return importRows(given, {
+      rows: rows ?? (csv ? rowsOfCsv(given, csv) : []),
+      source: source === "api" ? "api" : "csv",
+      send_invite,
+    });
+  },
+);
+
+export const addCustomers = endpoint(
+  {
+    ...IMPORT,
+    id: "addCustomers",
+    path: "/partner/customers",
+    summary: "Make claimable drafts of customers, one or many",
+    description:
+      "The same as the import with `source: api`: `rows`, or the fields of one row beside `consent`. Each customer turns their draft into an account by opening its claim link.",
+    caller: { kind: "partner", scope: "partners:write", key: true },
+    body: z
+      .looseObject({ consent: Consent, send_invite: SendInvite, rows: Rows })
+      .meta({ id: "AddCustomers", description: "rows, or the fields of one row beside consent" }),
+    errors: ["consent_required"],
+  },
+  (context) => {
+    const { consent, send_invite, rows, ...row } = context.body;
+    if (consent !== true) return context.fail("consent_required", { message: CONSENT_MESSAGE });
+    const given = rows ?? (Object.keys(row).length > 0 ? [row] : []);
+    return importRows(context as unknown as ImportContext, { rows: given, source: "api", send_invite });
+  },
+);
+
+/** `true` as JSON or a form field has it. */
+const flag = (fallback: boolean) =>
+  z
+    .union([z.boolean(), z.enum(["true", "false"])])
+    .default(fallback)
+    .transform((value) => value === true || value === "true");
+
+export const uploadDrafts = endpoint(
+  {
+    ...IMPORT,
+    id: "uploadDrafts",
+    path: "/partner/uploads",
+    summary: "Make claimable drafts from a CSV file",
+    description:
+      "As the import, for a person in the portal: multipart/form-data with file, consent and send_invite, or JSON {csv, consent}.",
+    caller: { kind: "partner", scope: "partners:write", key: false },
+    accepts: ["multipart"],
+    body: z
+      .object({
+        file: z
+          .string()
+          .optional()
+          .meta({ override: { type: "string", format: "binary" } }),
+        csv: z.string().optional(),
+        consent: Consent,
+        send_invite: flag(true),
+      })
+      .meta({ id: "UploadDrafts" }),
+    errors: ["consent_required"],
+  },
+  (context) => {
+    const { file, csv, consent, send_invite } = context.body;
+    if (consent !== true && !(file !== undefined && consent === "true"))
+      return context.fail("consent_required", { message: CONSENT_MESSAGE });
+    const given = context as unknown as ImportContext;
+    return importRows(given, { rows: rowsOfCsv(given, file ?? csv ?? ""), source: "csv", send_invite });
+  },
+);
+
+export const invitePeople = endpoint(
+  {
+    ...IMPORT,
+    id: "invitePeople",
+    path: "/partner/invites",
+    summary: "Invite people by e-mail address alone",
+    description:
+      "Each gets a draft without details and a mail with its claim link; they fill in the rest. Caps and refusals are those of the import.",
+    caller: { kind: "partner", scope: "partners:write", key: false },
+    body: z
+      .object({
+        emails: z.array(z.string()).min(1).max(100),
+        message: orNull(lineOf(1, 1000)).meta({ description: "Put into the mail, in the partner's name" }),
+      })
+      .meta({ id: "InvitePeople" }),
+    errors: [],
+  },
+  (context) => {
+    const { emails, message } = context.body;
+    const { config } = context.environment;
+    return importRows(context as unknown as ImportContext, {
+      rows: emails.map((email) => ({ email })),
+      source: "invite",
+      send_invite: true,
+      mail: composeClaim({ config, locale: "nl", ...(message ? { message } : {}) }),
+    });
+  },
+);

@@ -1,0 +1,48 @@
+import {
+  createEanRegister,
+  type RegisterAddress,
+  type RegisterAnswer,
+} from "../../../packages/shared/src/ean_register.ts";
+import { type Environment, oncePerEnvironment } from "../../../packages/shared/src/environment.ts";
+
+export type DraftLookup = RegisterAddress & { draft_id: string };
+export type DraftLookupResult = { draft_id: string; register: RegisterAnswer };
+
+/** What a request may spend on the register; whom it does not get to, the scheduled job looks up. */
+const BUDGET_MS = 8_000;
+/** Questions under way at once: the register is a public service with a rate limit. */
+const AT_ONCE = 4;
+
+const registerOf = oncePerEnvironment(({ config }) =>
+  createEanRegister({
+    host: config.API_HOST,
+    driver: config.EAN_REGISTER,
+    url: config.EAN_REGISTER_URL ?? null,
+    api_key: config.EAN_REGISTER_KEY ?? null,
+  }),
+);
+
+/** The register's answers for as many of the addresses as the time allows, in the order they came. */
+export async function lookUp(
+  environment: Environment,
+  due: readonly DraftLookup[],
+  budget_ms = BUDGET_MS,
+): Promise<DraftLookupResult[]> {
+  const register = registerOf(environment);
+  const results: DraftLookupResult[] = [];
+  const queue = due.values();
+  const deadline = Date.now() + budget_ms;
+  const askNext = async () => {
+    for (const { draft_id, ...address } of queue) {
+      if (Date.now() >= deadline) return;
+      results.push({ draft_id, register: register.known(address) ?? (await register.lookup(address)) });
+    }
+  };
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const timeIsUp = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, budget_ms);
+  });
+  await Promise.race([Promise.all(Array.from({ length: AT_ONCE }, askNext)), timeIsUp]);
+  clearTimeout(timer);
+  return [...results];
+}

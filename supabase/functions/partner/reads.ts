@@ -1,0 +1,142 @@
+import * as z from "zod";
+import { endpoint } from "../../../packages/shared/src/endpoint.ts";
+import { instant } from "../../../packages/shared/src/fields.ts";
+
+const text = () => z.string().nullable();
+
+export const Company = z
+  .object({
+    name: text(),
+    kvk: text(),
+    vat: text(),
+    street: text(),
+    house_number: text(),
+    postal_code: text(),
+    city: text(),
+  })
+  .meta({ id: "PartnerCompany" });
+
+export const Payout = z
+  .object({ iban_masked: text().meta({ example: "**** 4300" }), account_holder: text() })
+  .meta({ id: "PartnerPayoutAccount" });
+
+export const Branding = z
+  .object({ display_name: text(), logo_url: text(), primary_color: text(), reply_to: text() })
+  .meta({ id: "PartnerBranding", description: "How pages and mail to the partner's customers look" });
+
+export const ApiKey = z
+  .object({ prefix: z.string(), last4: z.string(), created_at: instant(), last_used_at: instant().nullable() })
+  .meta({ id: "PartnerApiKey" });
+
+const PartnerSelf = z
+  .object({
+    id: z.guid(),
+    name: z.string(),
+    slug: z.string(),
+    is_active: z.boolean(),
+    referral_code: text(),
+    referral_url: text().meta({ description: "Null while referral links have no page of their own" }),
+    return_url: text(),
+    default_fee_pct: z.number(),
+    partner_share_pct: z.number(),
+    company: Company,
+    payout: Payout,
+    branding: Branding,
+    cap: z.object({ rolling_days: z.int(), rolling_cap: z.int(), remaining: z.int() }),
+    api_key: ApiKey.nullable(),
+  })
+  .meta({ id: "Partner" });
+
+export const getPartner = endpoint(
+  {
+    id: "getPartner",
+    method: "GET",
+    path: "/partner/me",
+    summary: "Show the partner itself: settings, import cap, the active API key",
+    caller: { kind: "partner", scope: "partners:read", key: true },
+    limit: "partner_read",
+    sql: ["get_partner"],
+    response: z.object({ partner: PartnerSelf }).meta({ id: "PartnerMe" }),
+    errors: [],
+    failure: "partner_read_failed",
+  },
+  ({ call }) => call("get_partner"),
+);
+
+export const listPayouts = endpoint(
+  {
+    id: "listPayouts",
+    method: "GET",
+    path: "/partner/payouts",
+    summary: "List the partner's payouts, newest quarter first",
+    description: "A payout follows from ERE that was sold; the list is empty until then.",
+    caller: { kind: "partner", scope: "partners:read", key: true },
+    limit: "partner_read",
+    sql: ["list_payouts"],
+    response: z
+      .object({
+        payouts: z.array(
+          z.object({
+            payout_id: z.guid(),
+            period: z.string().meta({ example: "2026-Q1" }),
+            status: z.enum(["pending", "approved", "paid", "failed"]),
+            customers: z.int(),
+            kwh: z.number(),
+            ere_units: z.number(),
+            partner_share_eur: z.number(),
+            vat_eur: z.number(),
+            paid_at: instant().nullable(),
+            invoice_number: text(),
+          }),
+        ),
+      })
+      .meta({ id: "PartnerPayouts" }),
+    errors: [],
+    failure: "partner_read_failed",
+  },
+  ({ call }) => call("list_payouts"),
+);
+
+export const getDashboard = endpoint(
+  {
+    id: "getDashboard",
+    method: "GET",
+    path: "/partner/dashboard",
+    summary: "Sum up customers, drafts, chargers, kWh and ERE",
+    description:
+      "Customers count from the month they were attached. ERE are those of months inside a mandate, at the published factor of their year; " +
+      "the share in euros is 0 until a price is known.",
+    caller: { kind: "partner", scope: "partners:read", key: true },
+    limit: "partner_read",
+    sql: ["get_dashboard"],
+    response: z
+      .object({
+        customers_total: z.int(),
+        customers_active: z.int().meta({ description: "With a signed mandate for an active connection" }),
+        drafts: z.object({
+          invited: z.int(),
+          claimed: z.int(),
+          expired: z.int(),
+          conflict: z.int(),
+          active: z.int(),
+        }),
+        chargers_total: z.int(),
+        kwh_total: z.number(),
+        kwh_this_month: z.number(),
+        ere_estimated: z.number(),
+        partner_share_estimated_eur: z.number(),
+        months: z.array(
+          z.object({
+            month: z.string().meta({ example: "2026-03" }),
+            kwh: z.number(),
+            ere_credits: z.number(),
+            active_customers: z.int().meta({ description: "Customers with kWh in that month" }),
+          }),
+        ),
+      })
+      .meta({ id: "PartnerDashboard" }),
+    errors: [],
+    failure: "partner_read_failed",
+  },
+  ({ call }) => call("get_dashboard"),
+);

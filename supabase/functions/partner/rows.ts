@@ -1,0 +1,162 @@
+import {
+  cut,
+  eanCode,
+  houseNumber,
+  houseNumberAddition,
+  postalCode,
+  typedEmail,
+} from "../../../packages/shared/src/fields.ts";
+import { phone } from "../../../packages/shared/src/phone.ts";
+
+/** A row as it came, by column name. */
+export type RawRow = Record<string, unknown>;
+
+/** A row as api.import_drafts takes it. `reason` is why it makes no draft, as far as the row alone tells. */
+export type DraftRow = {
+  place: number;
+  email: string | null;
+  reason?: "invalid" | "reserved_domain" | "missing_kvk";
+  detail?: string;
+  [field: string]: unknown;
+};
+
+/** Columns and their other names (specification section 4.2). Case, spaces, dashes and underscores do not matter: "E-mail" is email. */
+const ALIASES: Record<string, string[]> = {
+  type: ["soort"],
+  naam: ["name"],
+  email: ["emailadres", "mail"],
+  ean: ["eancode"],
+  kvk: ["kvknummer"],
+  btw: ["btwnummer", "vat"],
+  bedrijfsnaam: ["bedrijf", "company_name", "company"],
+  contactpersoon: ["contact_name", "contact"],
+  referral_code: ["referral", "vriendencode"],
+  external_ref: ["customer_ref", "klantnummer", "referentie", "extref"],
+  postcode: ["postal_code", "zip", "zipcode"],
+  huisnummer: ["house_number"],
+  toevoeging: ["huisnummertoevoeging", "house_number_addition", "house_number_suffix"],
+  plaats: ["woonplaats", "stad", "city"],
+  straat: ["street"],
+  phone: [],
+  charger: [],
+};
+/** What a CSV may bring; a charger, a street and a phone number come in rows only. */
+export const COLUMNS: ReadonlySet<string> = new Set(
+  Object.keys(ALIASES).filter((column) => !["straat", "phone", "charger"].includes(column)),
+);
+
+const keyOf = (name: string) => name.toLowerCase().replace(/[\s_-]/g, "");
+const KNOWN = new Map(
+  Object.entries(ALIASES).flatMap(([column, others]) => [column, ...others].map((name) => [keyOf(name), column])),
+);
+
+/** The column a header or key names, if any. */
+export const columnOf = (name: string): string | undefined => KNOWN.get(keyOf(name.replace(/^\ufeff/, "")));
+
+/** A row object under its column names; of two keys for one column the first counts. */
+export function byColumn(row: object): RawRow {
+  const columns: RawRow = {};
+  for (const [key, value] of Object.entries(row)) {
+    const column = columnOf(key);
+    if (column && !(column in columns)) columns[column] = value;
+  }
+  return columns;
+}
+
+/** A field that cannot be kept; the sentence is for the partner. */
+class Unreadable extends Error {}
+
+const CONTROL =
+  /[\u0000-\u0008\u000e-\u001f\u007f]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/;
+/** UTF-8 that was read as Windows-1252: é has become Ã©. */
+const MOJIBAKE = /[ÃÂ][\u0080-\u00bf€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ]|â€/;
+
+function textOf(row: RawRow, column: string, length = 120): string | null {
+  const value = row[column];
+  if (value === undefined || value === null) return null;
+  if (typeof value !== "string" && !Number.isSafeInteger(value)) throw new Unreadable(`${column}: must be text`);
+  const text = String(value).replace(/\s+/g, " ").trim();
+  if (CONTROL.test(text)) throw new Unreadable(`${column}: must not contain control characters`);
+  if (text.includes("\ufffd") || MOJIBAKE.test(text))
+    throw new Unreadable(`${column}: is not UTF-8; save the file as "CSV UTF-8" and send it again`);
+  return cut(text, length) || null;
+}
+
+type Rules = { named: boolean; reserved: (domain: string) => boolean };
+
+/** Reads one row by itself. Never throws: what is wrong with it is in `reason` and `detail`. */
+export function readRow(sent: unknown, place: number, { named, reserved }: Rules): DraftRow {
+  const row = typeof sent === "object" && sent !== null && !Array.isArray(sent) ? byColumn(sent) : {};
+  const shown =
+    typeof row.email === "string" ? cut(row.email.replace(/[\s\p{Cc}\p{Cs}]+/gu, " ").trim(), 254) || null : null;
+  try {
+    return { place, ...read(row, named, reserved) };
+  } catch (error) {
+    if (!(error instanceof Unreadable)) throw error;
+    return { place, email: shown, reason: "invalid", detail: error.message };
+  }
+}
+
+function read(row: RawRow, named: boolean, reserved: Rules["reserved"]) {
+  const email = typedEmail().safeParse(textOf(row, "email", 320) ?? "").data;
+  if (!email) throw new Unreadable("email: must be an e-mail address");
+  const type = textOf(row, "type")?.toLowerCase() ?? "particulier";
+  if (!["particulier", "zakelijk", "vve"].includes(type))
+    throw new Unreadable("type: must be particulier, zakelijk or vve");
+  const naam = textOf(row, "naam");
+  if (type === "particulier" && named && !naam) throw new Unreadable("naam: is required for particulier");
+  const ean = textOf(row, "ean");
+  const ean_code = ean === null ? null : eanCode().safeParse(ean).data;
+  if (ean_code === undefined)
+    throw new Unreadable("ean: must be 18 digits; format the column as text, spreadsheets round long numbers");
+  const kvk = textOf(row, "kvk")?.replace(/[\s.]/g, "") ?? "";
+  const fields = {
+    email,
+    type,
+    naam,
+    ean: ean_code,
+    kvk: /^\d{8}$/.test(kvk) ? kvk : null,
+    btw: textOf(row, "btw"),
+    bedrijfsnaam: textOf(row, "bedrijfsnaam"),
+    contactpersoon: textOf(row, "contactpersoon"),
+    referral_code: textOf(row, "referral_code"),
+    external_ref: textOf(row, "external_ref"),
+    // a number nobody can call is asked again when the customer claims
+    phone: phone().safeParse(textOf(row, "phone") ?? "").data ?? null,
+    charger: readCharger(row.charger),
+    ...readAddress(row),
+  };
+  if (reserved(email.slice(email.lastIndexOf("@") + 1))) return { ...fields, reason: "reserved_domain" as const };
+  return type === "zakelijk" && fields.kvk === null ? { ...fields, reason: "missing_kvk" as const } : fields;
+}
+
+function readAddress(row: RawRow) {
+  const postcode = textOf(row, "postcode");
+  const huisnummer = textOf(row, "huisnummer");
+  const city = textOf(row, "plaats");
+  if (!postcode && !huisnummer) return { city };
+  const postal_code = postalCode().safeParse(postcode ?? "").data;
+  const house = houseNumber().safeParse(huisnummer ?? "").data;
+  // an address in part is of no use: neither the register nor the customer could confirm it
+  if (!postal_code) return { address_ignored: "invalid_postal_code" };
+  if (!house) return { address_ignored: "invalid_house_number" };
+  return {
+    postal_code,
+    house_number: house.number,
+    house_number_addition: houseNumberAddition(textOf(row, "toevoeging", 10)) ?? house.addition,
+    street: textOf(row, "straat"),
+    city,
+  };
+}
+
+function readCharger(sent: unknown): { brand: string; serial_number: string } | null {
+  if (sent === undefined || sent === null) return null;
+  if (typeof sent !== "object") throw new Unreadable("charger: must be {brand, serial_number}");
+  const brand = textOf(sent as RawRow, "brand");
+  const serial_number = textOf(sent as RawRow, "serial_number")
+    ?.replace(/\s/g, "")
+    .toUpperCase();
+  if (!brand || !serial_number || !/^[^\s\p{Cc}\p{Cs}]{1,64}$/u.test(serial_number))
+    throw new Unreadable("charger: needs a brand, and a serial_number of 1 to 64 characters");
+  return { brand, serial_number };
+}

@@ -1,0 +1,156 @@
+import { isValidIBAN } from "ibantools";
+import * as z from "zod";
+import { endpoint } from "../../../packages/shared/src/endpoint.ts";
+import { email, iban, instant, lineOf, postalCode } from "../../../packages/shared/src/fields.ts";
+import { sealIban } from "../../../packages/shared/src/iban.ts";
+import { composeIbanChanged } from "../../../packages/shared/src/mail.ts";
+import { newPartnerKey } from "../../../packages/shared/src/tokens.ts";
+import { Branding, Company, Payout } from "./reads.ts";
+
+/** What a managing person changes: never a key (contract section 4). */
+const MANAGER = { kind: "partner", scope: "partners:write", key: false } as const;
+
+/** Sent replaces, null or empty clears, not sent stays. */
+const setting = <T extends z.ZodType<string>>(schema: T) =>
+  z.union([z.literal("").transform(() => null), schema, z.null()]).optional();
+
+export const setCompany = endpoint(
+  {
+    id: "setPartnerCompany",
+    method: "POST",
+    path: "/partner/company",
+    summary: "Change the partner's company data",
+    description: "What is sent replaces what was stored, null clears it, what is not sent stays.",
+    caller: MANAGER,
+    limit: "partner_write",
+    sql: ["set_partner_company"],
+    body: z
+      .object({
+        name: setting(lineOf(1, 120)),
+        kvk: setting(z.string().regex(/^\d{8}$/, "must be 8 digits")),
+        vat: setting(lineOf(4, 20)),
+        street: setting(lineOf(1, 120)),
+        house_number: setting(lineOf(1, 20)),
+        postal_code: setting(postalCode()),
+        city: setting(lineOf(1, 120)),
+      })
+      .meta({ id: "SetPartnerCompany" }),
+    response: z.object({ ok: z.literal(true), company: Company }).meta({ id: "StoredPartnerCompany" }),
+    errors: [],
+    failure: "partner_update_failed",
+  },
+  ({ body, call }) => call("set_partner_company", body),
+);
+
+export const setBranding = endpoint(
+  {
+    id: "setPartnerBranding",
+    method: "POST",
+    path: "/partner/branding",
+    summary: "Change how pages and mail to the partner's customers look",
+    description: "What is sent replaces what was stored, null clears it, what is not sent stays.",
+    caller: MANAGER,
+    limit: "partner_write",
+    sql: ["set_partner_branding"],
+    body: z
+      .object({
+        display_name: setting(lineOf(1, 120)),
+        logo_url: setting(z.url({ protocol: /^https$/, hostname: z.regexes.domain }).max(500)),
+        primary_color: setting(z.string().regex(/^#[0-9A-Fa-f]{6}$/, "must look like #0b6b4f")),
+        reply_to: setting(email()),
+      })
+      .meta({ id: "SetPartnerBranding" }),
+    response: z.object({ ok: z.literal(true), branding: Branding }).meta({ id: "StoredPartnerBranding" }),
+    errors: [],
+    failure: "partner_update_failed",
+  },
+  ({ body, call }) => call("set_partner_branding", body),
+);
+
+export const setPayoutIban = endpoint(
+  {
+    id: "setPartnerPayoutIban",
+    method: "POST",
+    path: "/partner/payout-iban",
+    summary: "Change the IBAN the partner's share is paid to",
+    description:
+      "The checksum is enforced. Everybody who manages the partner is told by mail. The IBAN is never returned.",
+    caller: MANAGER,
+    limit: "partner_write",
+    sql: ["set_partner_iban"],
+    body: z
+      .object({
+        iban: z
+          .unknown()
+          .meta({ override: { type: "string" }, description: "Of any country", example: "NL91ABNA0417164300" }),
+        account_holder: lineOf(2, 120),
+      })
+      .meta({ id: "SetPartnerPayoutIban" }),
+    response: z.object({ ok: z.literal(true), payout: Payout }).meta({ id: "StoredPartnerPayout" }),
+    errors: ["invalid_iban"],
+    failure: "partner_update_failed",
+  },
+  ({ body, call, caller, environment, fail }) => {
+    const account = iban().safeParse(body.iban).data;
+    if (!account || !isValidIBAN(account))
+      return fail("invalid_iban", { detail: "This is no IBAN: its length or checksum is wrong. Nothing was changed." });
+    const sealed = sealIban(environment, caller.partner_id ?? "", account);
+    const { account_holder } = body;
+    const mail = composeIbanChanged({
+      config: environment.config,
+      locale: "nl",
+      partner_name: "{{partner_name}}",
+      iban_masked: "{{iban_masked}}",
+      account_holder: "{{account_holder}}",
+    });
+    return call("set_partner_iban", { iban: sealed, account_holder, mail });
+  },
+);
+
+export const mintApiKey = endpoint(
+  {
+    id: "mintPartnerApiKey",
+    method: "POST",
+    path: "/partner/api-keys",
+    summary: "Mint the partner's API key; it is shown once",
+    description: "One key is active at a time. With `rotate: true` the active one stops working at once.",
+    caller: MANAGER,
+    limit: "partner_write",
+    sql: ["mint_partner_key"],
+    body: z.object({ rotate: z.boolean().default(false) }).meta({ id: "MintPartnerApiKey" }),
+    response: z
+      .object({
+        ok: z.literal(true),
+        api_key: z.string().meta({ description: "Shown this once; only its hash is stored" }),
+        prefix: z.string(),
+        last4: z.string(),
+        created_at: instant(),
+      })
+      .meta({ id: "MintedPartnerApiKey" }),
+    errors: ["api_key_exists"],
+    failure: "partner_update_failed",
+  },
+  async ({ body, call, environment: { config } }) => {
+    const { api_key, stored } = newPartnerKey(config);
+    const minted = JSON.parse(await call("mint_partner_key", { ...body, ...stored }));
+    return { ok: true, api_key, ...minted };
+  },
+);
+
+export const revokeApiKey = endpoint(
+  {
+    id: "revokePartnerApiKey",
+    method: "POST",
+    path: "/partner/api-keys/revoke",
+    summary: "Revoke the partner's API key at once",
+    caller: MANAGER,
+    limit: "partner_write",
+    sql: ["revoke_partner_key"],
+    response: z
+      .object({ ok: z.literal(true), revoked: z.boolean().meta({ description: "False when none was active" }) })
+      .meta({ id: "RevokedPartnerApiKey" }),
+    errors: [],
+    failure: "partner_update_failed",
+  },
+  ({ call }) => call("revoke_partner_key"),
+);

@@ -1,0 +1,65 @@
+import { claimLinks } from "../../../packages/shared/src/claim.ts";
+import type { RegisterAddress } from "../../../packages/shared/src/ean_register.ts";
+import type { Environment } from "../../../packages/shared/src/environment.ts";
+import { describeCause } from "../../../packages/shared/src/log.ts";
+import { composeReminder } from "../../../packages/shared/src/mail.ts";
+import { registerOf } from "./ean_checks.ts";
+
+const REMINDERS = 200;
+const BATCH = 40;
+const AT_ONCE = 4;
+/** What one look-up may take, retries included. */
+const RESERVE_MS = 10_000;
+
+export type DraftResult = { expired: number; purged: number; reminded: number; looked_up: number; failed: number };
+type Due = RegisterAddress & { partner_id: string; draft_id: string };
+type Call = (
+  name: "run_draft_jobs" | "due_draft_lookups" | "record_draft_lookup",
+  ...input: (object | null)[]
+) => Promise<string>;
+
+/** What is due of drafts: expiry, purge, reminders, and the addresses that no import looked up. */
+export async function tendDrafts(
+  environment: Environment,
+  call: Call,
+  deadline: number,
+  request_id: string,
+): Promise<DraftResult> {
+  const { config } = environment;
+  const jobs = JSON.parse(
+    await call("run_draft_jobs", {
+      mails: { nl: composeReminder({ config, locale: "nl" }), en: composeReminder({ config, locale: "en" }) },
+      links: claimLinks(environment),
+      size: REMINDERS,
+    }),
+  );
+  const result: DraftResult = { ...jobs, looked_up: 0, failed: 0 };
+  const register = registerOf(environment);
+  const inTime = () => Date.now() < deadline - RESERVE_MS;
+  while (inTime()) {
+    const due = JSON.parse(await call("due_draft_lookups", { size: BATCH })) as Due[];
+    if (due.length === 0) break;
+    const queue = due.values();
+    const lookUpNext = async () => {
+      for (const draft of queue) {
+        if (!inTime()) return;
+        try {
+          await call("record_draft_lookup", draft, await register.lookup(draft));
+          result.looked_up += 1;
+        } catch (error) {
+          result.failed += 1;
+          const { draft_id } = draft;
+          environment.log({
+            level: "error",
+            event: "draft_lookup_failed",
+            request_id,
+            draft_id,
+            ...describeCause(error),
+          });
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, lookUpNext));
+  }
+  return result;
+}

@@ -1,0 +1,831 @@
+-- The claim: a customer proves the e-mail address of a draft, checks what the partner uploaded, and signs; the draft becomes an
+-- account in the service's own tenant. Beside it how a partner looks in pages and mail, and opting out of mail.
+
+alter table core.drafts
+  add column code_hash       bytea,
+  add column code_expires_at timestamptz,
+  add column code_attempts   int not null default 0;
+comment on column core.drafts.code_hash is 'The one-time code with the claim token and what the code is for, as SHA-256: a code that proves the address cannot sign.';
+comment on column core.drafts.progress is
+  'What was typed and confirmed on the claim pages: {answers, confirmed, candidates, ean_check, iban, return_url}. The IBAN is encrypted. Emptied once active.';
+-- ten codes at once, then one each six hours, five guesses a code: over a draft's 60 days a guess succeeds with about 1 in 800
+insert into core.rate_limits (bucket, quota, window_seconds) values ('claim_code', 10, 216000);
+
+-- How a partner looks in pages and mail --------------------------------------------------------------------------------
+
+alter table core.mail_outbox add column reply_to text;
+
+create or replace function private.claim_mail(size int) returns json
+language sql security definer
+set search_path = ''
+as $$
+  with claimed as (
+    update core.mail_outbox m
+       set attempts = m.attempts + 1, next_attempt_at = private.now() + interval '5 minutes'
+     where m.id in (select q.id from core.mail_outbox q
+                     where q.status = 'queued' and q.next_attempt_at <= private.now()
+                     order by q.next_attempt_at limit size for update skip locked)
+    returning m.*)
+  select coalesce(json_agg(json_build_object('id', id, 'recipient', recipient, 'subject', subject, 'html', html, 'text', text,
+                                             'reply_to', reply_to, 'unsubscribe_url', unsubscribe_url)
+                           order by created_at), '[]')
+    from claimed
+$$;
+
+create or replace function private.settle_mail(mail uuid, failure text, permanent boolean) returns void
+language sql security definer
+set search_path = ''
+as $$
+  update core.mail_outbox m
+     set status = case when failure is null then 'sent' when permanent or m.attempts >= 12 then 'failed' else 'queued' end,
+         done_at = case when failure is null or permanent or m.attempts >= 12 then private.now() end,
+         last_error = left(failure, 200),
+         -- 1, 2, 4 … 256 minutes: a mail server may be down for most of a day
+         next_attempt_at = private.now() + make_interval(mins => (2 ^ least(m.attempts - 1, 8))::int),
+         html = case when failure is null then '' else m.html end,
+         text = case when failure is null then '' else m.text end,
+         links = case when failure is null then '{}' else m.links end,
+         unsubscribe_url = case when failure is not null then m.unsubscribe_url end
+   where m.id = mail and m.status = 'queued'
+$$;
+
+create or replace function private.enqueue_mail(mail jsonb, recipient text, cause text, fields jsonb default '{}') returns void
+language sql
+set search_path = ''
+as $$
+  select private.enqueue_mails(mail, jsonb_build_array(jsonb_build_object('recipient', recipient, 'cause', cause,
+    'fields', fields || jsonb_strip_nulls(jsonb_build_object('reply_to', mail -> 'reply_to')))))
+$$;
+comment on function private.enqueue_mail(jsonb, text, text, jsonb) is
+  'Puts a composed mail {template, locale, subject, html, text, links, reply_to} in the outbox. {{name}} marks are filled from fields: what only the database knows when the mail is composed.';
+
+create function private.luminance(color text) returns double precision
+language sql immutable
+set search_path = ''
+as $$
+  select sum(w.weight * case when v.level <= 0.04045 then v.level / 12.92 else ((v.level + 0.055) / 1.055) ^ 2.4 end)
+    from (values (0, 0.2126::double precision), (1, 0.7152), (2, 0.0722)) as w (place, weight),
+         lateral (select get_byte(decode(substr(color, 2), 'hex'), w.place) / 255.0::double precision as level) as v
+$$;
+comment on function private.luminance(text) is 'Relative luminance of #rrggbb (WCAG 2.2).';
+
+create function private.contrast(one text, other text) returns double precision
+language sql immutable
+set search_path = ''
+as $$
+  select (greatest(l.a, l.b) + 0.05) / (least(l.a, l.b) + 0.05) from (select private.luminance(one) as a, private.luminance(other) as b) as l
+$$;
+comment on function private.contrast(text, text) is 'Contrast of two colours (WCAG 2.2): 4.5 is needed to read by.';
+
+create function private.partner_brand(partner core.partners) returns jsonb
+language sql stable
+set search_path = ''
+as $$
+  select jsonb_build_object(
+    'name', private.partner_display_name(partner),
+    'reply_to', nullif(partner.branding ->> 'reply_to', ''),
+    -- against the grounds of the style sheet that are hardest to read it on, and with what is written on it
+    'light', case when c.color is not null then case when private.contrast(c.color, '#e6f2ec') >= 4.5 then c.color end end,
+    'dark', case when c.color is not null then
+              case when least(private.contrast(c.color, '#1c2f27'), private.contrast(c.color, '#06281c')) >= 4.5 then c.color end end)
+  from (select case when partner.branding ->> 'primary_color' ~ '^#[0-9A-Fa-f]{6}$' then lower(partner.branding ->> 'primary_color') end as color) as c
+$$;
+comment on function private.partner_brand(core.partners) is
+  'How pages and mail name a partner: {name, reply_to, light, dark}; a colour only where it can be read, else null.';
+
+create or replace function private.letter_fields(draft core.drafts, partner_name text, links jsonb) returns jsonb
+language plpgsql stable
+set search_path = ''
+as $$
+declare
+  brand jsonb;
+begin
+  select private.partner_brand(p) into brand from core.partners p where p.id = draft.partner_id;
+  return jsonb_build_object(
+    'full_name', coalesce(draft.contactpersoon, draft.naam, draft.bedrijfsnaam, draft.email),
+    'partner_name', partner_name,
+    'accent', coalesce(brand ->> 'light', '#0b6b4f'),
+    'reply_to', brand ->> 'reply_to',
+    'claim_url', private.claim_url(draft.id, links),
+    'unsubscribe_url', private.unsubscribe_url(draft.email, links));
+end $$;
+comment on function private.letter_fields(core.drafts, text, jsonb) is
+  'What the marks in a mail to a draft''s customer stand for: full_name, partner_name, accent, reply_to, claim_url, unsubscribe_url.';
+
+create or replace function private.enqueue_mails(mail jsonb, letters jsonb) returns void
+language sql
+set search_path = ''
+as $$
+  insert into core.mail_outbox
+    (partner_id, cause, template, locale, recipient, subject, html, text, links, reply_to, unsubscribe_url, status, done_at)
+  select private.partner_id(), l.cause, mail ->> 'template', mail ->> 'locale', l.recipient,
+         private.fill_marks(mail ->> 'subject', l.fields, false),
+         private.fill_marks(mail ->> 'html', l.fields, true),
+         private.fill_marks(mail ->> 'text', l.fields, false),
+         array(select private.fill_marks(link, l.fields, false) from jsonb_array_elements_text(mail -> 'links') as link),
+         l.fields ->> 'reply_to', l.fields ->> 'unsubscribe_url',
+         case when private.is_sandbox() then 'captured' else 'queued' end,
+         case when private.is_sandbox() then private.now() end
+    from jsonb_to_recordset(letters) as l (recipient text, cause text, fields jsonb)
+  on conflict on constraint mail_outbox_cause_key do nothing
+$$;
+comment on function private.enqueue_mails(jsonb, jsonb) is
+  'enqueue_mail for many: one composed mail, and letters [{recipient, cause, fields}]. The fields reply_to and unsubscribe_url also become the mail''s headers.';
+
+grant execute on function private.luminance(text), private.contrast(text, text), private.partner_brand(core.partners) to api_owner;
+
+create function api.opt_out(caller jsonb, request jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'anyone');
+  perform private.suppress(decode(request ->> 'email_hash', 'hex'));
+  return json_build_object('ok', true);
+end $$;
+comment on function api.opt_out(jsonb, jsonb) is
+  'The bearer of an unsubscribe link wants no more mail: {email_hash}. Not rate limited: mail services send it for many people from one address.';
+select private.expose('api.opt_out(jsonb, jsonb)');
+
+-- Opening a claim ------------------------------------------------------------------------------------------------------
+
+create function private.draft_by_id(draft uuid) returns core.drafts
+language sql stable security definer
+set search_path = ''
+as $$ select d from core.drafts d where d.id = draft $$;
+comment on function private.draft_by_id(uuid) is
+  'Finds a draft before its tenant is known; definer for that reason alone. The claim token, verified before it gets here, is the credential.';
+
+create function private.enter_draft(draft_id uuid, lock boolean) returns core.drafts
+language plpgsql
+set search_path = ''
+as $$
+declare
+  draft core.drafts := private.draft_by_id(draft_id);
+begin
+  perform private.act_for_partner(draft.partner_id), set_config('app.caller_kind', 'customer', true);
+  if lock then
+    select * into draft from core.drafts d where d.partner_id = private.partner_id() and d.id = draft_id for update;
+  end if;
+  return draft;
+end $$;
+comment on function private.enter_draft(uuid, boolean) is 'Makes the bearer of a claim link the caller, within the tenant of the draft.';
+
+create function private.draft_state(draft core.drafts) returns text
+language sql stable
+set search_path = ''
+as $$
+  select case
+    when draft.id is null then 'gone'
+    when private.draft_status(draft) in ('invited', 'claimed') then 'open'
+    else private.draft_status(draft) end
+$$;
+
+create function private.claim_answers(draft core.drafts) returns jsonb
+language sql stable
+set search_path = ''
+as $$
+  select jsonb_build_object(
+    'type', draft.type,
+    'full_name', coalesce(draft.contactpersoon, draft.naam),
+    'company_name', coalesce(draft.bedrijfsnaam, case when draft.type <> 'particulier' and draft.contactpersoon is not null then draft.naam end),
+    'kvk', draft.kvk,
+    'vat', draft.btw,
+    'postal_code', draft.postal_code,
+    'house_number', draft.house_number,
+    'house_number_addition', draft.house_number_addition,
+    'street', draft.street,
+    'city', draft.city,
+    'ean_code', draft.ean,
+    'brand', draft.charger ->> 'brand',
+    'serial_number', draft.charger ->> 'serial_number') || coalesce(draft.progress -> 'answers', '{}')
+$$;
+comment on function private.claim_answers(core.drafts) is 'What the partner uploaded, overlaid with what the customer confirmed or changed.';
+
+create function private.claim_open_step(draft core.drafts) returns text
+language sql stable
+set search_path = ''
+as $$
+  select s.step
+    from unnest(array['details', 'company', 'address', 'ean', 'payout', 'charger']) with ordinality as s (step, place)
+   where not coalesce(draft.progress -> 'confirmed', '[]') ? s.step
+     and (s.step <> 'company' or private.claim_answers(draft) ->> 'type' <> 'particulier')
+   order by s.place limit 1
+$$;
+comment on function private.claim_open_step(core.drafts) is 'The first step the customer has not confirmed; null when only the mandate is left.';
+
+create function private.claim_facts(draft core.drafts) returns jsonb
+language sql stable
+set search_path = ''
+as $$
+  select jsonb_build_object(
+    'partner_name', p.name,
+    'type', a.answers ->> 'type',
+    'company_name', case when a.answers ->> 'type' <> 'particulier' then a.answers ->> 'company_name' end,
+    'kvk', case when a.answers ->> 'type' <> 'particulier' then a.answers ->> 'kvk' end,
+    'full_name', a.answers ->> 'full_name',
+    'email', draft.email,
+    'ean_code', a.answers ->> 'ean_code',
+    'street', a.answers ->> 'street',
+    'house_number', (a.answers ->> 'house_number')::int,
+    'house_number_addition', a.answers ->> 'house_number_addition',
+    'postal_code', a.answers ->> 'postal_code',
+    'city', a.answers ->> 'city',
+    'valid_from', make_date(extract(year from private.today())::int, 1, 1),
+    'valid_until', make_date(extract(year from private.today())::int, 12, 31))
+  from core.partners p, lateral (select private.claim_answers(draft) as answers) as a
+  where p.id = draft.partner_id
+$$;
+comment on function private.claim_facts(core.drafts) is
+  'What private.mandate_facts gives of a connection, of a draft that has none yet: what the mandate''s text is composed of.';
+
+create function private.claim_outcome(draft core.drafts) returns jsonb
+language plpgsql
+set search_path = ''
+as $$
+declare
+  outcome jsonb;
+begin
+  -- the account is the person's own, in the house
+  perform private.act_for_partner(private.house());
+  select jsonb_build_object(
+           'signed', jsonb_build_object(
+             'status', case when m.status = 'signed' and m.valid_until < private.today() then 'expired' else m.status end,
+             'document', m.document, 'document_sha256', m.document_sha256, 'signed_name', m.signed_name,
+             'signed_at', private.iso(m.signed_at), 'code_sent_to', m.code_sent_to, 'valid_from', m.valid_from, 'valid_until', m.valid_until),
+           'checklist', g.checklist)
+    into outcome
+    from core.connections c
+    join core.mandates m on m.partner_id = c.partner_id and m.connection_id = c.id and m.document is not null
+    join core.account_gates g on g.partner_id = c.partner_id and g.account_id = c.account_id
+   where c.partner_id = private.house() and c.account_id = draft.account_id
+   order by m.created_at desc limit 1;
+  perform private.act_for_partner(draft.partner_id);
+  return coalesce(outcome, '{}');
+end $$;
+comment on function private.claim_outcome(core.drafts) is 'What an active draft led to: {signed, checklist}.';
+
+create function private.charger_choice(brand text) returns jsonb
+language sql stable
+set search_path = ''
+as $$
+  with models as (select m.* from core.charger_models m where m.mid_meter is not null or m.listed)
+  select jsonb_build_object(
+    'brands', (select jsonb_agg(b.brand order by lower(b.brand) collate "C") from (select distinct m.brand from models m) as b),
+    'models', (select jsonb_agg(jsonb_build_object('id', m.id, 'model', m.model, 'mid_meter', m.mid_meter) order by lower(m.model) collate "C")
+                 from models m where m.brand = charger_choice.brand))
+$$;
+comment on function private.charger_choice(text) is 'The brands of the catalogue, and the models of one.';
+
+create function private.claim_view(draft core.drafts, request jsonb) returns jsonb
+language plpgsql
+set search_path = ''
+as $$
+declare
+  state  constant text := private.draft_state(draft);
+  answers jsonb;
+  view   jsonb;
+begin
+  select jsonb_build_object('state', state, 'status', draft.status, 'locale', draft.locale,
+                            'brand', private.partner_brand(p), 'partner_name', p.name) into view
+    from core.partners p where p.id = draft.partner_id;
+  if state not in ('open', 'active') then
+    return coalesce(view, jsonb_build_object('state', state));
+  end if;
+  view := view || jsonb_build_object('email', draft.email, 'code_sent', coalesce(draft.code_expires_at > private.now(), false));
+  if not (request ->> 'proven')::boolean then
+    return view;  -- the link alone shows nothing of what is known or typed
+  elsif state = 'active' then
+    return view || private.claim_outcome(draft) || jsonb_build_object(
+      'return_url', coalesce(draft.progress ->> 'return_url', (select p.return_url from core.partners p where p.id = draft.partner_id)));
+  elsif draft.status <> 'claimed' then
+    return view;
+  end if;
+  answers := private.claim_answers(draft);
+  return view || jsonb_build_object(
+    'answers', answers,
+    'confirmed', coalesce(draft.progress -> 'confirmed', '[]'),
+    'open_step', private.claim_open_step(draft),
+    'candidates', coalesce(draft.progress -> 'candidates', '[]'),
+    'iban_last4', draft.progress #>> '{iban,last4}',
+    'facts', case when private.claim_open_step(draft) is null then private.claim_facts(draft) end,
+    'charger', (select jsonb_build_object('name', m.brand || ' ' || m.model, 'mid_meter', m.mid_meter)
+                  from core.charger_models m where m.id = (answers ->> 'catalog_charger_id')::uuid))
+    || case when request ->> 'step' = 'charger'
+            then private.charger_choice(coalesce(request ->> 'brand', answers ->> 'brand')) else '{}' end;
+end $$;
+comment on function private.claim_view(core.drafts, jsonb) is
+  'What the pages of a claim may show: state open|active|expired|conflict|gone and branding; the address where a code goes; and with {proven} what was uploaded and typed.';
+
+grant execute on function
+  private.draft_by_id(uuid), private.enter_draft(uuid, boolean), private.draft_state(core.drafts), private.claim_answers(core.drafts),
+  private.claim_open_step(core.drafts), private.claim_facts(core.drafts), private.claim_outcome(core.drafts), private.charger_choice(text),
+  private.claim_view(core.drafts, jsonb)
+to api_owner;
+
+create function api.open_claim(caller jsonb, request jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  rate jsonb;
+begin
+  perform private.act_as(caller, 'anyone');
+  rate := private.debit('address:' || (request ->> 'address_hash'), 'page');
+  if not (rate ->> 'allowed')::boolean then
+    return private.refusal('too_many_requests', json_build_object('rate', rate));
+  end if;
+  return private.claim_view(private.enter_draft((request ->> 'draft_id')::uuid, false), request)::json;
+end $$;
+comment on function api.open_claim(jsonb, jsonb) is
+  'What a claim link opens: {draft_id, address_hash, proven, step, brand} to private.claim_view. proven says that the browser has a session of this claim.';
+select private.expose('api.open_claim(jsonb, jsonb)');
+
+-- Proving the e-mail address -------------------------------------------------------------------------------------------
+
+create function api.send_claim_code(caller jsonb, request jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  draft core.drafts;
+  rate  jsonb;
+begin
+  perform private.act_as(caller, 'anyone');
+  draft := private.enter_draft((request ->> 'draft_id')::uuid, true);
+  if private.draft_state(draft) not in ('open', 'active') then
+    return json_build_object('outcome', 'not_open');
+  end if;
+  rate := private.debit('draft:' || draft.id, 'claim_code');
+  if not (rate ->> 'allowed')::boolean then
+    return json_build_object('outcome', 'too_many_codes', 'retry_after', rate -> 'retry_after');
+  end if;
+  update core.drafts d
+     set code_hash = decode(request ->> 'code_hash', 'hex'), code_expires_at = private.now() + interval '10 minutes', code_attempts = 0
+   where d.partner_id = draft.partner_id and d.id = draft.id;
+  perform private.enqueue_mail(request -> 'mail', draft.email, 'claim_code:' || draft.id || ':' || (request ->> 'code_hash'));
+  return json_build_object('outcome', 'sent');
+end $$;
+comment on function api.send_claim_code(jsonb, jsonb) is
+  'Mails a one-time code, good for ten minutes and five attempts: {draft_id, code_hash, mail} to {outcome: sent|too_many_codes|not_open}.';
+select private.expose('api.send_claim_code(jsonb, jsonb)');
+
+create function private.claim_code_outcome(draft core.drafts, code_hash text) returns text
+language plpgsql
+set search_path = ''
+as $$
+begin
+  if draft.code_hash is null or draft.code_expires_at <= private.now() then
+    return 'code_expired';
+  elsif draft.code_attempts >= 5 then
+    return 'too_many_attempts';
+  elsif draft.code_hash is distinct from decode(code_hash, 'hex') then
+    update core.drafts d set code_attempts = d.code_attempts + 1 where d.partner_id = draft.partner_id and d.id = draft.id;
+    return 'wrong_code';
+  end if;
+  return null;
+end $$;
+comment on function private.claim_code_outcome(core.drafts, text) is 'Why a one-time code is refused, or null; a wrong one is counted.';
+
+create function private.claimant(email text, partner uuid, out user_id uuid, out confirmed boolean, out taken boolean)
+language sql stable security definer
+set search_path = ''
+as $$
+  select u.id, u.email_confirmed_at is not null,
+         exists (select from core.attributions a where a.user_id = u.id and a.partner_id <> partner)
+         or exists (select from core.accounts a where a.user_id = u.id)
+    from auth.users u where u.email = claimant.email and not u.is_sso_user and u.deleted_at is null
+$$;
+comment on function private.claimant(text, uuid) is
+  'The login of an address, all null when there is none; taken when another partner has it or it has an account of its own. Definer: logins belong to Supabase Auth, and the question crosses tenants.';
+
+create function private.end_in_conflict(draft core.drafts, reason text) returns void
+language plpgsql
+set search_path = ''
+as $$
+begin
+  update core.drafts d
+     set status = 'conflict', conflict_reason = reason, progress = '{}', code_hash = null, code_expires_at = null
+   where d.partner_id = draft.partner_id and d.id = draft.id;
+  perform private.audit('draft.conflict', draft.id, jsonb_build_object('reason', reason));
+end $$;
+
+create function private.prove_draft(draft core.drafts) returns jsonb
+language plpgsql
+set search_path = ''
+as $$
+declare
+  login record;
+begin
+  if draft.status = 'active' then
+    update core.drafts d set code_hash = null, code_expires_at = null where d.partner_id = draft.partner_id and d.id = draft.id;
+    return jsonb_build_object('outcome', 'proven');
+  end if;
+  select * into login from private.claimant(draft.email, draft.partner_id);
+  if login.taken then
+    perform private.end_in_conflict(draft, 'existing_user');
+    return jsonb_build_object('outcome', 'conflict');
+  elsif login.confirmed is not true then
+    return jsonb_build_object('outcome', 'ask_login', 'email', draft.email, 'unconfirmed_user', login.user_id);
+  elsif draft.status = 'invited' and draft.ean is not null and private.ean_taken(draft.ean) then
+    perform private.end_in_conflict(draft, 'ean_in_use');
+    return jsonb_build_object('outcome', 'conflict');
+  end if;
+  update core.drafts d
+     set status = 'claimed', user_id = login.user_id, claimed_at = coalesce(d.claimed_at, private.now()), code_hash = null, code_expires_at = null
+   where d.partner_id = draft.partner_id and d.id = draft.id;
+  if draft.status = 'invited' then
+    perform private.audit('draft.claimed', draft.id);
+  end if;
+  return jsonb_build_object('outcome', 'proven');
+end $$;
+comment on function private.prove_draft(core.drafts) is
+  'The address is proven: the draft is claimed, or in conflict. Outcome ask_login, and nothing stored, where Supabase Auth must make the login first.';
+
+grant execute on function
+  private.claim_code_outcome(core.drafts, text), private.claimant(text, uuid), private.end_in_conflict(core.drafts, text),
+  private.prove_draft(core.drafts)
+to api_owner;
+
+create function api.prove_claim(caller jsonb, request jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  rate    jsonb;
+  draft   core.drafts;
+  refused text;
+begin
+  perform private.act_as(caller, 'anyone');
+  rate := private.debit('address:' || (request ->> 'address_hash'), 'page');
+  if not (rate ->> 'allowed')::boolean then
+    return private.refusal('too_many_requests', json_build_object('rate', rate));
+  end if;
+  draft := private.enter_draft((request ->> 'draft_id')::uuid, true);
+  if private.draft_state(draft) not in ('open', 'active') then
+    return (jsonb_build_object('outcome', 'not_open') || private.claim_view(draft, request))::json;
+  end if;
+  refused := private.claim_code_outcome(draft, request ->> 'code_hash');
+  return (private.claim_view(draft, request)
+          || case when refused is null then private.prove_draft(draft) else jsonb_build_object('outcome', refused) end)::json;
+end $$;
+comment on function api.prove_claim(jsonb, jsonb) is
+  'Proves the address by its code: {draft_id, address_hash, code_hash} to private.claim_view and outcome proven|conflict|ask_login|wrong_code|code_expired|too_many_attempts|not_open. '
+  'After ask_login it is called again, once the login is made: the code is used up then.';
+select private.expose('api.prove_claim(jsonb, jsonb)');
+
+create function private.sign_in_link(token_hash text) returns core.draft_links
+language sql stable security definer
+set search_path = ''
+as $$ select l from core.draft_links l where l.token_hash = decode(sign_in_link.token_hash, 'hex') $$;
+comment on function private.sign_in_link(text) is 'Finds a link before its tenant is known; definer for that reason alone. The token is the credential.';
+
+create function private.sign_in_link_state(link core.draft_links) returns text
+language sql stable
+set search_path = ''
+as $$
+  select case when link.id is null then 'unknown' when link.used_at is not null then 'used'
+              when link.expires_at <= private.now() then 'expired' else 'open' end
+$$;
+grant execute on function private.sign_in_link(text), private.sign_in_link_state(core.draft_links) to api_owner;
+
+create function api.open_sign_in_link(caller jsonb, request jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  rate  jsonb;
+  link  core.draft_links;
+  draft core.drafts;
+  view  jsonb;
+begin
+  perform private.act_as(caller, 'anyone');
+  rate := private.debit('address:' || (request ->> 'address_hash'), 'page');
+  if not (rate ->> 'allowed')::boolean then
+    return private.refusal('too_many_requests', json_build_object('rate', rate));
+  end if;
+  link := private.sign_in_link(request ->> 'token_hash');
+  draft := private.enter_draft(link.draft_id, false);
+  view := private.claim_view(draft, '{"proven": false}') - 'email';
+  -- what became of the draft says more than what became of the link
+  if private.draft_state(draft) in ('open', 'active', 'gone') and private.sign_in_link_state(link) <> 'open' then
+    view := view || jsonb_build_object('state', private.sign_in_link_state(link));
+  end if;
+  return view::json;
+end $$;
+comment on function api.open_sign_in_link(jsonb, jsonb) is
+  'What a sign-in link opens, without using it up: {token_hash, address_hash} to {state: open|active|expired|conflict|used|unknown, locale, brand}.';
+select private.expose('api.open_sign_in_link(jsonb, jsonb)');
+
+create function api.use_sign_in_link(caller jsonb, request jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  link   core.draft_links;
+  draft  core.drafts;
+  answer jsonb;
+begin
+  perform private.act_as(caller, 'anyone');
+  link := private.sign_in_link(request ->> 'token_hash');
+  draft := private.enter_draft(link.draft_id, true);
+  select * into link from core.draft_links l where l.partner_id = link.partner_id and l.id = link.id for update;
+  if private.sign_in_link_state(link) <> 'open' or private.draft_state(draft) not in ('open', 'active') then
+    return json_build_object('outcome', 'not_open');
+  end if;
+  answer := private.prove_draft(draft);
+  if answer ->> 'outcome' <> 'ask_login' then
+    update core.draft_links l set used_at = private.now() where l.partner_id = link.partner_id and l.id = link.id;
+    update core.drafts d set progress = d.progress || jsonb_build_object('return_url', link.return_url)
+     where d.partner_id = draft.partner_id and d.id = draft.id and link.return_url is not null and d.status <> 'conflict';
+  end if;
+  return (answer || jsonb_build_object('draft_id', draft.id))::json;
+end $$;
+comment on function api.use_sign_in_link(jsonb, jsonb) is
+  'Uses a sign-in link up, which proves the address: {token_hash} to {outcome: proven|conflict|ask_login|not_open, draft_id}. After ask_login it is called again.';
+select private.expose('api.use_sign_in_link(jsonb, jsonb)');
+
+-- The steps ------------------------------------------------------------------------------------------------------------
+
+create function private.candidates_at(answers jsonb, register jsonb) returns jsonb
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  if register ->> 'source' = 'table' then
+    return (select coalesce(jsonb_agg(jsonb_build_object('ean_code', p.ean_code, 'street', p.street, 'city', p.city) order by p.ean_code), '[]')
+              from core.ean_register_points p
+             where p.postal_code = answers ->> 'postal_code' and p.house_number = (answers ->> 'house_number')::int
+               and p.house_number_addition is not distinct from answers ->> 'house_number_addition');
+  end if;
+  return coalesce(register -> 'points', '[]');
+end $$;
+comment on function private.candidates_at(jsonb, jsonb) is 'The metering points the register knows at an address, to choose from.';
+
+create function private.save_step(draft core.drafts, request jsonb) returns jsonb
+language plpgsql
+set search_path = ''
+as $$
+declare
+  step     constant text  := request ->> 'step';
+  typed    constant jsonb := request -> 'answers';
+  before   constant jsonb := private.claim_answers(draft);
+  kept     jsonb := draft.progress;
+  answers  jsonb := coalesce(kept -> 'answers', '{}') || typed;
+  points   jsonb;
+  moved    boolean;
+  checked  record;
+begin
+  case step
+    when 'address' then
+      moved := (before - 'street' - 'city') || (typed - 'street' - 'city') <> before - 'street' - 'city';
+      points := private.candidates_at(typed, request -> 'register');
+      if points = '[]' and not moved then
+        points := draft.ean_candidates;  -- the register is silent now; it was not when the draft was made
+      end if;
+      kept := kept || jsonb_build_object('candidates', points);
+      answers := answers || jsonb_strip_nulls(jsonb_build_object(
+        'street', coalesce(typed ->> 'street', points #>> '{0,street}'), 'city', coalesce(typed ->> 'city', points #>> '{0,city}')));
+      if moved and before ->> 'postal_code' is not null then
+        -- another address has another connection
+        answers := answers || '{"ean_code": null}';
+        kept := (kept - 'ean_check') || jsonb_build_object('confirmed', coalesce(kept -> 'confirmed', '[]') - 'ean');
+      end if;
+    when 'ean' then
+      if private.ean_taken(typed ->> 'ean_code') then
+        return jsonb_build_object('outcome', 'ean_in_use');
+      end if;
+      select * into checked from private.check_ean(typed ->> 'ean_code', before ->> 'postal_code', (before ->> 'house_number')::int,
+        before ->> 'house_number_addition', request -> 'register');
+      if checked.outcome = 'mismatch' then
+        return jsonb_build_object('outcome', 'ean_address_mismatch');
+      end if;
+      kept := kept || jsonb_build_object('ean_check', to_jsonb(checked) - 'street' - 'city');
+    when 'payout' then
+      kept := case when jsonb_typeof(request -> 'iban') = 'object' then kept || jsonb_build_object('iban', request -> 'iban')
+                   when request -> 'later' = 'true' then kept - 'iban' else kept end;
+    when 'charger' then
+      if private.charger_taken(typed ->> 'brand', typed ->> 'serial_number') then
+        return jsonb_build_object('outcome', 'charger_claimed');
+      end if;
+    else null;
+  end case;
+  update core.drafts d
+     set progress = kept || jsonb_build_object(
+           'answers', answers, 'confirmed', (coalesce(kept -> 'confirmed', '[]') - step) || to_jsonb(step))
+   where d.partner_id = draft.partner_id and d.id = draft.id
+  returning * into draft;
+  return jsonb_build_object('outcome', 'saved', 'open_step', private.claim_open_step(draft));
+end $$;
+comment on function private.save_step(core.drafts, jsonb) is
+  'Keeps what a step asked: {step, answers, register, iban, later}. Outcome saved, or ean_in_use|ean_address_mismatch|charger_claimed and nothing kept.';
+
+grant execute on function private.candidates_at(jsonb, jsonb), private.save_step(core.drafts, jsonb) to api_owner;
+
+create function api.save_claim(caller jsonb, request jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  draft core.drafts;
+begin
+  perform private.act_as(caller, 'anyone');
+  draft := private.enter_draft((request ->> 'draft_id')::uuid, true);
+  if draft.status is distinct from 'claimed' then
+    return json_build_object('outcome', 'not_open');
+  end if;
+  return private.save_step(draft, request)::json;
+end $$;
+comment on function api.save_claim(jsonb, jsonb) is
+  'Keeps a step of a claim whose address is proven: {draft_id, step, answers, register, iban, later} to {outcome, open_step}.';
+select private.expose('api.save_claim(jsonb, jsonb)');
+
+-- Signing --------------------------------------------------------------------------------------------------------------
+
+create function private.record_signature(link core.mandate_links, facts jsonb, request jsonb) returns void
+language plpgsql
+set search_path = ''
+as $$
+begin
+  insert into core.mandates
+    (partner_id, connection_id, link_id, status, valid_from, valid_until, signed_name, signed_at, document, document_sha256,
+     code_confirmed, code_sent_to, address, user_agent)
+  values
+    (link.partner_id, link.connection_id, link.id, 'signed', (facts ->> 'valid_from')::date, (facts ->> 'valid_until')::date,
+     request ->> 'signed_name', private.now(), request ->> 'document', request ->> 'document_sha256',
+     facts ->> 'email' is not null, facts ->> 'email', left(request ->> 'address', 64), left(request ->> 'user_agent', 400));
+  update core.mandate_links l set used_at = private.now(), code_hash = null where l.partner_id = link.partner_id and l.id = link.id;
+  perform private.judge_months(link.connection_id);
+  perform private.advance_registration(c.account_id) from core.connections c where c.partner_id = link.partner_id and c.id = link.connection_id;
+  perform private.audit('mandate.signed', link.connection_id, jsonb_build_object('code_confirmed', facts ->> 'email' is not null));
+end $$;
+comment on function private.record_signature(core.mandate_links, jsonb, jsonb) is
+  'The signature itself, its evidence and what follows from it, wherever it was given: {signed_name, document, document_sha256, address, user_agent} on facts. Who signs has been proven by the caller.';
+grant execute on function private.record_signature(core.mandate_links, jsonb, jsonb) to api_owner;
+
+create or replace function api.sign_mandate(caller jsonb, request jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  link    core.mandate_links;
+  facts   jsonb;
+  refused text;
+begin
+  link := private.lock_link(private.enter_link(caller, request));
+  if private.link_state(link) <> 'open' then
+    return json_build_object('outcome', 'not_open');
+  end if;
+  facts := private.mandate_facts(link);
+  if facts is distinct from request -> 'facts' then
+    return json_build_object('outcome', 'changed');
+  end if;
+  if facts ->> 'email' is not null then
+    refused := private.code_outcome(link, request ->> 'code_hash');
+    if refused is not null then
+      return json_build_object('outcome', refused);
+    end if;
+  end if;
+  perform private.record_signature(link, facts, request);
+  if facts ->> 'email' is not null then
+    perform private.enqueue_mail(request -> 'mail', facts ->> 'email', 'mandate_signed:' || link.id);
+  end if;
+  return json_build_object('outcome', 'signed');
+end $$;
+
+create function private.attribute_claimant(draft core.drafts) returns boolean
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  insert into core.attributions (partner_id, user_id, source, external_ref, attached_month)
+  values (draft.partner_id, draft.user_id, 'partner_upload', draft.external_ref, date_trunc('month', private.today())::date)
+  on conflict on constraint attributions_user_id_key do nothing;
+  return exists (select from core.attributions a where a.user_id = draft.user_id and a.partner_id = draft.partner_id);
+end $$;
+comment on function private.attribute_claimant(core.drafts) is
+  'Attributes the person of a draft to its partner; false when another partner has them. Definer, because it looks across tenants.';
+
+create function private.open_account(draft core.drafts, facts jsonb, request jsonb) returns uuid
+language plpgsql
+set search_path = ''
+as $$
+declare
+  answers    constant jsonb := private.claim_answers(draft);
+  checked    constant jsonb := draft.progress -> 'ean_check';
+  ean        constant text := facts ->> 'ean_code';
+  account    uuid;
+  connection uuid;
+  link       core.mandate_links;
+begin
+  perform private.act_for_partner(private.house()), set_config('app.user_id', draft.user_id::text, true);
+  insert into core.accounts
+    (partner_id, user_id, access_channel, type, display_name, payout_handler, company, iban_ciphertext, iban_key_id, iban_last4)
+  values
+    (private.house(), draft.user_id, 'user', facts ->> 'type', coalesce(facts ->> 'company_name', facts ->> 'full_name'), 'service_pays_customer',
+     case when facts ->> 'type' <> 'particulier' then
+       jsonb_build_object('name', facts ->> 'company_name', 'kvk', facts ->> 'kvk', 'vat', answers ->> 'vat') end,
+     draft.progress #>> '{iban,ciphertext}', draft.progress #>> '{iban,key_id}', draft.progress #>> '{iban,last4}')
+  returning id into account;
+  insert into core.signatories (partner_id, account_id, full_name, email, phone)
+  values (private.house(), account, facts ->> 'full_name', draft.email, draft.phone);
+  insert into core.connections (partner_id, account_id, location_id, ean_code, ean_exclusive, ean_validation_status, ean_checked_at)
+  values (private.house(), account, private.location_for(facts), ean, not private.is_test_ean(ean),
+          case checked ->> 'outcome' when 'matched' then 'matched' else 'unverified' end, private.now())
+  returning id into connection;
+  perform private.record_ean_check(connection, ean, facts ->> 'postal_code', (facts ->> 'house_number')::int,
+    facts ->> 'house_number_addition', checked ->> 'source', checked ->> 'outcome', checked ->> 'reason');
+  insert into core.chargers (partner_id, account_id, connection_id, user_id, catalog_charger_id, brand, serial_number, mid_eligible, nickname)
+  select private.house(), account, connection, draft.user_id, m.id, m.brand, answers ->> 'serial_number', m.mid_meter, left(m.brand || ' ' || m.model, 100)
+    from core.charger_models m where m.id = (answers ->> 'catalog_charger_id')::uuid;
+  -- evidence hangs on a link; this one was never anybody's to open: the claim link is
+  insert into core.mandate_links (partner_id, connection_id, token_hash, locale, validity_years, expires_at)
+  values (private.house(), connection, sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())), request #>> '{mail,locale}', 1, private.now())
+  returning * into link;
+  perform private.audit('account.created', account, jsonb_build_object('draft_id', draft.id, 'for', draft.partner_id));
+  perform private.record_signature(link, facts, request);
+  perform private.act_for_partner(draft.partner_id);
+  return account;
+end $$;
+comment on function private.open_account(core.drafts, jsonb, jsonb) is
+  'What a signed claim becomes, in the service''s own tenant: account, signatory, connection, charger where one was chosen, mandate. A taken EAN or serial number is a unique violation.';
+
+grant execute on function private.attribute_claimant(core.drafts), private.open_account(core.drafts, jsonb, jsonb) to api_owner;
+
+create function api.sign_claim(caller jsonb, request jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  draft    core.drafts;
+  facts    jsonb;
+  refused  text;
+  account  uuid;
+  violated text;
+begin
+  perform private.act_as(caller, 'anyone');
+  draft := private.enter_draft((request ->> 'draft_id')::uuid, true);
+  if draft.status is distinct from 'claimed' or draft.user_id is null or private.claim_open_step(draft) is not null then
+    return json_build_object('outcome', 'not_open');
+  end if;
+  facts := private.claim_facts(draft);
+  if facts is distinct from request -> 'facts' then
+    return json_build_object('outcome', 'changed');
+  end if;
+  refused := private.claim_code_outcome(draft, request ->> 'code_hash');
+  if refused is not null then
+    return json_build_object('outcome', refused);
+  elsif (private.claimant(draft.email, draft.partner_id)).taken then
+    perform private.end_in_conflict(draft, 'existing_user');
+    return json_build_object('outcome', 'conflict');
+  end if;
+
+  begin
+    account := private.open_account(draft, facts, request);
+  exception when unique_violation then
+    get stacked diagnostics violated = constraint_name;
+    if violated = 'connections_active_ean' then
+      perform private.end_in_conflict(draft, 'ean_in_use');
+      return json_build_object('outcome', 'conflict');
+    elsif violated = 'chargers_active_serial' then
+      return json_build_object('outcome', 'charger_claimed');
+    end if;
+    raise;
+  end;
+  if not private.attribute_claimant(draft) then
+    raise exception 'the login of draft % was attributed elsewhere meanwhile', draft.id using errcode = 'serialization_failure';
+  end if;
+  update core.drafts d
+     set status = 'active', account_id = account, activated_at = private.now(), code_hash = null, code_expires_at = null,
+         progress = jsonb_strip_nulls(jsonb_build_object('return_url', d.progress ->> 'return_url'))
+   where d.partner_id = draft.partner_id and d.id = draft.id;
+  perform private.enqueue_mail(request -> 'mail', draft.email, 'claim_signed:' || draft.id);
+  perform private.audit('draft.activated', draft.id);
+  return json_build_object('outcome', 'signed');
+end $$;
+comment on function api.sign_claim(jsonb, jsonb) is
+  'Signs, and makes the draft an account: {draft_id, facts, signed_name, code_hash, document, document_sha256, address, user_agent, mail}. '
+  'Outcome signed|changed|conflict|charger_claimed|wrong_code|code_expired|too_many_attempts|not_open; facts must still be what was shown.';
+select private.expose('api.sign_claim(jsonb, jsonb)');
+
+-- The end of a draft ---------------------------------------------------------------------------------------------------
+
+create or replace function private.expire_drafts(out expired bigint, out purged bigint)
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  with ended as (
+    update core.drafts d set status = 'expired', progress = '{}', code_hash = null, code_expires_at = null
+     where d.status = 'invited' and d.expires_at <= private.now() returning 1)
+  select count(*) into expired from ended;
+  with ended as (
+    delete from core.drafts d where d.status in ('expired', 'conflict') and d.expires_at <= private.now() - interval '30 days'
+    returning d.partner_id, d.id, d.status
+  ), noted as (
+    insert into core.audit_log (actor, action, partner_id, subject_id, details)
+    select 'worker', 'draft.deleted', e.partner_id, e.id, jsonb_build_object('status', e.status) from ended e
+    returning 1)
+  select count(*) into purged from noted;
+  delete from core.draft_uploads u where u.at <= private.now() - interval '31 days';
+end $$;

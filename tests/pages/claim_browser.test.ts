@@ -1,0 +1,449 @@
+import { mkdirSync } from "node:fs";
+import { createRequire } from "node:module";
+import type { AxeResults } from "axe-core";
+import type { Browser, BrowserContext, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { claimLinks } from "../../packages/shared/src/claim.ts";
+import { composeClaim } from "../../packages/shared/src/mail.ts";
+import { noBrowser, startBrowser } from "../harness/browser.ts";
+import {
+  type ClaimWorld,
+  createClaimWorld,
+  type Draft,
+  draftRow,
+  mailedCode,
+  newDraft,
+  newSignInLink,
+} from "./claimant.ts";
+
+/** Set to a folder to get a PNG of every page, to be looked at. */
+const SCREENSHOTS = process.env.SCREENSHOTS;
+const AXE = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
+const LOOKS = [
+  ["light", 390],
+  ["dark", 1280],
+  ...(SCREENSHOTS
+    ? ([
+        ["light", 1280],
+        ["dark", 390],
+      ] as const)
+    : []),
+] as const;
+
+if (noBrowser) console.warn(`The claim pages are not tested in a browser: ${noBrowser}`);
+
+describe.skipIf(noBrowser)("the claim pages in a browser", () => {
+  let world: ClaimWorld;
+  let browser: Browser;
+  let house = 200;
+
+  beforeAll(async () => {
+    world = await createClaimWorld();
+    browser = await startBrowser();
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await world?.close();
+  });
+
+  const phone = { viewport: { width: 390, height: 844 }, javaScriptEnabled: false };
+  const heading = (page: Page) => page.getByRole("heading", { level: 1 }).textContent();
+  const submit = (page: Page) => page.locator("main form .button").first().click();
+
+  async function on(
+    options: Parameters<Browser["newContext"]>[0],
+    run: (page: Page, context: BrowserContext) => Promise<void>,
+  ) {
+    const context = await browser.newContext(options);
+    try {
+      await run(await context.newPage(), context);
+    } finally {
+      await context.close();
+    }
+  }
+
+  /** An address of its own has a connection of its own. */
+  const draftAt = (fields: Record<string, unknown> = {}) => {
+    house += 1;
+    return newDraft(world, { house_number: house, ...fields });
+  };
+  const proveIn = async (page: Page, draft: Draft, locale = "nl") => {
+    await page.goto(`${draft.link}?lang=${locale}`);
+    await submit(page);
+    await page.locator("#code").fill(await mailedCode(world, draft));
+    await submit(page);
+  };
+  /** To the step of that name, every one before it answered with what the partner uploaded. */
+  const to = async (page: Page, step: string) => {
+    for (let pages = 0; pages < 8 && !new URL(page.url()).pathname.endsWith(`/${step}`); pages++) {
+      if (page.url().includes("/payout")) await page.locator('[value="later"]').check();
+      await (page.url().includes("/charger")
+        ? page.locator("main .sheet .button")
+        : page.locator("main form .button").first()
+      ).click();
+    }
+    expect(new URL(page.url()).pathname).toMatch(new RegExp(`/${step}$`));
+  };
+
+  test("from the mail to done: on a phone, without script, with mistakes on the way", () =>
+    on(phone, async (page) => {
+      const draft = await draftAt({ charger: { brand: "Alfen" } });
+      await page.goto(draft.link);
+      expect(await page.locator("html").getAttribute("lang")).toBe("nl");
+      expect(await page.locator("header").textContent()).toContain("Zonneveld via ERE Service");
+      await page.getByRole("button", { name: "Mail mij de code" }).click();
+      await page.getByLabel("Code uit de mail").fill("12");
+      await page.getByRole("button", { name: "Verder" }).click();
+      expect(await page.title()).toMatch(/^Fout: /);
+      await page.getByLabel("Code uit de mail").fill(await mailedCode(world, draft));
+      await page.getByRole("button", { name: "Verder" }).click();
+
+      expect(await heading(page)).toBe("Wie bent u?");
+      expect(await page.getByLabel("Uw naam").inputValue()).toBe("Sanne de Vries");
+      await page.getByLabel("Uw naam").fill("S");
+      await page.getByRole("button", { name: "Verder" }).click();
+      expect(await page.title()).toMatch(/^Fout: /);
+      expect(await page.evaluate(() => document.activeElement?.className), "the summary takes the focus").toBe(
+        "errors",
+      );
+      await page.getByRole("link", { name: "Vul uw voornaam en achternaam in" }).click();
+      expect(await page.evaluate(() => document.activeElement?.id)).toBe("full_name");
+      expect(await page.getByLabel("Uw naam").inputValue()).toBe("S");
+      await page.getByLabel("Uw naam").fill("Sanne de Vries");
+      await page.getByRole("button", { name: "Verder" }).click();
+
+      expect(await heading(page)).toBe("Waar staat de laadpaal?");
+      await page.getByRole("link", { name: "Terug" }).click();
+      expect(await page.getByLabel("Uw naam").inputValue(), "Back loses nothing").toBe("Sanne de Vries");
+      await page.goto(draft.link);
+      expect(await heading(page), "the link leads to where one was").toBe("Waar staat de laadpaal?");
+      await page.getByRole("button", { name: "Verder" }).click();
+
+      expect(await heading(page)).toBe("Welke aansluiting is het?");
+      await page.getByRole("button", { name: "Verder" }).click();
+      await page.getByLabel("Dit rekeningnummer").check();
+      await page.getByLabel("IBAN").fill("NL91 ABNA 0417 1643 01");
+      await page.getByRole("button", { name: "Verder" }).click();
+      expect(await page.getByLabel("IBAN").inputValue()).toBe("NL91 ABNA 0417 1643 01");
+      expect(await page.getByLabel("Dit rekeningnummer").isChecked()).toBe(true);
+      await page.getByLabel("IBAN").fill("NL91 ABNA 0417 1643 00");
+      await page.getByRole("button", { name: "Verder" }).click();
+
+      expect(await heading(page)).toBe("Welke laadpaal heeft u?");
+      await page.getByRole("link", { name: "Een ander merk kiezen" }).click();
+      await page.getByLabel("Merk").selectOption("Easee");
+      await page.getByRole("button", { name: "Verder" }).click();
+      await page.getByLabel("Model").selectOption({ index: 1 });
+      await page.getByRole("button", { name: "Verder" }).click();
+
+      expect(await heading(page)).toBe("Controleer en lees uw machtiging");
+      await page.getByRole("link", { name: "Verder naar ondertekenen" }).click();
+      await page.getByRole("button", { name: "Mail mij de code" }).click();
+      await page.getByLabel("Code uit de mail").fill(await mailedCode(world, draft));
+      await page.getByLabel("Uw naam").fill("Sanne de Vries");
+      await page.getByLabel("Ik heb de machtiging gelezen").check();
+      await page.getByRole("button", { name: "Onderteken", exact: true }).click();
+      expect(await heading(page)).toBe("U bent aangemeld");
+      expect(new URL(page.url()).pathname).toBe(new URL(draft.link).pathname);
+      await page.reload();
+      expect(await heading(page)).toBe("U bent aangemeld");
+      expect((await draftRow(world, draft)).status).toBe("active");
+    }));
+
+  test("by keyboard alone, in English, through a sign-in link", () =>
+    on({ viewport: { width: 1280, height: 800 } }, async (page) => {
+      const draft = await draftAt();
+      const tabTo = async (name: string) => {
+        for (let presses = 0; presses < 40; presses++) {
+          await page.keyboard.press("Tab");
+          const focused = await page.evaluate(() => {
+            const element = document.activeElement as HTMLInputElement | null;
+            return (
+              element?.labels?.[0]?.querySelector("span")?.firstChild?.textContent ??
+              element?.labels?.[0]?.textContent ??
+              element?.textContent ??
+              ""
+            );
+          });
+          if (focused.trim() === name) return;
+        }
+        throw new Error(`the keyboard does not reach ${name}`);
+      };
+      const press = async (name: string, next: string) => {
+        await tabTo(name);
+        await page.keyboard.press("Enter");
+        await page.getByRole("heading", { level: 1, name: next }).waitFor();
+      };
+      await page.goto(`${await newSignInLink(world, draft)}?lang=en`);
+      await press("Continue", "Who are you?");
+      await press("Continue", "Where is the charger?");
+      await press("Continue", "Which connection is it?");
+      await press("Continue", "Where may the compensation go?");
+      await tabTo("This account number");
+      await page.keyboard.press("ArrowDown");
+      await page.keyboard.press("Space");
+      await press("Continue", "Which charger do you have?");
+      await press("I do not know yet", "Check and read your mandate");
+      await press("Continue to sign", "Ask for a code");
+      await press("Mail me the code", "Sign the mandate");
+      await tabTo("Code from the mail");
+      await page.keyboard.type(await mailedCode(world, draft));
+      await tabTo("Your name");
+      await page.keyboard.type("Sanne de Vries");
+      await tabTo("I have read the mandate and I agree.");
+      await page.keyboard.press("Space");
+      await press("Sign", "You are registered");
+    }));
+
+  test("the session reaches only this claim, and no script; nothing is asked of another origin", () =>
+    on({ viewport: { width: 1280, height: 800 } }, async (page, context) => {
+      const draft = await draftAt();
+      const asked: string[] = [];
+      const broken: string[] = [];
+      page.on("request", (request) => asked.push(new URL(request.url()).origin));
+      page.on("console", (message) => broken.push(message.text()));
+      await proveIn(page, draft);
+      const [cookie] = await context.cookies(page.url());
+      expect(cookie).toMatchObject({ httpOnly: true, sameSite: "Lax", path: new URL(draft.link).pathname });
+      expect(await context.cookies(world.url)).toEqual([]);
+      expect(await page.evaluate(() => document.cookie)).toBe("");
+      expect(new Set(asked.filter((origin) => origin !== "null"))).toEqual(new Set([world.url]));
+      expect(broken).toEqual([]);
+      const accent = await page
+        .locator(".button")
+        .first()
+        .evaluate((button) => getComputedStyle(button).backgroundColor);
+      expect(accent, "the partner's colour").toBe("rgb(122, 31, 162)");
+      await page.emulateMedia({ colorScheme: "dark" });
+      const dark = await page
+        .locator(".button")
+        .first()
+        .evaluate((button) => getComputedStyle(button).backgroundColor);
+      expect(dark, "which cannot be read in the dark").toBe("rgb(111, 211, 170)");
+    }));
+
+  test("the language switch loses nothing that was kept, on every step", () =>
+    on(phone, async (page) => {
+      const draft = await draftAt();
+      const switchTo = (language: string) => page.getByRole("navigation").getByRole("link", { name: language }).click();
+      await page.goto(draft.link);
+      await switchTo("English");
+      expect(await heading(page)).toBe("Your registration for ERE");
+      await page.getByRole("button", { name: "Mail me the code" }).click();
+      await page.getByRole("button", { name: "Continue" }).click();
+      expect(await page.title()).toMatch(/^Error: /);
+      await switchTo("Nederlands");
+      await page.getByLabel("Code uit de mail").fill(await mailedCode(world, draft));
+      await page.getByRole("button", { name: "Verder" }).click();
+      await switchTo("English");
+      expect(await heading(page)).toBe("Who are you?");
+      await to(page, "charger");
+      await page.getByLabel("Brand").selectOption("Alfen");
+      await page.getByRole("button", { name: "Continue" }).click();
+      await switchTo("Nederlands");
+      expect(await page.locator(".panel").textContent()).toContain("Alfen");
+      await page.getByRole("button", { name: "Ik weet het nog niet" }).click();
+      await page.getByRole("link", { name: "Verder naar ondertekenen" }).click();
+      await switchTo("English");
+      await page.getByRole("button", { name: "Mail me the code" }).click();
+      await page.getByRole("button", { name: "Sign", exact: true }).click();
+      expect(await page.title()).toMatch(/^Error: /);
+      await switchTo("Nederlands");
+      expect(await heading(page)).toBe("Onderteken de machtiging");
+    }));
+
+  // Every page, in both languages, light and dark, on a phone and on a desk ------------------------------------------
+
+  type Scene = { name: string; go: (page: Page, locale: string) => Promise<void> };
+  const at = (step: string, then: (page: Page) => Promise<void> = async () => {}, fields = {}): Scene["go"] => {
+    return async (page, locale) => {
+      const draft = await draftAt(fields);
+      await proveIn(page, draft, locale);
+      await to(page, step);
+      await then(page);
+    };
+  };
+  const kind = (prepare: (draft: Draft) => Promise<unknown>): Scene["go"] => {
+    return async (page, locale) => {
+      const draft = await draftAt();
+      await prepare(draft);
+      await page.goto(`${draft.link}?lang=${locale}`);
+    };
+  };
+  const set = (change: string) =>
+    kind((draft) => world.row(`update core.drafts set ${change} where id = $1`, draft.id));
+  const business = {
+    type: "zakelijk",
+    bedrijfsnaam: "Bakkerij De Korenaar B.V.",
+    kvk: "12345678",
+    contactpersoon: "Jan Jansen",
+    naam: null,
+  };
+  const scenes: Scene[] = [
+    {
+      name: "claim-start",
+      go: async (page, locale) => void (await page.goto(`${(await draftAt()).link}?lang=${locale}`)),
+    },
+    {
+      name: "claim-proof-error",
+      go: async (page, locale) => {
+        await page.goto(`${(await draftAt()).link}?lang=${locale}`);
+        await submit(page);
+        await page.locator("#code").fill("12");
+        await submit(page);
+      },
+    },
+    { name: "claim-details", go: at("details") },
+    {
+      name: "claim-details-error",
+      go: at("details", async (page) => {
+        await page.locator("#full_name").fill("");
+        await submit(page);
+      }),
+    },
+    { name: "claim-company", go: at("company", undefined, business) },
+    { name: "claim-address", go: at("address") },
+    { name: "claim-ean-one", go: at("ean") },
+    {
+      name: "claim-ean-several-error",
+      go: at("ean", (page) => submit(page), { house_number: 78 }),
+    },
+    { name: "claim-ean-none", go: at("ean", undefined, { house_number: 47 }) },
+    { name: "claim-payout", go: at("payout") },
+    {
+      name: "claim-payout-error",
+      go: at("payout", async (page) => {
+        await page.locator('[value="fresh"]').check();
+        await page.locator("#iban").fill("NL00");
+        await submit(page);
+      }),
+    },
+    { name: "claim-charger-brand", go: at("charger") },
+    {
+      name: "claim-charger-model-error",
+      go: at(
+        "charger",
+        async (page) => {
+          await page.locator("main form .button").first().click();
+        },
+        { charger: { brand: "Alfen" } },
+      ),
+    },
+    { name: "claim-mandate", go: at("mandate", (page) => page.locator("summary").click()) },
+    {
+      name: "claim-sign-error",
+      go: at(
+        "mandate",
+        async (page) => {
+          await page.locator("main a.button").click();
+          await submit(page);
+          await submit(page);
+        },
+        business,
+      ),
+    },
+    {
+      name: "claim-done",
+      go: async (page, locale) => {
+        const draft = await draftAt();
+        await proveIn(page, draft, locale);
+        await to(page, "mandate");
+        await page.locator("main a.button").click();
+        await submit(page);
+        await page.locator("#code").fill(await mailedCode(world, draft));
+        await page.locator("#name").fill("Sanne de Vries");
+        await page.locator("#agree").check();
+        await submit(page);
+        await page.locator("summary").click();
+      },
+    },
+    { name: "claim-used", go: set("status = 'active'") },
+    { name: "claim-expired", go: set("status = 'expired'") },
+    { name: "claim-conflict", go: set("status = 'conflict'") },
+    { name: "claim-gone", go: kind((draft) => world.row("delete from core.drafts where id = $1", draft.id)) },
+    {
+      name: "claim-enter",
+      go: async (page, locale) =>
+        void (await page.goto(`${await newSignInLink(world, await draftAt())}?lang=${locale}`)),
+    },
+    {
+      name: "claim-enter-expired",
+      go: async (page, locale) => {
+        const draft = await draftAt();
+        const link = await newSignInLink(world, draft);
+        await world.row("update core.draft_links set expires_at = private.now() where draft_id = $1", draft.id);
+        await page.goto(`${link}?lang=${locale}`);
+      },
+    },
+    {
+      name: "unsubscribe",
+      go: async (page, locale) => void (await page.goto(`${await unsubscribeUrl(await draftAt())}?lang=${locale}`)),
+    },
+    {
+      name: "unsubscribed",
+      go: async (page, locale) => {
+        await page.goto(`${await unsubscribeUrl(await draftAt())}?lang=${locale}`);
+        await submit(page);
+      },
+    },
+    {
+      name: "mail-claim",
+      go: async (page, locale) => {
+        const draft = await draftAt();
+        const mail = composeClaim({ config: world.environment.config, locale: locale as "nl" | "en" });
+        const { html } = await world.row(
+          `select private.fill_marks($2, private.letter_fields(d, 'Zonneveld', $3), true) as html from core.drafts d where d.id = $1`,
+          draft.id,
+          mail.html,
+          claimLinks(world.environment),
+        );
+        await page.setContent(html);
+      },
+    },
+    {
+      name: "mail-claim-code",
+      go: async (page, locale) => {
+        const draft = await draftAt();
+        await page.goto(`${draft.link}?lang=${locale}`);
+        await submit(page);
+        const { html } = await world.row(
+          "select html from core.mail_outbox where cause like 'claim_code:' || $1 || '%'",
+          draft.id,
+        );
+        await page.setContent(html);
+      },
+    },
+  ];
+  const unsubscribeUrl = async ({ email }: Draft): Promise<string> =>
+    (await world.row("select private.unsubscribe_url($1, $2) as url", email, claimLinks(world.environment))).url;
+
+  test.each(scenes)(
+    "axe finds nothing on $name, in both languages, light and dark, at 390 and 1280",
+    { timeout: 60_000 },
+    async ({ name, go }) => {
+      for (const locale of ["nl", "en"]) {
+        await on({ locale, bypassCSP: true, baseURL: world.url }, async (page) => {
+          await go(page, locale);
+          expect(await page.locator("html").getAttribute("lang")).toBe(locale);
+          await page.addScriptTag({ path: AXE });
+          for (const [colorScheme, width] of LOOKS) {
+            await page.emulateMedia({ colorScheme });
+            await page.setViewportSize({ width, height: 844 });
+            const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+            expect(overflow, "nothing sticks out").toBeLessThanOrEqual(0);
+            const rules = name.startsWith("mail") ? "{ runOnly: ['wcag2a', 'wcag2aa', 'wcag21aa'] }" : "{}";
+            const { violations } = (await page.evaluate(`axe.run(${rules})`)) as AxeResults;
+            expect(violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])).toEqual([]);
+            if (SCREENSHOTS) {
+              mkdirSync(SCREENSHOTS, { recursive: true });
+              await page.screenshot({
+                path: `${SCREENSHOTS}/${name}-${locale}-${colorScheme}-${width}.png`,
+                fullPage: true,
+              });
+            }
+          }
+        });
+      }
+    },
+  );
+});

@@ -1,0 +1,213 @@
+// What the tests of the claim pages need: a world with Supabase Auth beside it, drafts, and a browser's cookie jar without the browser.
+
+import { randomBytes } from "node:crypto";
+import { expect } from "vitest";
+import { auth } from "../../packages/local/src/auth.ts";
+import { claimToken } from "../../packages/shared/src/claim.ts";
+import { serve } from "../../packages/shared/src/surface.ts";
+import { hashSecret, newSecret } from "../../packages/shared/src/tokens.ts";
+import { surface } from "../../supabase/functions/pages/app.ts";
+import { type Answerer, serveHttp } from "../harness/browser.ts";
+import { createWorld, newTokenKey, type World } from "../harness/world.ts";
+
+const SECRET_KEY = "sb_secret_test";
+
+export type ClaimWorld = World & {
+  url: string;
+  /** What is sent to Supabase Auth meanwhile: method and path. A test may break it. */
+  auth: { calls: string[]; broken: boolean };
+};
+
+export async function createClaimWorld(overrides: Record<string, string> = {}): Promise<ClaimWorld> {
+  const http = await serveHttp();
+  const world = await createWorld({
+    PAGES_URL: `${http.url}/pages`,
+    SUPABASE_URL: http.url,
+    SUPABASE_SECRET_KEY: SECRET_KEY,
+    ...overrides,
+  });
+  await world.database.admin.query("update core.rate_limits set quota = 100000 where bucket = 'page'");
+  await world.database.admin.query(
+    "update core.partners set name = 'Zonneveld Laadpalen', branding = $1, return_url = 'https://zonneveld.example/klaar' where slug = 'partner-a'",
+    [{ display_name: "Zonneveld", primary_color: "#7a1fa2", reply_to: "hulp@zonneveld.example" }],
+  );
+  const issuer = auth({
+    url: http.url,
+    database_url: world.database.admin.options.connectionString ?? "",
+    key: newTokenKey("auth-1"),
+    publishable_key: "sb_publishable_test",
+    secret_key: SECRET_KEY,
+  });
+  const seen: ClaimWorld["auth"] = { calls: [], broken: false };
+  const pages = serve(surface, world.environment);
+  http.answer = ((request) => {
+    const { pathname } = new URL(request.url);
+    if (!pathname.startsWith("/auth/v1/")) return pages.fetch(request);
+    seen.calls.push(`${request.method} ${pathname}`);
+    return seen.broken ? new Response("away", { status: 503 }) : issuer.app.fetch(request);
+  }) as Answerer;
+  return {
+    ...world,
+    url: http.url,
+    auth: seen,
+    async close() {
+      await http.close();
+      await issuer.close();
+      await world.close();
+    },
+  };
+}
+
+export type Draft = { id: string; email: string; link: string };
+
+/** A draft as an import makes it, with the fields told. */
+export async function newDraft(
+  world: World,
+  fields: Record<string, unknown> = {},
+  partner = world.partnerA,
+): Promise<Draft> {
+  const row: Record<string, unknown> = {
+    partner_id: partner.id,
+    batch_id: "00000000-0000-4000-8000-0000000000ff",
+    source: "api",
+    type: "particulier",
+    naam: "Sanne de Vries",
+    email: `klant-${randomBytes(5).toString("hex")}@example.nl`,
+    phone: "+31612345678",
+    external_ref: "KL-1",
+    postal_code: "3818LH",
+    house_number: 8,
+    street: "Dorpsstraat",
+    city: "Amersfoort",
+    ean_status: "pending",
+    send_invite: true,
+    expires_at: new Date(Date.now() + 60 * 86_400_000).toISOString(),
+    ...fields,
+  };
+  const names = Object.keys(row);
+  const { id, email } = await world.row(
+    `insert into core.drafts (${names.join(", ")}) values (${names.map((_, index) => `$${index + 1}`).join(", ")}) returning id, email`,
+    ...Object.values(row).map((value) => (typeof value === "object" && value !== null ? JSON.stringify(value) : value)),
+  );
+  return { id, email, link: `${world.environment.config.PAGES_URL}/claim/${claimToken(world.environment, id)}` };
+}
+
+/** A sign-in link, as auth-link makes one. */
+export async function newSignInLink(world: World, draft: Draft, return_url: string | null = null): Promise<string> {
+  const token = newSecret();
+  await world.row(
+    `insert into core.draft_links (partner_id, draft_id, token_hash, return_url, expires_at)
+     select partner_id, id, decode($2, 'hex'), $3, private.now() + interval '300 seconds' from core.drafts where id = $1`,
+    draft.id,
+    hashSecret(token),
+    return_url,
+  );
+  return `${world.environment.config.PAGES_URL}/enter/${token}`;
+}
+
+export type PageAnswer = { status: number; headers: Headers; text: string; location: string | null };
+
+/** A browser without script: keeps its cookie, and sends forms as our own pages would. */
+export function newBrowser(world: World) {
+  const pages = serve(surface, world.environment);
+  let cookie = "";
+  const ask = async (
+    address: string,
+    { form, headers = {} }: { form?: Record<string, string>; headers?: Record<string, string> } = {},
+  ): Promise<PageAnswer> => {
+    const sent = {
+      "x-forwarded-for": "192.0.2.9",
+      cookie,
+      ...(form ? { "sec-fetch-site": "same-origin" } : {}),
+      ...headers,
+    };
+    const response = await pages.fetch(
+      new Request(new URL(address, world.environment.config.PAGES_URL), {
+        method: form ? "POST" : "GET",
+        ...(form ? { body: new URLSearchParams(form) } : {}),
+        headers: Object.entries(sent).filter(([, value]) => value !== ""),
+      }),
+    );
+    const set = response.headers.get("set-cookie");
+    if (set) cookie = set.split(";")[0] ?? "";
+    const text = await response.text();
+    return { status: response.status, headers: response.headers, text, location: response.headers.get("location") };
+  };
+  return Object.assign(ask, { cookie: () => cookie });
+}
+export type Browser = ReturnType<typeof newBrowser>;
+
+/** The newest code mailed for a draft. */
+export async function mailedCode(world: World, draft: Draft): Promise<string> {
+  const { text } = await world.row(
+    "select text from core.mail_outbox where cause like 'claim_code:' || $1 || ':%' order by created_at desc, ctid desc limit 1",
+    draft.id,
+  );
+  return /^ {4}(\d{6})$/m.exec(text)?.[1] ?? "none";
+}
+
+/** Proves the address by its code. */
+export async function prove(world: World, ask: Browser, draft: Draft): Promise<PageAnswer> {
+  expect((await ask(`${draft.link}/code`, { form: {} })).status).toBe(303);
+  return ask(`${draft.link}/proof`, { form: { code: await mailedCode(world, draft) } });
+}
+
+export const formToken = (text: string) => /name="form_token" value="([^"]+)"/.exec(text)?.[1] ?? "";
+export const heading = (text: string) => /<h1>([^<]*)<\/h1>/.exec(text)?.[1];
+
+/** Fills in a step; its own form token is read from the page. */
+export async function fill(
+  ask: Browser,
+  draft: Draft,
+  step: string,
+  form: Record<string, string>,
+): Promise<PageAnswer> {
+  const { text } = await ask(`${draft.link}/${step}`);
+  return ask(`${draft.link}/${step}`, { form: { form_token: formToken(text), ...form } });
+}
+
+export const ANSWERS: Record<string, Record<string, string>> = {
+  details: { full_name: "Sanne de Vries", type: "particulier" },
+  address: { postal_code: "3818 lh", house_number: "8", street: "Dorpsstraat", city: "Amersfoort" },
+  payout: { account: "fresh", iban: "NL91 ABNA 0417 1643 00" },
+  charger: { later: "yes" },
+};
+
+/** Every step up to the mandate; the connection is the one the register knows at the address, or the one told. */
+export async function answer(
+  ask: Browser,
+  draft: Draft,
+  {
+    ean,
+    ...steps
+  }: Partial<Record<"details" | "company" | "address" | "payout" | "charger", Record<string, string>>> & {
+    ean?: string;
+  } = {},
+): Promise<void> {
+  const all: Record<string, Record<string, string> | undefined> = { ...ANSWERS, ...steps };
+  for (const step of ["details", "company", "address", "ean", "payout", "charger"]) {
+    if (step === "company" && !all.company) continue;
+    if (step === "ean") {
+      const { text } = await ask(`${draft.link}/ean`);
+      const point = ean ? "other" : (/name="point" value="(\d{18})"/.exec(text)?.[1] ?? "");
+      const answer = await fill(ask, draft, "ean", { point, ean_code: ean ?? "" });
+      expect(answer.status, answer.text).toBe(303);
+      continue;
+    }
+    const answered = await fill(ask, draft, step, all[step] ?? {});
+    expect(answered.status, `${step}: ${answered.text}`).toBe(303);
+  }
+}
+
+/** Up to the last click of signing. */
+export async function readyToSign(world: World, ask: Browser, draft: Draft): Promise<Record<string, string>> {
+  const { text } = await ask(`${draft.link}/mandate`);
+  const seen = /seen=([0-9a-f]{16})/.exec(text)?.[1] ?? "";
+  const form = { seen, form_token: formToken((await ask(`${draft.link}/sign?seen=${seen}`)).text) };
+  expect((await ask(`${draft.link}/sign-code`, { form })).status).toBe(303);
+  return { ...form, code: await mailedCode(world, draft), name: "Sanne de Vries", agree: "yes", authority: "yes" };
+}
+
+export async function draftRow(world: World, { id }: Draft) {
+  return world.row("select * from core.drafts where id = $1", id);
+}

@@ -1,0 +1,536 @@
+// POST /partner/drafts/import and POST /partner/customers: every field, every counter, and what parallel imports come to.
+
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { claimKey } from "../../packages/shared/src/claim.ts";
+import { newEan, rowCounts, statementsOf } from "../harness/world.ts";
+import {
+  addCustomer,
+  addDraft,
+  addLogin,
+  createPartnerWorld,
+  draftRow,
+  newEmail,
+  type PartnerWorld,
+} from "./partner_world.ts";
+
+let world: PartnerWorld;
+beforeAll(async () => {
+  world = await createPartnerWorld();
+});
+afterAll(() => world.close());
+// each test has its whole cap
+beforeEach(() => world.row("delete from core.draft_uploads"));
+
+const stored = (email: string) => world.row("select * from core.drafts where email = $1", email);
+const reasons = async (rows: unknown[], fields = {}) =>
+  (await world.import(rows, fields)).body.rejected.map(({ reason }: { reason: string }) => reason);
+
+const NO_SKIPS = {
+  invalid: 0,
+  reserved_domain: 0,
+  missing_kvk: 0,
+  already_drafted: 0,
+  existing_user: 0,
+  suppressed: 0,
+  conflict: 0,
+  over_request_limit: 0,
+  over_cap: 0,
+  charger_brand_unsupported: 0,
+  charger_not_linked: 0,
+  charger_claimed: 0,
+};
+
+describe("what an import answers", () => {
+  test("§4.2 rows: a draft each, with its claim link and no mail where send_invite is false", async () => {
+    const rows = [draftRow({ external_ref: "KL-1" }), draftRow({ postcode: "", huisnummer: "" })];
+    const { status, body } = await world.import(rows);
+    expect(status).toBe(200);
+    expect(body).toEqual({
+      ok: true,
+      added: 2,
+      batch_id: expect.any(String),
+      created: rows.map((row, index) => ({
+        draft_id: expect.any(String),
+        email: row.email,
+        external_ref: index === 0 ? "KL-1" : null,
+        claim_url: expect.stringMatching(/\/pages\/claim\/[0-9a-f]{32}-[\w-]{43}$/),
+        ean_status: index === 0 ? "pending" : "no_address",
+        ean_candidates: 0,
+      })),
+      address_ignored: [],
+      claim_urls: body.created.map(({ email, claim_url }: Record<string, string>) => ({ email, claim_url })),
+      referral_codes: [],
+      rejected: [],
+      skipped: NO_SKIPS,
+      cap: { rolling_days: 30, rolling_cap: 1000, remaining_before: 1000 },
+    });
+    expect(await world.row("select 1 from core.mail_outbox where recipient = $1", rows[0]?.email)).toBeUndefined();
+    expect(await stored(rows[0]?.email ?? "")).toMatchObject({ status: "invited", source: "csv", invited_at: null });
+  });
+
+  test("§4.2 send_invite, the default: each is mailed their own link once; claim_urls stays empty", async () => {
+    const rows = [draftRow({ naam: "Eva <b>" }), draftRow({ naam: "Tom" })];
+    const { body } = await world.post("/partner/drafts/import", { consent: true, rows }, world.keyA);
+    expect([body.added, body.claim_urls]).toEqual([2, []]);
+    for (const { email, claim_url, draft_id } of body.created) {
+      const { rows: mails } = await world.database.admin.query("select * from core.mail_outbox where recipient = $1", [
+        email,
+      ]);
+      expect(mails).toHaveLength(1);
+      const [mail] = mails;
+      expect(mail).toMatchObject({ cause: `claim:${draft_id}`, status: "captured", partner_id: world.partnerA.id });
+      expect(mail.links).toEqual([claim_url, mail.unsubscribe_url]);
+      for (const part of [mail.html, mail.text]) {
+        expect(part).toContain(claim_url);
+        expect(part).not.toContain("{{");
+      }
+      expect(mail.html).not.toContain("<b>");
+      expect(await stored(email)).toMatchObject({ invited_at: expect.any(Date) });
+    }
+  });
+
+  test("§4.2 consent that is not exactly true: 400 with a Dutch message, nothing stored", async () => {
+    const before = await rowCounts(world, "drafts", "draft_uploads", "mail_outbox");
+    for (const consent of [undefined, null, false, "true", 1, "yes", [], {}])
+      for (const path of ["/partner/drafts/import", "/partner/customers"]) {
+        const answer = await world.post(path, { consent, rows: [draftRow()] }, world.keyA);
+        expect(answer).toMatchObject({
+          status: 400,
+          body: { error: "consent_required", message: expect.stringContaining("toestemming") },
+        });
+      }
+    expect(await rowCounts(world, "drafts", "draft_uploads", "mail_outbox")).toEqual(before);
+  });
+
+  test("§4.2 neither rows nor csv, or empty ones: nothing is added", async () => {
+    for (const body of [
+      {},
+      { rows: [] },
+      { rows: null, csv: null },
+      { csv: "" },
+      { rows: [], csv: "email\na@voorbeeld.nl" },
+    ])
+      expect((await world.post("/partner/drafts/import", { consent: true, ...body }, world.keyA)).body).toMatchObject({
+        added: 0,
+        created: [],
+        skipped: NO_SKIPS,
+      });
+  });
+
+  test("§4.2 source: api as said, everything else is csv; /partner/customers is always api", async () => {
+    for (const [source, kept] of [
+      ["api", "api"],
+      ["csv", "csv"],
+      ["API", "csv"],
+      [7, "csv"],
+      [null, "csv"],
+      [undefined, "csv"],
+    ]) {
+      const row = draftRow();
+      await world.import([row], { source });
+      expect(await stored(row.email)).toMatchObject({ source: kept });
+    }
+    const row = draftRow();
+    await world.post("/partner/customers", { consent: true, rows: [row], source: "csv" }, world.keyA);
+    expect(await stored(row.email)).toMatchObject({ source: "api" });
+  });
+
+  test("contract §4 POST /partner/customers takes the fields of one row beside consent", async () => {
+    const row = draftRow({ klantnummer: "KL-9" });
+    const { body } = await world.post("/partner/customers", { consent: true, send_invite: false, ...row }, world.keyA);
+    expect(body).toMatchObject({
+      added: 1,
+      created: [{ email: row.email, external_ref: "KL-9", ean_status: "resolved" }],
+    });
+    expect((await world.post("/partner/customers", { consent: true }, world.keyA)).body.added).toBe(0);
+  });
+
+  test("an import is two statements, whatever its size; with look-ups three", async () => {
+    const rows = Array.from({ length: 500 }, () => draftRow());
+    expect(await statementsOf(world, () => world.import(rows))).toEqual(["admit", "import_drafts"]);
+    expect(await statementsOf(world, () => world.import([draftRow()], { source: "api" }))).toEqual([
+      "admit",
+      "import_drafts",
+      "record_draft_lookups",
+    ]);
+  });
+});
+
+describe("what a row becomes", () => {
+  test("contract §4 every field, normalised", async () => {
+    const row = {
+      soort: "Zakelijk",
+      name: "  Eva   de Wit ",
+      "E-mail": `  EVA.${newEmail().toUpperCase()} `,
+      eancode: "8716 8700 0000 0000 16",
+      kvknummer: "12.345.678",
+      vat: "NL001234567B01",
+      company: "De Wit BV",
+      contact: "E. de Wit",
+      vriendencode: "ZON123",
+      klantnummer: "  KL 77 ",
+      zipcode: "3818lh",
+      house_number: "12 a",
+      woonplaats: "Amersfoort",
+      street: "Laadlaan",
+      phone: "06 12345678",
+    };
+    const { body } = await world.import([row]);
+    expect(body).toMatchObject({
+      added: 1,
+      referral_codes: [{ code: "ZON123", matched: false }],
+      created: [{ ean_status: "provided" }],
+    });
+    expect(await stored(row["E-mail"].trim().toLowerCase())).toMatchObject({
+      type: "zakelijk",
+      naam: "Eva de Wit",
+      ean: "871687000000000016",
+      kvk: "12345678",
+      btw: "NL001234567B01",
+      bedrijfsnaam: "De Wit BV",
+      contactpersoon: "E. de Wit",
+      referral_code: "ZON123",
+      external_ref: "KL 77",
+      postal_code: "3818LH",
+      house_number: 12,
+      house_number_addition: "A",
+      street: "Laadlaan",
+      city: "Amersfoort",
+      phone: "+31612345678",
+    });
+  });
+
+  test("a referral code of an active partner matches, in any case", async () => {
+    await world.row("update core.partners set referral_code = 'PARTNERB' where id = $1", world.partnerB.id);
+    const { body } = await world.import([draftRow({ referral_code: "partnerb" })]);
+    expect(body.referral_codes).toMatchObject([{ code: "partnerb", matched: true }]);
+    await world.row("update core.partners set is_active = false where id = $1", world.partnerB.id);
+    expect((await world.import([draftRow({ referral_code: "PARTNERB" })])).body.referral_codes).toMatchObject([
+      { matched: false },
+    ]);
+    await world.row("update core.partners set is_active = true where id = $1", world.partnerB.id);
+  });
+
+  test("contract §9 lengths are trimmed to 120, never refused", async () => {
+    const row = draftRow({ naam: "é".repeat(200), external_ref: "😀".repeat(130) });
+    expect((await world.import([row])).body.added).toBe(1);
+    expect(await stored(row.email)).toMatchObject({ naam: "é".repeat(120), external_ref: "😀".repeat(120) });
+  });
+
+  test.each([
+    ["postcode", "12", "invalid_postal_code"],
+    ["postcode", "0000AA", "invalid_postal_code"],
+    ["postcode", "", "invalid_postal_code"],
+    ["huisnummer", "geen", "invalid_house_number"],
+    ["huisnummer", "", "invalid_house_number"],
+  ])("contract §4 a bad %s %j keeps the draft and drops the address: %s", async (field, value, reason) => {
+    const row = draftRow({ [field]: value, plaats: "Amersfoort" });
+    const { body } = await world.import([row]);
+    expect(body).toMatchObject({
+      added: 1,
+      address_ignored: [{ email: row.email, reason }],
+      created: [{ ean_status: "no_address" }],
+    });
+    expect(await stored(row.email)).toMatchObject({ postal_code: null, house_number: null, street: null, city: null });
+  });
+
+  test("an e-mail address with spaces around it, upper case, or an IDN domain is one; others are not", async () => {
+    const name = newEmail().split("@")[0];
+    const { body } = await world.import([
+      draftRow({ email: ` ${name}@BÜCHER.example ` }),
+      draftRow({ email: `${name}@xn--bcher-kva.example` }),
+      draftRow({ email: "a b@voorbeeld.nl" }),
+      draftRow({ email: "a@voorbeeld" }),
+      draftRow({ email: "a@b@voorbeeld.nl" }),
+      draftRow({ email: "a@voorbeeld.nl, b@voorbeeld.nl" }),
+      draftRow({ email: "a@bücher.nl/evil.nl" }),
+      draftRow({ email: `${"x".repeat(250)}@voorbeeld.nl` }),
+      draftRow({ email: null }),
+    ]);
+    expect(body.created).toMatchObject([{ email: `${name}@xn--bcher-kva.example` }]);
+    expect(body.skipped).toEqual({ ...NO_SKIPS, invalid: 7, already_drafted: 1 });
+  });
+
+  test("a spreadsheet formula is data", async () => {
+    const naam = '=HYPERLINK("https://evil.example";"klik")';
+    const row = draftRow({ naam, external_ref: "+31-1", plaats: "@SUM(A1)" });
+    expect((await world.import([row])).body.added).toBe(1);
+    expect(await stored(row.email)).toMatchObject({ naam, external_ref: "+31-1", city: "@SUM(A1)" });
+  });
+
+  test("no value of a row reaches SQL or HTML as anything but text", async () => {
+    const naam = `'); drop table core.drafts; -- <script>alert(1)</script> {{claim_url}} $1`;
+    const row = draftRow({ naam });
+    expect((await world.import([row], { send_invite: true })).body.added).toBe(1);
+    expect((await stored(row.email)).naam).toBe(naam);
+    const { html } = await world.row("select html from core.mail_outbox where recipient = $1", row.email);
+    expect(html).not.toContain("<script>");
+  });
+});
+
+describe("every counter", () => {
+  test.each([
+    ["no row object", "text"],
+    ["a number", 7],
+    ["null", null],
+    ["an array", [draftRow()]],
+    ["an empty row", {}],
+    ["particulier without a name", draftRow({ naam: " " })],
+    ["an unknown type", draftRow({ type: "bedrijf" })],
+    ["an EAN of 17 digits", draftRow({ ean: "87168700000000001" })],
+    ["an EAN as a spreadsheet rounds it", draftRow({ ean: "8,71687E+17" })],
+    ["an EAN as a number that lost its last digits", draftRow({ ean: Number("871687000000000016") })],
+    ["a name that is an object", draftRow({ naam: {} })],
+    ["a NUL in the name", draftRow({ naam: "a\u0000b" })],
+    ["half a surrogate pair", draftRow({ naam: "a\ud800" })],
+    ["a name that is no UTF-8", draftRow({ naam: "Jos\ufffd" })],
+    ["UTF-8 read as Windows-1252", draftRow({ naam: "JosÃ© GarcÃ­a" })],
+    ["a charger that is no object", draftRow({ charger: "Easee" })],
+    ["a charger without a serial number", draftRow({ charger: { brand: "Easee" } })],
+  ])("contract §4 invalid: %s, and says what is wrong with it", async (_what, row) => {
+    const { body } = await world.import([draftRow(), row]);
+    expect(body).toMatchObject({ added: 1, skipped: { ...NO_SKIPS, invalid: 1 } });
+    expect(body.rejected).toEqual([
+      {
+        email: row !== null && typeof row === "object" && "email" in row ? row.email : null,
+        reason: "invalid",
+        row: 2,
+        detail: expect.stringMatching(/^\w+: /),
+      },
+    ]);
+  });
+
+  test("a name with accents is no mojibake", async () => {
+    for (const naam of ["JOÃO SÃO", "Ângela", "Renée Çelik", "Łukasz Ørsted", "Zoë ’t Hart"])
+      expect(await reasons([draftRow({ naam })])).toEqual([]);
+  });
+
+  test("contract §4 missing_kvk: zakelijk without eight digits; vve needs none, and neither needs a name", async () => {
+    for (const kvk of [undefined, "", "1234567", "123456789", "abcdefgh"])
+      expect(await reasons([draftRow({ type: "zakelijk", kvk })])).toEqual(["missing_kvk"]);
+    expect(
+      await reasons([draftRow({ type: "zakelijk", kvk: "12345678", naam: "" }), draftRow({ type: "vve", naam: "" })]),
+    ).toEqual([]);
+  });
+
+  test("contract §4 already_drafted: an open draft of one's own, and twice in a request; a first row that failed does not count", async () => {
+    const { email } = await addDraft(world);
+    expect(await reasons([draftRow({ email: email.toUpperCase() })])).toEqual(["already_drafted"]);
+    const twice = newEmail();
+    const { body } = await world.import([
+      draftRow({ email: twice, naam: "" }),
+      draftRow({ email: twice, naam: "eerste" }),
+      draftRow({ email: twice, naam: "tweede" }),
+    ]);
+    expect(body.rejected).toMatchObject([
+      { reason: "invalid", row: 1 },
+      { reason: "already_drafted", row: 3 },
+    ]);
+    expect((await stored(twice)).naam).toBe("eerste");
+  });
+
+  test.each(["expired", "conflict", "active"])("a draft that is %s does not hold its address", async (status) => {
+    const { draft_id, email } = await addDraft(world);
+    await world.row("update core.drafts set status = $2 where id = $1", draft_id, status);
+    expect(await reasons([draftRow({ email })])).toEqual([]);
+  });
+
+  test("nor does one whose days are over before a job noticed", async () => {
+    const { draft_id, email } = await addDraft(world);
+    await world.row("update core.drafts set expires_at = now() where id = $1", draft_id);
+    expect(await reasons([draftRow({ email })])).toEqual([]);
+    expect(await world.row("select status from core.drafts where id = $1", draft_id)).toEqual({ status: "expired" });
+  });
+
+  test("contract §9 existing_user: a login attributed to any partner, or with an account; a bare login does not block", async () => {
+    const bare = await addLogin(world);
+    expect(await reasons([draftRow({ email: bare.email })])).toEqual([]);
+    for (const partner of [world.partnerA, world.partnerB]) {
+      const { id, email } = await addLogin(world);
+      await world.row("select private.attribute_user($1, $2, 'referral_link')", id, partner.id);
+      expect(await reasons([draftRow({ email })])).toEqual(["existing_user"]);
+    }
+    const owner = await addLogin(world);
+    await world.row(
+      "insert into core.accounts (partner_id, user_id, access_channel, type, payout_handler) values (private.house(), $1, 'user', 'particulier', 'service_pays_customer')",
+      owner.id,
+    );
+    expect(await reasons([draftRow({ email: owner.email })])).toEqual(["existing_user"]);
+  });
+
+  test("contract §4 suppressed: an address that opted out, known by its hash alone", async () => {
+    const row = draftRow();
+    await world.row("select private.suppress(private.email_hash($1, $2))", row.email, claimKey(world.environment));
+    expect(await reasons([draftRow({ email: row.email.toUpperCase() })])).toEqual(["suppressed"]);
+    const { dump } = await world.row("select string_agg(s::text, '') as dump from core.suppressions s");
+    expect(dump).not.toContain(row.email);
+  });
+
+  test("contract §4 conflict: an open draft of another partner, and only as long as it is open", async () => {
+    const { draft_id, email } = await addDraft(world, {}, world.keyB);
+    expect(await reasons([draftRow({ email })])).toEqual(["conflict"]);
+    await world.row("update core.drafts set status = 'expired' where id = $1", draft_id);
+    expect(await reasons([draftRow({ email })])).toEqual([]);
+  });
+
+  test("contract §4 over_request_limit: rows beyond 500 are counted, and in no list", async () => {
+    const rows = Array.from({ length: 503 }, () => draftRow());
+    const { body } = await world.import(rows);
+    expect([body.added, body.rejected, body.skipped]).toEqual([500, [], { ...NO_SKIPS, over_request_limit: 3 }]);
+  });
+
+  test("contract §4 over_cap: 1,000 in any 30 days, withdrawn ones too; rejected rows cost nothing", async () => {
+    await world.row(
+      "insert into core.draft_uploads (partner_id, at) select $1, now() - interval '29 days' from generate_series(1, 997)",
+      world.partnerA.id,
+    );
+    await world.row(
+      "insert into core.draft_uploads (partner_id, at) select $1, now() - interval '31 days' from generate_series(1, 50)",
+      world.partnerA.id,
+    );
+    const first = await world.import([draftRow({ naam: "" }), draftRow(), draftRow()]);
+    expect(first.body).toMatchObject({ added: 2, cap: { remaining_before: 3 } });
+    await world.post("/partner/drafts/withdraw", { draft_id: first.body.created[0].draft_id }, world.keyA);
+    const second = await world.import([draftRow(), draftRow(), draftRow()]);
+    expect(second.body).toMatchObject({
+      added: 1,
+      skipped: { ...NO_SKIPS, over_cap: 2 },
+      cap: { remaining_before: 1 },
+    });
+    expect(second.body.rejected.map(({ row }: { row: number }) => row)).toEqual([2, 3]);
+    expect((await world.import([draftRow()])).body).toMatchObject({ added: 0, cap: { remaining_before: 0 } });
+    // another partner has its own
+    expect((await world.import([draftRow()], {}, world.keyB)).body.cap.remaining_before).toBeGreaterThan(900);
+    expect((await world.get("/partner/me", world.keyA)).body.partner.cap).toEqual({
+      rolling_days: 30,
+      rolling_cap: 1000,
+      remaining: 0,
+    });
+  });
+
+  test("contract §4, §9 chargers: unsupported brand, brand not linked, claimed elsewhere, and one that may come along", async () => {
+    const serial: string = randomUUID();
+    const charger = (brand: string, serial_number = serial) => draftRow({ charger: { brand, serial_number } });
+    expect(await reasons([charger("Nonsens"), charger("easee")])).toEqual([
+      "charger_brand_unsupported",
+      "charger_not_linked",
+    ]);
+    await world.row("update core.partners set charger_brands = '{Alfen,Easee}' where id = $1", world.partnerA.id);
+    await addCustomer(world, world.partnerB, "manual");
+    await world.row(
+      "update core.chargers set serial_number = 'TAKEN-1' where id = (select id from core.chargers where brand = 'Alfen' order by created_at desc limit 1)",
+    );
+    expect(await reasons([charger("ALFEN", "taken-1")])).toEqual(["charger_claimed"]);
+    const row = charger("EASEE", " ab 12 ");
+    expect((await world.import([row])).body.added).toBe(1);
+    expect((await stored(row.email)).charger).toEqual({ brand: "Easee", serial_number: "AB12" });
+  });
+});
+
+describe("reserved domains", () => {
+  let production: PartnerWorld;
+  beforeAll(async () => {
+    production = await createPartnerWorld({
+      API_HOST: "production",
+      MAIL_FROM: "ERE <post@ere.service>",
+      BASE_URL: "https://api.ere.service",
+    });
+  });
+  afterAll(() => production.close());
+
+  test("contract §4 production refuses RFC 2606 names and the service's own; the sandbox takes them", async () => {
+    const emails = [
+      "a@example.com",
+      "a@mail.example.org",
+      "a@x.test",
+      "a@shop.invalid",
+      "a@b.localhost",
+      "a@c.example",
+      "a@ere.service",
+      "a@mail.ere.service",
+    ];
+    const rows = emails.map((email) => draftRow({ email }));
+    const { body } = await production.import([...rows, draftRow({ email: "a@notexample.com" })]);
+    expect([body.added, body.skipped.reserved_domain]).toEqual([1, emails.length]);
+    expect(await reasons([draftRow({ email: "a@example.com" })])).toEqual([]);
+  });
+
+  test("mail waits for the worker there, with a link to stop it", async () => {
+    const row = draftRow();
+    await production.import([row], { send_invite: true });
+    expect(
+      await production.row("select status, unsubscribe_url from core.mail_outbox where recipient = $1", row.email),
+    ).toMatchObject({
+      status: "queued",
+      unsubscribe_url: expect.stringContaining("/unsubscribe/"),
+    });
+  });
+});
+
+describe("looking EANs up", () => {
+  test("contract §5 with source api in the request, steered by the house number on the sandbox", async () => {
+    const numbers = { 8: "resolved", 78: "ambiguous", 47: "not_found", 61: "failed" };
+    const rows = Object.keys(numbers).map((huisnummer) => draftRow({ huisnummer }));
+    const { body } = await world.import(rows, { source: "api" });
+    const byNumber = Object.fromEntries(
+      await Promise.all(rows.map(async (row) => [row.huisnummer, (await stored(row.email)).ean_status])),
+    );
+    expect(byNumber).toEqual(numbers);
+    const answered = Object.fromEntries(
+      body.created.map((each: Record<string, unknown>) => [each.ean_status, each.ean_candidates]),
+    );
+    expect(answered).toEqual({ resolved: 1, ambiguous: 2, not_found: 0, failed: 0 });
+    expect(await stored(rows.find(({ huisnummer }) => huisnummer === "8")?.email ?? "")).toMatchObject({
+      ean: expect.stringMatching(/^\d{18}$/),
+      street: "Teststraat",
+    });
+    expect((await stored(rows.find(({ huisnummer }) => huisnummer === "78")?.email ?? "")).ean_candidates).toHaveLength(
+      2,
+    );
+  });
+
+  test("a row with an EAN, or without an address, is not looked up", async () => {
+    const { body } = await world.import([draftRow({ ean: newEan() }), draftRow({ postcode: null, huisnummer: null })], {
+      source: "api",
+    });
+    expect(body.created.map(({ ean_status }: { ean_status: string }) => ean_status)).toEqual([
+      "provided",
+      "no_address",
+    ]);
+  });
+});
+
+describe("many at once", () => {
+  test("contract §4 two imports of the same file make each draft once", async () => {
+    const rows = Array.from({ length: 100 }, () => draftRow());
+    const answers = await Promise.all([world.import(rows), world.import(rows), world.import(rows)]);
+    const added = answers.map(({ body }) => body.added);
+    expect(added.sort((a, b) => a - b)).toEqual([0, 0, 100]);
+    expect(answers.map(({ body }) => body.skipped.already_drafted).sort((a, b) => a - b)).toEqual([0, 100, 100]);
+    const { n } = await world.row(
+      "select count(*)::int as n from core.drafts where email = any ($1)",
+      rows.map(({ email }) => email),
+    );
+    expect(n).toBe(100);
+  });
+
+  test("two partners with the same file: one has the customers, the other a conflict", async () => {
+    const rows = Array.from({ length: 20 }, () => draftRow());
+    const [a, b] = await Promise.all([world.import(rows), world.import(rows, {}, world.keyB)]);
+    expect([a.body.added, b.body.added].sort((x, y) => x - y)).toEqual([0, 20]);
+    expect(a.body.skipped.conflict + b.body.skipped.conflict).toBe(20);
+  });
+
+  test("the cap is never passed", async () => {
+    await world.row(
+      "insert into core.draft_uploads (partner_id) select $1 from generate_series(1, 950)",
+      world.partnerA.id,
+    );
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, () => world.import(Array.from({ length: 20 }, () => draftRow()))),
+    );
+    expect(answers.reduce((sum, { body }) => sum + body.added, 0)).toBe(50);
+    expect(answers.reduce((sum, { body }) => sum + body.skipped.over_cap, 0)).toBe(110);
+  });
+});
