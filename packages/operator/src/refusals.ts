@@ -60,7 +60,7 @@ export const SENTENCES: Record<string, (detail: Detail) => string> = {
   app_not_found: ({ app }) => `No application has the id or client_id "${app}"; see app list.`,
   invalid_redirect_uris: () =>
     "Give one to ten redirect URIs: https (http only for localhost), at most 500 characters, without credentials or fragment.",
-  user_not_found: ({ user }) => `Nobody has the id or e-mail address "${user}".`,
+  user_not_found: ({ user }) => `Nobody has a login with the id or address "${user}"; they sign up first.`,
   token_not_found: ({ token }) => `No token has the id "${token}"; see token list.`,
 
   mail_not_found: () => "There is no such mail; see mail list.",
