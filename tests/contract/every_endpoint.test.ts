@@ -14,6 +14,7 @@ import {
   liftRateLimits,
   newTokenKey,
   PERSONAL_SCOPES,
+  rowCounts,
   SERVED,
   type Sent,
   type User,
@@ -24,11 +25,16 @@ import { bare, bucketOf, ENDPOINTS, named, requestTo, type Sample, samplesFor, s
 let world: OAuth;
 let user: User;
 let sample: (endpoint: Endpoint) => Sample;
+let tables: string[];
 beforeAll(async () => {
   world = await createOAuthWorld();
   await liftRateLimits(world);
   user = await world.addUser();
   sample = await samplesFor(world);
+  const { rows } = await world.database.admin.query(
+    "select relname from pg_class where relnamespace = 'core'::regnamespace and relkind = 'r' and relname !~ '^rate_limit'",
+  );
+  tables = rows.map(({ relname }) => relname);
 });
 afterAll(() => world.close());
 
@@ -278,7 +284,9 @@ describe.each(named(ENDPOINTS))("%s", (_, endpoint) => {
       expect(first.status).not.toBe(429);
       expect(first.headers.get("ratelimit-policy")).toBe(`"${bucket}";q=1;w=60`);
       expect(first.headers.get("ratelimit")).toMatch(/;r=0;t=60$/);
+      const before = await rowCounts(world, ...tables);
       const answer = await world.send(good.path, sent(good));
+      expect(await rowCounts(world, ...tables)).toEqual(before);
       expect(answer).toMatchObject({ status: 429, body: { error: "Too many requests" } });
       expect(answer.body.retry_after_seconds).toBeGreaterThanOrEqual(58);
       expect(answer.body.retry_after_seconds).toBeLessThanOrEqual(60);
