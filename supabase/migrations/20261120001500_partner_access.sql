@@ -259,8 +259,8 @@ declare
   rate   jsonb;
 begin
   select * into person from private.user_scopes(credential);
-  if person.user_id is null then
-    return private.refusal('missing_or_invalid_token');
+  if person.user_id is null or (private.user_profile(person.user_id)).created_at is null then
+    return private.refusal('missing_or_invalid_token');  -- a login that Auth marks as deleted keeps its rows, and is nobody's
   elsif demand ->> 'kind' not in ('user', 'partner') then
     return json_build_object('wrong_kind', true);
   elsif demand ->> 'scope' is not null and not (demand ->> 'scope') = any (person.scopes) then

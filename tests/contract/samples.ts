@@ -1,16 +1,21 @@
 // One good request for each endpoint, so that a test derived from the endpoint list can get past the door.
 
-import type { Endpoint } from "../../packages/shared/src/endpoint.ts";
-import { surface as cpo } from "../../supabase/functions/cpo-v1/app.ts";
-import { surface as oauthToken } from "../../supabase/functions/oauth-token/app.ts";
-import { accountBody, BASE_URL, createAccount, MID_CHARGER, newEan, type Sent, type World } from "../harness/world.ts";
+import { decodeJwt } from "jose";
+import type { CallerRule, Endpoint } from "../../packages/shared/src/endpoint.ts";
+import {
+  accountBody,
+  addCharger,
+  BASE_URL,
+  createAccount,
+  MID_CHARGER,
+  newEan,
+  SERVED,
+  type Sent,
+} from "../harness/world.ts";
+import { authorizationOf, newVerifier, type OAuth } from "../oauth/oauth_world.ts";
 
-/** The CPO API with its token endpoint (specification section 4.1). What people use is called with other credentials. */
-export const ENDPOINTS: readonly Endpoint[] = [
-  ...oauthToken.endpoints.filter(({ id }) => id === "token"),
-  ...cpo.endpoints,
-];
-export const CPO_ENDPOINTS = ENDPOINTS.filter(({ caller }) => caller.kind === "cpo");
+/** Every endpoint there is, the scheduler's and the gateway's too. */
+export const ENDPOINTS: readonly Endpoint[] = SERVED.flatMap(({ endpoints }) => endpoints);
 
 /** Ready for `test.each`: the title shows method and path. */
 export const named = (endpoints: readonly Endpoint[]) =>
@@ -20,35 +25,99 @@ export function scopeOf(endpoint: Endpoint): string | null {
   return "scope" in endpoint.caller ? endpoint.caller.scope : null;
 }
 
-export type Sample = { path: string; body?: Record<string, unknown> };
+/** The bucket a request counts in; where admission debits none, the endpoint's own SQL function debits the client's. */
+export function bucketOf({ limit, errors }: Endpoint): string | null {
+  return limit ?? (errors.includes("too_many_requests") ? "token" : null);
+}
 
-/** By endpoint id; an endpoint without one fails the test that says that every endpoint has one. */
-export async function samplesFor(world: World): Promise<Map<string, Sample>> {
-  const { account_id } = await createAccount(world);
-  const { client } = world.partnerA;
-  const credentials = { client_id: client.client_id, client_secret: client.secret };
+export type Sample = {
+  method: Endpoint["method"];
+  path: string;
+  body?: Record<string, unknown>;
+  /** A credential that the endpoint takes; none where it asks for none. */
+  token?: string;
+  /** Whose requests the rate limiter counts; null where nobody's are. */
+  subject: string | null;
+};
+
+/**
+ * The sample of an endpoint, of a client, a person and an application that no earlier call made; an endpoint that is not in it
+ * fails the test that says that every sample succeeds.
+ */
+export async function samplesFor(world: OAuth): Promise<(endpoint: Endpoint) => Sample> {
+  const client = await world.addClient(world.partnerA.id);
+  const { account_id } = await createAccount(world, { ...world.partnerA, client });
+  const app = await world.app();
+  const user = await world.addUser();
+  const charger = await addCharger(world, user);
+  const appToken = await user.appToken();
+  const session = await world.signSession({ sub: user.id, email: user.email });
+  const own = await world.post("/chargers", { nickname: "Carport", connection_type: "ocpp" }, appToken);
+  const { id: tokenId } = await world.row(
+    `insert into core.personal_tokens (user_id, name, token_hash, last4, scopes)
+     values ($1, 'To revoke', sha256(gen_random_uuid()::text::bytea), 'last', '{energy:read}') returning id`,
+    user.id,
+  );
+  const { id: appId } = await world.row(
+    "select id from core.oauth_clients where client_id = $1",
+    String(decodeJwt(appToken).client_id),
+  );
+
   const queries: Record<string, string> = {
-    listAccounts: "limit=1",
-    listErePositions: "limit=1",
-    listCatalogChargers: "search=alfen",
-    resolveCatalogCharger: "vendor=Alfen+BV&model=NG910-60023",
+    listAccounts: "?limit=1",
+    listErePositions: "?limit=1",
+    listCatalogChargers: "?search=alfen",
+    resolveCatalogCharger: "?vendor=Alfen+BV&model=NG910-60023",
+    listSessions: "?limit=1",
   };
   const bodies: Record<string, Record<string, unknown>> = {
-    token: { grant_type: "client_credentials", ...credentials },
+    token: { grant_type: "client_credentials", client_id: client.client_id, client_secret: client.secret },
+    authorize: authorizationOf(app, newVerifier()),
+    revoke: { client_id: app.client_id, client_secret: app.client_secret, token: "x" },
     createAccount: accountBody(),
     updateConnection: { account_id, connection: { ean_code: newEan() } },
     issueMandateLink: { account_id },
     registerCharger: { account_id, ...MID_CHARGER },
     deliverMonths: { account_id, months: [{ period: "2026-01", total_kwh: 1 }] },
+    registerOwnCharger: { nickname: "Oprit", connection_type: "ocpp", ocpp_identity: null },
+    createToken: { name: "Test", scopes: ["energy:read"], expires_at: null },
+    ingestSessions: {
+      sessions: [
+        {
+          charger_id: charger,
+          source: "ocpp",
+          external_id: "1",
+          started_at: "2026-01-01T00:00:00Z",
+          wh: 1,
+          connector: 1,
+        },
+      ],
+    },
+    admitCharger: { identity: own.body.ocpp?.identity, password: own.body.ocpp?.password },
   };
-  return new Map(
-    ENDPOINTS.map((endpoint) => {
-      const query = queries[endpoint.id];
-      const body = bodies[endpoint.id];
-      return [endpoint.id, { path: query ? `${endpoint.path}?${query}` : endpoint.path, ...(body ? { body } : {}) }];
-    }),
-  );
+  const callers: Record<CallerRule["kind"], Pick<Sample, "token" | "subject">> = {
+    cpo: { token: await client.token(), subject: `client:${client.id}` },
+    user: { token: appToken, subject: `user:${user.id}:${appId}` },
+    session: { token: session, subject: `user:${user.id}` },
+    worker: { token: world.environment.config.WORKER_SECRET, subject: null },
+    anyone: { subject: null },
+  };
+  const named: Record<string, string> = { token: `client:${client.id}`, revoke: `client:${app.id}` };
+  return ({ id, method, path, caller }) => ({
+    method,
+    path: path.replace("{id}", tokenId) + (queries[id] ?? ""),
+    ...(bodies[id] ? { body: bodies[id] } : {}),
+    ...callers[caller.kind],
+    ...(named[id] ? { subject: named[id] } : {}),
+  });
 }
+
+/** A sample as a test sends it, with what it changes. */
+export const sent = ({ method, body, token }: Sample): Sent => ({
+  method,
+  ...(body ? { body } : {}),
+  ...(token ? { token } : {}),
+});
 
 /** A request to an endpoint with nothing right about it but method and path. */
 export const bare = (endpoint: Endpoint): Sent => ({
@@ -56,8 +125,8 @@ export const bare = (endpoint: Endpoint): Sent => ({
   ...(endpoint.method === "POST" ? { raw: "" } : {}),
 });
 
-/** The same, as the platform hands it over: for a function that a test serves itself. */
-export function requestTo({ method }: Endpoint, { path, body }: Sample, token?: string): Request {
+/** A sample as the platform hands it over: for a function that a test serves itself. */
+export function requestTo({ method, path, body, token }: Sample): Request {
   return new Request(new URL(path, BASE_URL), {
     method,
     headers: { "content-type": "application/json", ...(token ? { authorization: `Bearer ${token}` } : {}) },

@@ -24,7 +24,7 @@ import { cloneDatabase, type Database, freezeClock } from "./database.ts";
 
 export const SURFACES: readonly Surface[] = [oauthToken, oauthAuthorize, oauthRevoke, cpo, partner, personal];
 /** With what integrators never see. */
-const SERVED: readonly Surface[] = [...SURFACES, worker];
+export const SERVED: readonly Surface[] = [...SURFACES, worker];
 export const BASE_URL = "http://api.test";
 
 export type Client = {
