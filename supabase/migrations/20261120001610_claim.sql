@@ -286,6 +286,9 @@ declare
   answers jsonb;
   view   jsonb;
 begin
+  if draft.status = 'claimed' and draft.user_id is null then
+    draft.status := 'invited';  -- the login was deleted meanwhile: the address is to be proven again
+  end if;
   select jsonb_build_object('state', state, 'status', draft.status, 'locale', draft.locale,
                             'brand', private.partner_brand(p), 'partner_name', p.name) into view
     from core.partners p where p.id = draft.partner_id;

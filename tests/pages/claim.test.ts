@@ -172,6 +172,17 @@ describe("contract §4 a claim, from the link to the account", () => {
     expect(login.email_confirmed_at).not.toBeNull();
   });
 
+  test("a login that is deleted halfway is made again by proving the address once more; nothing typed is lost", async () => {
+    const { draft, ask } = await claimed();
+    await answer(ask, draft, { address: freshAddress() });
+    await world.row("delete from auth.users where email = $1", draft.email);
+    expect(heading((await ask(draft.link)).text)).toBe("Uw aanmelding voor ERE");
+    await prove(world, ask, draft);
+    expect((await ask(draft.link)).location).toContain("/mandate");
+    expect((await ask(`${draft.link}/sign`, { form: await readyToSign(world, ask, draft) })).status).toBe(303);
+    expect(await draftRow(world, draft)).toMatchObject({ status: "active", user_id: (await loginOf(draft.email)).id });
+  });
+
   test("Supabase Auth being away costs no code: the same one works afterwards", async () => {
     const draft = await newDraft(world);
     const ask = newBrowser(world);
@@ -213,6 +224,21 @@ describe("contract §4 conflict", () => {
       expect(heading(page.text)).toBe("Deze aanmelding kan niet doorgaan");
       expect(page.text).not.toContain(draft.email);
     }
+  });
+
+  test("the login went to another partner between claim and signature", async () => {
+    const { draft, ask } = await claimed();
+    await answer(ask, draft, { address: freshAddress() });
+    const form = await readyToSign(world, ask, draft);
+    const { user_id } = await draftRow(world, draft);
+    await world.row("select private.attribute_user($1, $2, 'oauth_consent')", user_id, world.partnerB.id);
+    expect((await ask(`${draft.link}/sign`, { form })).status).toBe(303);
+    expect(await draftRow(world, draft)).toMatchObject({
+      status: "conflict",
+      conflict_reason: "existing_user",
+      progress: {},
+    });
+    expect(heading((await ask(draft.link)).text)).toBe("Deze aanmelding kan niet doorgaan");
   });
 
   test("the EAN is held elsewhere: at claim, at the step, and at the signature", async () => {
@@ -277,7 +303,7 @@ describe("the link alone", () => {
     const page = await forwarded(draft.link);
     expect(page.status).toBe(200);
     expect(page.text).toContain("Zonneveld heeft een aanmelding voor u klaargezet.");
-    expect(page.text).not.toMatch(/Geheim|9999|77|0612345678|KL-1/);
+    expect(page.text).not.toMatch(/Geheim|9999ZZ|31612345678|KL-1/);
     expect(page.text).not.toContain(draft.email);
     for (const path of ["details", "address", "ean", "payout", "charger", "mandate", "sign", "document"]) {
       const answer = await forwarded(`${draft.link}/${path}`);
@@ -286,6 +312,31 @@ describe("the link alone", () => {
     const typed = await forwarded(`${draft.link}/details`, { form: { full_name: "Iemand Anders", type: "vve" } });
     expect(typed.status).toBe(303);
     expect((await draftRow(world, draft)).progress.answers.full_name).toBeUndefined();
+  });
+
+  test("SQL hands out what was uploaded or typed only where the browser has a session", async () => {
+    const { draft, ask } = await claimed();
+    await answer(ask, draft, { address: freshAddress() });
+    const caller = { kind: "anyone", host: "sandbox", request_id: "test" };
+    const open = async (proven: boolean) =>
+      JSON.parse(
+        await world.environment.db.call("open_claim", caller, {
+          draft_id: draft.id,
+          address_hash: "test",
+          proven,
+          step: "charger",
+        }),
+      );
+    const shown = ["brand", "code_sent", "email", "locale", "partner_name", "state", "status"];
+    expect(Object.keys(await open(false)).sort()).toEqual(shown);
+    expect(await open(true)).toMatchObject({
+      answers: { full_name: "Sanne de Vries" },
+      iban_last4: "4300",
+      open_step: null,
+    });
+    await ask(`${draft.link}/sign`, { form: await readyToSign(world, ask, draft) });
+    expect(Object.keys(await open(false)).sort()).toEqual(shown);
+    expect(Object.keys(await open(true))).toContain("signed");
   });
 
   test("a session is HttpOnly, Lax, on this claim's path, bound to its draft, and over after a day", async () => {

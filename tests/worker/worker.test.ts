@@ -102,6 +102,7 @@ describe("mail", () => {
       ok: true,
       jobs: expect.objectContaining({ mail_purged: 0, mandates_expired: 0 }),
       mail: { sent: 0, failed: 0 },
+      drafts: { expired: 0, purged: 0, reminded: 0, looked_up: 0, failed: 0 },
       ean_checks: { checked: 0, failed: 0 },
     });
   });

@@ -193,7 +193,7 @@ async function answer(endpoint: Endpoint, context: AnyContext): Promise<Answer> 
 const contentType = (request: Request) => request.headers.get("content-type") ?? "";
 
 /** The body's bytes, at most `max` of them, whatever Content-Length says. */
-async function* chunksOf(request: Request, max: number): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+async function* chunksOf(request: Request, max: number) {
   if (Number(request.headers.get("content-length")) > max) throw new ApiError("payload_too_large");
   let size = 0;
   for await (const chunk of request.body ?? []) {
@@ -218,7 +218,7 @@ const MULTIPART = /^multipart\/form-data\b/i;
 
 /** The fields of a form, files as their text: what is not UTF-8 in them reads as U+FFFD. */
 async function readForm(request: Request, max: number): Promise<Record<string, string>> {
-  const chunks: Uint8Array<ArrayBuffer>[] = [];
+  const chunks: BlobPart[] = [];
   for await (const chunk of chunksOf(request, max)) chunks.push(chunk);
   try {
     const form = await new Response(new Blob(chunks), { headers: { "content-type": contentType(request) } }).formData();
