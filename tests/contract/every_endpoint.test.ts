@@ -6,7 +6,7 @@ import { connect } from "../../packages/shared/src/db.ts";
 import type { CallerRule, Endpoint } from "../../packages/shared/src/endpoint.ts";
 import type { Environment } from "../../packages/shared/src/environment.ts";
 import { wireText } from "../../packages/shared/src/errors.ts";
-import { CPO_SCOPES } from "../../packages/shared/src/scopes.ts";
+import { CPO_SCOPES, USER_SCOPES } from "../../packages/shared/src/scopes.ts";
 import { serve } from "../../packages/shared/src/surface.ts";
 import { hashSecret, newSecret } from "../../packages/shared/src/tokens.ts";
 import {
@@ -20,16 +20,22 @@ import {
   type User,
 } from "../harness/world.ts";
 import { createOAuthWorld, type OAuth } from "../oauth/oauth_world.ts";
+import { giveKey } from "../partner/partner_world.ts";
 import { bare, bucketOf, ENDPOINTS, named, requestTo, type Sample, samplesFor, scopeOf, sent } from "./samples.ts";
 
 let world: OAuth;
+/** A person who manages a partner, which their tokens without partners:* say nothing of. */
 let user: User;
+let partnerKey: string;
 let sample: (endpoint: Endpoint) => Sample;
 let tables: string[];
 beforeAll(async () => {
   world = await createOAuthWorld();
   await liftRateLimits(world);
   user = await world.addUser();
+  const manages = "insert into core.partner_managers (partner_id, user_id) values ($1, $2)";
+  await world.row(manages, (await world.addPartner()).id, user.id);
+  partnerKey = await giveKey(world, (await world.addPartner()).id);
   sample = await samplesFor(world);
   const { rows } = await world.database.admin.query(
     "select relname from pg_class where relnamespace = 'core'::regnamespace and relkind = 'r' and relname !~ '^rate_limit'",
@@ -60,25 +66,40 @@ test.each(named(ENDPOINTS))(
 /** Each credential there is, good in every way, with every scope it may carry unless told. */
 const CREDENTIALS = {
   "a CPO token": (...scopes: string[]) => world.partnerA.client.token(scopes.length > 0 ? scopes.join(" ") : undefined),
-  "an application's token": (...scopes: string[]) => user.appToken(...scopes),
+  "an application's token": (...scopes: string[]) =>
+    user.appToken(...(scopes.length > 0 ? scopes : Object.keys(USER_SCOPES))),
   "a personal token": (...scopes: string[]) => user.token(...scopes),
   "a session": () => world.signSession({ sub: user.id, email: user.email }),
+  "a partner key": async () => partnerKey,
   "the worker's secret": async () => world.environment.config.WORKER_SECRET,
 };
 type Credential = keyof typeof CREDENTIALS;
 const NAMES = Object.keys(CREDENTIALS) as Credential[];
 
 /** The table of contract section 1, by what the endpoint wants: who is let in, and who is refused otherwise than by 401. */
-const ADMITTED: Record<CallerRule["kind"], readonly Credential[]> = {
+const LET_IN: Record<CallerRule["kind"], readonly Credential[]> = {
   cpo: ["a CPO token"],
   user: ["an application's token", "a personal token"],
+  partner: ["a partner key", "an application's token"],
   session: ["a session"],
   worker: ["the worker's secret"],
   anyone: NAMES, // who asks for no bearer does not look at one
 };
+const admitted = ({ caller }: Endpoint) =>
+  LET_IN[caller.kind].filter((name) => name !== "a partner key" || caller.kind !== "partner" || caller.key);
 const FORBIDDEN: Partial<Record<CallerRule["kind"], Partial<Record<Credential, string>>>> = {
-  cpo: { "an application's token": "cpo_token_required", "a personal token": "cpo_token_required" },
-  user: { "a CPO token": "Insufficient scope" },
+  cpo: {
+    "an application's token": "cpo_token_required",
+    "a personal token": "cpo_token_required",
+    "a partner key": "Insufficient scope",
+  },
+  user: { "a CPO token": "Insufficient scope", "a partner key": "Insufficient scope" },
+  partner: {
+    "a CPO token": "Insufficient scope",
+    "a personal token": "Insufficient scope",
+    "a partner key": "Insufficient scope", // where a person is needed
+  },
+  session: { "a partner key": "partner_api_key_scope" },
 };
 
 type Forgery = {
@@ -95,7 +116,7 @@ const forgeFor =
   async ({ claims = {}, header = {}, key, alg }) => {
     const isSession = caller.kind === "session";
     const own = isSession ? world.authKeys.current : (world.environment.config.TOKEN_KEYS.keys[0] ?? {});
-    const model = caller.kind === "user" ? "an application's token" : isSession ? "a session" : "a CPO token";
+    const model = caller.kind === "cpo" ? "a CPO token" : isSession ? "a session" : "an application's token";
     const payload = Object.fromEntries(
       Object.entries({ ...decodeJwt(await CREDENTIALS[model]()), ...claims }).filter(
         ([, value]) => value !== undefined,
@@ -169,19 +190,25 @@ const badAccessToken: Bad[] = [
 describe.each(named(ENDPOINTS))("%s", (_, endpoint) => {
   const { kind } = endpoint.caller;
   const scope = scopeOf(endpoint);
-  const allScopes: string[] = kind === "cpo" ? Object.keys(CPO_SCOPES) : PERSONAL_SCOPES;
+  /** What a credential may carry at most; a partner key carries none. */
+  const allScopes = (name: Credential): string[] =>
+    name === "a personal token" ? PERSONAL_SCOPES : Object.keys(name === "a CPO token" ? CPO_SCOPES : USER_SCOPES);
+  /** A token of a client that no other test has. */
+  const tokenOfItsOwn = async () =>
+    kind === "cpo" ? ((await samplesFor(world))(endpoint).token ?? "") : CREDENTIALS["an application's token"]();
   const sendBare = (token: string) => world.send(endpoint.path, { ...bare(endpoint), token });
 
-  test.each(ADMITTED[kind])("contract §1 %s with no more than its scope: past the door", async (name) => {
+  test.each(admitted(endpoint))("contract §1 %s with no more than its scope: past the door", async (name) => {
     const token = await CREDENTIALS[name](...(scope ? [scope] : []));
     const good = sample(endpoint);
     expect([401, 403, 500, 503]).not.toContain((await world.send(good.path, { ...sent(good), token })).status);
   });
 
-  const refused = NAMES.filter((name) => !ADMITTED[kind].includes(name));
+  const refused = NAMES.filter((name) => !admitted(endpoint).includes(name));
   test.each(refused)("contract §1 %s: refused as the table says", async (name) => {
     const answer = await sendBare(await CREDENTIALS[name]());
-    const error = FORBIDDEN[kind]?.[name];
+    const listed = FORBIDDEN[kind]?.[name];
+    const error = listed === "Insufficient scope" && !scope ? "partner_api_key_scope" : listed;
     // the catalogue takes any CPO token, whatever its scopes
     const required_scope = error === "cpo_token_required" ? (scope ? undefined : "any") : scope;
     expect([answer.status, answer.body.error, answer.body.required_scope]).toEqual(
@@ -211,9 +238,9 @@ describe.each(named(ENDPOINTS))("%s", (_, endpoint) => {
     });
   }
 
-  if (kind === "cpo" || kind === "user")
+  if (kind === "cpo" || kind === "user" || kind === "partner")
     test("§5 a client disabled after its token was issued: 401", async () => {
-      const { token = "" } = (await samplesFor(world))(endpoint);
+      const token = await tokenOfItsOwn();
       await world.row(
         "update core.oauth_clients set disabled_at = now() where client_id = $1",
         decodeJwt(token).client_id,
@@ -221,13 +248,13 @@ describe.each(named(ENDPOINTS))("%s", (_, endpoint) => {
       expect(await sendBare(token)).toMatchObject({ status: 401, body: UNAUTHORIZED });
     });
 
-  if (kind === "session" || kind === "user")
+  if (kind === "session" || kind === "user" || kind === "partner")
     test("§5 a login that is gone: 401, whichever credential it had", async () => {
       const gone = await world.addUser();
       const tokens = [await world.signSession({ sub: gone.id }), await gone.token(), await gone.appToken()];
+      const had = { session: tokens.slice(0, 1), user: tokens.slice(1), partner: tokens.slice(2) };
       await world.row("update auth.users set deleted_at = now() where id = $1", gone.id);
-      for (const token of kind === "session" ? tokens.slice(0, 1) : tokens.slice(1))
-        expect(await sendBare(token)).toMatchObject({ status: 401, body: UNAUTHORIZED });
+      for (const token of had[kind]) expect(await sendBare(token)).toMatchObject({ status: 401, body: UNAUTHORIZED });
     });
 
   if (kind === "cpo")
@@ -247,14 +274,15 @@ describe.each(named(ENDPOINTS))("%s", (_, endpoint) => {
   if (scope) {
     const lacking = { status: 403, body: { error: "Insufficient scope", required_scope: scope } };
 
-    test.each(ADMITTED[kind])("§5.1 %s without the scope: 403 Insufficient scope, and which", async (name) => {
-      const others = allScopes.filter((other) => other !== scope);
+    const scoped = admitted(endpoint).filter((name) => name !== "a partner key");
+    test.each(scoped)("§5.1 %s without the scope: 403 Insufficient scope, and which", async (name) => {
+      const others = allScopes(name).filter((other) => other !== scope);
       const answer = await sendBare(await CREDENTIALS[name](...others));
       expect(answer).toMatchObject({ ...lacking, body: { ...lacking.body, detail: expect.any(String) } });
     });
 
     test("§5.1 a scope taken from the client ends with the tokens that have it: 403", async () => {
-      const { token = "" } = (await samplesFor(world))(endpoint);
+      const token = await tokenOfItsOwn();
       await world.row(
         "update core.oauth_clients set scopes = array_remove(scopes, $2) where client_id = $1",
         decodeJwt(token).client_id,
@@ -495,7 +523,7 @@ describe("contract §1 the database cannot be reached", () => {
       expect(answer.status).toBe(503);
       expect(answer.headers.get("retry-after")).toBe("5");
       const { error } = await answer.json();
-      const isAdmittedBySql = ["cpo", "user", "session"].includes(endpoint.caller.kind);
+      const isAdmittedBySql = ["cpo", "user", "session", "partner"].includes(endpoint.caller.kind);
       expect(error).toBe(wireText(isAdmittedBySql ? "authentication_unavailable" : "service_unavailable"));
       expect(world.log.at(-1)).toMatchObject({ status: 503, cause: { code: "ECONNREFUSED" } });
       down = false;

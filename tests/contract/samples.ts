@@ -13,6 +13,7 @@ import {
   type Sent,
 } from "../harness/world.ts";
 import { authorizationOf, newVerifier, type OAuth } from "../oauth/oauth_world.ts";
+import { draftRow, giveKey, newEmail } from "../partner/partner_world.ts";
 
 /** Every endpoint there is, the scheduler's and the gateway's too. */
 export const ENDPOINTS: readonly Endpoint[] = SERVED.flatMap(({ endpoints }) => endpoints);
@@ -58,10 +59,24 @@ export async function samplesFor(world: OAuth): Promise<(endpoint: Endpoint) => 
      values ($1, 'To revoke', sha256(gen_random_uuid()::text::bytea), 'last', '{energy:read}') returning id`,
     user.id,
   );
-  const { id: appId } = await world.row(
-    "select id from core.oauth_clients where client_id = $1",
-    String(decodeJwt(appToken).client_id),
-  );
+  /** Whose requests count, of an application's token: the application's for that person. */
+  const subjectOf = async (token: string) => {
+    const { id } = await world.row(
+      "select id from core.oauth_clients where client_id = $1",
+      decodeJwt(token).client_id,
+    );
+    return `user:${user.id}:${id}`;
+  };
+
+  // the partner whose keys a person mints and revokes is another than the one that calls with its key
+  const { id: keyed } = await world.addPartner();
+  const { id: managed } = await world.addPartner();
+  const key = await giveKey(world, keyed);
+  const rows = [draftRow(), draftRow()];
+  const imported = await world.post("/partner/drafts/import", { consent: true, send_invite: false, rows }, key);
+  const [draft, withdrawn] = (imported.body.created ?? []).map(({ draft_id }: { draft_id: string }) => draft_id);
+  await world.row("insert into core.partner_managers (partner_id, user_id) values ($1, $2)", managed, user.id);
+  const managerToken = await user.appToken("partners:read", "partners:write");
 
   const queries: Record<string, string> = {
     listAccounts: "?limit=1",
@@ -93,11 +108,23 @@ export async function samplesFor(world: OAuth): Promise<(endpoint: Endpoint) => 
         },
       ],
     },
+    addCustomers: { consent: true, ...draftRow() },
+    importDrafts: { consent: true, send_invite: false, rows: [draftRow()] },
+    withdrawDraft: { draft_id: withdrawn },
+    issueAuthLink: { draft_id: draft },
+    setPartnerCompany: { name: "Laadpunt Zuid", kvk: "12345678" },
+    setPartnerPayoutIban: { iban: "NL91ABNA0417164300", account_holder: "Laadpunt Zuid" },
+    setPartnerBranding: { display_name: "Laadpunt", primary_color: "#0b6b4f" },
+    invitePeople: { emails: [newEmail()], message: "Welkom" },
+    uploadDrafts: { csv: `email,naam\n${newEmail()},Sanne de Vries`, consent: true },
+    mintPartnerApiKey: { rotate: true },
     admitCharger: { identity: own.body.ocpp?.identity, password: own.body.ocpp?.password },
   };
+  const manager = { token: managerToken, subject: await subjectOf(managerToken) };
   const callers: Record<CallerRule["kind"], Pick<Sample, "token" | "subject">> = {
     cpo: { token: await client.token(), subject: `client:${client.id}` },
-    user: { token: appToken, subject: `user:${user.id}:${appId}` },
+    user: { token: appToken, subject: await subjectOf(appToken) },
+    partner: { token: key, subject: `partner:${keyed}` },
     session: { token: session, subject: `user:${user.id}` },
     worker: { token: world.environment.config.WORKER_SECRET, subject: null },
     anyone: { subject: null },
@@ -107,7 +134,7 @@ export async function samplesFor(world: OAuth): Promise<(endpoint: Endpoint) => 
     method,
     path: path.replace("{id}", tokenId) + (queries[id] ?? ""),
     ...(bodies[id] ? { body: bodies[id] } : {}),
-    ...callers[caller.kind],
+    ...(caller.kind === "partner" && !caller.key ? manager : callers[caller.kind]),
     ...(named[id] ? { subject: named[id] } : {}),
   });
 }

@@ -71,6 +71,7 @@ export type World = {
     partner: string | null,
     fields?: { scopes?: string[]; grant_types?: string[]; return_url?: string },
   ) => Promise<Client>;
+  addPartner: (slug?: string) => Promise<Partner>;
   addUser: (name?: string) => Promise<User>;
   /** Stops both clocks, TypeScript's and SQL's. */
   freeze: (moment: string) => Promise<void>;
@@ -136,7 +137,7 @@ export async function createWorld(overrides: Record<string, string> = {}): Promi
       token: (scope = scopes.join(" ")) => issueClientToken(environment, client_id, scope),
     };
   };
-  const addPartner = async (slug: string): Promise<Partner> => {
+  const addPartner: World["addPartner"] = async (slug = `partner-${randomBytes(6).toString("hex")}`) => {
     const { id } = await row("insert into core.partners (name, slug) values ($1, $1) returning id", slug);
     return { id, client: await addClient(id, { return_url: `https://${slug}.example/klaar` }) };
   };
@@ -227,6 +228,7 @@ export async function createWorld(overrides: Record<string, string> = {}): Promi
     post: (path, body, token) => send(path, { body, ...(token ? { token } : {}) }),
     get: (path, token) => send(path, token ? { token } : {}),
     addClient,
+    addPartner,
     addUser,
     async freeze(moment) {
       frozen = new Date(moment);

@@ -18,18 +18,7 @@ export type PartnerWorld = World & {
 export async function createPartnerWorld(overrides: Record<string, string> = {}): Promise<PartnerWorld> {
   const world = await createWorld(overrides);
   await liftRateLimits(world);
-  const key: PartnerWorld["key"] = async ({ id }) => {
-    const { api_key, stored } = newPartnerKey(world.environment.config);
-    await world.row("update core.partner_keys set revoked_at = now() where partner_id = $1 and revoked_at is null", id);
-    await world.row(
-      "insert into core.partner_keys (partner_id, key_hash, prefix, last4) values ($1, decode($2, 'hex'), $3, $4)",
-      id,
-      stored.key_hash,
-      stored.prefix,
-      stored.last4,
-    );
-    return api_key;
-  };
+  const key: PartnerWorld["key"] = ({ id }) => giveKey(world, id);
   const manager: PartnerWorld["manager"] = async (partner, ...scopes) => {
     const granted = scopes.length > 0 ? scopes : ["partners:read", "partners:write"];
     const { id: userId } = await addLogin(world);
@@ -57,6 +46,24 @@ export async function createPartnerWorld(overrides: Record<string, string> = {})
     import: (rows, fields = {}, token = keyA) =>
       world.post("/partner/drafts/import", { consent: true, send_invite: false, rows, ...fields }, token),
   };
+}
+
+/** A new active API key of a partner; the one before stops working. */
+export async function giveKey(world: World, partner: string): Promise<string> {
+  const { api_key, stored } = newPartnerKey(world.environment.config);
+  const { key_hash, prefix, last4 } = stored;
+  await world.row(
+    "update core.partner_keys set revoked_at = now() where partner_id = $1 and revoked_at is null",
+    partner,
+  );
+  await world.row(
+    "insert into core.partner_keys (partner_id, key_hash, prefix, last4) values ($1, decode($2, 'hex'), $3, $4)",
+    partner,
+    key_hash,
+    prefix,
+    last4,
+  );
+  return api_key;
 }
 
 export const newEmail = () => `${randomBytes(6).toString("hex")}@voorbeeld.nl`;

@@ -50,13 +50,15 @@ describe.each(named(ENDPOINTS.filter((endpoint) => !isOurs(endpoint))))("%s", (_
 
   test("§5.1 says which credential and scope it takes", () => {
     const scopes = [scopeOf(endpoint)].filter((scope) => scope !== null);
-    const security: Partial<Record<CallerRule["kind"], object[]>> = {
+    const security: Record<Exclude<CallerRule["kind"], "worker">, object[]> = {
       cpo: [{ cpo: scopes }],
       user: [{ user: scopes }, { personal_token: [] }],
+      partner: [...("key" in endpoint.caller && endpoint.caller.key ? [{ partner_key: [] }] : []), { user: scopes }],
       session: [{ session: [] }],
       anyone: [],
     };
-    expect(operation.security).toEqual(security[endpoint.caller.kind]);
+    const { kind } = endpoint.caller;
+    expect(operation.security).toEqual(kind === "worker" ? undefined : security[kind]);
   });
 });
 
