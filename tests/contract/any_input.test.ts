@@ -127,7 +127,7 @@ function marked(body: unknown, key = ""): unknown {
     display_name: SENTINEL,
     account_holder: SENTINEL,
     message: SENTINEL,
-    csv: `email,naam\n${SENTINEL}@voorbeeld.nl,${SENTINEL}`,
+    csv: `email,naam\n${SENTINEL}-${crypto.randomUUID()}@voorbeeld.nl,${SENTINEL}`,
     name: SENTINEL,
     state: SENTINEL,
     external_id: SENTINEL,

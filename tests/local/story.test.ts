@@ -32,14 +32,14 @@ function commandsAfter(sentence: string): string {
   return commands;
 }
 
-test("§1 README: the main job in six calls, by curl, exactly as written", { timeout: 60_000 }, async () => {
-  // the checkout as a newcomer has it, beside the stack.json of this stack
-  const checkout = join(folder, "checkout");
+/** The checkout as a newcomer has it, beside the stack.json of this stack. */
+function newcomer(name: string): (script: string) => Promise<{ stdout: string }> {
+  const checkout = join(folder, name);
   mkdirSync(join(checkout, ".local"), { recursive: true });
   writeFileSync(join(checkout, ".local/stack.json"), JSON.stringify(running.stack));
   for (const entry of ["package.json", "packages", "node_modules"])
     symlinkSync(join(ROOT, entry), join(checkout, entry));
-  const bash = (script: string) =>
+  return (script) =>
     run("bash", ["-euo", "pipefail", "-c", script], {
       cwd: checkout,
       env: {
@@ -48,7 +48,17 @@ test("§1 README: the main job in six calls, by curl, exactly as written", { tim
         OPERATOR_DATABASE_URL: running.stack.operator_database_url,
       },
     });
+}
 
+/** Lines that later commands build on: what they set, and nothing that is sent. */
+const setUp = (commands: string) =>
+  commands
+    .split("\n")
+    .filter((line) => /^(get|field)\(\)|^API=/.test(line))
+    .join("\n");
+
+test("§1 README: the main job in six calls, by curl, exactly as written", { timeout: 60_000 }, async () => {
+  const bash = newcomer("main-job");
   const story = commandsAfter("the main job in six calls");
   const first = await bash(story);
   const link = /http:\S+\/pages\/mandate\/\w+/.exec(first.stdout)?.[0] ?? "";
@@ -63,6 +73,20 @@ test("§1 README: the main job in six calls, by curl, exactly as written", { tim
     checklist: { mandate_signed: true, ean_validated: true, mid_charger_registered: true, iban_present: true },
     total_kwh_delivered: 312.5,
   });
+});
+
+test("§4.2 README: bring customers, by curl, exactly as written", { timeout: 60_000 }, async () => {
+  const bash = newcomer("customers");
+  const { stdout } = await bash(
+    `${setUp(commandsAfter("the main job in six calls"))}\n${commandsAfter("## Bring customers")}`,
+  );
+  const [claim_url = ""] = /http:\S+\/pages\/claim\/\S+/.exec(stdout) ?? [];
+  expect((await fetch(claim_url)).status).toBe(200);
+  const [drafts, customers] = stdout.trim().split(/(?=\{ ?"customers")/);
+  expect(JSON.parse(drafts?.slice(drafts.indexOf('{"drafts"')) ?? "").drafts).toMatchObject([
+    { external_ref: "K-1", status: "invited", naam: "Eva Jansen", claim_url },
+  ]);
+  expect(JSON.parse(customers ?? "")).toEqual({ customers: [] });
 });
 
 test("§1 npm run demo: the whole story told against a stack of its own, signing included", {

@@ -2,14 +2,17 @@
 
 import pg from "pg";
 import { USER_SCOPES } from "../../shared/src/scopes.ts";
-import { hashSecret } from "../../shared/src/tokens.ts";
+import { hashSecret, newPartnerKey } from "../../shared/src/tokens.ts";
 import { hashPassword } from "./auth.ts";
 import { ensureCharging } from "./demo_charging.ts";
 import type { Secrets } from "./secrets.ts";
+import type { Stack } from "./stack.ts";
 
 export type Demo = {
   cpo: { client_id: string; client_secret: string };
-  /** Signs in at Supabase Auth, on the consent page for one. */
+  /** Whom that client delivers for. */
+  partner: { id: string; api_key: string };
+  /** Signs in at Supabase Auth, on the consent page for one; manages the partner. */
   user: { email: string; password: string };
   oauth_app: { client_id: string; client_secret: string; redirect_uri: string };
   /** Of that person, for the personal routes. */
@@ -23,26 +26,31 @@ const REDIRECT_URI = "http://localhost:3000/callback";
 const USER = { email: "demo@example.nl", name: "Sanne de Vries" };
 
 /** Makes them as an operator would, where they are missing; what an operator changed since stays. */
-export async function ensureDemo(admin_url: string, secrets: Secrets["demo"]): Promise<Demo> {
+export async function ensureDemo(admin_url: string, host: Stack["host"], secrets: Secrets["demo"]): Promise<Demo> {
   const { client_secret, app_secret, password } = secrets;
-  const personal_token = `${process.env.KEY_PREFIX || "ere"}_pat_${secrets.personal_token}`;
+  const KEY_PREFIX = process.env.KEY_PREFIX || "ere";
+  const personal_token = `${KEY_PREFIX}_pat_${secrets.personal_token}`;
+  const { api_key, stored } = newPartnerKey({ KEY_PREFIX, API_HOST: host }, secrets.partner_key);
   const client = new pg.Client({ connectionString: admin_url });
   await client.connect();
   const make = (name: string, input: object) =>
     client.query(`select ops.${name}($1)`, [{ operator: "npm start", ...input }]);
+  let partner_id: string;
   try {
     const { rows } = await client.query(
       `select exists (select from core.partners where slug = $1) as partner,
               exists (select from core.oauth_clients where client_id = $2) as client,
               exists (select from core.oauth_clients where client_id = $3) as app,
-              exists (select from auth.users where email = $4) as person`,
-      [PARTNER.slug, CLIENT.client_id, APP.client_id, USER.email],
+              exists (select from auth.users where email = $4) as person,
+              exists (select from auth.users u join core.partner_managers m on m.user_id = u.id where u.email = $4) as manager,
+              exists (select from core.partner_keys k join core.partners p on p.id = k.partner_id where p.slug = $1 and k.prefix = $5) as key`,
+      [PARTNER.slug, CLIENT.client_id, APP.client_id, USER.email, stored.prefix],
     );
     const partner = PARTNER.slug;
     if (!rows[0].partner) await make("partner_create", PARTNER);
     if (!rows[0].client) await make("client_create", { ...CLIENT, partner, secret_hash: hashSecret(client_secret) });
     if (!rows[0].app) {
-      const scopes = Object.keys(USER_SCOPES).filter((scope) => !scope.startsWith("partners:"));
+      const scopes = Object.keys(USER_SCOPES);
       const secret_hash = hashSecret(app_secret);
       await make("app_create", { ...APP, partner, redirect_uris: [REDIRECT_URI], scopes, secret_hash });
     }
@@ -53,12 +61,17 @@ export async function ensureDemo(admin_url: string, secrets: Secrets["demo"]): P
         [USER.email, await hashPassword(password), { full_name: USER.name }],
       );
     }
+    if (!rows[0].manager) await make("partner_add_manager", { partner, user: USER.email });
+    // a data folder that was the other host has that host's key
+    if (!rows[0].key) await make("partner_mint_key", { partner, rotate: true, ...stored });
+    partner_id = (await client.query("select id from core.partners where slug = $1", [partner])).rows[0].id;
     await ensureCharging(client, USER.email, personal_token);
   } finally {
     await client.end();
   }
   return {
     cpo: { client_id: CLIENT.client_id, client_secret },
+    partner: { id: partner_id, api_key },
     user: { email: USER.email, password },
     oauth_app: { client_id: APP.client_id, client_secret: app_secret, redirect_uri: REDIRECT_URI },
     personal_token,

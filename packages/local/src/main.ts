@@ -52,6 +52,7 @@ function welcome(
 
     client_id      ${demo.cpo.client_id}
     client_secret  ${demo.cpo.client_secret}
+    partner key    ${demo.partner.api_key}
     person         ${demo.user.email} / ${demo.user.password}, who may allow the application ${demo.oauth_app.client_id}
 
   A first request:

@@ -118,7 +118,7 @@ export async function startStack(options: Options, say: Say = () => {}): Promise
       database_url,
       operator_database_url: server.url("postgres", "operator", passwords.operator),
       auth: { url: base_url, publishable_key: secrets.publishable_key, secret_key: secrets.secret_key },
-      demo: await ensureDemo(admin_url, secrets.demo),
+      demo: await ensureDemo(admin_url, host, secrets.demo),
       process: runner,
     };
 

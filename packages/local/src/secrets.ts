@@ -4,6 +4,7 @@ import { generateKeyPairSync, randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { newKeys } from "../../shared/scripts/new_keys.ts";
+import { newSecret } from "../../shared/src/tokens.ts";
 import { readJson, writeJson } from "./stack.ts";
 
 export type Jwk = JsonWebKey & { kid: string };
@@ -16,7 +17,7 @@ export type Secrets = {
   auth_key: Jwk;
   publishable_key: string;
   secret_key: string;
-  demo: { client_secret: string; app_secret: string; password: string; personal_token: string };
+  demo: { client_secret: string; app_secret: string; password: string; personal_token: string; partner_key: string };
 };
 
 /** @throws when the file exists and cannot be read as what it was: a new one would lock the data away. */
@@ -53,7 +54,13 @@ function makeSecrets(): Secrets {
 }
 
 function makeDemoSecrets(): Secrets["demo"] {
-  return { client_secret: random(32), app_secret: random(32), password: random(12), personal_token: random(32) };
+  return {
+    client_secret: random(32),
+    app_secret: random(32),
+    password: random(12),
+    personal_token: random(32),
+    partner_key: newSecret(),
+  };
 }
 
 function random(bytes: number): string {

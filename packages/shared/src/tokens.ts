@@ -120,9 +120,12 @@ export function newSecret(bytes = 32): string {
 }
 
 /** A partner API key: its prefix says the host it is for, so that a key in the wrong place can be told apart. */
-export function newPartnerKey(config: { KEY_PREFIX: string; API_HOST: "sandbox" | "production" }) {
+export function newPartnerKey(
+  config: { KEY_PREFIX: string; API_HOST: "sandbox" | "production" },
+  secret = newSecret(),
+) {
   const prefix = `${config.KEY_PREFIX}_${config.API_HOST === "sandbox" ? "test" : "live"}_`;
-  const api_key = prefix + newSecret();
+  const api_key = prefix + secret;
   return { api_key, stored: { key_hash: hashSecret(api_key), prefix, last4: api_key.slice(-4) } };
 }
 
