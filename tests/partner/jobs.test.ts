@@ -182,7 +182,8 @@ test("with a register of our own (EAN_REGISTER=table) the import finds the point
 });
 
 test("§4.2 a register that does not answer costs a request no more than its budget; the addresses wait for the worker", async () => {
-  const silent = createServer(() => {}).listen(0, "127.0.0.1");
+  const silent = createServer(() => {});
+  await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
   const { port } = silent.address() as AddressInfo;
   const slow = await createPartnerWorld({
     API_HOST: "production",
