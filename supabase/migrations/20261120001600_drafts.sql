@@ -175,7 +175,8 @@ as $$
                             where d.partner_id = tenant and d.email = e.email
                               and (d.status = 'claimed' or d.status = 'invited' and d.expires_at > private.now())) then 'already_drafted'
               when exists (select from auth.users u
-                            where u.email = e.email
+                            -- the condition of Auth's own index on the address
+                            where u.email = e.email and u.is_sso_user = false
                               and (exists (select from core.attributions a where a.user_id = u.id)
                                    or exists (select from core.accounts a where a.user_id = u.id))) then 'existing_user'
               when private.is_suppressed(private.email_hash(e.email, key)) then 'suppressed'
@@ -547,7 +548,7 @@ language plpgsql stable security definer
 set search_path = ''
 as $$
 begin
-  user_id := coalesce(draft.user_id, (select u.id from auth.users u where u.email = draft.email));
+  user_id := coalesce(draft.user_id, (select u.id from auth.users u where u.email = draft.email and u.is_sso_user = false));
   empty := not exists (select from core.accounts a join core.connections c on c.partner_id = a.partner_id and c.account_id = a.id
                         where a.id = draft.account_id or a.user_id = draft_login.user_id);
 end $$;

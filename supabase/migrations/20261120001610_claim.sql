@@ -702,7 +702,7 @@ set search_path = ''
 as $$
 begin
   insert into core.attributions (partner_id, user_id, source, external_ref, attached_month)
-  values (draft.partner_id, draft.user_id, 'partner_upload', draft.external_ref, date_trunc('month', private.today())::date)
+  values (draft.partner_id, draft.user_id, case draft.source when 'invite' then 'partner_invite' else 'partner_upload' end, draft.external_ref, date_trunc('month', private.today())::date)
   on conflict on constraint attributions_user_id_key do nothing;
   return exists (select from core.attributions a where a.user_id = draft.user_id and a.partner_id = draft.partner_id);
 end $$;

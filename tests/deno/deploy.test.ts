@@ -139,6 +139,7 @@ describe("supabase functions deploy", () => {
   test.each([
     ["oauth-token", ["hono", "jose", "pg", "zod"]],
     ["cpo-v1", ["hono", "jose", "libphonenumber-js", "pg", "zod"]],
+    ["partner", ["hono", "ibantools", "jose", "libphonenumber-js", "papaparse", "pg", "zod"]],
   ])("%s starts with these packages only: %j", (slug, packages) => {
     const sources = [...upload(slug).files].filter(([path]) => path.endsWith(".ts")).map(([, content]) => `${content}`);
     const imported = sources.flatMap((source) =>
@@ -161,7 +162,7 @@ describe("a push deploys the functions it touches", () => {
 
   test.each([
     ["supabase/functions/cpo-v1/sessions.ts", ["cpo-v1", "v1"]],
-    ["packages/shared/src/iban.ts", ["cpo-v1", "v1"]],
+    ["packages/shared/src/iban.ts", ["cpo-v1", "partner", "pages", "v1"]],
     ["packages/shared/src/surface.ts", SLUGS],
     ["deno.json", SLUGS],
     ["supabase/config.toml", SLUGS],

@@ -1,8 +1,11 @@
 // What the worker does for drafts: expiry, purge, reminders, look-ups (contract section 4).
 
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { claimKey } from "../../packages/shared/src/claim.ts";
 import { serve } from "../../packages/shared/src/surface.ts";
+import { lookUp } from "../../supabase/functions/partner/look_up.ts";
 import { surface as worker } from "../../supabase/functions/worker/app.ts";
 import { addDraft, createPartnerWorld, draftRow, type PartnerWorld } from "./partner_world.ts";
 
@@ -176,4 +179,23 @@ test("with a register of our own (EAN_REGISTER=table) the import finds the point
     ["not_found", 0],
   ]);
   await own.close();
+});
+
+test("§4.2 a register that does not answer costs a request no more than its budget; the addresses wait for the worker", async () => {
+  const silent = createServer(() => {});
+  await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
+  const { port } = silent.address() as AddressInfo;
+  const slow = await createPartnerWorld({
+    API_HOST: "production",
+    EAN_REGISTER: "http",
+    EAN_REGISTER_URL: `http://127.0.0.1:${port}`,
+  });
+  const address = { postal_code: "3818LH", house_number: 8, house_number_addition: null };
+  const due = Array.from({ length: 20 }, () => ({ draft_id: crypto.randomUUID(), ...address }));
+  const started = performance.now();
+  expect(await lookUp(slow.environment, due, 200)).toEqual([]);
+  expect(performance.now() - started).toBeLessThan(1_000);
+  silent.closeAllConnections();
+  silent.close();
+  await slow.close();
 });
