@@ -79,6 +79,7 @@ create table core.attributions (
   constraint attributions_source_known CHECK (source = ANY (ARRAY['partner_upload'::text, 'partner_invite'::text, 'referral_link'::text, 'referral_code'::text, 'oauth_consent'::text, 'manual'::text]))
 );
 comment on table core.attributions is 'Which partner brought a person: at most one, never overwritten. Only partner_upload and partner_invite disclose who it is. Ends with the login or when the person stops sharing.';
+CREATE INDEX attributions_newest ON core.attributions USING btree (partner_id, created_at DESC, user_id DESC);
 alter table core.attributions enable row level security;
 create policy "a tenant reaches its own rows" on core.attributions to api_owner
   using (partner_id = (( SELECT private.partner_id() AS partner_id)))
@@ -375,6 +376,114 @@ create policy "a tenant reaches its own rows" on core.deliveries to api_owner
   with check (partner_id = (( SELECT private.partner_id() AS partner_id)));
 grant insert, select on core.deliveries to api_owner;
 
+create table core.draft_links (
+  partner_id uuid not null,
+  id uuid default gen_random_uuid() not null,
+  draft_id uuid not null,
+  token_hash bytea not null,
+  return_url text,
+  expires_at timestamp with time zone not null,
+  used_at timestamp with time zone,
+  created_at timestamp with time zone default private.now() not null,
+  constraint draft_links_pkey PRIMARY KEY (partner_id, id),
+  constraint draft_links_token_hash_key UNIQUE (token_hash),
+  constraint draft_links_draft_fkey FOREIGN KEY (partner_id, draft_id) REFERENCES core.drafts(partner_id, id) ON DELETE CASCADE
+);
+comment on table core.draft_links is 'A sign-in link (auth-link) as its SHA-256: 300 seconds, single use, voided by a newer one.';
+CREATE INDEX draft_links_draft ON core.draft_links USING btree (partner_id, draft_id) WHERE used_at IS NULL;
+alter table core.draft_links enable row level security;
+create policy "a tenant reaches its own rows" on core.draft_links to api_owner
+  using (partner_id = (( SELECT private.partner_id() AS partner_id)))
+  with check (partner_id = (( SELECT private.partner_id() AS partner_id)));
+grant insert, select, update on core.draft_links to api_owner;
+
+create table core.draft_uploads (
+  partner_id uuid not null,
+  id bigint generated always as identity not null,
+  at timestamp with time zone default private.now() not null,
+  constraint draft_uploads_pkey PRIMARY KEY (partner_id, id),
+  constraint draft_uploads_partner_id_fkey FOREIGN KEY (partner_id) REFERENCES core.partners(id)
+);
+comment on table core.draft_uploads is 'One row per draft ever made, without personal data: the rolling cap counts withdrawn ones too. Swept after 31 days.';
+CREATE INDEX draft_uploads_at ON core.draft_uploads USING btree (partner_id, at);
+alter table core.draft_uploads enable row level security;
+create policy "a tenant reaches its own rows" on core.draft_uploads to api_owner
+  using (partner_id = (( SELECT private.partner_id() AS partner_id)))
+  with check (partner_id = (( SELECT private.partner_id() AS partner_id)));
+grant insert, select on core.draft_uploads to api_owner;
+
+create table core.drafts (
+  partner_id uuid not null,
+  id uuid default gen_random_uuid() not null,
+  batch_id uuid not null,
+  source text not null,
+  status text default 'invited'::text not null,
+  type text not null,
+  naam text,
+  email text not null,
+  phone text,
+  external_ref text,
+  kvk text,
+  btw text,
+  bedrijfsnaam text,
+  contactpersoon text,
+  referral_code text,
+  ean text,
+  postal_code text,
+  house_number integer,
+  house_number_addition text,
+  street text,
+  city text,
+  charger jsonb,
+  ean_status text not null,
+  ean_candidates jsonb default '[]'::jsonb not null,
+  ean_looked_up_at timestamp with time zone,
+  send_invite boolean not null,
+  locale text default 'nl'::text not null,
+  progress jsonb default '{}'::jsonb not null,
+  conflict_reason text,
+  reminders_sent integer default 0 not null,
+  user_id uuid,
+  account_id uuid,
+  created_at timestamp with time zone default private.now() not null,
+  invited_at timestamp with time zone,
+  claimed_at timestamp with time zone,
+  activated_at timestamp with time zone,
+  expires_at timestamp with time zone not null,
+  code_hash bytea,
+  code_expires_at timestamp with time zone,
+  code_attempts integer default 0 not null,
+  constraint drafts_pkey PRIMARY KEY (partner_id, id),
+  constraint drafts_partner_id_fkey FOREIGN KEY (partner_id) REFERENCES core.partners(id),
+  constraint drafts_user_id_fkey FOREIGN KEY (user_id) REFERENCES auth.users(id) ON DELETE SET NULL,
+  constraint drafts_ean_status_known CHECK (ean_status = ANY (ARRAY['pending'::text, 'resolved'::text, 'ambiguous'::text, 'not_found'::text, 'provided'::text, 'no_address'::text, 'failed'::text])),
+  constraint drafts_email_shape CHECK (email = lower(email) AND length(email) <= 254),
+  constraint drafts_source_known CHECK (source = ANY (ARRAY['csv'::text, 'api'::text, 'invite'::text])),
+  constraint drafts_status_known CHECK (status = ANY (ARRAY['invited'::text, 'claimed'::text, 'expired'::text, 'conflict'::text, 'active'::text])),
+  constraint drafts_type_known CHECK (type = ANY (ARRAY['particulier'::text, 'zakelijk'::text, 'vve'::text]))
+);
+comment on table core.drafts is 'A customer a partner uploaded, to be claimed by that customer. progress keeps what was typed on the claim pages. Personal data; deleted on withdrawal, 30 days after expiry, and folded into the account once active.';
+comment on column core.drafts.ean_candidates is 'The metering points of the address, [{ean_code, street, city, house_number_addition}]: several where the customer has to choose.';
+comment on column core.drafts.progress is 'What was typed and confirmed on the claim pages: {answers, confirmed, candidates, ean_check, iban, return_url}. The IBAN is encrypted. Emptied once active.';
+comment on column core.drafts.account_id is 'The account it became, in the service''s own tenant.';
+comment on column core.drafts.invited_at is 'When the claim mail was written; null where the partner passes the link on itself.';
+comment on column core.drafts.code_hash is 'The one-time code with the claim token and what the code is for, as SHA-256: a code that proves the address cannot sign.';
+CREATE INDEX drafts_email ON core.drafts USING btree (email) WHERE status = ANY (ARRAY['invited'::text, 'claimed'::text]);
+CREATE INDEX drafts_ended ON core.drafts USING btree (expires_at) WHERE status = ANY (ARRAY['expired'::text, 'conflict'::text]);
+CREATE INDEX drafts_expiring ON core.drafts USING btree (expires_at) WHERE status = 'invited'::text;
+CREATE INDEX drafts_external_ref ON core.drafts USING btree (partner_id, external_ref) WHERE external_ref IS NOT NULL;
+CREATE UNIQUE INDEX drafts_id ON core.drafts USING btree (id);
+CREATE INDEX drafts_newest ON core.drafts USING btree (partner_id, created_at DESC, id DESC);
+CREATE UNIQUE INDEX drafts_open_email ON core.drafts USING btree (partner_id, email) WHERE status = ANY (ARRAY['invited'::text, 'claimed'::text]);
+CREATE INDEX drafts_to_look_up ON core.drafts USING btree (created_at) WHERE (ean_status = ANY (ARRAY['pending'::text, 'failed'::text])) AND (status = ANY (ARRAY['invited'::text, 'claimed'::text]));
+CREATE INDEX drafts_to_remind ON core.drafts USING btree (reminders_sent, created_at) WHERE status = 'invited'::text AND send_invite;
+CREATE INDEX drafts_user ON core.drafts USING btree (user_id) WHERE user_id IS NOT NULL;
+alter table core.drafts enable row level security;
+create policy "a tenant reaches its own rows" on core.drafts to api_owner
+  using (partner_id = (( SELECT private.partner_id() AS partner_id)))
+  with check (partner_id = (( SELECT private.partner_id() AS partner_id)));
+grant delete, insert, select, update on core.drafts to api_owner;
+
 create table core.ean_checks (
   id bigint generated always as identity not null,
   partner_id uuid not null,
@@ -467,12 +576,15 @@ create table core.mail_outbox (
   last_error text,
   created_at timestamp with time zone default private.now() not null,
   done_at timestamp with time zone,
+  unsubscribe_url text,
+  reply_to text,
   constraint mail_outbox_pkey PRIMARY KEY (id),
   constraint mail_outbox_cause_key UNIQUE (cause),
   constraint mail_outbox_partner_id_fkey FOREIGN KEY (partner_id) REFERENCES core.partners(id),
   constraint mail_outbox_status_known CHECK (status = ANY (ARRAY['queued'::text, 'sent'::text, 'captured'::text, 'failed'::text]))
 );
 comment on table core.mail_outbox is 'Every mail, as composed. Never twice for one cause. On the sandbox it is captured and never sent. Personal data and live links in it: the body is wiped once sent, the row purged after 90 days.';
+comment on column core.mail_outbox.unsubscribe_url is 'For the header List-Unsubscribe (RFC 8058); null where the mail answers what its reader just did.';
 CREATE INDEX mail_outbox_newest ON core.mail_outbox USING btree (created_at DESC, id DESC);
 CREATE INDEX mail_outbox_partner ON core.mail_outbox USING btree (partner_id, created_at DESC, id DESC);
 CREATE INDEX mail_outbox_queued ON core.mail_outbox USING btree (next_attempt_at) WHERE status = 'queued'::text;
@@ -645,20 +757,79 @@ comment on table core.oauth_refresh_tokens is 'A refresh token as its SHA-256: t
 CREATE INDEX oauth_refresh_tokens_expires_at ON core.oauth_refresh_tokens USING btree (expires_at);
 alter table core.oauth_refresh_tokens enable row level security;
 
+create table core.partner_keys (
+  partner_id uuid not null,
+  id uuid default gen_random_uuid() not null,
+  key_hash bytea not null,
+  prefix text not null,
+  last4 text not null,
+  created_at timestamp with time zone default private.now() not null,
+  last_used_at timestamp with time zone,
+  revoked_at timestamp with time zone,
+  constraint partner_keys_pkey PRIMARY KEY (partner_id, id),
+  constraint partner_keys_key_hash_key UNIQUE (key_hash),
+  constraint partner_keys_partner_id_fkey FOREIGN KEY (partner_id) REFERENCES core.partners(id)
+);
+comment on table core.partner_keys is 'Partner API keys as their SHA-256, shown once. One active key a partner. Revoked ones stay for the audit.';
+CREATE UNIQUE INDEX partner_keys_active ON core.partner_keys USING btree (partner_id) WHERE revoked_at IS NULL;
+alter table core.partner_keys enable row level security;
+create policy "a tenant reaches its own rows" on core.partner_keys to api_owner
+  using (partner_id = (( SELECT private.partner_id() AS partner_id)))
+  with check (partner_id = (( SELECT private.partner_id() AS partner_id)));
+grant insert, select, update on core.partner_keys to api_owner;
+
+create table core.partner_managers (
+  partner_id uuid not null,
+  user_id uuid not null,
+  created_at timestamp with time zone default private.now() not null,
+  constraint partner_managers_pkey PRIMARY KEY (partner_id, user_id),
+  constraint partner_managers_user_id_key UNIQUE (user_id),
+  constraint partner_managers_partner_id_fkey FOREIGN KEY (partner_id) REFERENCES core.partners(id),
+  constraint partner_managers_user_id_fkey FOREIGN KEY (user_id) REFERENCES auth.users(id) ON DELETE CASCADE
+);
+comment on table core.partner_managers is 'Who manages a partner in the portal: a person manages one partner. Added by the operator.';
+alter table core.partner_managers enable row level security;
+create policy "a tenant reaches its own rows" on core.partner_managers to api_owner
+  using (partner_id = (( SELECT private.partner_id() AS partner_id)))
+  with check (partner_id = (( SELECT private.partner_id() AS partner_id)));
+grant select on core.partner_managers to api_owner;
+
 create table core.partners (
   id uuid default gen_random_uuid() not null,
   name text not null,
   slug text not null,
   is_active boolean default true not null,
   created_at timestamp with time zone default private.now() not null,
+  referral_code text,
+  return_url text,
+  default_fee_pct numeric(5,2) default 20 not null,
+  partner_share_pct numeric(5,2) default 25 not null,
+  company jsonb default '{}'::jsonb not null,
+  iban_ciphertext text,
+  iban_key_id text,
+  iban_last4 text,
+  iban_holder text,
+  branding jsonb default '{}'::jsonb not null,
+  charger_brands text[] default '{}'::text[] not null,
   constraint partners_pkey PRIMARY KEY (id),
+  constraint partners_referral_code_key UNIQUE (referral_code),
   constraint partners_slug_key UNIQUE (slug),
   constraint partners_house_is_active CHECK (is_active OR id <> '00000000-0000-4000-8000-000000000000'::uuid),
+  constraint partners_iban_whole CHECK (num_nulls(iban_ciphertext, iban_key_id, iban_last4, iban_holder) = ANY (ARRAY[0, 4])),
   constraint partners_name_length CHECK (length(name) >= 1 AND length(name) <= 120),
+  constraint partners_percentages CHECK (default_fee_pct >= 0::numeric AND default_fee_pct <= 100::numeric AND partner_share_pct >= 0::numeric AND partner_share_pct <= 100::numeric),
+  constraint partners_referral_code_shape CHECK (referral_code ~ '^[A-Z0-9]{4,20}$'::text),
+  constraint partners_return_url_length CHECK (length(return_url) <= 500),
   constraint partners_slug_shape CHECK (slug ~ '^[a-z0-9]+(-[a-z0-9]+)*$'::text AND length(slug) <= 60)
 );
 comment on table core.partners is 'A tenant: a charge-point operator, installer or other business. Kept as long as its customers'' records are.';
+comment on column core.partners.return_url is 'Registered by the operator or in the portal; sign-in links may lead back to it and below it, nowhere else.';
+comment on column core.partners.branding is 'display_name, logo_url, primary_color, reply_to: how pages and mail to its customers look.';
+comment on column core.partners.charger_brands is 'Brands whose cloud the partner has linked to the service: a draft may come with a charger of these only. Set by the operator.';
 alter table core.partners enable row level security;
+create policy "a tenant changes itself" on core.partners for update to api_owner
+  using (id = (( SELECT private.partner_id() AS partner_id)))
+  with check (id = (( SELECT private.partner_id() AS partner_id)));
 create policy "a tenant sees itself" on core.partners for select to api_owner
   using (id = (( SELECT private.partner_id() AS partner_id)));
 grant select on core.partners to api_owner;
@@ -790,6 +961,14 @@ create policy "a tenant reaches its own rows" on core.signatories to api_owner
   with check (partner_id = (( SELECT private.partner_id() AS partner_id)));
 grant insert, select, update on core.signatories to api_owner;
 
+create table core.suppressions (
+  email_hash bytea not null,
+  created_at timestamp with time zone default private.now() not null,
+  constraint suppressions_pkey PRIMARY KEY (email_hash)
+);
+comment on table core.suppressions is 'Addresses that asked not to be written to, as SHA-256 of the address with a key of the deployment. Kept for good.';
+alter table core.suppressions enable row level security;
+
 create view core.account_gates with (security_invoker=true) as
  SELECT a.partner_id,
     a.id AS account_id,
@@ -910,6 +1089,30 @@ create type private.charger_resolution as (
   suggestions json
 );
 
+create type private.draft_row as (
+  place integer,
+  email text,
+  reason text,
+  detail text,
+  address_ignored text,
+  type text,
+  naam text,
+  phone text,
+  external_ref text,
+  kvk text,
+  btw text,
+  bedrijfsnaam text,
+  contactpersoon text,
+  referral_code text,
+  ean text,
+  postal_code text,
+  house_number integer,
+  house_number_addition text,
+  street text,
+  city text,
+  charger jsonb
+);
+
 create type private.session_change as (
   session_id uuid,
   created boolean,
@@ -956,6 +1159,7 @@ begin
     when 'user' then private.admit_user(credential, demand)
     when 'personal_token' then private.admit_user(credential, demand)
     when 'session' then private.admit_session(credential, demand)
+    when 'partner_key' then private.admit_partner_key(credential, demand)
     else private.refusal('missing_or_invalid_token')
   end;
 end $function$;
@@ -1189,6 +1393,20 @@ comment on function api.describe_authorization(jsonb,jsonb) is 'What the consent
 alter function api.describe_authorization(jsonb,jsonb) owner to api_owner;
 grant execute on function api.describe_authorization(jsonb,jsonb) to edge;
 
+CREATE OR REPLACE FUNCTION api.due_draft_lookups(caller jsonb, batch jsonb)
+ RETURNS json
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  perform private.act_as(caller, 'worker');
+  return private.due_draft_lookups((batch ->> 'size')::int);
+end $function$;
+comment on function api.due_draft_lookups(jsonb,jsonb) is 'The next addresses to look up: {size} to [{partner_id, draft_id, postal_code, house_number, house_number_addition}].';
+alter function api.due_draft_lookups(jsonb,jsonb) owner to api_owner;
+grant execute on function api.due_draft_lookups(jsonb,jsonb) to edge;
+
 CREATE OR REPLACE FUNCTION api.due_ean_checks(caller jsonb, batch jsonb)
  RETURNS json
  LANGUAGE plpgsql
@@ -1202,6 +1420,20 @@ end $function$;
 comment on function api.due_ean_checks(jsonb,jsonb) is 'The next connections to re-check: {size} to [{partner_id, connection_id, ean_code, postal_code, house_number, house_number_addition}].';
 alter function api.due_ean_checks(jsonb,jsonb) owner to api_owner;
 grant execute on function api.due_ean_checks(jsonb,jsonb) to edge;
+
+CREATE OR REPLACE FUNCTION api.get_dashboard(caller jsonb)
+ RETURNS json
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  perform private.act_as(caller, 'partner');
+  return private.partner_figures(private.own_partner());
+end $function$;
+comment on function api.get_dashboard(jsonb) is 'GET /partner/dashboard. ERE of months inside a mandate, at the published factor of their year; the share in euros is 0 until a price is known.';
+alter function api.get_dashboard(jsonb) owner to api_owner;
+grant execute on function api.get_dashboard(jsonb) to edge;
 
 CREATE OR REPLACE FUNCTION api.get_energy(caller jsonb)
  RETURNS json
@@ -1274,6 +1506,20 @@ end $function$;
 comment on function api.get_ere_position(jsonb) is 'GET /ere-position: the current year and its quarters so far. Nothing is sold before an operator records a sale.';
 alter function api.get_ere_position(jsonb) owner to api_owner;
 grant execute on function api.get_ere_position(jsonb) to edge;
+
+CREATE OR REPLACE FUNCTION api.get_partner(caller jsonb)
+ RETURNS json
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  perform private.act_as(caller, 'partner');
+  return json_build_object('partner', private.partner_answer());
+end $function$;
+comment on function api.get_partner(jsonb) is 'GET /partner/me: {partner}. The IBAN by its last four, the API key by its prefix and last four.';
+alter function api.get_partner(jsonb) owner to api_owner;
+grant execute on function api.get_partner(jsonb) to edge;
 
 CREATE OR REPLACE FUNCTION api.get_profile(caller jsonb)
  RETURNS json
@@ -1355,6 +1601,111 @@ end $function$;
 comment on function api.grant_user_token(jsonb,jsonb) is 'Authenticates a client and redeems its code or refresh token: {grant_type, client_id, secret_hash, address_hash, new_refresh_hash} with {code_hash, redirect_uri, code_challenge} or {refresh_hash, scope} to {user_id, client_id, grant_id, scope, rate}. Refusals are answers, because attempts are counted and reuse ends a grant.';
 alter function api.grant_user_token(jsonb,jsonb) owner to api_owner;
 grant execute on function api.grant_user_token(jsonb,jsonb) to edge;
+
+CREATE OR REPLACE FUNCTION api.import_drafts(caller jsonb, input jsonb)
+ RETURNS json
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  tenant       uuid;
+  partner      core.partners;
+  links        constant jsonb   := input -> 'links';
+  send_invite  constant boolean := (input ->> 'send_invite')::boolean;
+  batch        constant uuid    := gen_random_uuid();
+  remaining    bigint;
+  answer       json;
+  letters      jsonb;
+  look_up      json;
+begin
+  perform private.act_as(caller, 'partner');
+  tenant := private.partner_id();
+  -- One import at a time, across partners: the cap, "one open draft an address" and "nobody else's" are all judged against what
+  -- the import before this one made. An import of 500 rows takes a fraction of a second.
+  perform pg_advisory_xact_lock(hashtextextended('core.drafts import', 0));
+  select * into partner from core.partners p where p.id = tenant;
+  remaining := greatest(private.draft_cap() - private.drafts_made(), 0);
+  -- what ran out but was not noted yet holds no address any more
+  update core.drafts d set status = 'expired'
+   where d.partner_id = tenant and d.status = 'invited' and d.expires_at <= private.now()
+     and d.email in (select r ->> 'email' from jsonb_array_elements(input -> 'rows') r);
+
+  with sent as materialized (
+    select * from jsonb_populate_recordset(null::private.draft_row, input -> 'rows')
+  ), known as (
+    select * from private.known_addresses(array(select distinct s.email from sent s where s.reason is null), tenant, links ->> 'key')
+  ), judged as materialized (
+    select s.*, coalesce(s.reason, k.reason, case when s.charger is not null then private.judge_charger(s.charger) end) as verdict
+      from sent s left join known k on s.reason is null and k.email = s.email
+  ), once as (
+    select j.place, row_number() over (partition by j.email order by j.place) as occurrence from judged j where j.verdict is null
+  ), fitting as (
+    select o.place, row_number() over (order by o.place) as rank from once o where o.occurrence = 1
+  ), settled as materialized (
+    select j.*, gen_random_uuid() as id,
+           coalesce(j.verdict, case when f.place is null then 'already_drafted' when f.rank > remaining then 'over_cap' end) as outcome
+      from judged j left join fitting f on f.place = j.place
+  ), created as (
+    insert into core.drafts as d
+      (partner_id, id, batch_id, source, type, naam, email, phone, external_ref, kvk, btw, bedrijfsnaam, contactpersoon, referral_code,
+       ean, postal_code, house_number, house_number_addition, street, city, charger, ean_status, send_invite, invited_at, expires_at)
+    select tenant, s.id, batch, input ->> 'source', s.type, s.naam, s.email, s.phone, s.external_ref, s.kvk, s.btw, s.bedrijfsnaam,
+           s.contactpersoon, s.referral_code, s.ean, s.postal_code, s.house_number, s.house_number_addition, s.street, s.city,
+           s.charger || jsonb_build_object('brand', private.charger_brand(s.charger ->> 'brand')),
+           case when s.ean is not null then 'provided' when s.postal_code is null then 'no_address' else 'pending' end,
+           send_invite, case when send_invite then private.now() end, private.now() + interval '60 days'
+      from settled s where s.outcome is null
+    returning d as draft
+  ), counted as (
+    insert into core.draft_uploads (partner_id) select tenant from created
+  ), shown as (
+    select s.place, private.claim_url(s.id, links) as claim_url, c.draft
+      from created c join settled s on s.id = (c.draft).id
+  )
+  select json_build_object(
+      'ok', true,
+      'added', (select count(*) from shown),
+      'batch_id', batch,
+      'created', (select coalesce(json_agg(json_build_object(
+          'draft_id', (s.draft).id, 'email', (s.draft).email, 'external_ref', (s.draft).external_ref, 'claim_url', s.claim_url,
+          'ean_status', (s.draft).ean_status, 'ean_candidates', 0) order by s.place), '[]') from shown s),
+      'address_ignored', (select coalesce(json_agg(json_build_object('email', s.email, 'reason', s.address_ignored) order by s.place), '[]')
+                            from settled s where s.outcome is null and s.address_ignored is not null),
+      'claim_urls', (select coalesce(json_agg(json_build_object('email', (s.draft).email, 'claim_url', s.claim_url) order by s.place), '[]')
+                       from shown s where not send_invite),
+      'referral_codes', (select coalesce(json_agg(json_build_object(
+          'email', s.email, 'code', s.referral_code, 'matched', private.referral_code_known(s.referral_code)) order by s.place), '[]')
+                           from settled s where s.outcome is null and s.referral_code is not null),
+      'rejected', (select coalesce(json_agg(
+          case when s.detail is null or s.reason is null
+               then json_build_object('email', s.email, 'reason', s.outcome, 'row', s.place)
+               else json_build_object('email', s.email, 'reason', s.outcome, 'row', s.place, 'detail', s.detail) end order by s.place), '[]')
+                     from settled s where s.outcome is not null),
+      'skipped', (select json_object_agg(w.reason, case w.reason when 'over_request_limit' then (input ->> 'over_request_limit')::bigint
+                                                                 else (select count(*) from settled s where s.outcome = w.reason) end)
+                    from unnest(array['invalid', 'reserved_domain', 'missing_kvk', 'already_drafted', 'existing_user', 'suppressed', 'conflict',
+                                      'over_request_limit', 'over_cap', 'charger_brand_unsupported', 'charger_not_linked', 'charger_claimed']) as w (reason)),
+      'cap', json_build_object('rolling_days', 30, 'rolling_cap', private.draft_cap(), 'remaining_before', remaining)),
+    (select jsonb_agg(jsonb_build_object('recipient', (s.draft).email, 'cause', 'claim:' || (s.draft).id,
+                                         'fields', private.letter_fields(s.draft, private.partner_display_name(partner), links)))
+       from shown s where send_invite),
+    (select json_agg(json_build_object('draft_id', (s.draft).id, 'postal_code', (s.draft).postal_code, 'house_number', (s.draft).house_number,
+                                       'house_number_addition', (s.draft).house_number_addition) order by s.place)
+       from shown s where (s.draft).ean_status = 'pending' and input ->> 'source' = 'api')
+    into answer, letters, look_up;
+
+  if letters is not null then
+    perform private.enqueue_mails(input -> 'mail', letters);
+  end if;
+  if (answer ->> 'added')::int > 0 then
+    perform private.audit('drafts.imported', batch, jsonb_build_object('added', answer -> 'added', 'source', input -> 'source'));
+  end if;
+  return case when look_up is null then answer else json_build_object('look_up', look_up, 'answer', answer) end;
+end $function$;
+comment on function api.import_drafts(jsonb,jsonb) is 'POST /partner/drafts/import and /partner/customers: {source, send_invite, rows, over_request_limit, links, mail}. Rows come read and judged on their own; one set-based statement judges the rest. Where source is api and addresses are to be looked up: {look_up, answer}.';
+alter function api.import_drafts(jsonb,jsonb) owner to api_owner;
+grant execute on function api.import_drafts(jsonb,jsonb) to edge;
 
 CREATE OR REPLACE FUNCTION api.ingest_months(caller jsonb, input jsonb)
  RETURNS json
@@ -1457,6 +1808,54 @@ end $function$;
 comment on function api.ingest_sessions(jsonb,jsonb) is 'Sessions from the gateway, of any tenant: {sessions} to {ok, results} in their order. A bad item is a result, never an exception.';
 alter function api.ingest_sessions(jsonb,jsonb) owner to api_owner;
 grant execute on function api.ingest_sessions(jsonb,jsonb) to edge;
+
+CREATE OR REPLACE FUNCTION api.issue_auth_link(caller jsonb, input jsonb)
+ RETURNS json
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  draft      core.drafts;
+  status     text;
+  customer   record;
+  registered text;
+  target     text;
+begin
+  perform private.act_as(caller, 'partner');
+  -- of several drafts the newest that can be claimed; parallel calls for one draft queue here, so that one link is left
+  select * into draft from core.drafts d
+   where d.partner_id = private.partner_id()
+     and (input ->> 'draft_id' is null or d.id = (input ->> 'draft_id')::uuid)
+     and (input ->> 'email' is null or d.email = input ->> 'email')
+   order by private.draft_status(d) in ('invited', 'claimed') desc, d.created_at desc, d.id limit 1
+     for no key update;
+  if draft.id is null then
+    perform private.refuse('draft_not_found');
+  end if;
+  select p.return_url into registered from core.partners p where p.id = draft.partner_id;
+  target := coalesce(input ->> 'return_url', registered);
+  if input ->> 'return_url' is not null and not private.return_url_allowed(target, registered) then
+    perform private.refuse('return_url_not_allowed', json_build_object('message',
+      'return_url must be the return URL registered in the partner portal, followed by /, ? or nothing, without a fragment.'));
+  end if;
+  status := private.draft_status(draft);
+  select * into customer from private.draft_login(draft);
+  if status in ('expired', 'conflict') or status = 'active' and not customer.empty then
+    perform private.refuse('draft_not_claimable', json_build_object(
+      'status', status, 'reason', case status when 'active' then 'already_active' else status end));
+  end if;
+  update core.draft_links l set expires_at = private.now()
+   where l.partner_id = draft.partner_id and l.draft_id = draft.id and l.used_at is null and l.expires_at > private.now();
+  insert into core.draft_links (partner_id, draft_id, token_hash, return_url, expires_at)
+  values (draft.partner_id, draft.id, decode(input ->> 'token_hash', 'hex'), target, private.now() + interval '300 seconds');
+  perform private.audit('draft.auth_link_issued', draft.id);
+  return json_build_object('ok', true, 'auth_url', input ->> 'auth_url', 'expires_in', 300,
+                           'resume', customer.user_id is not null, 'return_url', target);
+end $function$;
+comment on function api.issue_auth_link(jsonb,jsonb) is 'POST /partner/drafts/auth-link: {draft_id, email, return_url, token_hash, auth_url}. A newer link voids the older.';
+alter function api.issue_auth_link(jsonb,jsonb) owner to api_owner;
+grant execute on function api.issue_auth_link(jsonb,jsonb) to edge;
 
 CREATE OR REPLACE FUNCTION api.issue_authorization_code(caller jsonb, request jsonb)
  RETURNS json
@@ -1627,6 +2026,56 @@ comment on function api.list_catalog_chargers(jsonb,jsonb) is 'GET /v1/catalog/c
 alter function api.list_catalog_chargers(jsonb,jsonb) owner to api_owner;
 grant execute on function api.list_catalog_chargers(jsonb,jsonb) to edge;
 
+CREATE OR REPLACE FUNCTION api.list_customers(caller jsonb, query jsonb)
+ RETURNS json
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  perform private.act_as(caller, 'partner');
+  return private.customer_page(private.own_partner(), caller ->> 'manager_id' is null, query);
+end $function$;
+comment on function api.list_customers(jsonb,jsonb) is 'GET /partner/customers, one stretch of it: {size, after, key} to {next, customers}, newest first. For a person (manager_id) everybody is pseudonymised.';
+alter function api.list_customers(jsonb,jsonb) owner to api_owner;
+grant execute on function api.list_customers(jsonb,jsonb) to edge;
+
+CREATE OR REPLACE FUNCTION api.list_drafts(caller jsonb, query jsonb)
+ RETURNS json
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  links constant jsonb := query -> 'links';
+begin
+  perform private.act_as(caller, 'partner');
+  return (
+    select json_build_object('drafts', coalesce(json_agg(json_build_object(
+        'draft_id', d.id,
+        'status', s.status,
+        'type', d.type,
+        'naam', d.naam,
+        'email', d.email,
+        'external_ref', d.external_ref,
+        'city', d.city,
+        'ean_status', d.ean_status,
+        'ean_candidates', jsonb_array_length(d.ean_candidates),
+        'claim_url', case when s.status in ('invited', 'claimed') then private.claim_url(d.id, links) end,
+        'batch_id', d.batch_id,
+        'created_at', private.iso(d.created_at),
+        'invited_at', private.iso(d.invited_at),
+        'claimed_at', private.iso(d.claimed_at),
+        'expires_at', private.iso(d.expires_at)) order by d.created_at desc, d.id desc), '[]'))
+      from core.drafts d cross join lateral (select private.draft_status(d) as status) s
+     where d.partner_id = private.partner_id()
+       and (query ->> 'external_ref' is null or d.external_ref = query ->> 'external_ref')
+       and (query ->> 'status' is null or s.status = query ->> 'status'));
+end $function$;
+comment on function api.list_drafts(jsonb,jsonb) is 'GET /partner/drafts: {external_ref, status, links} to {drafts}, newest first. claim_url is null unless the draft can be claimed.';
+alter function api.list_drafts(jsonb,jsonb) owner to api_owner;
+grant execute on function api.list_drafts(jsonb,jsonb) to edge;
+
 CREATE OR REPLACE FUNCTION api.list_ere_positions(caller jsonb, query jsonb)
  RETURNS json
  LANGUAGE plpgsql
@@ -1745,6 +2194,21 @@ comment on function api.list_own_sessions(jsonb,jsonb) is 'GET /sessions: {limit
 alter function api.list_own_sessions(jsonb,jsonb) owner to api_owner;
 grant execute on function api.list_own_sessions(jsonb,jsonb) to edge;
 
+CREATE OR REPLACE FUNCTION api.list_payouts(caller jsonb)
+ RETURNS json
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  perform private.act_as(caller, 'partner');
+  -- a payout follows from a sale of ERE, and none is booked here yet
+  return json_build_object('payouts', '[]'::json);
+end $function$;
+comment on function api.list_payouts(jsonb) is 'GET /partner/payouts: {payouts}, newest first. Empty until sales are booked.';
+alter function api.list_payouts(jsonb) owner to api_owner;
+grant execute on function api.list_payouts(jsonb) to edge;
+
 CREATE OR REPLACE FUNCTION api.list_personal_tokens(caller jsonb)
  RETURNS json
  LANGUAGE plpgsql
@@ -1760,6 +2224,46 @@ end $function$;
 comment on function api.list_personal_tokens(jsonb) is 'GET /tokens: those not revoked, newest first; never the token itself.';
 alter function api.list_personal_tokens(jsonb) owner to api_owner;
 grant execute on function api.list_personal_tokens(jsonb) to edge;
+
+CREATE OR REPLACE FUNCTION api.mint_partner_key(caller jsonb, input jsonb)
+ RETURNS json
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  minted json;
+begin
+  perform private.act_as(caller, 'partner'), private.act_as_manager(caller);
+  minted := private.store_partner_key(input, (input ->> 'rotate')::boolean);
+  if minted is null then
+    perform private.refuse('api_key_exists');
+  end if;
+  return minted;
+end $function$;
+comment on function api.mint_partner_key(jsonb,jsonb) is 'POST /partner/api-keys: {rotate, key_hash, prefix, last4}. The key itself never comes here.';
+alter function api.mint_partner_key(jsonb,jsonb) owner to api_owner;
+grant execute on function api.mint_partner_key(jsonb,jsonb) to edge;
+
+CREATE OR REPLACE FUNCTION api.open_claim(caller jsonb, request jsonb)
+ RETURNS json
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  rate jsonb;
+begin
+  perform private.act_as(caller, 'anyone');
+  rate := private.debit('address:' || (request ->> 'address_hash'), 'page');
+  if not (rate ->> 'allowed')::boolean then
+    return private.refusal('too_many_requests', json_build_object('rate', rate));
+  end if;
+  return private.claim_view(private.enter_draft((request ->> 'draft_id')::uuid, false), request)::json;
+end $function$;
+comment on function api.open_claim(jsonb,jsonb) is 'What a claim link opens: {draft_id, address_hash, proven, step, brand} to private.claim_view. proven says that the browser has a session of this claim.';
+alter function api.open_claim(jsonb,jsonb) owner to api_owner;
+grant execute on function api.open_claim(jsonb,jsonb) to edge;
 
 CREATE OR REPLACE FUNCTION api.open_mandate_link(caller jsonb, request jsonb)
  RETURNS json
@@ -1794,6 +2298,108 @@ end $function$;
 comment on function api.open_mandate_link(jsonb,jsonb) is 'What a link opens: {token_hash, address_hash} to {state: open|signed|declined|voided|expired|unknown, locale, code_sent, partner_name, return_url, facts, signed}. Names, facts and the signed text only where the state allows.';
 alter function api.open_mandate_link(jsonb,jsonb) owner to api_owner;
 grant execute on function api.open_mandate_link(jsonb,jsonb) to edge;
+
+CREATE OR REPLACE FUNCTION api.open_sign_in_link(caller jsonb, request jsonb)
+ RETURNS json
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  rate  jsonb;
+  link  core.draft_links;
+  draft core.drafts;
+  view  jsonb;
+begin
+  perform private.act_as(caller, 'anyone');
+  rate := private.debit('address:' || (request ->> 'address_hash'), 'page');
+  if not (rate ->> 'allowed')::boolean then
+    return private.refusal('too_many_requests', json_build_object('rate', rate));
+  end if;
+  link := private.sign_in_link(request ->> 'token_hash');
+  draft := private.enter_draft(link.draft_id, false);
+  view := private.claim_view(draft, '{"proven": false}') - 'email';
+  -- what became of the draft says more than what became of the link
+  if private.draft_state(draft) in ('open', 'active', 'gone') and private.sign_in_link_state(link) <> 'open' then
+    view := view || jsonb_build_object('state', private.sign_in_link_state(link));
+  end if;
+  return view::json;
+end $function$;
+comment on function api.open_sign_in_link(jsonb,jsonb) is 'What a sign-in link opens, without using it up: {token_hash, address_hash} to {state: open|active|expired|conflict|used|unknown, locale, brand}.';
+alter function api.open_sign_in_link(jsonb,jsonb) owner to api_owner;
+grant execute on function api.open_sign_in_link(jsonb,jsonb) to edge;
+
+CREATE OR REPLACE FUNCTION api.opt_out(caller jsonb, request jsonb)
+ RETURNS json
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  perform private.act_as(caller, 'anyone');
+  perform private.suppress(decode(request ->> 'email_hash', 'hex'));
+  return json_build_object('ok', true);
+end $function$;
+comment on function api.opt_out(jsonb,jsonb) is 'The bearer of an unsubscribe link wants no more mail: {email_hash}. Not rate limited: mail services send it for many people from one address.';
+alter function api.opt_out(jsonb,jsonb) owner to api_owner;
+grant execute on function api.opt_out(jsonb,jsonb) to edge;
+
+CREATE OR REPLACE FUNCTION api.prove_claim(caller jsonb, request jsonb)
+ RETURNS json
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  rate    jsonb;
+  draft   core.drafts;
+  refused text;
+begin
+  perform private.act_as(caller, 'anyone');
+  rate := private.debit('address:' || (request ->> 'address_hash'), 'page');
+  if not (rate ->> 'allowed')::boolean then
+    return private.refusal('too_many_requests', json_build_object('rate', rate));
+  end if;
+  draft := private.enter_draft((request ->> 'draft_id')::uuid, true);
+  if private.draft_state(draft) not in ('open', 'active') then
+    return (jsonb_build_object('outcome', 'not_open') || private.claim_view(draft, request))::json;
+  end if;
+  refused := private.claim_code_outcome(draft, request ->> 'code_hash');
+  return (private.claim_view(draft, request)
+          || case when refused is null then private.prove_draft(draft) else jsonb_build_object('outcome', refused) end)::json;
+end $function$;
+comment on function api.prove_claim(jsonb,jsonb) is 'Proves the address by its code: {draft_id, address_hash, code_hash} to private.claim_view and outcome proven|conflict|ask_login|wrong_code|code_expired|too_many_attempts|not_open. After ask_login it is called again, once the login is made: the code is used up then.';
+alter function api.prove_claim(jsonb,jsonb) owner to api_owner;
+grant execute on function api.prove_claim(jsonb,jsonb) to edge;
+
+CREATE OR REPLACE FUNCTION api.record_draft_lookup(caller jsonb, due jsonb, register jsonb)
+ RETURNS json
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  perform private.act_as(caller, 'worker'), private.act_for_partner((due ->> 'partner_id')::uuid);
+  return private.record_draft_lookup((due ->> 'draft_id')::uuid, register);
+end $function$;
+comment on function api.record_draft_lookup(jsonb,jsonb,jsonb) is 'The register''s answer for a due draft; null where it waits no longer.';
+alter function api.record_draft_lookup(jsonb,jsonb,jsonb) owner to api_owner;
+grant execute on function api.record_draft_lookup(jsonb,jsonb,jsonb) to edge;
+
+CREATE OR REPLACE FUNCTION api.record_draft_lookups(caller jsonb, results jsonb)
+ RETURNS json
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  perform private.act_as(caller, 'partner');
+  return (select coalesce(json_agg(private.record_draft_lookup((r ->> 'draft_id')::uuid, r -> 'register')), '[]')
+            from jsonb_array_elements(results) r);
+end $function$;
+comment on function api.record_draft_lookups(jsonb,jsonb) is 'The register''s answers during an import: [{draft_id, register}] to [{draft_id, ean_status, ean_candidates}].';
+alter function api.record_draft_lookups(jsonb,jsonb) owner to api_owner;
+grant execute on function api.record_draft_lookups(jsonb,jsonb) to edge;
 
 CREATE OR REPLACE FUNCTION api.record_ean_recheck(caller jsonb, due jsonb, register jsonb)
  RETURNS json
@@ -1951,6 +2557,27 @@ comment on function api.resolve_catalog_charger(jsonb,jsonb) is 'GET /v1/catalog
 alter function api.resolve_catalog_charger(jsonb,jsonb) owner to api_owner;
 grant execute on function api.resolve_catalog_charger(jsonb,jsonb) to edge;
 
+CREATE OR REPLACE FUNCTION api.revoke_partner_key(caller jsonb)
+ RETURNS json
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  revoked boolean;
+begin
+  perform private.act_as(caller, 'partner'), private.act_as_manager(caller);
+  update core.partner_keys k set revoked_at = private.now() where k.partner_id = private.partner_id() and k.revoked_at is null;
+  revoked := found;
+  if revoked then
+    perform private.audit('partner.key_revoked', private.partner_id(), jsonb_build_object('manager_id', caller -> 'manager_id'));
+  end if;
+  return json_build_object('ok', true, 'revoked', revoked);
+end $function$;
+comment on function api.revoke_partner_key(jsonb) is 'POST /partner/api-keys/revoke: the active key, if there is one, stops working at once.';
+alter function api.revoke_partner_key(jsonb) owner to api_owner;
+grant execute on function api.revoke_partner_key(jsonb) to edge;
+
 CREATE OR REPLACE FUNCTION api.revoke_personal_token(caller jsonb, input jsonb)
  RETURNS json
  LANGUAGE plpgsql
@@ -1996,6 +2623,24 @@ comment on function api.revoke_token(jsonb,jsonb) is 'RFC 7009: {client_id, secr
 alter function api.revoke_token(jsonb,jsonb) owner to api_owner;
 grant execute on function api.revoke_token(jsonb,jsonb) to edge;
 
+CREATE OR REPLACE FUNCTION api.run_draft_jobs(caller jsonb, input jsonb)
+ RETURNS json
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  ended record;
+begin
+  perform private.act_as(caller, 'worker');
+  select * into ended from private.expire_drafts();
+  return json_build_object('expired', ended.expired, 'purged', ended.purged,
+                           'reminded', private.remind_drafts(input -> 'mails', input -> 'links', (input ->> 'size')::int));
+end $function$;
+comment on function api.run_draft_jobs(jsonb,jsonb) is 'Everything of drafts that is due: {mails: {nl, en}, links, size} to counts. Safe to call at any time, from several callers at once.';
+alter function api.run_draft_jobs(jsonb,jsonb) owner to api_owner;
+grant execute on function api.run_draft_jobs(jsonb,jsonb) to edge;
+
 CREATE OR REPLACE FUNCTION api.run_due_jobs(caller jsonb)
  RETURNS json
  LANGUAGE plpgsql
@@ -2013,6 +2658,55 @@ end $function$;
 comment on function api.run_due_jobs(jsonb) is 'Everything that is due, in one transaction: counts by job. Safe to call at any time, from several callers at once.';
 alter function api.run_due_jobs(jsonb) owner to api_owner;
 grant execute on function api.run_due_jobs(jsonb) to edge;
+
+CREATE OR REPLACE FUNCTION api.save_claim(caller jsonb, request jsonb)
+ RETURNS json
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  draft core.drafts;
+begin
+  perform private.act_as(caller, 'anyone');
+  draft := private.enter_draft((request ->> 'draft_id')::uuid, true);
+  if draft.status is distinct from 'claimed' then
+    return json_build_object('outcome', 'not_open');
+  end if;
+  return private.save_step(draft, request)::json;
+end $function$;
+comment on function api.save_claim(jsonb,jsonb) is 'Keeps a step of a claim whose address is proven: {draft_id, step, answers, register, iban, later} to {outcome, open_step}.';
+alter function api.save_claim(jsonb,jsonb) owner to api_owner;
+grant execute on function api.save_claim(jsonb,jsonb) to edge;
+
+CREATE OR REPLACE FUNCTION api.send_claim_code(caller jsonb, request jsonb)
+ RETURNS json
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  draft core.drafts;
+  rate  jsonb;
+begin
+  perform private.act_as(caller, 'anyone');
+  draft := private.enter_draft((request ->> 'draft_id')::uuid, true);
+  if private.draft_state(draft) not in ('open', 'active') then
+    return json_build_object('outcome', 'not_open');
+  end if;
+  rate := private.debit('draft:' || draft.id, 'claim_code');
+  if not (rate ->> 'allowed')::boolean then
+    return json_build_object('outcome', 'too_many_codes', 'retry_after', rate -> 'retry_after');
+  end if;
+  update core.drafts d
+     set code_hash = decode(request ->> 'code_hash', 'hex'), code_expires_at = private.now() + interval '10 minutes', code_attempts = 0
+   where d.partner_id = draft.partner_id and d.id = draft.id;
+  perform private.enqueue_mail(request -> 'mail', draft.email, 'claim_code:' || draft.id || ':' || (request ->> 'code_hash'));
+  return json_build_object('outcome', 'sent');
+end $function$;
+comment on function api.send_claim_code(jsonb,jsonb) is 'Mails a one-time code, good for ten minutes and five attempts: {draft_id, code_hash, mail} to {outcome: sent|too_many_codes|not_open}.';
+alter function api.send_claim_code(jsonb,jsonb) owner to api_owner;
+grant execute on function api.send_claim_code(jsonb,jsonb) to edge;
 
 CREATE OR REPLACE FUNCTION api.send_mandate_code(caller jsonb, request jsonb)
  RETURNS json
@@ -2048,6 +2742,61 @@ comment on function api.send_mandate_code(jsonb,jsonb) is 'Mails a one-time code
 alter function api.send_mandate_code(jsonb,jsonb) owner to api_owner;
 grant execute on function api.send_mandate_code(jsonb,jsonb) to edge;
 
+CREATE OR REPLACE FUNCTION api.set_partner_branding(caller jsonb, branding jsonb)
+ RETURNS json
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  perform private.act_as(caller, 'partner'), private.act_as_manager(caller);
+  update core.partners p set branding = p.branding || set_partner_branding.branding where p.id = private.partner_id();
+  perform private.audit('partner.branding_changed', private.partner_id(), jsonb_build_object('manager_id', caller -> 'manager_id'));
+  return json_build_object('ok', true, 'branding', private.partner_answer() -> 'branding');
+end $function$;
+comment on function api.set_partner_branding(jsonb,jsonb) is 'POST /partner/branding: what was sent replaces, what was not stays.';
+alter function api.set_partner_branding(jsonb,jsonb) owner to api_owner;
+grant execute on function api.set_partner_branding(jsonb,jsonb) to edge;
+
+CREATE OR REPLACE FUNCTION api.set_partner_company(caller jsonb, company jsonb)
+ RETURNS json
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  perform private.act_as(caller, 'partner'), private.act_as_manager(caller);
+  update core.partners p set company = p.company || set_partner_company.company where p.id = private.partner_id();
+  perform private.audit('partner.company_changed', private.partner_id(), jsonb_build_object('manager_id', caller -> 'manager_id'));
+  return json_build_object('ok', true, 'company', private.partner_answer() -> 'company');
+end $function$;
+comment on function api.set_partner_company(jsonb,jsonb) is 'POST /partner/company: what was sent replaces, what was not stays.';
+alter function api.set_partner_company(jsonb,jsonb) owner to api_owner;
+grant execute on function api.set_partner_company(jsonb,jsonb) to edge;
+
+CREATE OR REPLACE FUNCTION api.set_partner_iban(caller jsonb, input jsonb)
+ RETURNS json
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  perform private.act_as(caller, 'partner'), private.act_as_manager(caller);
+  update core.partners p
+     set iban_ciphertext = input #>> '{iban,ciphertext}', iban_key_id = input #>> '{iban,key_id}', iban_last4 = input #>> '{iban,last4}',
+         iban_holder = input ->> 'account_holder'
+   where p.id = private.partner_id();
+  perform private.enqueue_mails(input -> 'mail', (
+    select jsonb_agg(jsonb_build_object('recipient', m.email, 'cause', 'partner_iban:' || gen_random_uuid(), 'fields', jsonb_build_object(
+             'partner_name', (private.own_partner()).name, 'iban_masked', '**** ' || (input #>> '{iban,last4}'), 'account_holder', input ->> 'account_holder')))
+      from private.manager_emails(private.partner_id()) m (email)));
+  perform private.audit('partner.iban_changed', private.partner_id(), jsonb_build_object('manager_id', caller -> 'manager_id'));
+  return json_build_object('ok', true, 'payout', private.partner_answer() -> 'payout');
+end $function$;
+comment on function api.set_partner_iban(jsonb,jsonb) is 'POST /partner/payout-iban: {iban: {ciphertext, key_id, last4}, account_holder, mail}. Everybody who manages the partner is told by mail.';
+alter function api.set_partner_iban(jsonb,jsonb) owner to api_owner;
+grant execute on function api.set_partner_iban(jsonb,jsonb) to edge;
+
 CREATE OR REPLACE FUNCTION api.settle_mail(caller jsonb, results jsonb)
  RETURNS json
  LANGUAGE plpgsql
@@ -2063,6 +2812,63 @@ end $function$;
 comment on function api.settle_mail(jsonb,jsonb) is 'What became of claimed mails: [{id, failure, permanent}], failure null when sent. A temporary one is tried again with back-off, twelve times over 17 hours.';
 alter function api.settle_mail(jsonb,jsonb) owner to api_owner;
 grant execute on function api.settle_mail(jsonb,jsonb) to edge;
+
+CREATE OR REPLACE FUNCTION api.sign_claim(caller jsonb, request jsonb)
+ RETURNS json
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  draft    core.drafts;
+  facts    jsonb;
+  refused  text;
+  account  uuid;
+  violated text;
+begin
+  perform private.act_as(caller, 'anyone');
+  draft := private.enter_draft((request ->> 'draft_id')::uuid, true);
+  if draft.status is distinct from 'claimed' or draft.user_id is null or private.claim_open_step(draft) is not null then
+    return json_build_object('outcome', 'not_open');
+  end if;
+  facts := private.claim_facts(draft);
+  if facts is distinct from request -> 'facts' then
+    return json_build_object('outcome', 'changed');
+  end if;
+  refused := private.claim_code_outcome(draft, request ->> 'code_hash');
+  if refused is not null then
+    return json_build_object('outcome', refused);
+  elsif (private.claimant(draft.email, draft.partner_id)).taken then
+    perform private.end_in_conflict(draft, 'existing_user');
+    return json_build_object('outcome', 'conflict');
+  end if;
+
+  begin
+    account := private.open_account(draft, facts, request);
+  exception when unique_violation then
+    get stacked diagnostics violated = constraint_name;
+    if violated = 'connections_active_ean' then
+      perform private.end_in_conflict(draft, 'ean_in_use');
+      return json_build_object('outcome', 'conflict');
+    elsif violated = 'chargers_active_serial' then
+      return json_build_object('outcome', 'charger_claimed');
+    end if;
+    raise;
+  end;
+  if not private.attribute_claimant(draft) then
+    raise exception 'the login of draft % was attributed elsewhere meanwhile', draft.id using errcode = 'serialization_failure';
+  end if;
+  update core.drafts d
+     set status = 'active', account_id = account, activated_at = private.now(), code_hash = null, code_expires_at = null,
+         progress = jsonb_strip_nulls(jsonb_build_object('return_url', d.progress ->> 'return_url'))
+   where d.partner_id = draft.partner_id and d.id = draft.id;
+  perform private.enqueue_mail(request -> 'mail', draft.email, 'claim_signed:' || draft.id);
+  perform private.audit('draft.activated', draft.id);
+  return json_build_object('outcome', 'signed');
+end $function$;
+comment on function api.sign_claim(jsonb,jsonb) is 'Signs, and makes the draft an account: {draft_id, facts, signed_name, code_hash, document, document_sha256, address, user_agent, mail}. Outcome signed|changed|conflict|charger_claimed|wrong_code|code_expired|too_many_attempts|not_open; facts must still be what was shown.';
+alter function api.sign_claim(jsonb,jsonb) owner to api_owner;
+grant execute on function api.sign_claim(jsonb,jsonb) to edge;
 
 CREATE OR REPLACE FUNCTION api.sign_mandate(caller jsonb, request jsonb)
  RETURNS json
@@ -2089,21 +2895,10 @@ begin
       return json_build_object('outcome', refused);
     end if;
   end if;
-
-  insert into core.mandates
-    (partner_id, connection_id, link_id, status, valid_from, valid_until, signed_name, signed_at, document, document_sha256,
-     code_confirmed, code_sent_to, address, user_agent)
-  values
-    (link.partner_id, link.connection_id, link.id, 'signed', (facts ->> 'valid_from')::date, (facts ->> 'valid_until')::date,
-     request ->> 'signed_name', private.now(), request ->> 'document', request ->> 'document_sha256',
-     facts ->> 'email' is not null, facts ->> 'email', left(request ->> 'address', 64), left(request ->> 'user_agent', 400));
-  update core.mandate_links l set used_at = private.now(), code_hash = null where l.partner_id = link.partner_id and l.id = link.id;
-  perform private.judge_months(link.connection_id);
-  perform private.advance_registration(c.account_id) from core.connections c where c.partner_id = link.partner_id and c.id = link.connection_id;
+  perform private.record_signature(link, facts, request);
   if facts ->> 'email' is not null then
     perform private.enqueue_mail(request -> 'mail', facts ->> 'email', 'mandate_signed:' || link.id);
   end if;
-  perform private.audit('mandate.signed', link.connection_id, jsonb_build_object('code_confirmed', facts ->> 'email' is not null));
   return json_build_object('outcome', 'signed');
 end $function$;
 comment on function api.sign_mandate(jsonb,jsonb) is 'Signs: {token_hash, facts, signed_name, code_hash, document, document_sha256, address, user_agent, mail}. Outcome signed|changed|wrong_code|code_expired|too_many_attempts|not_open; facts must still be what was shown.';
@@ -2203,6 +2998,63 @@ end $function$;
 comment on function api.update_connection(jsonb,jsonb,jsonb) is 'POST /v1/connections:update: {criteria, connection, acknowledge_mandate_lapses}. Order: found, ambiguous, no-op, ean_in_use, ean_address_mismatch, acknowledgement, write.';
 alter function api.update_connection(jsonb,jsonb,jsonb) owner to api_owner;
 grant execute on function api.update_connection(jsonb,jsonb,jsonb) to edge;
+
+CREATE OR REPLACE FUNCTION api.use_sign_in_link(caller jsonb, request jsonb)
+ RETURNS json
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  link   core.draft_links;
+  draft  core.drafts;
+  answer jsonb;
+begin
+  perform private.act_as(caller, 'anyone');
+  link := private.sign_in_link(request ->> 'token_hash');
+  draft := private.enter_draft(link.draft_id, true);
+  select * into link from core.draft_links l where l.partner_id = link.partner_id and l.id = link.id for update;
+  if private.sign_in_link_state(link) <> 'open' or private.draft_state(draft) not in ('open', 'active') then
+    return json_build_object('outcome', 'not_open');
+  end if;
+  answer := private.prove_draft(draft);
+  if answer ->> 'outcome' <> 'ask_login' then
+    update core.draft_links l set used_at = private.now() where l.partner_id = link.partner_id and l.id = link.id;
+    update core.drafts d set progress = d.progress || jsonb_build_object('return_url', link.return_url)
+     where d.partner_id = draft.partner_id and d.id = draft.id and link.return_url is not null and d.status <> 'conflict';
+  end if;
+  return (answer || jsonb_build_object('draft_id', draft.id))::json;
+end $function$;
+comment on function api.use_sign_in_link(jsonb,jsonb) is 'Uses a sign-in link up, which proves the address: {token_hash} to {outcome: proven|conflict|ask_login|not_open, draft_id}. After ask_login it is called again.';
+alter function api.use_sign_in_link(jsonb,jsonb) owner to api_owner;
+grant execute on function api.use_sign_in_link(jsonb,jsonb) to edge;
+
+CREATE OR REPLACE FUNCTION api.withdraw_draft(caller jsonb, input jsonb)
+ RETURNS json
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  draft core.drafts;
+begin
+  perform private.act_as(caller, 'partner');
+  -- waits for a claim under way, and sees what came of it
+  select * into draft from core.drafts d
+   where d.partner_id = private.partner_id() and d.id = (input ->> 'draft_id')::uuid for update;
+  if draft.id is null then
+    perform private.refuse('draft_not_found', json_build_object('code', 'draft_not_found'));
+  elsif draft.status = 'active' then
+    perform private.refuse('draft_active', json_build_object('code', 'draft_active'));
+  end if;
+  delete from core.drafts d where d.partner_id = draft.partner_id and d.id = draft.id;
+  perform private.release_customer(draft.user_id, draft.partner_id), private.drop_waiting_mail(draft.id);
+  perform private.audit('draft.withdrawn', draft.id, jsonb_build_object('status', private.draft_status(draft)));
+  return json_build_object('ok', true);
+end $function$;
+comment on function api.withdraw_draft(jsonb,jsonb) is 'POST /partner/drafts/withdraw: {draft_id}. The draft, its links and its waiting mail go, a login it made is unlinked; an audit row without personal data stays.';
+alter function api.withdraw_draft(jsonb,jsonb) owner to api_owner;
+grant execute on function api.withdraw_draft(jsonb,jsonb) to edge;
 
 CREATE OR REPLACE FUNCTION ops.app_create(input jsonb)
  RETURNS json
@@ -2708,6 +3560,38 @@ AS $function$ select private.set_partner_active(input, true) $function$;
 comment on function ops.partner_activate(jsonb) is 'Lets a partner''s credentials in again: {partner} to {changed, partner}.';
 grant execute on function ops.partner_activate(jsonb) to operator;
 
+CREATE OR REPLACE FUNCTION ops.partner_add_manager(input jsonb)
+ RETURNS json
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  partner core.partners;
+  person  uuid;
+  managed uuid;
+  added   boolean;
+begin
+  perform private.act_as_operator(input);
+  partner := private.partner_named(input ->> 'partner');
+  select u.id into person from auth.users u where u.email = lower(input ->> 'user');
+  if not found then
+    perform private.refuse('user_not_found', json_build_object('user', input ->> 'user'));
+  end if;
+  insert into core.partner_managers (partner_id, user_id) values (partner.id, person) on conflict do nothing;
+  added := found;
+  select m.partner_id into managed from core.partner_managers m where m.user_id = person;
+  if managed <> partner.id then
+    perform private.refuse('manages_another_partner', json_build_object('user', input ->> 'user'));
+  end if;
+  if added then
+    perform private.audit('partner.manager_added', person);
+  end if;
+  return json_build_object('changed', added, 'manager', json_build_object('user_id', person, 'partner_id', partner.id, 'partner_slug', partner.slug));
+end $function$;
+comment on function ops.partner_add_manager(jsonb) is 'Lets a person with a login manage a partner: {partner, user} to {changed, manager}. A person manages one.';
+grant execute on function ops.partner_add_manager(jsonb) to operator;
+
 CREATE OR REPLACE FUNCTION ops.partner_create(input jsonb)
  RETURNS json
  LANGUAGE plpgsql
@@ -2757,6 +3641,68 @@ AS $function$
 $function$;
 comment on function ops.partner_list(jsonb) is 'Every partner, by slug: {} to {partners}.';
 grant execute on function ops.partner_list(jsonb) to operator;
+
+CREATE OR REPLACE FUNCTION ops.partner_mint_key(input jsonb)
+ RETURNS json
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  partner core.partners;
+  minted  jsonb;
+begin
+  perform private.act_as_operator(input);
+  partner := private.partner_named(input ->> 'partner');
+  perform from core.partners p where p.id = partner.id for no key update;
+  minted := private.store_partner_key(input, coalesce((input ->> 'rotate')::boolean, false));
+  if minted is null then
+    perform private.refuse('api_key_exists');
+  end if;
+  return json_build_object('key', minted || jsonb_build_object('partner_id', partner.id, 'partner_slug', partner.slug));
+end $function$;
+comment on function ops.partner_mint_key(jsonb) is 'The first API key of a partner, or its successor: {partner, rotate?, key_hash, prefix, last4} to {key}.';
+grant execute on function ops.partner_mint_key(jsonb) to operator;
+
+CREATE OR REPLACE FUNCTION ops.partner_set(input jsonb)
+ RETURNS json
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  before core.partners;
+  after  core.partners;
+begin
+  perform private.act_as_operator(input);
+  before := private.partner_named(input ->> 'partner');
+  begin
+    update core.partners p
+       set return_url        = coalesce(private.read_return_url(input ->> 'return_url'), p.return_url),
+           referral_code     = coalesce(upper(input ->> 'referral_code'), p.referral_code),
+           default_fee_pct   = coalesce((input ->> 'fee_pct')::numeric, p.default_fee_pct),
+           partner_share_pct = coalesce((input ->> 'share_pct')::numeric, p.partner_share_pct),
+           charger_brands    = case when jsonb_typeof(input -> 'charger_brands') = 'array' then array(
+                                 select b.brand from core.charger_brands b join jsonb_array_elements_text(input -> 'charger_brands') w (brand)
+                                     on lower(w.brand) = lower(b.brand) order by 1) else p.charger_brands end
+     where p.id = before.id
+    returning * into after;
+  exception
+    when check_violation or numeric_value_out_of_range or invalid_text_representation then
+      perform private.refuse('invalid_partner_setting');
+    when unique_violation then
+      perform private.refuse('referral_code_taken', json_build_object('referral_code', upper(input ->> 'referral_code')));
+  end;
+  if cardinality(after.charger_brands) < coalesce(jsonb_array_length(input -> 'charger_brands'), 0) then
+    perform private.refuse('unknown_charger_brand');
+  end if;
+  if after is distinct from before then
+    perform private.audit('partner.settings_changed', after.id);
+  end if;
+  return json_build_object('changed', after is distinct from before, 'partner', private.partner_settings(after));
+end $function$;
+comment on function ops.partner_set(jsonb) is 'Sets what is given: {partner, return_url?, referral_code?, fee_pct?, share_pct?, charger_brands?} to {changed, partner}.';
+grant execute on function ops.partner_set(jsonb) to operator;
 
 CREATE OR REPLACE FUNCTION ops.rate_limit_list(input jsonb)
  RETURNS json
@@ -3014,6 +3960,22 @@ end $function$;
 comment on function private.act_as(jsonb,text[]) is 'First line of every api function: the second lock behind the scope check, and the tenant for row-level security, local to the transaction.';
 grant execute on function private.act_as(jsonb,text[]) to api_owner;
 
+CREATE OR REPLACE FUNCTION private.act_as_manager(caller jsonb)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+begin
+  perform private.act_as(caller, 'partner');
+  if caller ->> 'manager_id' is null then
+    raise exception 'a partner key may not run this function' using errcode = 'insufficient_privilege';
+  end if;
+  -- one change of a partner's settings at a time
+  perform from core.partners p where p.id = private.partner_id() for no key update;
+end $function$;
+comment on function private.act_as_manager(jsonb) is 'The second lock behind admission: settings are changed by a person, never by a key.';
+grant execute on function private.act_as_manager(jsonb) to api_owner;
+
 CREATE OR REPLACE FUNCTION private.act_as_operator(input jsonb)
  RETURNS void
  LANGUAGE sql
@@ -3102,6 +4064,56 @@ end $function$;
 comment on function private.admit_cpo(jsonb,jsonb) is 'A client-credentials token, its signature already verified. A scope holds only while token and client both have it.';
 grant execute on function private.admit_cpo(jsonb,jsonb) to api_owner;
 
+CREATE OR REPLACE FUNCTION private.admit_partner_key(credential jsonb, demand jsonb)
+ RETURNS json
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  holder record;
+  rate   jsonb;
+begin
+  select * into holder from private.key_holder(credential);
+  if holder.partner_id is null then
+    return private.refusal('missing_or_invalid_token');
+  elsif demand ->> 'kind' <> 'partner' then
+    return json_build_object('wrong_kind', true);
+  elsif not (demand ->> 'key')::boolean then
+    return private.refusal('insufficient_scope', json_build_object('required_scope', demand ->> 'scope'));
+  elsif not holder.partner_active then
+    return private.refusal('no_partner_linked');
+  end if;
+  rate := private.debit('partner:' || holder.partner_id, demand ->> 'bucket');
+  if not (rate ->> 'allowed')::boolean then
+    return private.refusal('too_many_requests', json_build_object('rate', rate));
+  end if;
+  return json_build_object('caller', json_build_object('kind', 'partner', 'partner_id', holder.partner_id), 'rate', rate);
+end $function$;
+comment on function private.admit_partner_key(jsonb,jsonb) is 'A partner API key: {key_hash, key_host, host}. Routes that need a managing person refuse it.';
+grant execute on function private.admit_partner_key(jsonb,jsonb) to api_owner;
+
+CREATE OR REPLACE FUNCTION private.admit_partner_user(person uuid, client uuid, demand jsonb)
+ RETURNS json
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  partner constant uuid := private.managed_partner(person);
+  rate    jsonb;
+begin
+  if partner is null then
+    return private.refusal('no_partner_linked');
+  end if;
+  rate := private.debit('user:' || person || coalesce(':' || client, ''), demand ->> 'bucket');
+  if not (rate ->> 'allowed')::boolean then
+    return private.refusal('too_many_requests', json_build_object('rate', rate));
+  end if;
+  return json_build_object(
+    'caller', json_build_object('kind', 'partner', 'partner_id', partner, 'manager_id', person, 'client_id', client), 'rate', rate);
+end $function$;
+comment on function private.admit_partner_user(uuid,uuid,jsonb) is 'A person who manages a partner, through an application with partners:*; manager_id says so, and customers are pseudonymised.';
+grant execute on function private.admit_partner_user(uuid,uuid,jsonb) to api_owner;
+
 CREATE OR REPLACE FUNCTION private.admit_session(credential jsonb, demand jsonb)
  RETURNS json
  LANGUAGE plpgsql
@@ -3138,10 +4150,12 @@ begin
   select * into person from private.user_scopes(credential);
   if person.user_id is null or (private.user_profile(person.user_id)).created_at is null then
     return private.refusal('missing_or_invalid_token');  -- a login that Auth marks as deleted keeps its rows, and is nobody's
-  elsif demand ->> 'kind' <> 'user' then
+  elsif demand ->> 'kind' not in ('user', 'partner') then
     return json_build_object('wrong_kind', true);
   elsif demand ->> 'scope' is not null and not (demand ->> 'scope') = any (person.scopes) then
     return private.refusal('insufficient_scope', json_build_object('required_scope', demand ->> 'scope'));
+  elsif demand ->> 'kind' = 'partner' then
+    return private.admit_partner_user(person.user_id, person.client_id, demand);
   end if;
   -- limits are kept per client and person, or per person for their own tokens
   rate := private.debit('user:' || person.user_id || coalesce(':' || person.client_id, ''), demand ->> 'bucket');
@@ -3251,6 +4265,21 @@ AS $function$ select case when value ~* '^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{
 comment on function private.as_uuid(text) is 'The text as an id, or null where it is none: what a person typed may be a name.';
 grant execute on function private.as_uuid(text) to api_owner;
 
+CREATE OR REPLACE FUNCTION private.attribute_claimant(draft core.drafts)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  insert into core.attributions (partner_id, user_id, source, external_ref, attached_month)
+  values (draft.partner_id, draft.user_id, case draft.source when 'invite' then 'partner_invite' else 'partner_upload' end, draft.external_ref, date_trunc('month', private.today())::date)
+  on conflict on constraint attributions_user_id_key do nothing;
+  return exists (select from core.attributions a where a.user_id = draft.user_id and a.partner_id = draft.partner_id);
+end $function$;
+comment on function private.attribute_claimant(core.drafts) is 'Attributes the person of a draft to its partner; false when another partner has them. Definer, because it looks across tenants.';
+grant execute on function private.attribute_claimant(core.drafts) to api_owner;
+
 CREATE OR REPLACE FUNCTION private.attribute_user(person uuid, partner uuid, source text)
  RETURNS boolean
  LANGUAGE sql
@@ -3316,6 +4345,15 @@ end $function$;
 comment on function private.authenticate_client(jsonb,text) is 'The client of {client_id, secret_hash, address_hash} when its secret is right and it has the grant type (null: any); else a refusal. A refusal is an answer, because a failed attempt must be counted.';
 grant execute on function private.authenticate_client(jsonb,text) to api_owner;
 
+CREATE OR REPLACE FUNCTION private.base64url(bytes bytea)
+ RETURNS text
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$ begin return translate(rtrim(encode(bytes, 'base64'), '='), E'+/\n', '-_'); end $function$;
+comment on function private.base64url(bytea) is 'RFC 4648 section 5, without padding.';
+grant execute on function private.base64url(bytea) to api_owner;
+
 CREATE OR REPLACE FUNCTION private.bucket_named(bucket text, of_a_client boolean)
  RETURNS void
  LANGUAGE plpgsql
@@ -3331,6 +4369,24 @@ begin
     perform private.refuse('unknown_bucket', json_build_object('bucket', bucket, 'buckets', buckets));
   end if;
 end $function$;
+
+CREATE OR REPLACE FUNCTION private.candidates_at(answers jsonb, register jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+begin
+  if register ->> 'source' = 'table' then
+    return (select coalesce(jsonb_agg(jsonb_build_object('ean_code', p.ean_code, 'street', p.street, 'city', p.city) order by p.ean_code), '[]')
+              from core.ean_register_points p
+             where p.postal_code = answers ->> 'postal_code' and p.house_number = (answers ->> 'house_number')::int
+               and p.house_number_addition is not distinct from answers ->> 'house_number_addition');
+  end if;
+  return coalesce(register -> 'points', '[]');
+end $function$;
+comment on function private.candidates_at(jsonb,jsonb) is 'The metering points the register knows at an address, to choose from.';
+grant execute on function private.candidates_at(jsonb,jsonb) to api_owner;
 
 CREATE OR REPLACE FUNCTION private.catalog_charger(entry core.charger_models)
  RETURNS json
@@ -3368,6 +4424,20 @@ AS $function$
 $function$;
 grant execute on function private.charger_answer(core.chargers,boolean) to api_owner;
 
+CREATE OR REPLACE FUNCTION private.charger_brand(named text)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+begin
+  return coalesce(
+    (select b.brand from core.charger_brands b where private.charger_key(b.brand) = private.charger_key(named)),
+    (select a.brand from core.charger_vendor_aliases a where a.vendor = private.vendor_key(named) and a.names_brand));
+end $function$;
+comment on function private.charger_brand(text) is 'The catalogue''s brand of that name or vendor string, or null.';
+grant execute on function private.charger_brand(text) to api_owner;
+
 CREATE OR REPLACE FUNCTION private.charger_by_identity(identity text)
  RETURNS core.chargers
  LANGUAGE sql
@@ -3394,6 +4464,21 @@ begin
   return null;
 end $function$;
 comment on function private.charger_changed() is 'A charger that is bound to a connection, or whose MID meter is confirmed, counts with the sessions it already had.';
+
+CREATE OR REPLACE FUNCTION private.charger_choice(brand text)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  with models as (select m.* from core.charger_models m where m.mid_meter is not null or m.listed)
+  select jsonb_build_object(
+    'brands', (select jsonb_agg(b.brand order by lower(b.brand) collate "C") from (select distinct m.brand from models m) as b),
+    'models', (select jsonb_agg(jsonb_build_object('id', m.id, 'model', m.model, 'mid_meter', m.mid_meter) order by lower(m.model) collate "C")
+                 from models m where m.brand = charger_choice.brand))
+$function$;
+comment on function private.charger_choice(text) is 'The brands of the catalogue, and the models of one.';
+grant execute on function private.charger_choice(text) to api_owner;
 
 CREATE OR REPLACE FUNCTION private.charger_key(reported text)
  RETURNS text
@@ -3439,6 +4524,19 @@ AS $function$
   -- a person's charger has no model before it reports one
   from (values (charger.catalog_charger_id)) of_charger (id) left join core.charger_models m on m.id = of_charger.id
 $function$;
+
+CREATE OR REPLACE FUNCTION private.charger_taken(brand text, serial_number text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  return exists (select from core.chargers h
+                  where h.brand = charger_taken.brand and h.serial_number = charger_taken.serial_number and h.status = 'active');
+end $function$;
+comment on function private.charger_taken(text,text) is 'Whether a charger is active on some account. Definer, because it looks across tenants; it says that, never whose.';
+grant execute on function private.charger_taken(text,text) to api_owner;
 
 CREATE OR REPLACE FUNCTION private.check_authorization(request jsonb, OUT client core.oauth_clients, OUT scopes text[], OUT refusal text)
  RETURNS record
@@ -3518,6 +4616,85 @@ end $function$;
 comment on function private.choose_model(jsonb) is 'The catalogue model of {catalog_charger_id} or {ocpp_vendor, ocpp_model, ocpp_meter_type}; the id wins when both are sent.';
 grant execute on function private.choose_model(jsonb) to api_owner;
 
+CREATE OR REPLACE FUNCTION private.claim_answers(draft core.drafts)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  select jsonb_build_object(
+    'type', draft.type,
+    'full_name', coalesce(draft.contactpersoon, draft.naam),
+    'company_name', coalesce(draft.bedrijfsnaam, case when draft.type <> 'particulier' and draft.contactpersoon is not null then draft.naam end),
+    'kvk', draft.kvk,
+    'vat', draft.btw,
+    'postal_code', draft.postal_code,
+    'house_number', draft.house_number,
+    'house_number_addition', draft.house_number_addition,
+    'street', draft.street,
+    'city', draft.city,
+    'ean_code', draft.ean,
+    'brand', draft.charger ->> 'brand',
+    'serial_number', draft.charger ->> 'serial_number') || coalesce(draft.progress -> 'answers', '{}')
+$function$;
+comment on function private.claim_answers(core.drafts) is 'What the partner uploaded, overlaid with what the customer confirmed or changed.';
+grant execute on function private.claim_answers(core.drafts) to api_owner;
+
+CREATE OR REPLACE FUNCTION private.claim_code_outcome(draft core.drafts, code_hash text)
+ RETURNS text
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+begin
+  if draft.code_hash is null or draft.code_expires_at <= private.now() then
+    return 'code_expired';
+  elsif draft.code_attempts >= 5 then
+    return 'too_many_attempts';
+  elsif draft.code_hash is distinct from decode(code_hash, 'hex') then
+    update core.drafts d set code_attempts = d.code_attempts + 1 where d.partner_id = draft.partner_id and d.id = draft.id;
+    return 'wrong_code';
+  end if;
+  return null;
+end $function$;
+comment on function private.claim_code_outcome(core.drafts,text) is 'Why a one-time code is refused, or null; a wrong one is counted.';
+grant execute on function private.claim_code_outcome(core.drafts,text) to api_owner;
+
+CREATE OR REPLACE FUNCTION private.claim_facts(draft core.drafts)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  select jsonb_build_object(
+    'partner_name', p.name,
+    'type', a.answers ->> 'type',
+    'company_name', case when a.answers ->> 'type' <> 'particulier' then a.answers ->> 'company_name' end,
+    'kvk', case when a.answers ->> 'type' <> 'particulier' then a.answers ->> 'kvk' end,
+    'full_name', a.answers ->> 'full_name',
+    'email', draft.email,
+    'ean_code', a.answers ->> 'ean_code',
+    'street', a.answers ->> 'street',
+    'house_number', (a.answers ->> 'house_number')::int,
+    'house_number_addition', a.answers ->> 'house_number_addition',
+    'postal_code', a.answers ->> 'postal_code',
+    'city', a.answers ->> 'city',
+    'valid_from', make_date(extract(year from private.today())::int, 1, 1),
+    'valid_until', make_date(extract(year from private.today())::int, 12, 31))
+  from core.partners p, lateral (select private.claim_answers(draft) as answers) as a
+  where p.id = draft.partner_id
+$function$;
+comment on function private.claim_facts(core.drafts) is 'What private.mandate_facts gives of a connection, of a draft that has none yet: what the mandate''s text is composed of.';
+grant execute on function private.claim_facts(core.drafts) to api_owner;
+
+CREATE OR REPLACE FUNCTION private.claim_mac(message text, key text)
+ RETURNS bytea
+ LANGUAGE plpgsql
+ IMMUTABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$ begin return extensions.hmac(convert_to(message, 'UTF8'), decode(key, 'hex'), 'sha256'); end $function$;
+comment on function private.claim_mac(text,text) is 'HMAC-SHA-256 under the claim key. Definer, because api_owner has no business in the schema of the extensions.';
+grant execute on function private.claim_mac(text,text) to api_owner;
+
 CREATE OR REPLACE FUNCTION private.claim_mail(size integer)
  RETURNS json
  LANGUAGE sql
@@ -3531,12 +4708,131 @@ AS $function$
                      where q.status = 'queued' and q.next_attempt_at <= private.now()
                      order by q.next_attempt_at limit size for update skip locked)
     returning m.*)
-  select coalesce(json_agg(json_build_object('id', id, 'recipient', recipient, 'subject', subject, 'html', html, 'text', text)
+  select coalesce(json_agg(json_build_object('id', id, 'recipient', recipient, 'subject', subject, 'html', html, 'text', text,
+                                             'reply_to', reply_to, 'unsubscribe_url', unsubscribe_url)
                            order by created_at), '[]')
     from claimed
 $function$;
 comment on function private.claim_mail(integer) is 'Definer: the worker sends the mail of every tenant.';
 grant execute on function private.claim_mail(integer) to api_owner;
+
+CREATE OR REPLACE FUNCTION private.claim_open_step(draft core.drafts)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  select s.step
+    from unnest(array['details', 'company', 'address', 'ean', 'payout', 'charger']) with ordinality as s (step, place)
+   where not coalesce(draft.progress -> 'confirmed', '[]') ? s.step
+     and (s.step <> 'company' or private.claim_answers(draft) ->> 'type' <> 'particulier')
+   order by s.place limit 1
+$function$;
+comment on function private.claim_open_step(core.drafts) is 'The first step the customer has not confirmed; null when only the mandate is left.';
+grant execute on function private.claim_open_step(core.drafts) to api_owner;
+
+CREATE OR REPLACE FUNCTION private.claim_outcome(draft core.drafts)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  outcome jsonb;
+begin
+  -- the account is the person's own, in the house
+  perform private.act_for_partner(private.house());
+  select jsonb_build_object(
+           'signed', jsonb_build_object(
+             'status', case when m.status = 'signed' and m.valid_until < private.today() then 'expired' else m.status end,
+             'document', m.document, 'document_sha256', m.document_sha256, 'signed_name', m.signed_name,
+             'signed_at', private.iso(m.signed_at), 'code_sent_to', m.code_sent_to, 'valid_from', m.valid_from, 'valid_until', m.valid_until),
+           'checklist', g.checklist)
+    into outcome
+    from core.connections c
+    join core.mandates m on m.partner_id = c.partner_id and m.connection_id = c.id and m.document is not null
+    join core.account_gates g on g.partner_id = c.partner_id and g.account_id = c.account_id
+   where c.partner_id = private.house() and c.account_id = draft.account_id
+   order by m.created_at desc limit 1;
+  perform private.act_for_partner(draft.partner_id);
+  return coalesce(outcome, '{}');
+end $function$;
+comment on function private.claim_outcome(core.drafts) is 'What an active draft led to: {signed, checklist}.';
+grant execute on function private.claim_outcome(core.drafts) to api_owner;
+
+CREATE OR REPLACE FUNCTION private.claim_token(draft uuid, key text)
+ RETURNS text
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$ begin return replace(draft::text, '-', '') || '-' || private.base64url(private.claim_mac('claim:' || draft, key)); end $function$;
+comment on function private.claim_token(uuid,text) is 'The token of a claim link, derived whenever it is shown; claimToken in packages/shared/src/claim.ts makes the same.';
+grant execute on function private.claim_token(uuid,text) to api_owner;
+
+CREATE OR REPLACE FUNCTION private.claim_url(draft uuid, links jsonb)
+ RETURNS text
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$ begin return (links ->> 'pages_url') || '/claim/' || private.claim_token(draft, links ->> 'key'); end $function$;
+grant execute on function private.claim_url(uuid,jsonb) to api_owner;
+
+CREATE OR REPLACE FUNCTION private.claim_view(draft core.drafts, request jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  state  constant text := private.draft_state(draft);
+  answers jsonb;
+  view   jsonb;
+begin
+  if draft.status = 'claimed' and draft.user_id is null then
+    draft.status := 'invited';  -- the login was deleted meanwhile: the address is to be proven again
+  end if;
+  select jsonb_build_object('state', state, 'status', draft.status, 'locale', draft.locale,
+                            'brand', private.partner_brand(p), 'partner_name', p.name) into view
+    from core.partners p where p.id = draft.partner_id;
+  if state not in ('open', 'active') then
+    return coalesce(view, jsonb_build_object('state', state));
+  end if;
+  view := view || jsonb_build_object('email', draft.email, 'code_sent', coalesce(draft.code_expires_at > private.now(), false));
+  if not (request ->> 'proven')::boolean then
+    return view;  -- the link alone shows nothing of what is known or typed
+  elsif state = 'active' then
+    return view || private.claim_outcome(draft) || jsonb_build_object(
+      'return_url', coalesce(draft.progress ->> 'return_url', (select p.return_url from core.partners p where p.id = draft.partner_id)));
+  elsif draft.status <> 'claimed' then
+    return view;
+  end if;
+  answers := private.claim_answers(draft);
+  return view || jsonb_build_object(
+    'answers', answers,
+    'confirmed', coalesce(draft.progress -> 'confirmed', '[]'),
+    'open_step', private.claim_open_step(draft),
+    'candidates', coalesce(draft.progress -> 'candidates', '[]'),
+    'iban_last4', draft.progress #>> '{iban,last4}',
+    'facts', case when private.claim_open_step(draft) is null then private.claim_facts(draft) end,
+    'charger', (select jsonb_build_object('name', m.brand || ' ' || m.model, 'mid_meter', m.mid_meter)
+                  from core.charger_models m where m.id = (answers ->> 'catalog_charger_id')::uuid))
+    || case when request ->> 'step' = 'charger'
+            then private.charger_choice(coalesce(request ->> 'brand', answers ->> 'brand')) else '{}' end;
+end $function$;
+comment on function private.claim_view(core.drafts,jsonb) is 'What the pages of a claim may show: state open|active|expired|conflict|gone and branding; the address where a code goes; and with {proven} what was uploaded and typed.';
+grant execute on function private.claim_view(core.drafts,jsonb) to api_owner;
+
+CREATE OR REPLACE FUNCTION private.claimant(email text, partner uuid, OUT user_id uuid, OUT confirmed boolean, OUT taken boolean)
+ RETURNS record
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select u.id, u.email_confirmed_at is not null,
+         exists (select from core.attributions a where a.user_id = u.id and a.partner_id <> partner)
+         or exists (select from core.accounts a where a.user_id = u.id)
+    from auth.users u where u.email = claimant.email and not u.is_sso_user and u.deleted_at is null
+$function$;
+comment on function private.claimant(text,uuid) is 'The login of an address, all null when there is none; taken when another partner has it or it has an account of its own. Definer: logins belong to Supabase Auth, and the question crosses tenants.';
+grant execute on function private.claimant(text,uuid) to api_owner;
 
 CREATE OR REPLACE FUNCTION private.client_by_client_id(client_id text)
  RETURNS core.oauth_clients
@@ -3735,6 +5031,17 @@ end $function$;
 comment on function private.consent(uuid,core.oauth_clients,text[],jsonb) is 'Records a person''s consent, attributes them on the first one, and begins a grant with its code. Definer: consents, grants and codes are nobody''s to read.';
 grant execute on function private.consent(uuid,core.oauth_clients,text[],jsonb) to api_owner;
 
+CREATE OR REPLACE FUNCTION private.contrast(one text, other text)
+ RETURNS double precision
+ LANGUAGE sql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$
+  select (greatest(l.a, l.b) + 0.05) / (least(l.a, l.b) + 0.05) from (select private.luminance(one) as a, private.luminance(other) as b) as l
+$function$;
+comment on function private.contrast(text,text) is 'Contrast of two colours (WCAG 2.2): 4.5 is needed to read by.';
+grant execute on function private.contrast(text,text) to api_owner;
+
 CREATE OR REPLACE FUNCTION private.count_waiting_mail()
  RETURNS json
  LANGUAGE sql
@@ -3751,6 +5058,93 @@ CREATE OR REPLACE FUNCTION private.cpo_scopes()
  SET search_path TO ''
 AS $function$ select array['cpo:accounts:read', 'cpo:accounts:write', 'cpo:mandates:write', 'cpo:chargers:write', 'cpo:sessions:write'] $function$;
 comment on function private.cpo_scopes() is 'The scopes of a CPO client, in the specification''s order.';
+
+CREATE OR REPLACE FUNCTION private.customer_page(partner core.partners, disclosing boolean, query jsonb)
+ RETURNS json
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  house constant uuid := private.house();
+  size  constant int  := (query ->> 'size')::int;
+  key   constant text := query ->> 'key';
+begin
+  return (
+    with page as materialized (
+      select a.* from core.attributions a
+       where a.partner_id = partner.id
+         and (query ->> 'after' is null
+              or (a.created_at, a.user_id) < ((query #>> '{after,at}')::timestamptz, (query #>> '{after,id}')::uuid))
+       order by a.created_at desc, a.user_id desc limit size + 1
+    ), shown as (
+      select * from page order by created_at desc, user_id desc limit size
+    ), customers as (
+      select a.created_at, a.user_id,
+             private.customer_ref(a.user_id, a.partner_id, key) as customer_ref,
+             -- what the partner typed itself may name the person, so an application does not get to see it
+             case when disclosing then a.external_ref end as external_ref,
+             a.attached_month, a.source,
+             disclosing and a.source in ('partner_upload', 'partner_invite') as disclosed,
+             coalesce(b.type, 'particulier') as type,
+             s.full_name, s.email, s.phone,
+             l.postal_code, l.street, l.house_number, l.house_number_addition, l.city,
+             c.registration_status,
+             coalesce(c.mandate_signed, false) as is_active,
+             h.brand, m.model, h.connection_type, h.mid_eligible, coalesce(h.charger_count, 0) as charger_count
+        from shown a
+        left join lateral (
+          select b.* from core.accounts b where b.partner_id = house and b.user_id = a.user_id order by b.created_at, b.id limit 1) b on true
+        left join core.signatories s on s.partner_id = house and s.account_id = b.id
+        -- of several connections the one that is furthest
+        left join lateral (
+          select c.*, d.mandate_status = 'signed' as mandate_signed
+            from core.connections c
+            join core.connection_mandates d on d.partner_id = c.partner_id and d.connection_id = c.id
+           where c.partner_id = house and c.account_id = b.id and c.status = 'active'
+           order by d.mandate_status = 'signed' desc, c.created_at, c.id limit 1) c on true
+        left join core.locations l on l.partner_id = house and l.id = c.location_id
+        left join lateral (
+          select h.*, count(*) over () as charger_count from core.chargers h
+           where h.partner_id = house and h.user_id = a.user_id and h.status = 'active'
+           order by h.created_at desc, h.id limit 1) h on true
+        left join core.charger_models m on m.id = h.catalog_charger_id
+    )
+    select json_build_object(
+      'next', (select case when count(*) > size then (
+                 select json_build_object('at', k.created_at, 'id', k.user_id) from shown k order by k.created_at, k.user_id limit 1) end from page),
+      'customers', coalesce(json_agg(
+        case when k.disclosed then json_build_object(
+          'customer_ref', k.customer_ref, 'external_ref', k.external_ref,
+          'naam', k.full_name, 'email', k.email, 'phone', k.phone,
+          'postal_code', k.postal_code, 'street', k.street, 'house_number', concat_ws(' ', k.house_number, k.house_number_addition),
+          'city', k.city, 'registration_status', k.registration_status,
+          'attached_month', k.attached_month, 'is_active', k.is_active,
+          'effective_fee_pct', partner.default_fee_pct, 'partner_share_pct', partner.partner_share_pct, 'source', k.source, 'type', k.type,
+          'charger_brand', k.brand, 'charger_model', k.model, 'charger_connection_type', k.connection_type,
+          'charger_mid_eligible', k.mid_eligible, 'charger_count', k.charger_count, 'has_charger', k.charger_count > 0,
+          'brand_asked_at', null)
+        else json_build_object(
+          'customer_ref', k.customer_ref, 'external_ref', k.external_ref, 'city', k.city,
+          'attached_month', k.attached_month, 'is_active', k.is_active,
+          'effective_fee_pct', partner.default_fee_pct, 'partner_share_pct', partner.partner_share_pct, 'source', k.source, 'type', k.type,
+          'charger_brand', k.brand, 'charger_model', k.model, 'charger_connection_type', k.connection_type,
+          'charger_mid_eligible', k.mid_eligible, 'charger_count', k.charger_count, 'has_charger', k.charger_count > 0,
+          'brand_asked_at', null)
+        end order by k.created_at desc, k.user_id desc), '[]'))
+    from customers k);
+end $function$;
+comment on function private.customer_page(core.partners,boolean,jsonb) is 'A page of the people a partner brought: {size, after, key} to {next, customers}. Definer, because people own what they have in the house: this is the one place that crosses over, and it discloses who they are only where the partner itself uploaded or invited them.';
+grant execute on function private.customer_page(core.partners,boolean,jsonb) to api_owner;
+
+CREATE OR REPLACE FUNCTION private.customer_ref(person uuid, partner uuid, key text)
+ RETURNS text
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$ begin return 'cus_' || left(encode(private.claim_mac('customer:' || partner || ':' || person, key), 'hex'), 32); end $function$;
+comment on function private.customer_ref(uuid,uuid,text) is 'How a partner knows a customer: the same for good, another for every partner, and nothing to be read from it.';
+grant execute on function private.customer_ref(uuid,uuid,text) to api_owner;
 
 CREATE OR REPLACE FUNCTION private.debit(subject text, bucket text, cost integer DEFAULT 1)
  RETURNS jsonb
@@ -3851,6 +5245,75 @@ begin
 end $function$;
 comment on function private.delivered_month_named(jsonb) is 'The delivered month of {connection, period}, locked together with its connection.';
 
+CREATE OR REPLACE FUNCTION private.draft_by_id(draft uuid)
+ RETURNS core.drafts
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$ select d from core.drafts d where d.id = draft $function$;
+comment on function private.draft_by_id(uuid) is 'Finds a draft before its tenant is known; definer for that reason alone. The claim token, verified before it gets here, is the credential.';
+grant execute on function private.draft_by_id(uuid) to api_owner;
+
+CREATE OR REPLACE FUNCTION private.draft_cap()
+ RETURNS integer
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$ begin return 1000; end $function$;
+comment on function private.draft_cap() is 'Drafts a partner may make in any 30 days; withdrawn ones count.';
+grant execute on function private.draft_cap() to api_owner;
+
+CREATE OR REPLACE FUNCTION private.draft_login(draft core.drafts, OUT user_id uuid, OUT empty boolean)
+ RETURNS record
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  user_id := coalesce(draft.user_id, (select u.id from auth.users u where u.email = draft.email and u.is_sso_user = false));
+  empty := not exists (select from core.accounts a join core.connections c on c.partner_id = a.partner_id and c.account_id = a.id
+                        where a.id = draft.account_id or a.user_id = draft_login.user_id);
+end $function$;
+comment on function private.draft_login(core.drafts) is 'The login of a draft''s customer, and whether their account has no connection yet. Definer, because logins belong to Auth and accounts to the house.';
+grant execute on function private.draft_login(core.drafts) to api_owner;
+
+CREATE OR REPLACE FUNCTION private.draft_state(draft core.drafts)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  select case
+    when draft.id is null then 'gone'
+    when private.draft_status(draft) in ('invited', 'claimed') then 'open'
+    else private.draft_status(draft) end
+$function$;
+grant execute on function private.draft_state(core.drafts) to api_owner;
+
+CREATE OR REPLACE FUNCTION private.draft_status(draft core.drafts)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+begin
+  return case when draft.status = 'invited' and draft.expires_at <= private.now() then 'expired' else draft.status end;
+end $function$;
+comment on function private.draft_status(core.drafts) is 'The status read against the calendar, so that an expiry needs no job to be on time.';
+grant execute on function private.draft_status(core.drafts) to api_owner;
+
+CREATE OR REPLACE FUNCTION private.drafts_made()
+ RETURNS bigint
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+begin
+  return (select count(*) from core.draft_uploads u where u.partner_id = private.partner_id() and u.at > private.now() - interval '30 days');
+end $function$;
+comment on function private.drafts_made() is 'What the partner has used of its cap.';
+grant execute on function private.drafts_made() to api_owner;
+
 CREATE OR REPLACE FUNCTION private.drop_unused_location(location uuid)
  RETURNS void
  LANGUAGE plpgsql
@@ -3865,6 +5328,41 @@ exception when foreign_key_violation then
 end $function$;
 comment on function private.drop_unused_location(uuid) is 'Deletes an address, personal data, that no connection is left at.';
 grant execute on function private.drop_unused_location(uuid) to api_owner;
+
+CREATE OR REPLACE FUNCTION private.drop_waiting_mail(draft uuid)
+ RETURNS void
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  delete from core.mail_outbox m
+   where m.partner_id = private.partner_id() and m.status = 'queued' and m.cause like 'claim%:' || draft || '%'
+$function$;
+comment on function private.drop_waiting_mail(uuid) is 'Mail about a draft that was not sent yet is not sent any more. Definer, because the outbox is otherwise only written.';
+grant execute on function private.drop_waiting_mail(uuid) to api_owner;
+
+CREATE OR REPLACE FUNCTION private.due_draft_lookups(size integer)
+ RETURNS json
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  -- claimed for an hour by the time of the look-up; the result ends it, a failure is due again after that hour, for a day
+  with claimed as (
+    update core.drafts d set ean_looked_up_at = private.now()
+     where d.id in (
+       select w.id from core.drafts w
+        where w.ean_status in ('pending', 'failed') and w.status in ('invited', 'claimed')
+          and (w.ean_looked_up_at is null or w.ean_looked_up_at <= private.now() - interval '1 hour')
+          and (w.ean_status = 'pending' or w.created_at > private.now() - interval '1 day')
+        order by w.created_at limit size for update skip locked)
+    returning d.*)
+  select coalesce(json_agg(json_build_object('partner_id', partner_id, 'draft_id', id, 'postal_code', postal_code,
+                                             'house_number', house_number, 'house_number_addition', house_number_addition)), '[]')
+    from claimed
+$function$;
+comment on function private.due_draft_lookups(integer) is 'Drafts whose address waits to be looked up. Definer: every tenant at once.';
+grant execute on function private.due_draft_lookups(integer) to api_owner;
 
 CREATE OR REPLACE FUNCTION private.due_ean_checks(size integer)
  RETURNS json
@@ -3906,6 +5404,15 @@ $function$;
 comment on function private.ean_taken(text,uuid) is 'Whether another active connection holds the EAN. Definer, because it looks across tenants; it says that, never whose.';
 grant execute on function private.ean_taken(text,uuid) to api_owner;
 
+CREATE OR REPLACE FUNCTION private.email_hash(email text, key text)
+ RETURNS bytea
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$ begin return private.claim_mac('email:' || lower(email), key); end $function$;
+comment on function private.email_hash(text,text) is 'An address as the opt-out list and unsubscribe links know it.';
+grant execute on function private.email_hash(text,text) to api_owner;
+
 CREATE OR REPLACE FUNCTION private.end_grant(family uuid, reason text)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -3920,6 +5427,19 @@ begin
   return true;
 end $function$;
 comment on function private.end_grant(uuid,text) is 'Ends every token of a grant at once; says whether it was still live.';
+
+CREATE OR REPLACE FUNCTION private.end_in_conflict(draft core.drafts, reason text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+begin
+  update core.drafts d
+     set status = 'conflict', conflict_reason = reason, progress = '{}', code_hash = null, code_expires_at = null
+   where d.partner_id = draft.partner_id and d.id = draft.id;
+  perform private.audit('draft.conflict', draft.id, jsonb_build_object('reason', reason));
+end $function$;
+grant execute on function private.end_in_conflict(core.drafts,text) to api_owner;
 
 CREATE OR REPLACE FUNCTION private.end_mandate(connection uuid, new_status text, reason text)
  RETURNS void
@@ -3939,29 +5459,52 @@ grant execute on function private.end_mandate(uuid,text,text) to api_owner;
 
 CREATE OR REPLACE FUNCTION private.enqueue_mail(mail jsonb, recipient text, cause text, fields jsonb DEFAULT '{}'::jsonb)
  RETURNS void
+ LANGUAGE sql
+ SET search_path TO ''
+AS $function$
+  select private.enqueue_mails(mail, jsonb_build_array(jsonb_build_object('recipient', recipient, 'cause', cause,
+    'fields', fields || jsonb_strip_nulls(jsonb_build_object('reply_to', mail -> 'reply_to')))))
+$function$;
+comment on function private.enqueue_mail(jsonb,text,text,jsonb) is 'Puts a composed mail {template, locale, subject, html, text, links, reply_to} in the outbox. {{name}} marks are filled from fields: what only the database knows when the mail is composed.';
+grant execute on function private.enqueue_mail(jsonb,text,text,jsonb) to api_owner;
+
+CREATE OR REPLACE FUNCTION private.enqueue_mails(mail jsonb, letters jsonb)
+ RETURNS void
+ LANGUAGE sql
+ SET search_path TO ''
+AS $function$
+  insert into core.mail_outbox
+    (partner_id, cause, template, locale, recipient, subject, html, text, links, reply_to, unsubscribe_url, status, done_at)
+  select private.partner_id(), l.cause, mail ->> 'template', mail ->> 'locale', l.recipient,
+         private.fill_marks(mail ->> 'subject', l.fields, false),
+         private.fill_marks(mail ->> 'html', l.fields, true),
+         private.fill_marks(mail ->> 'text', l.fields, false),
+         array(select private.fill_marks(link, l.fields, false) from jsonb_array_elements_text(mail -> 'links') as link),
+         l.fields ->> 'reply_to', l.fields ->> 'unsubscribe_url',
+         case when private.is_sandbox() then 'captured' else 'queued' end,
+         case when private.is_sandbox() then private.now() end
+    from jsonb_to_recordset(letters) as l (recipient text, cause text, fields jsonb)
+  on conflict on constraint mail_outbox_cause_key do nothing
+$function$;
+comment on function private.enqueue_mails(jsonb,jsonb) is 'enqueue_mail for many: one composed mail, and letters [{recipient, cause, fields}]. The fields reply_to and unsubscribe_url also become the mail''s headers.';
+grant execute on function private.enqueue_mails(jsonb,jsonb) to api_owner;
+
+CREATE OR REPLACE FUNCTION private.enter_draft(draft_id uuid, lock boolean)
+ RETURNS core.drafts
  LANGUAGE plpgsql
  SET search_path TO ''
 AS $function$
 declare
-  subject text := mail ->> 'subject';
-  html    text := mail ->> 'html';
-  body    text := mail ->> 'text';
-  field   record;
+  draft core.drafts := private.draft_by_id(draft_id);
 begin
-  for field in select '{{' || f.key || '}}' as mark, coalesce(f.value, '') as value from jsonb_each_text(fields) as f loop
-    subject := replace(subject, field.mark, field.value);
-    body := replace(body, field.mark, field.value);
-    html := replace(html, field.mark, private.escape_html(field.value));
-  end loop;
-  insert into core.mail_outbox (partner_id, cause, template, locale, recipient, subject, html, text, links, status, done_at)
-  values (private.partner_id(), enqueue_mail.cause, mail ->> 'template', mail ->> 'locale', enqueue_mail.recipient, subject, html, body,
-          array(select jsonb_array_elements_text(mail -> 'links')),
-          case when private.is_sandbox() then 'captured' else 'queued' end,
-          case when private.is_sandbox() then private.now() end)
-  on conflict on constraint mail_outbox_cause_key do nothing;
+  perform private.act_for_partner(draft.partner_id), set_config('app.caller_kind', 'customer', true);
+  if lock then
+    select * into draft from core.drafts d where d.partner_id = private.partner_id() and d.id = draft_id for update;
+  end if;
+  return draft;
 end $function$;
-comment on function private.enqueue_mail(jsonb,text,text,jsonb) is 'Puts a composed mail {template, locale, subject, html, text, links} in the outbox. {{name}} marks are filled from fields: what only the database knows when the mail is composed.';
-grant execute on function private.enqueue_mail(jsonb,text,text,jsonb) to api_owner;
+comment on function private.enter_draft(uuid,boolean) is 'Makes the bearer of a claim link the caller, within the tenant of the draft.';
+grant execute on function private.enter_draft(uuid,boolean) to api_owner;
 
 CREATE OR REPLACE FUNCTION private.enter_link(caller jsonb, request jsonb)
  RETURNS core.mandate_links
@@ -3979,6 +5522,15 @@ end $function$;
 comment on function private.enter_link(jsonb,jsonb) is 'Makes the bearer of a link the caller, within the link''s tenant.';
 grant execute on function private.enter_link(jsonb,jsonb) to api_owner;
 
+CREATE OR REPLACE FUNCTION private.ere_per_kwh(delivery_year integer)
+ RETURNS numeric
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$ begin return (select f.ere_per_kwh from core.ere_factors f where f.delivery_year = ere_per_kwh.delivery_year); end $function$;
+comment on function private.ere_per_kwh(integer) is 'ERE of a delivered kWh, null where the year''s factor is not published.';
+grant execute on function private.ere_per_kwh(integer) to api_owner;
+
 CREATE OR REPLACE FUNCTION private.escape_html(value text)
  RETURNS text
  LANGUAGE sql
@@ -3986,6 +5538,30 @@ CREATE OR REPLACE FUNCTION private.escape_html(value text)
  SET search_path TO ''
 AS $function$ select replace(replace(replace(replace(replace(value, '&', '&amp;'), '<', '&lt;'), '>', '&gt;'), '"', '&quot;'), '''', '&#39;') $function$;
 grant execute on function private.escape_html(text) to api_owner;
+
+CREATE OR REPLACE FUNCTION private.expire_drafts(OUT expired bigint, OUT purged bigint)
+ RETURNS record
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  with ended as (
+    update core.drafts d set status = 'expired', progress = '{}', code_hash = null, code_expires_at = null
+     where d.status = 'invited' and d.expires_at <= private.now() returning 1)
+  select count(*) into expired from ended;
+  with ended as (
+    delete from core.drafts d where d.status in ('expired', 'conflict') and d.expires_at <= private.now() - interval '30 days'
+    returning d.partner_id, d.id, d.status
+  ), noted as (
+    insert into core.audit_log (actor, action, partner_id, subject_id, details)
+    select 'worker', 'draft.deleted', e.partner_id, e.id, jsonb_build_object('status', e.status) from ended e
+    returning 1)
+  select count(*) into purged from noted;
+  delete from core.draft_uploads u where u.at <= private.now() - interval '31 days';
+end $function$;
+comment on function private.expire_drafts() is 'Writes expiry down, deletes what expired or conflicted 30 days after its last day, and sweeps what the rolling cap counts no longer. Definer: every tenant at once.';
+grant execute on function private.expire_drafts() to api_owner;
 
 CREATE OR REPLACE FUNCTION private.expire_mandates()
  RETURNS bigint
@@ -4024,6 +5600,24 @@ begin
   execute format('grant execute on function %s to operator', signature);
 end $function$;
 comment on function private.expose_ops(regprocedure) is 'Stands beside each ops function: lets the operator''s login run it, and nobody else.';
+
+CREATE OR REPLACE FUNCTION private.fill_marks(template text, fields jsonb, escape boolean)
+ RETURNS text
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$
+declare
+  filled text := template;
+  field  record;
+begin
+  for field in select '{{' || f.key || '}}' as mark, coalesce(f.value, '') as value from jsonb_each_text(fields) as f loop
+    filled := replace(filled, field.mark, case when escape then private.escape_html(field.value) else field.value end);
+  end loop;
+  return filled;
+end $function$;
+comment on function private.fill_marks(text,jsonb,boolean) is 'The template with each {{name}} replaced by what fields say; what is put into HTML is escaped.';
+grant execute on function private.fill_marks(text,jsonb,boolean) to api_owner;
 
 CREATE OR REPLACE FUNCTION private.find_account(criteria jsonb)
  RETURNS uuid
@@ -4234,6 +5828,15 @@ AS $function$ begin return coalesce(current_setting('app.host', true), '') = 'sa
 comment on function private.is_sandbox() is 'Whether this transaction runs for the sandbox host.';
 grant execute on function private.is_sandbox() to api_owner;
 
+CREATE OR REPLACE FUNCTION private.is_suppressed(email_hash bytea)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$ begin return exists (select from core.suppressions s where s.email_hash = is_suppressed.email_hash); end $function$;
+comment on function private.is_suppressed(bytea) is 'Whether an address asked not to be written to. Definer, because no tenant may read the list.';
+grant execute on function private.is_suppressed(bytea) to api_owner;
+
 CREATE OR REPLACE FUNCTION private.is_test_ean(ean text)
  RETURNS boolean
  LANGUAGE sql
@@ -4265,6 +5868,22 @@ begin
   execute format('grant %s on %s to api_owner', privileges, tenant_table);
 end $function$;
 comment on function private.isolate(regclass,text) is 'Stands beside each tenant table: row-level security by partner_id, and what the api functions may do with the rows.';
+
+CREATE OR REPLACE FUNCTION private.judge_charger(charger jsonb)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  brand constant text := private.charger_brand(charger ->> 'brand');
+begin
+  return case when brand is null then 'charger_brand_unsupported'
+              when not exists (select from core.partners p where p.id = private.partner_id() and brand = any (p.charger_brands)) then 'charger_not_linked'
+              when private.charger_taken(brand, charger ->> 'serial_number') then 'charger_claimed' end;
+end $function$;
+comment on function private.judge_charger(jsonb) is 'Why a draft cannot come with this charger {brand, serial_number}; null when it can.';
+grant execute on function private.judge_charger(jsonb) to api_owner;
 
 CREATE OR REPLACE FUNCTION private.judge_months(connection uuid)
  RETURNS void
@@ -4336,6 +5955,29 @@ end $function$;
 comment on function private.judge_sessions(private.session_change[]) is 'Flags what changed, and what it overlaps or used to, and says whose months may be different now. Of two sessions of a connector that overlap, the one that came first stands; it does so even when it overlaps another itself.';
 grant execute on function private.judge_sessions(private.session_change[]) to api_owner;
 
+CREATE OR REPLACE FUNCTION private.key_holder(credential jsonb, OUT partner_id uuid, OUT partner_active boolean)
+ RETURNS record
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  hash constant bytea := decode(credential ->> 'key_hash', 'hex');
+begin
+  select k.partner_id, p.is_active into key_holder.partner_id, key_holder.partner_active
+    from core.partner_keys k join core.partners p on p.id = k.partner_id
+   where k.key_hash = hash and k.revoked_at is null
+     -- the sandbox handed out keys of the other prefix until September 2026
+     and (credential ->> 'key_host' = credential ->> 'host' or credential ->> 'host' = 'sandbox' and k.created_at < '2026-09-01Z');
+  if found then
+    -- last use to the minute: worth showing, not worth a write a request
+    update core.partner_keys k set last_used_at = private.now()
+     where k.key_hash = hash and (k.last_used_at is null or k.last_used_at < private.now() - interval '1 minute');
+  end if;
+end $function$;
+comment on function private.key_holder(jsonb) is 'Whose active key this is: {key_hash, key_host, host}, where key_host is what the key''s prefix says. Definer, because admission runs before a tenant is set.';
+grant execute on function private.key_holder(jsonb) to api_owner;
+
 CREATE OR REPLACE FUNCTION private.known_account(cpo_external_ref text)
  RETURNS uuid
  LANGUAGE sql
@@ -4346,6 +5988,51 @@ AS $function$
    where a.client_id = private.client_id() and a.cpo_external_ref = known_account.cpo_external_ref
 $function$;
 grant execute on function private.known_account(text) to api_owner;
+
+CREATE OR REPLACE FUNCTION private.known_addresses(emails text[], tenant uuid, key text)
+ RETURNS TABLE(email text, reason text)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select e.email,
+         case when exists (select from core.drafts d
+                            where d.partner_id = tenant and d.email = e.email
+                              and (d.status = 'claimed' or d.status = 'invited' and d.expires_at > private.now())) then 'already_drafted'
+              when exists (select from auth.users u
+                            -- the condition of Auth's own index on the address
+                            where u.email = e.email and u.is_sso_user = false
+                              and (exists (select from core.attributions a where a.user_id = u.id)
+                                   or exists (select from core.accounts a where a.user_id = u.id))) then 'existing_user'
+              when private.is_suppressed(private.email_hash(e.email, key)) then 'suppressed'
+              when exists (select from core.drafts d
+                            where d.partner_id <> tenant and d.email = e.email
+                              and (d.status = 'claimed' or d.status = 'invited' and d.expires_at > private.now())) then 'conflict' end
+    from unnest(emails) as e (email)
+$function$;
+comment on function private.known_addresses(text[],uuid,text) is 'Why an address gets no new draft of this partner, null where it may. Definer, because it looks across tenants and into Auth; it says that, never whose.';
+grant execute on function private.known_addresses(text[],uuid,text) to api_owner;
+
+CREATE OR REPLACE FUNCTION private.letter_fields(draft core.drafts, partner_name text, links jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  brand jsonb;
+begin
+  select private.partner_brand(p) into brand from core.partners p where p.id = draft.partner_id;
+  return jsonb_build_object(
+    'full_name', coalesce(draft.contactpersoon, draft.naam, draft.bedrijfsnaam, draft.email),
+    'partner_name', partner_name,
+    'accent', coalesce(brand ->> 'light', '#0b6b4f'),
+    'reply_to', brand ->> 'reply_to',
+    'claim_url', private.claim_url(draft.id, links),
+    'unsubscribe_url', private.unsubscribe_url(draft.email, links));
+end $function$;
+comment on function private.letter_fields(core.drafts,text,jsonb) is 'What the marks in a mail to a draft''s customer stand for: full_name, partner_name, accent, reply_to, claim_url, unsubscribe_url.';
+grant execute on function private.letter_fields(core.drafts,text,jsonb) to api_owner;
 
 CREATE OR REPLACE FUNCTION private.link_by_token(token_hash text)
  RETURNS core.mandate_links
@@ -4405,6 +6092,19 @@ begin
 end $function$;
 grant execute on function private.lock_link(core.mandate_links) to api_owner;
 
+CREATE OR REPLACE FUNCTION private.luminance(color text)
+ RETURNS double precision
+ LANGUAGE sql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$
+  select sum(w.weight * case when v.level <= 0.04045 then v.level / 12.92 else ((v.level + 0.055) / 1.055) ^ 2.4 end)
+    from (values (0, 0.2126::double precision), (1, 0.7152), (2, 0.0722)) as w (place, weight),
+         lateral (select get_byte(decode(substr(color, 2), 'hex'), w.place) / 255.0::double precision as level) as v
+$function$;
+comment on function private.luminance(text) is 'Relative luminance of #rrggbb (WCAG 2.2).';
+grant execute on function private.luminance(text) to api_owner;
+
 CREATE OR REPLACE FUNCTION private.mail_row(mail core.mail_outbox)
  RETURNS json
  LANGUAGE sql
@@ -4423,6 +6123,31 @@ AS $function$
     'last_error', mail.last_error,
     'done_at', private.iso(mail.done_at))
 $function$;
+
+CREATE OR REPLACE FUNCTION private.managed_partner(person uuid)
+ RETURNS uuid
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  return (select m.partner_id from core.partner_managers m join core.partners p on p.id = m.partner_id and p.is_active where m.user_id = person);
+end $function$;
+comment on function private.managed_partner(uuid) is 'The active partner a person manages, or null. Definer, because admission runs before a tenant is set.';
+grant execute on function private.managed_partner(uuid) to api_owner;
+
+CREATE OR REPLACE FUNCTION private.manager_emails(partner uuid)
+ RETURNS SETOF text
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select u.email
+    from core.partner_managers m join auth.users u on u.id = m.user_id
+   where m.partner_id = partner and u.email is not null
+$function$;
+comment on function private.manager_emails(uuid) is 'Whom to write to about a partner itself. Definer, because logins belong to Supabase Auth.';
+grant execute on function private.manager_emails(uuid) to api_owner;
 
 CREATE OR REPLACE FUNCTION private.mandate_facts(link core.mandate_links)
  RETURNS jsonb
@@ -4546,6 +6271,51 @@ AS $function$ begin return pg_catalog.now(); end $function$;
 comment on function private.now() is 'The only clock of the rules. Tests replace this one function in their own copy of the database to travel in time.';
 grant execute on function private.now() to api_owner;
 
+CREATE OR REPLACE FUNCTION private.open_account(draft core.drafts, facts jsonb, request jsonb)
+ RETURNS uuid
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  answers    constant jsonb := private.claim_answers(draft);
+  checked    constant jsonb := draft.progress -> 'ean_check';
+  ean        constant text := facts ->> 'ean_code';
+  account    uuid;
+  connection uuid;
+  link       core.mandate_links;
+begin
+  perform private.act_for_partner(private.house()), set_config('app.user_id', draft.user_id::text, true);
+  insert into core.accounts
+    (partner_id, user_id, access_channel, type, display_name, payout_handler, company, iban_ciphertext, iban_key_id, iban_last4)
+  values
+    (private.house(), draft.user_id, 'user', facts ->> 'type', coalesce(facts ->> 'company_name', facts ->> 'full_name'), 'service_pays_customer',
+     case when facts ->> 'type' <> 'particulier' then
+       jsonb_build_object('name', facts ->> 'company_name', 'kvk', facts ->> 'kvk', 'vat', answers ->> 'vat') end,
+     draft.progress #>> '{iban,ciphertext}', draft.progress #>> '{iban,key_id}', draft.progress #>> '{iban,last4}')
+  returning id into account;
+  insert into core.signatories (partner_id, account_id, full_name, email, phone)
+  values (private.house(), account, facts ->> 'full_name', draft.email, draft.phone);
+  insert into core.connections (partner_id, account_id, location_id, ean_code, ean_exclusive, ean_validation_status, ean_checked_at)
+  values (private.house(), account, private.location_for(facts), ean, not private.is_test_ean(ean),
+          case checked ->> 'outcome' when 'matched' then 'matched' else 'unverified' end, private.now())
+  returning id into connection;
+  perform private.record_ean_check(connection, ean, facts ->> 'postal_code', (facts ->> 'house_number')::int,
+    facts ->> 'house_number_addition', checked ->> 'source', checked ->> 'outcome', checked ->> 'reason');
+  insert into core.chargers (partner_id, account_id, connection_id, user_id, catalog_charger_id, brand, serial_number, mid_eligible, nickname)
+  select private.house(), account, connection, draft.user_id, m.id, m.brand, answers ->> 'serial_number', m.mid_meter, left(m.brand || ' ' || m.model, 100)
+    from core.charger_models m where m.id = (answers ->> 'catalog_charger_id')::uuid;
+  -- evidence hangs on a link; this one was never anybody's to open: the claim link is
+  insert into core.mandate_links (partner_id, connection_id, token_hash, locale, validity_years, expires_at)
+  values (private.house(), connection, sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())), request #>> '{mail,locale}', 1, private.now())
+  returning * into link;
+  perform private.audit('account.created', account, jsonb_build_object('draft_id', draft.id, 'for', draft.partner_id));
+  perform private.record_signature(link, facts, request);
+  perform private.act_for_partner(draft.partner_id);
+  return account;
+end $function$;
+comment on function private.open_account(core.drafts,jsonb,jsonb) is 'What a signed claim becomes, in the service''s own tenant: account, signatory, connection, charger where one was chosen, mandate. A taken EAN or serial number is a unique violation.';
+grant execute on function private.open_account(core.drafts,jsonb,jsonb) to api_owner;
+
 CREATE OR REPLACE FUNCTION private.operator_name(value text)
  RETURNS text
  LANGUAGE plpgsql
@@ -4587,6 +6357,131 @@ AS $function$ select array_remove(array_remove(flags, 'overlapping'), 'after_loc
 comment on function private.own_flags(text[]) is 'Those that private.session_flags() gave, without what others and the lock have to do with it.';
 grant execute on function private.own_flags(text[]) to api_owner;
 
+CREATE OR REPLACE FUNCTION private.own_partner()
+ RETURNS core.partners
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  partner core.partners;
+begin
+  select * into partner from core.partners p where p.id = private.partner_id();
+  return partner;
+end $function$;
+comment on function private.own_partner() is 'The tenant of this transaction, as row-level security lets it see itself.';
+grant execute on function private.own_partner() to api_owner;
+
+CREATE OR REPLACE FUNCTION private.partner_answer()
+ RETURNS json
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+begin
+  return (select json_build_object(
+    'id', p.id,
+    'name', p.name,
+    'slug', p.slug,
+    'is_active', p.is_active,
+    'referral_code', p.referral_code,
+    'referral_url', null,
+    'return_url', p.return_url,
+    'default_fee_pct', p.default_fee_pct,
+    'partner_share_pct', p.partner_share_pct,
+    'company', (select json_object_agg(f.name, p.company ->> f.name)
+                  from unnest(array['name', 'kvk', 'vat', 'street', 'house_number', 'postal_code', 'city']) as f (name)),
+    'payout', json_build_object('iban_masked', '**** ' || p.iban_last4, 'account_holder', p.iban_holder),
+    'branding', (select json_object_agg(f.name, p.branding ->> f.name)
+                   from unnest(array['display_name', 'logo_url', 'primary_color', 'reply_to']) as f (name)),
+    'cap', json_build_object('rolling_days', 30, 'rolling_cap', private.draft_cap(), 'remaining', greatest(private.draft_cap() - private.drafts_made(), 0)),
+    'api_key', (select json_build_object('prefix', k.prefix, 'last4', k.last4, 'created_at', private.iso(k.created_at),
+                                         'last_used_at', private.iso(k.last_used_at))
+                  from core.partner_keys k where k.partner_id = p.id and k.revoked_at is null))
+    from core.partners p where p.id = private.partner_id());
+end $function$;
+grant execute on function private.partner_answer() to api_owner;
+
+CREATE OR REPLACE FUNCTION private.partner_brand(partner core.partners)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  select jsonb_build_object(
+    'name', private.partner_display_name(partner),
+    'reply_to', nullif(partner.branding ->> 'reply_to', ''),
+    -- against the grounds of the style sheet that are hardest to read it on, and with what is written on it
+    'light', case when c.color is not null then case when private.contrast(c.color, '#e6f2ec') >= 4.5 then c.color end end,
+    'dark', case when c.color is not null then
+              case when least(private.contrast(c.color, '#1c2f27'), private.contrast(c.color, '#06281c')) >= 4.5 then c.color end end)
+  from (select case when partner.branding ->> 'primary_color' ~ '^#[0-9A-Fa-f]{6}$' then lower(partner.branding ->> 'primary_color') end as color) as c
+$function$;
+comment on function private.partner_brand(core.partners) is 'How pages and mail name a partner: {name, reply_to, light, dark}; a colour only where it can be read, else null.';
+grant execute on function private.partner_brand(core.partners) to api_owner;
+
+CREATE OR REPLACE FUNCTION private.partner_display_name(partner core.partners)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$ begin return coalesce(partner.branding ->> 'display_name', partner.name); end $function$;
+grant execute on function private.partner_display_name(core.partners) to api_owner;
+
+CREATE OR REPLACE FUNCTION private.partner_figures(partner core.partners)
+ RETURNS json
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  house   constant uuid := private.house();
+  figures json;
+begin
+  with customers as materialized (
+    select a.user_id, a.attached_month,
+           exists (select from core.accounts b
+                     join core.connections c on c.partner_id = b.partner_id and c.account_id = b.id and c.status = 'active'
+                     join core.connection_mandates m on m.partner_id = c.partner_id and m.connection_id = c.id
+                    where b.partner_id = house and b.user_id = a.user_id and m.mandate_status = 'signed') as is_active,
+           (select count(*) from core.chargers h where h.partner_id = house and h.user_id = a.user_id and h.status = 'active') as chargers
+      from core.attributions a where a.partner_id = partner.id
+  ), delivered as materialized (
+    select k.user_id, d.period, d.total_kwh,
+           case when d.status in ('submitted', 'registered') or exists (
+                  select from core.mandates m
+                   where m.partner_id = d.partner_id and m.connection_id = d.connection_id and m.status in ('signed', 'expired')
+                     and d.period between m.valid_from and m.valid_until)
+                then d.total_kwh * coalesce(private.ere_per_kwh(extract(year from d.period)::int), 0) else 0 end as ere
+      from customers k
+      join core.accounts b on b.partner_id = house and b.user_id = k.user_id
+      join core.connections c on c.partner_id = b.partner_id and c.account_id = b.id
+      join core.delivered_months d on d.partner_id = c.partner_id and d.connection_id = c.id
+     -- what a customer charged before the partner brought them is not its business
+     where d.period >= k.attached_month and d.status in ('staged', 'submitted', 'registered')
+  ), months as (
+    select d.period, sum(d.total_kwh) as kwh, sum(d.ere) as ere, count(distinct d.user_id) filter (where d.total_kwh > 0) as active
+      from delivered d group by d.period
+  )
+  select json_build_object(
+    'customers_total', (select count(*) from customers),
+    'customers_active', (select count(*) from customers where is_active),
+    'drafts', (select json_object_agg(s.status, (select count(*) from core.drafts d
+                                                  where d.partner_id = partner.id and private.draft_status(d) = s.status))
+                 from unnest(array['invited', 'claimed', 'expired', 'conflict', 'active']) as s (status)),
+    'chargers_total', (select coalesce(sum(chargers), 0) from customers),
+    'kwh_total', (select round(coalesce(sum(kwh), 0), 2) from months),
+    'kwh_this_month', (select round(coalesce(sum(kwh), 0), 2) from months where period = date_trunc('month', private.today())),
+    'ere_estimated', (select round(coalesce(sum(ere), 0), 2) from months),
+    'partner_share_estimated_eur', 0,
+    'months', (select coalesce(json_agg(json_build_object('month', to_char(m.period, 'YYYY-MM'), 'kwh', round(m.kwh, 2), 'ere_credits', round(m.ere, 2),
+                                                          'active_customers', m.active) order by m.period desc), '[]') from months m))
+    into figures;
+  return figures;
+end $function$;
+comment on function private.partner_figures(core.partners) is 'Sums over a partner''s customers and drafts, from the month each was attached. Definer, because the customers'' rows are in the house; sums say nothing of one of them that the list does not.';
+grant execute on function private.partner_figures(core.partners) to api_owner;
+
 CREATE OR REPLACE FUNCTION private.partner_id()
  RETURNS uuid
  LANGUAGE plpgsql
@@ -4623,6 +6518,19 @@ AS $function$
                            'created_at', private.iso(partner.created_at))
 $function$;
 
+CREATE OR REPLACE FUNCTION private.partner_settings(partner core.partners)
+ RETURNS json
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  select json_build_object(
+    'id', partner.id, 'slug', partner.slug, 'name', partner.name, 'is_active', partner.is_active, 'return_url', partner.return_url,
+    'referral_code', partner.referral_code, 'default_fee_pct', partner.default_fee_pct, 'partner_share_pct', partner.partner_share_pct,
+    'charger_brands', partner.charger_brands)
+$function$;
+comment on function private.partner_settings(core.partners) is 'A partner as the operator''s partner set shows it.';
+
 CREATE OR REPLACE FUNCTION private.pick_connection(account uuid, wanted uuid, otherwise_first boolean)
  RETURNS uuid
  LANGUAGE plpgsql
@@ -4643,6 +6551,39 @@ begin
 end $function$;
 comment on function private.pick_connection(uuid,uuid,boolean) is 'The active connection of an account: the one wanted, the only one, or the first where otherwise_first says that will do.';
 grant execute on function private.pick_connection(uuid,uuid,boolean) to api_owner;
+
+CREATE OR REPLACE FUNCTION private.prove_draft(draft core.drafts)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  login record;
+begin
+  if draft.status = 'active' then
+    update core.drafts d set code_hash = null, code_expires_at = null where d.partner_id = draft.partner_id and d.id = draft.id;
+    return jsonb_build_object('outcome', 'proven');
+  end if;
+  select * into login from private.claimant(draft.email, draft.partner_id);
+  if login.taken then
+    perform private.end_in_conflict(draft, 'existing_user');
+    return jsonb_build_object('outcome', 'conflict');
+  elsif login.confirmed is not true then
+    return jsonb_build_object('outcome', 'ask_login', 'email', draft.email, 'unconfirmed_user', login.user_id);
+  elsif draft.status = 'invited' and draft.ean is not null and private.ean_taken(draft.ean) then
+    perform private.end_in_conflict(draft, 'ean_in_use');
+    return jsonb_build_object('outcome', 'conflict');
+  end if;
+  update core.drafts d
+     set status = 'claimed', user_id = login.user_id, claimed_at = coalesce(d.claimed_at, private.now()), code_hash = null, code_expires_at = null
+   where d.partner_id = draft.partner_id and d.id = draft.id;
+  if draft.status = 'invited' then
+    perform private.audit('draft.claimed', draft.id);
+  end if;
+  return jsonb_build_object('outcome', 'proven');
+end $function$;
+comment on function private.prove_draft(core.drafts) is 'The address is proven: the draft is claimed, or in conflict. Outcome ask_login, and nothing stored, where Supabase Auth must make the login first.';
+grant execute on function private.prove_draft(core.drafts) to api_owner;
 
 CREATE OR REPLACE FUNCTION private.purge_mail()
  RETURNS bigint
@@ -4837,6 +6778,46 @@ begin
 end $function$;
 comment on function private.read_user_scopes(jsonb) is 'A list of at least one scope of a person, each once, in the order of user_scope_names.';
 
+CREATE OR REPLACE FUNCTION private.record_draft_lookup(draft uuid, register jsonb)
+ RETURNS json
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  found_draft core.drafts;
+  points      jsonb;
+  count       int;
+begin
+  select * into found_draft from core.drafts d
+   where d.partner_id = private.partner_id() and d.id = draft and d.status in ('invited', 'claimed') and d.ean_status in ('pending', 'failed')
+     for no key update;
+  if not found then
+    return null;  -- withdrawn, claimed with an EAN, or looked up by somebody else meanwhile
+  end if;
+  points := case
+    when register ->> 'source' = 'table' then
+      (select coalesce(jsonb_agg(jsonb_build_object('ean_code', p.ean_code, 'street', p.street, 'city', p.city,
+                                                    'house_number_addition', p.house_number_addition) order by p.ean_code), '[]')
+         from core.ean_register_points p
+        where p.postal_code = found_draft.postal_code and p.house_number = found_draft.house_number
+          and p.house_number_addition is not distinct from found_draft.house_number_addition)
+    when register ->> 'outcome' = 'points' then register -> 'points'
+    when register ->> 'outcome' = 'unknown_address' then '[]' end;
+  count := jsonb_array_length(points);
+  update core.drafts d
+     set ean_status = case when count is null then 'failed' when count = 0 then 'not_found' when count = 1 then 'resolved' else 'ambiguous' end,
+         ean = case when count = 1 then points #>> '{0,ean_code}' end,
+         ean_candidates = coalesce(points, '[]'),
+         street = coalesce(d.street, points #>> '{0,street}'),
+         city = coalesce(d.city, points #>> '{0,city}'),
+         ean_looked_up_at = private.now()
+   where d.partner_id = found_draft.partner_id and d.id = found_draft.id
+  returning * into found_draft;
+  return json_build_object('draft_id', found_draft.id, 'ean_status', found_draft.ean_status, 'ean_candidates', coalesce(count, 0));
+end $function$;
+comment on function private.record_draft_lookup(uuid,jsonb) is 'Writes down what the register knows at a draft''s address: {source, outcome, points}, or {source: "table"} to look it up here. No answer is failed, and tried again for a day.';
+grant execute on function private.record_draft_lookup(uuid,jsonb) to api_owner;
+
 CREATE OR REPLACE FUNCTION private.record_ean_check(connection uuid, ean text, postal_code text, house_number integer, addition text, source text, outcome text, reason text)
  RETURNS void
  LANGUAGE sql
@@ -4847,6 +6828,27 @@ AS $function$
   values (private.partner_id(), connection, ean, postal_code, house_number, addition, source, outcome, reason)
 $function$;
 grant execute on function private.record_ean_check(uuid,text,text,integer,text,text,text,text) to api_owner;
+
+CREATE OR REPLACE FUNCTION private.record_signature(link core.mandate_links, facts jsonb, request jsonb)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+begin
+  insert into core.mandates
+    (partner_id, connection_id, link_id, status, valid_from, valid_until, signed_name, signed_at, document, document_sha256,
+     code_confirmed, code_sent_to, address, user_agent)
+  values
+    (link.partner_id, link.connection_id, link.id, 'signed', (facts ->> 'valid_from')::date, (facts ->> 'valid_until')::date,
+     request ->> 'signed_name', private.now(), request ->> 'document', request ->> 'document_sha256',
+     facts ->> 'email' is not null, facts ->> 'email', left(request ->> 'address', 64), left(request ->> 'user_agent', 400));
+  update core.mandate_links l set used_at = private.now(), code_hash = null where l.partner_id = link.partner_id and l.id = link.id;
+  perform private.judge_months(link.connection_id);
+  perform private.advance_registration(c.account_id) from core.connections c where c.partner_id = link.partner_id and c.id = link.connection_id;
+  perform private.audit('mandate.signed', link.connection_id, jsonb_build_object('code_confirmed', facts ->> 'email' is not null));
+end $function$;
+comment on function private.record_signature(core.mandate_links,jsonb,jsonb) is 'The signature itself, its evidence and what follows from it, wherever it was given: {signed_name, document, document_sha256, address, user_agent} on facts. Who signs has been proven by the caller.';
+grant execute on function private.record_signature(core.mandate_links,jsonb,jsonb) to api_owner;
 
 CREATE OR REPLACE FUNCTION private.redeem_code(client core.oauth_clients, request jsonb, OUT family core.oauth_grants, OUT scopes text[], OUT refusal text)
  RETURNS record
@@ -4876,6 +6878,15 @@ end $function$;
 comment on function private.redeem_code(core.oauth_clients,jsonb) is 'Uses an authorization code, once, for the client, redirect URI and challenge it was made for; a later second use ends what it gave. Definer: codes are nobody''s to read.';
 grant execute on function private.redeem_code(core.oauth_clients,jsonb) to api_owner;
 
+CREATE OR REPLACE FUNCTION private.referral_code_known(code text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$ begin return exists (select from core.partners p where p.referral_code = upper(code) and p.is_active); end $function$;
+comment on function private.referral_code_known(text) is 'Whether a referral code is an active partner''s. Definer, because it looks across tenants.';
+grant execute on function private.referral_code_known(text) to api_owner;
+
 CREATE OR REPLACE FUNCTION private.refusal(code text, detail json DEFAULT '{}'::json)
  RETURNS json
  LANGUAGE sql
@@ -4895,6 +6906,55 @@ begin
 end $function$;
 comment on function private.refuse(text,json) is 'Ends the transaction with an error of the API. code is a key of the error table; detail holds the extra fields of the answer.';
 grant execute on function private.refuse(text,json) to api_owner;
+
+CREATE OR REPLACE FUNCTION private.release_customer(person uuid, partner uuid)
+ RETURNS void
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  delete from core.attributions a
+   where a.user_id = person and a.partner_id = partner and a.source in ('partner_upload', 'partner_invite')
+     and not exists (select from core.accounts b where b.user_id = person)
+$function$;
+comment on function private.release_customer(uuid,uuid) is 'Unlinks a login that a claimed draft made from its partner; the login stays. Definer, because attributions are otherwise only read.';
+grant execute on function private.release_customer(uuid,uuid) to api_owner;
+
+CREATE OR REPLACE FUNCTION private.remind_drafts(mails jsonb, links jsonb, size integer)
+ RETURNS bigint
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  post     record;
+  reminded bigint := 0;
+begin
+  for post in
+    with due as (
+      -- where reminders were missed, the latest one stands for them all
+      update core.drafts d
+         set reminders_sent = (select count(*) from unnest(array[3, 10, 30]) as r (day) where d.created_at + make_interval(days => r.day) <= private.now())
+       where d.id in (
+         select w.id from core.drafts w
+          where w.status = 'invited' and w.send_invite and w.reminders_sent < 3 and w.expires_at > private.now()
+            and w.created_at + make_interval(days => (array[3, 10, 30])[w.reminders_sent + 1]) <= private.now()
+          order by w.created_at limit size for update skip locked)
+      returning d as draft)
+    select p.id as partner_id, (due.draft).locale,
+           jsonb_agg(jsonb_build_object('recipient', (due.draft).email, 'cause', 'claim_reminder:' || (due.draft).id || ':' || (due.draft).reminders_sent,
+             'fields', private.letter_fields(due.draft, private.partner_display_name(p), links))) as letters
+      from due join core.partners p on p.id = (due.draft).partner_id and p.is_active
+     where not private.is_suppressed(private.email_hash((due.draft).email, links ->> 'key'))
+     group by p.id, (due.draft).locale
+  loop
+    perform private.act_for_partner(post.partner_id), private.enqueue_mails(mails -> post.locale, post.letters);
+    reminded := reminded + jsonb_array_length(post.letters);
+  end loop;
+  return reminded;
+end $function$;
+comment on function private.remind_drafts(jsonb,jsonb,integer) is 'Writes the reminders of day 3, 10 and 30 to those who were mailed and have not claimed; never to who opted out. Definer: every tenant at once.';
+grant execute on function private.remind_drafts(jsonb,jsonb,integer) to api_owner;
 
 CREATE OR REPLACE FUNCTION private.repeat_account(account uuid, iban jsonb)
  RETURNS json
@@ -5041,6 +7101,65 @@ end $function$;
 comment on function private.rotate_refresh_token(core.oauth_clients,jsonb) is 'Exchanges a refresh token for its one successor. Its predecessor shown again within 30 seconds is a race and harms nothing; later, or an older one, ends the family. Definer: refresh tokens are nobody''s to read.';
 grant execute on function private.rotate_refresh_token(core.oauth_clients,jsonb) to api_owner;
 
+CREATE OR REPLACE FUNCTION private.save_step(draft core.drafts, request jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  step     constant text  := request ->> 'step';
+  typed    constant jsonb := request -> 'answers';
+  before   constant jsonb := private.claim_answers(draft);
+  kept     jsonb := draft.progress;
+  answers  jsonb := coalesce(kept -> 'answers', '{}') || typed;
+  points   jsonb;
+  moved    boolean;
+  checked  record;
+begin
+  case step
+    when 'address' then
+      moved := (before - 'street' - 'city') || (typed - 'street' - 'city') <> before - 'street' - 'city';
+      points := private.candidates_at(typed, request -> 'register');
+      if points = '[]' and not moved then
+        points := draft.ean_candidates;  -- the register is silent now; it was not when the draft was made
+      end if;
+      kept := kept || jsonb_build_object('candidates', points);
+      answers := answers || jsonb_strip_nulls(jsonb_build_object(
+        'street', coalesce(typed ->> 'street', points #>> '{0,street}'), 'city', coalesce(typed ->> 'city', points #>> '{0,city}')));
+      if moved and before ->> 'postal_code' is not null then
+        -- another address has another connection
+        answers := answers || '{"ean_code": null}';
+        kept := (kept - 'ean_check') || jsonb_build_object('confirmed', coalesce(kept -> 'confirmed', '[]') - 'ean');
+      end if;
+    when 'ean' then
+      if private.ean_taken(typed ->> 'ean_code') then
+        return jsonb_build_object('outcome', 'ean_in_use');
+      end if;
+      select * into checked from private.check_ean(typed ->> 'ean_code', before ->> 'postal_code', (before ->> 'house_number')::int,
+        before ->> 'house_number_addition', request -> 'register');
+      if checked.outcome = 'mismatch' then
+        return jsonb_build_object('outcome', 'ean_address_mismatch');
+      end if;
+      kept := kept || jsonb_build_object('ean_check', to_jsonb(checked) - 'street' - 'city');
+    when 'payout' then
+      kept := case when jsonb_typeof(request -> 'iban') = 'object' then kept || jsonb_build_object('iban', request -> 'iban')
+                   when request -> 'later' = 'true' then kept - 'iban' else kept end;
+    when 'charger' then
+      if private.charger_taken(typed ->> 'brand', typed ->> 'serial_number') then
+        return jsonb_build_object('outcome', 'charger_claimed');
+      end if;
+    else null;
+  end case;
+  update core.drafts d
+     set progress = kept || jsonb_build_object(
+           'answers', answers, 'confirmed', (coalesce(kept -> 'confirmed', '[]') - step) || to_jsonb(step))
+   where d.partner_id = draft.partner_id and d.id = draft.id
+  returning * into draft;
+  return jsonb_build_object('outcome', 'saved', 'open_step', private.claim_open_step(draft));
+end $function$;
+comment on function private.save_step(core.drafts,jsonb) is 'Keeps what a step asked: {step, answers, register, iban, later}. Outcome saved, or ean_in_use|ean_address_mismatch|charger_claimed and nothing kept.';
+grant execute on function private.save_step(core.drafts,jsonb) to api_owner;
+
 CREATE OR REPLACE FUNCTION private.scope_words(scope text)
  RETURNS text[]
  LANGUAGE sql
@@ -5168,11 +7287,32 @@ AS $function$
          next_attempt_at = private.now() + make_interval(mins => (2 ^ least(m.attempts - 1, 8))::int),
          html = case when failure is null then '' else m.html end,
          text = case when failure is null then '' else m.text end,
-         links = case when failure is null then '{}' else m.links end
+         links = case when failure is null then '{}' else m.links end,
+         unsubscribe_url = case when failure is not null then m.unsubscribe_url end
    where m.id = mail and m.status = 'queued'
 $function$;
 comment on function private.settle_mail(uuid,text,boolean) is 'Wipes what was sent: it held live links and codes. Definer: the worker sends the mail of every tenant.';
 grant execute on function private.settle_mail(uuid,text,boolean) to api_owner;
+
+CREATE OR REPLACE FUNCTION private.sign_in_link(token_hash text)
+ RETURNS core.draft_links
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$ select l from core.draft_links l where l.token_hash = decode(sign_in_link.token_hash, 'hex') $function$;
+comment on function private.sign_in_link(text) is 'Finds a link before its tenant is known; definer for that reason alone. The token is the credential.';
+grant execute on function private.sign_in_link(text) to api_owner;
+
+CREATE OR REPLACE FUNCTION private.sign_in_link_state(link core.draft_links)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  select case when link.id is null then 'unknown' when link.used_at is not null then 'used'
+              when link.expires_at <= private.now() then 'expired' else 'open' end
+$function$;
+grant execute on function private.sign_in_link_state(core.draft_links) to api_owner;
 
 CREATE OR REPLACE FUNCTION private.store_iban(account uuid, iban jsonb)
  RETURNS void
@@ -5188,6 +7328,30 @@ begin
 end $function$;
 comment on function private.store_iban(uuid,jsonb) is 'Stores an encrypted IBAN: {ciphertext, key_id, last4}.';
 grant execute on function private.store_iban(uuid,jsonb) to api_owner;
+
+CREATE OR REPLACE FUNCTION private.store_partner_key(key jsonb, rotate boolean)
+ RETURNS json
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  minted core.partner_keys;
+begin
+  if rotate then
+    update core.partner_keys k set revoked_at = private.now() where k.partner_id = private.partner_id() and k.revoked_at is null;
+  end if;
+  insert into core.partner_keys (partner_id, key_hash, prefix, last4)
+  values (private.partner_id(), decode(key ->> 'key_hash', 'hex'), key ->> 'prefix', key ->> 'last4')
+  on conflict (partner_id) where revoked_at is null do nothing
+  returning * into minted;
+  if minted.id is null then
+    return null;
+  end if;
+  perform private.audit('partner.key_minted', minted.id, jsonb_build_object('rotated', rotate));
+  return json_build_object('prefix', minted.prefix, 'last4', minted.last4, 'created_at', private.iso(minted.created_at));
+end $function$;
+comment on function private.store_partner_key(jsonb,boolean) is 'Stores a new key of the tenant: {key_hash, prefix, last4}. Null while one is active, unless rotate ends that one at once.';
+grant execute on function private.store_partner_key(jsonb,boolean) to api_owner;
 
 CREATE OR REPLACE FUNCTION private.store_sessions(items private.session_item[])
  RETURNS private.session_change[]
@@ -5237,6 +7401,15 @@ begin
 end $function$;
 comment on function private.store_sessions(private.session_item[]) is 'Inserts what is new, updates what differs, leaves the rest alone, and says what changed. One item per session; the chargers are locked.';
 grant execute on function private.store_sessions(private.session_item[]) to api_owner;
+
+CREATE OR REPLACE FUNCTION private.suppress(email_hash bytea)
+ RETURNS void
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$ insert into core.suppressions (email_hash) values (suppress.email_hash) on conflict do nothing $function$;
+comment on function private.suppress(bytea) is 'Puts an address on the opt-out list. Definer, because no tenant owns the list or may read it.';
+grant execute on function private.suppress(bytea) to api_owner;
 
 CREATE OR REPLACE FUNCTION private.sweep_rate_limits()
  RETURNS bigint
@@ -5337,6 +7510,28 @@ begin
 end $function$;
 comment on function private.total_sessions(private.touched_month[]) is 'Adds up the months of chargers and of their connections again. They are recomputed, never incremented: whatever happened, they are the sum.';
 grant execute on function private.total_sessions(private.touched_month[]) to api_owner;
+
+CREATE OR REPLACE FUNCTION private.unsubscribe_token(email text, key text)
+ RETURNS text
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$
+declare
+  hash constant text := encode(private.email_hash(email, key), 'hex');
+begin
+  return hash || '-' || private.base64url(private.claim_mac('unsubscribe:' || hash, key));
+end $function$;
+comment on function private.unsubscribe_token(text,text) is 'The token of an unsubscribe link: it names the address by its hash, so that it works when the draft is long gone.';
+grant execute on function private.unsubscribe_token(text,text) to api_owner;
+
+CREATE OR REPLACE FUNCTION private.unsubscribe_url(email text, links jsonb)
+ RETURNS text
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$ begin return (links ->> 'pages_url') || '/unsubscribe/' || private.unsubscribe_token(email, links ->> 'key'); end $function$;
+grant execute on function private.unsubscribe_url(text,jsonb) to api_owner;
 
 CREATE OR REPLACE FUNCTION private.user_id()
  RETURNS uuid

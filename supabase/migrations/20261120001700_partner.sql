@@ -170,10 +170,10 @@ comment on function api.list_payouts(jsonb) is 'GET /partner/payouts: {payouts},
 select private.expose('api.list_payouts(jsonb)');
 
 create function private.ere_per_kwh(delivery_year int) returns numeric
-language plpgsql immutable
+language plpgsql stable
 set search_path = ''
-as $$ begin return case delivery_year when 2026 then 0.505 * 183 * 3.6 / 1000 end; end $$;
-comment on function private.ere_per_kwh(int) is 'kWh to ERE: renewable share x 183 g CO2-eq per MJ x 3.6 MJ per kWh / 1000 g; null where the year''s share is not published.';
+as $$ begin return (select f.ere_per_kwh from core.ere_factors f where f.delivery_year = ere_per_kwh.delivery_year); end $$;
+comment on function private.ere_per_kwh(int) is 'ERE of a delivered kWh, null where the year''s factor is not published.';
 
 create function private.partner_figures(partner core.partners) returns json
 language plpgsql stable security definer

@@ -85,7 +85,7 @@ describe("supabase/config.toml", () => {
   });
 
   test("gives each route of the specification a slug of its own, or an alias of its function", () => {
-    // a slug holds letters, digits, - and _: out of reach, and answered at /pages/openapi.json and /oauth-token/.well-known/…
+    // a slug holds letters, digits, - and _: out of reach, and answered at /docs/openapi.json and /oauth-token/.well-known/…
     const reachable = Object.keys(ROUTES).filter((prefix) => /^\/[\w-]+$/.test(prefix));
     expect(Object.fromEntries(reachable.map((prefix) => [prefix, folderOf(prefix.slice(1))]))).toEqual(
       Object.fromEntries(reachable.map((prefix) => [prefix, ROUTES[prefix]])),
@@ -246,7 +246,7 @@ describe("what was uploaded, in an empty folder on Deno 2.1.4", () => {
   });
 
   test("the document is at pages, where a slug cannot take it", async () => {
-    const response = await send("pages", "/pages/openapi.json");
+    const response = await send("docs", "/docs/openapi.json");
     expect(response.status).toBe(200);
     const { paths } = readJson("openapi.json");
     expect(await response.json()).toMatchObject({ paths, servers: [{ url: settings.BASE_URL }] });

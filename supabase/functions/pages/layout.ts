@@ -6,7 +6,7 @@ export type Html = ReturnType<typeof html>;
 
 /** What every page is made with: where it is, in which language, for whom. */
 export type Frame = {
-  config: Pick<Configuration, "SERVICE_NAME" | "SUPPORT_EMAIL" | "PAGES_URL">;
+  config: Pick<Configuration, "SERVICE_NAME" | "SUPPORT_EMAIL" | "PAGES_URL" | "BASE_URL">;
   locale: Locale;
   messages: Messages;
   /** The path of the pages' root on this host, without a slash at its end. */

@@ -2,7 +2,6 @@ import { type Context, Hono, type MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { html } from "hono/html";
 import { matchedRoutes } from "hono/route";
-import openapi from "../../../openapi.json" with { type: "json" };
 import type { Environment } from "../../../packages/shared/src/environment.ts";
 import { ApiError, RETRY_AFTER_UNAVAILABLE } from "../../../packages/shared/src/errors.ts";
 import { describeCause } from "../../../packages/shared/src/log.ts";
@@ -46,10 +45,8 @@ const HEADERS = {
 
 /** The pages of one environment, at /pages as the function sees them. */
 export function pages(environment: Environment): Hono {
-  const { BASE_URL, PAGES_URL } = environment.config;
-  const description = JSON.stringify({ ...openapi, servers: [{ ...openapi.servers[0], url: BASE_URL }] });
+  const { PAGES_URL } = environment.config;
   const app = new Hono<PagesEnv>();
-  app.use("/openapi.json", observe(environment));
   app.use("/pages/*", observe(environment));
   app.use(
     "/pages/*",
@@ -68,14 +65,6 @@ export function pages(environment: Environment): Hono {
     return next();
   });
 
-  app.on("GET", ["/openapi.json", "/pages/openapi.json"], (c) =>
-    c.body(description, 200, {
-      "Content-Type": "application/json",
-      // for tools in a browser, of whatever origin
-      "Access-Control-Allow-Origin": "*",
-      "Cache-Control": "public, max-age=300",
-    }),
-  );
   app.on("GET", ["/pages", "/pages/"], (c) => c.html(homePage(frameOf(c, environment))));
   app.get("/pages/style.css", (c) =>
     c.body(STYLE, 200, { "Content-Type": "text/css; charset=utf-8", "Cache-Control": "public, max-age=3600" }),
@@ -182,13 +171,13 @@ function frameOf(c: Context<PagesEnv>, { config }: Environment): Frame {
 }
 
 function homePage(frame: Frame): Html {
-  const { messages, config, root } = frame;
+  const { messages, config } = frame;
   const words = messages.home;
   return layout(frame, {
     title: words.title,
     body: html`<p class="lead">${words.text(config.SERVICE_NAME)}</p>
 <p>${words.signatory}</p>
 <h2>${words.developers}</h2>
-<p><a class="link" href="${root}/openapi.json">${words.openapi}</a></p>`,
+<p><a class="link" href="${config.BASE_URL}/docs/openapi.json">${words.openapi}</a></p>`,
   });
 }
