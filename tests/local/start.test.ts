@@ -125,12 +125,18 @@ describe("one data folder over several starts", () => {
   });
 
   test("a warm start answers within 3 s, keeps the data and accepts the old token", async () => {
+    const { demo } = stack;
     const begun = performance.now();
     ({ stack, run: running } = await here.start());
     const answer = await fetch(`${stack.base_url}/v1/accounts`, { headers: { Authorization: `Bearer ${issued}` } });
     expect(performance.now() - begun).toBeLessThan(3000);
     expect(answer.status).toBe(200);
     expect((await signIn(stack, "first@example.com")).status).toBe(200);
+    expect(stack.demo).toEqual(demo);
+    const me = await fetch(`${stack.base_url}/partner/me`, {
+      headers: { Authorization: `Bearer ${demo.partner.api_key}` },
+    });
+    expect(((await me.json()) as { partner: object }).partner).toMatchObject({ id: demo.partner.id, slug: "demo" });
     expect(running.output()).not.toContain("migrated");
   });
 
