@@ -245,7 +245,7 @@ describe("what was uploaded, in an empty folder on Deno 2.1.4", () => {
     }
   });
 
-  test("the document is at pages, where a slug cannot take it", async () => {
+  test("the document is at docs, where a slug cannot hold its dot", async () => {
     const response = await send("docs", "/docs/openapi.json");
     expect(response.status).toBe(200);
     const { paths } = readJson("openapi.json");
