@@ -41,7 +41,6 @@ export function connect(connectionString: string, max = 4): Db {
         types,
         connectionTimeoutMillis: 5_000,
         idleTimeoutMillis: 30_000,
-        allowExitOnIdle: true,
       });
       // an idle connection the server closed is replaced on the next call; unheard, it would end the process
       pool.on("error", () => {});
