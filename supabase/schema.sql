@@ -441,6 +441,9 @@ create table core.drafts (
   send_invite boolean not null,
   locale text default 'nl'::text not null,
   progress jsonb default '{}'::jsonb not null,
+  code_hash bytea,
+  code_expires_at timestamp with time zone,
+  code_attempts integer default 0 not null,
   conflict_reason text,
   reminders_sent integer default 0 not null,
   user_id uuid,
@@ -450,9 +453,6 @@ create table core.drafts (
   claimed_at timestamp with time zone,
   activated_at timestamp with time zone,
   expires_at timestamp with time zone not null,
-  code_hash bytea,
-  code_expires_at timestamp with time zone,
-  code_attempts integer default 0 not null,
   constraint drafts_pkey PRIMARY KEY (partner_id, id),
   constraint drafts_partner_id_fkey FOREIGN KEY (partner_id) REFERENCES core.partners(id),
   constraint drafts_user_id_fkey FOREIGN KEY (user_id) REFERENCES auth.users(id) ON DELETE SET NULL,
@@ -465,9 +465,9 @@ create table core.drafts (
 comment on table core.drafts is 'A customer a partner uploaded, to be claimed by that customer. progress keeps what was typed on the claim pages. Personal data; deleted on withdrawal, 30 days after expiry, and folded into the account once active.';
 comment on column core.drafts.ean_candidates is 'The metering points of the address, [{ean_code, street, city, house_number_addition}]: several where the customer has to choose.';
 comment on column core.drafts.progress is 'What was typed and confirmed on the claim pages: {answers, confirmed, candidates, ean_check, iban, return_url}. The IBAN is encrypted. Emptied once active.';
+comment on column core.drafts.code_hash is 'The one-time code with the claim token and what the code is for, as SHA-256: a code that proves the address cannot sign.';
 comment on column core.drafts.account_id is 'The account it became, in the service''s own tenant.';
 comment on column core.drafts.invited_at is 'When the claim mail was written; null where the partner passes the link on itself.';
-comment on column core.drafts.code_hash is 'The one-time code with the claim token and what the code is for, as SHA-256: a code that proves the address cannot sign.';
 CREATE INDEX drafts_email ON core.drafts USING btree (email) WHERE status = ANY (ARRAY['invited'::text, 'claimed'::text]);
 CREATE INDEX drafts_ended ON core.drafts USING btree (expires_at) WHERE status = ANY (ARRAY['expired'::text, 'conflict'::text]);
 CREATE INDEX drafts_expiring ON core.drafts USING btree (expires_at) WHERE status = 'invited'::text;
@@ -570,14 +570,14 @@ create table core.mail_outbox (
   html text not null,
   text text not null,
   links text[] default '{}'::text[] not null,
+  reply_to text,
+  unsubscribe_url text,
   status text not null,
   attempts integer default 0 not null,
   next_attempt_at timestamp with time zone default private.now() not null,
   last_error text,
   created_at timestamp with time zone default private.now() not null,
   done_at timestamp with time zone,
-  unsubscribe_url text,
-  reply_to text,
   constraint mail_outbox_pkey PRIMARY KEY (id),
   constraint mail_outbox_cause_key UNIQUE (cause),
   constraint mail_outbox_partner_id_fkey FOREIGN KEY (partner_id) REFERENCES core.partners(id),

@@ -284,8 +284,15 @@ language plpgsql security definer
 set search_path = ''
 as $$
 begin
+  if private.is_revoked(credential ->> 'token_id') then
+    return private.refusal('missing_or_invalid_token');
+  end if;
   return case credential ->> 'kind'
     when 'cpo' then private.admit_cpo(credential, demand)
+    when 'user' then private.admit_user(credential, demand)
+    when 'personal_token' then private.admit_user(credential, demand)
+    when 'session' then private.admit_session(credential, demand)
+    when 'partner_key' then private.admit_partner_key(credential, demand)
     else private.refusal('missing_or_invalid_token')
   end;
 end $$;

@@ -11,6 +11,8 @@ create table core.mail_outbox (
   html            text        not null,
   text            text        not null,
   links           text[]      not null default '{}',
+  reply_to        text,
+  unsubscribe_url text,
   status          text        not null,
   attempts        int         not null default 0,
   next_attempt_at timestamptz not null default private.now(),
@@ -24,6 +26,7 @@ create table core.mail_outbox (
 );
 comment on table core.mail_outbox is
   'Every mail, as composed. Never twice for one cause. On the sandbox it is captured and never sent. Personal data and live links in it: the body is wiped once sent, the row purged after 90 days.';
+comment on column core.mail_outbox.unsubscribe_url is 'For the header List-Unsubscribe (RFC 8058); null where the mail answers what its reader just did.';
 -- serves: what the worker sends next
 create index mail_outbox_queued on core.mail_outbox (next_attempt_at) where status = 'queued';
 -- serves: a partner's mail, newest first
@@ -35,31 +38,54 @@ language sql immutable
 set search_path = ''
 as $$ select replace(replace(replace(replace(replace(value, '&', '&amp;'), '<', '&lt;'), '>', '&gt;'), '"', '&quot;'), '''', '&#39;') $$;
 
-create function private.enqueue_mail(mail jsonb, recipient text, cause text, fields jsonb default '{}') returns void
-language plpgsql
+create function private.fill_marks(template text, fields jsonb, escape boolean) returns text
+language plpgsql immutable
 set search_path = ''
 as $$
 declare
-  subject text := mail ->> 'subject';
-  html    text := mail ->> 'html';
-  body    text := mail ->> 'text';
-  field   record;
+  filled text := template;
+  field  record;
 begin
   for field in select '{{' || f.key || '}}' as mark, coalesce(f.value, '') as value from jsonb_each_text(fields) as f loop
-    subject := replace(subject, field.mark, field.value);
-    body := replace(body, field.mark, field.value);
-    html := replace(html, field.mark, private.escape_html(field.value));
+    filled := replace(filled, field.mark, case when escape then private.escape_html(field.value) else field.value end);
   end loop;
-  insert into core.mail_outbox (partner_id, cause, template, locale, recipient, subject, html, text, links, status, done_at)
-  values (private.partner_id(), enqueue_mail.cause, mail ->> 'template', mail ->> 'locale', enqueue_mail.recipient, subject, html, body,
-          array(select jsonb_array_elements_text(mail -> 'links')),
-          case when private.is_sandbox() then 'captured' else 'queued' end,
-          case when private.is_sandbox() then private.now() end)
-  on conflict on constraint mail_outbox_cause_key do nothing;
+  return filled;
 end $$;
+comment on function private.fill_marks(text, jsonb, boolean) is 'The template with each {{name}} replaced by what fields say; what is put into HTML is escaped.';
+
+create function private.enqueue_mails(mail jsonb, letters jsonb) returns void
+language sql
+set search_path = ''
+as $$
+  insert into core.mail_outbox
+    (partner_id, cause, template, locale, recipient, subject, html, text, links, reply_to, unsubscribe_url, status, done_at)
+  select private.partner_id(), l.cause, mail ->> 'template', mail ->> 'locale', l.recipient,
+         private.fill_marks(mail ->> 'subject', l.fields, false),
+         private.fill_marks(mail ->> 'html', l.fields, true),
+         private.fill_marks(mail ->> 'text', l.fields, false),
+         array(select private.fill_marks(link, l.fields, false) from jsonb_array_elements_text(mail -> 'links') as link),
+         l.fields ->> 'reply_to', l.fields ->> 'unsubscribe_url',
+         case when private.is_sandbox() then 'captured' else 'queued' end,
+         case when private.is_sandbox() then private.now() end
+    from jsonb_to_recordset(letters) as l (recipient text, cause text, fields jsonb)
+  on conflict on constraint mail_outbox_cause_key do nothing
+$$;
+comment on function private.enqueue_mails(jsonb, jsonb) is
+  'enqueue_mail for many: one composed mail, and letters [{recipient, cause, fields}]. The fields reply_to and unsubscribe_url also become the mail''s headers.';
+
+create function private.enqueue_mail(mail jsonb, recipient text, cause text, fields jsonb default '{}') returns void
+language sql
+set search_path = ''
+as $$
+  select private.enqueue_mails(mail, jsonb_build_array(jsonb_build_object('recipient', recipient, 'cause', cause,
+    'fields', fields || jsonb_strip_nulls(jsonb_build_object('reply_to', mail -> 'reply_to')))))
+$$;
 comment on function private.enqueue_mail(jsonb, text, text, jsonb) is
-  'Puts a composed mail {template, locale, subject, html, text, links} in the outbox. {{name}} marks are filled from fields: what only the database knows when the mail is composed.';
-grant execute on function private.escape_html(text), private.enqueue_mail(jsonb, text, text, jsonb) to api_owner;
+  'Puts a composed mail {template, locale, subject, html, text, links, reply_to} in the outbox. {{name}} marks are filled from fields: what only the database knows when the mail is composed.';
+grant execute on function 
+  private.escape_html(text), private.fill_marks(text, jsonb, boolean), private.enqueue_mails(jsonb, jsonb),
+  private.enqueue_mail(jsonb, text, text, jsonb)
+to api_owner;
 
 create function api.claim_mail(caller jsonb, batch jsonb) returns json
 language plpgsql security definer
@@ -83,7 +109,8 @@ as $$
                      where q.status = 'queued' and q.next_attempt_at <= private.now()
                      order by q.next_attempt_at limit size for update skip locked)
     returning m.*)
-  select coalesce(json_agg(json_build_object('id', id, 'recipient', recipient, 'subject', subject, 'html', html, 'text', text)
+  select coalesce(json_agg(json_build_object('id', id, 'recipient', recipient, 'subject', subject, 'html', html, 'text', text,
+                                             'reply_to', reply_to, 'unsubscribe_url', unsubscribe_url)
                            order by created_at), '[]')
     from claimed
 $$;
@@ -117,7 +144,8 @@ as $$
          next_attempt_at = private.now() + make_interval(mins => (2 ^ least(m.attempts - 1, 8))::int),
          html = case when failure is null then '' else m.html end,
          text = case when failure is null then '' else m.text end,
-         links = case when failure is null then '{}' else m.links end
+         links = case when failure is null then '{}' else m.links end,
+         unsubscribe_url = case when failure is not null then m.unsubscribe_url end
    where m.id = mail and m.status = 'queued'
 $$;
 comment on function private.settle_mail(uuid, text, boolean) is

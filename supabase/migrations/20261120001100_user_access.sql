@@ -143,10 +143,12 @@ begin
   select * into person from private.user_scopes(credential);
   if person.user_id is null or (private.user_profile(person.user_id)).created_at is null then
     return private.refusal('missing_or_invalid_token');  -- a login that Auth marks as deleted keeps its rows, and is nobody's
-  elsif demand ->> 'kind' <> 'user' then
+  elsif demand ->> 'kind' not in ('user', 'partner') then
     return json_build_object('wrong_kind', true);
   elsif demand ->> 'scope' is not null and not (demand ->> 'scope') = any (person.scopes) then
     return private.refusal('insufficient_scope', json_build_object('required_scope', demand ->> 'scope'));
+  elsif demand ->> 'kind' = 'partner' then
+    return private.admit_partner_user(person.user_id, person.client_id, demand);
   end if;
   -- limits are kept per client and person, or per person for their own tokens
   rate := private.debit('user:' || person.user_id || coalesce(':' || person.client_id, ''), demand ->> 'bucket');
@@ -190,19 +192,3 @@ comment on function private.is_revoked(text) is
   'Whether an access token (jti) was revoked on its own. Definer: admission runs before there is a client or a person.';
 grant execute on function private.is_revoked(text) to api_owner;
 
-create or replace function api.admit(credential jsonb, demand jsonb) returns json
-language plpgsql security definer
-set search_path = ''
-as $$
-begin
-  if private.is_revoked(credential ->> 'token_id') then
-    return private.refusal('missing_or_invalid_token');
-  end if;
-  return case credential ->> 'kind'
-    when 'cpo' then private.admit_cpo(credential, demand)
-    when 'user' then private.admit_user(credential, demand)
-    when 'personal_token' then private.admit_user(credential, demand)
-    when 'session' then private.admit_session(credential, demand)
-    else private.refusal('missing_or_invalid_token')
-  end;
-end $$;

@@ -90,6 +90,9 @@ create table core.drafts (
   send_invite     boolean     not null,
   locale          text        not null default 'nl',
   progress        jsonb       not null default '{}',
+  code_hash       bytea,
+  code_expires_at timestamptz,
+  code_attempts   int         not null default 0,
   conflict_reason text,
   reminders_sent  int         not null default 0,
   user_id         uuid,
@@ -110,6 +113,9 @@ create table core.drafts (
 );
 comment on table core.drafts is
   'A customer a partner uploaded, to be claimed by that customer. progress keeps what was typed on the claim pages. Personal data; deleted on withdrawal, 30 days after expiry, and folded into the account once active.';
+comment on column core.drafts.code_hash is 'The one-time code with the claim token and what the code is for, as SHA-256: a code that proves the address cannot sign.';
+comment on column core.drafts.progress is
+  'What was typed and confirmed on the claim pages: {answers, confirmed, candidates, ean_check, iban, return_url}. The IBAN is encrypted. Emptied once active.';
 comment on column core.drafts.account_id is 'The account it became, in the service''s own tenant.';
 -- serves: already_drafted; one open draft an e-mail address and partner
 create unique index drafts_open_email on core.drafts (partner_id, email) where status in ('invited', 'claimed');
@@ -249,49 +255,3 @@ end $$;
 comment on function private.admit_partner_user(uuid, uuid, jsonb) is
   'A person who manages a partner, through an application with partners:*; manager_id says so, and customers are pseudonymised.';
 grant execute on function private.admit_partner_key(jsonb, jsonb), private.admit_partner_user(uuid, uuid, jsonb) to api_owner;
-
-create or replace function private.admit_user(credential jsonb, demand jsonb) returns json
-language plpgsql
-set search_path = ''
-as $$
-declare
-  person record;
-  rate   jsonb;
-begin
-  select * into person from private.user_scopes(credential);
-  if person.user_id is null or (private.user_profile(person.user_id)).created_at is null then
-    return private.refusal('missing_or_invalid_token');  -- a login that Auth marks as deleted keeps its rows, and is nobody's
-  elsif demand ->> 'kind' not in ('user', 'partner') then
-    return json_build_object('wrong_kind', true);
-  elsif demand ->> 'scope' is not null and not (demand ->> 'scope') = any (person.scopes) then
-    return private.refusal('insufficient_scope', json_build_object('required_scope', demand ->> 'scope'));
-  elsif demand ->> 'kind' = 'partner' then
-    return private.admit_partner_user(person.user_id, person.client_id, demand);
-  end if;
-  -- limits are kept per client and person, or per person for their own tokens
-  rate := private.debit('user:' || person.user_id || coalesce(':' || person.client_id, ''), demand ->> 'bucket');
-  if not (rate ->> 'allowed')::boolean then
-    return private.refusal('too_many_requests', json_build_object('rate', rate));
-  end if;
-  return json_build_object(
-    'caller', json_build_object('kind', 'user', 'user_id', person.user_id, 'client_id', person.client_id, 'partner_id', private.house()),
-    'rate', rate);
-end $$;
-
-create or replace function api.admit(credential jsonb, demand jsonb) returns json
-language plpgsql security definer
-set search_path = ''
-as $$
-begin
-  if private.is_revoked(credential ->> 'token_id') then
-    return private.refusal('missing_or_invalid_token');
-  end if;
-  return case credential ->> 'kind'
-    when 'cpo' then private.admit_cpo(credential, demand)
-    when 'user' then private.admit_user(credential, demand)
-    when 'personal_token' then private.admit_user(credential, demand)
-    when 'session' then private.admit_session(credential, demand)
-    when 'partner_key' then private.admit_partner_key(credential, demand)
-    else private.refusal('missing_or_invalid_token')
-  end;
-end $$;

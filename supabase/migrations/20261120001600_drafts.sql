@@ -71,46 +71,6 @@ to api_owner;
 
 -- Mail to many -------------------------------------------------------------------------------------------------------
 
-create function private.fill_marks(template text, fields jsonb, escape boolean) returns text
-language plpgsql immutable
-set search_path = ''
-as $$
-declare
-  filled text := template;
-  field  record;
-begin
-  for field in select '{{' || f.key || '}}' as mark, coalesce(f.value, '') as value from jsonb_each_text(fields) as f loop
-    filled := replace(filled, field.mark, case when escape then private.escape_html(field.value) else field.value end);
-  end loop;
-  return filled;
-end $$;
-comment on function private.fill_marks(text, jsonb, boolean) is 'The template with each {{name}} replaced by what fields say; what is put into HTML is escaped.';
-grant execute on function private.fill_marks(text, jsonb, boolean) to api_owner;
-
-alter table core.mail_outbox add column unsubscribe_url text;
-comment on column core.mail_outbox.unsubscribe_url is 'For the header List-Unsubscribe (RFC 8058); null where the mail answers what its reader just did.';
-
-create function private.enqueue_mails(mail jsonb, letters jsonb) returns void
-language sql
-set search_path = ''
-as $$
-  insert into core.mail_outbox
-    (partner_id, cause, template, locale, recipient, subject, html, text, links, unsubscribe_url, status, done_at)
-  select private.partner_id(), l.cause, mail ->> 'template', mail ->> 'locale', l.recipient,
-         private.fill_marks(mail ->> 'subject', l.fields, false),
-         private.fill_marks(mail ->> 'html', l.fields, true),
-         private.fill_marks(mail ->> 'text', l.fields, false),
-         array(select private.fill_marks(link, l.fields, false) from jsonb_array_elements_text(mail -> 'links') as link),
-         l.fields ->> 'unsubscribe_url',
-         case when private.is_sandbox() then 'captured' else 'queued' end,
-         case when private.is_sandbox() then private.now() end
-    from jsonb_to_recordset(letters) as l (recipient text, cause text, fields jsonb)
-  on conflict on constraint mail_outbox_cause_key do nothing
-$$;
-comment on function private.enqueue_mails(jsonb, jsonb) is
-  'enqueue_mail for many: one composed mail, and letters [{recipient, cause, fields}]. The field unsubscribe_url also becomes the mail''s List-Unsubscribe.';
-grant execute on function private.enqueue_mails(jsonb, jsonb) to api_owner;
-
 -- What a draft is ----------------------------------------------------------------------------------------------------
 
 comment on column core.drafts.ean_candidates is 'The metering points of the address, [{ean_code, street, city, house_number_addition}]: several where the customer has to choose.';
@@ -132,18 +92,60 @@ language plpgsql stable
 set search_path = ''
 as $$ begin return coalesce(partner.branding ->> 'display_name', partner.name); end $$;
 
+create function private.luminance(color text) returns double precision
+language sql immutable
+set search_path = ''
+as $$
+  select sum(w.weight * case when v.level <= 0.04045 then v.level / 12.92 else ((v.level + 0.055) / 1.055) ^ 2.4 end)
+    from (values (0, 0.2126::double precision), (1, 0.7152), (2, 0.0722)) as w (place, weight),
+         lateral (select get_byte(decode(substr(color, 2), 'hex'), w.place) / 255.0::double precision as level) as v
+$$;
+comment on function private.luminance(text) is 'Relative luminance of #rrggbb (WCAG 2.2).';
+
+create function private.contrast(one text, other text) returns double precision
+language sql immutable
+set search_path = ''
+as $$
+  select (greatest(l.a, l.b) + 0.05) / (least(l.a, l.b) + 0.05) from (select private.luminance(one) as a, private.luminance(other) as b) as l
+$$;
+comment on function private.contrast(text, text) is 'Contrast of two colours (WCAG 2.2): 4.5 is needed to read by.';
+
+create function private.partner_brand(partner core.partners) returns jsonb
+language sql stable
+set search_path = ''
+as $$
+  select jsonb_build_object(
+    'name', private.partner_display_name(partner),
+    'reply_to', nullif(partner.branding ->> 'reply_to', ''),
+    -- against the grounds of the style sheet that are hardest to read it on, and with what is written on it
+    'light', case when c.color is not null then case when private.contrast(c.color, '#e6f2ec') >= 4.5 then c.color end end,
+    'dark', case when c.color is not null then
+              case when least(private.contrast(c.color, '#1c2f27'), private.contrast(c.color, '#06281c')) >= 4.5 then c.color end end)
+  from (select case when partner.branding ->> 'primary_color' ~ '^#[0-9A-Fa-f]{6}$' then lower(partner.branding ->> 'primary_color') end as color) as c
+$$;
+comment on function private.partner_brand(core.partners) is
+  'How pages and mail name a partner: {name, reply_to, light, dark}; a colour only where it can be read, else null.';
+
+grant execute on function private.luminance(text), private.contrast(text, text), private.partner_brand(core.partners) to api_owner;
+
 create function private.letter_fields(draft core.drafts, partner_name text, links jsonb) returns jsonb
 language plpgsql stable
 set search_path = ''
 as $$
+declare
+  brand jsonb;
 begin
+  select private.partner_brand(p) into brand from core.partners p where p.id = draft.partner_id;
   return jsonb_build_object(
-    'full_name', coalesce(draft.naam, draft.contactpersoon, draft.bedrijfsnaam, draft.email),
+    'full_name', coalesce(draft.contactpersoon, draft.naam, draft.bedrijfsnaam, draft.email),
     'partner_name', partner_name,
+    'accent', coalesce(brand ->> 'light', '#0b6b4f'),
+    'reply_to', brand ->> 'reply_to',
     'claim_url', private.claim_url(draft.id, links),
     'unsubscribe_url', private.unsubscribe_url(draft.email, links));
 end $$;
-comment on function private.letter_fields(core.drafts, text, jsonb) is 'What the marks in a mail to a draft''s customer stand for: full_name, partner_name, claim_url, unsubscribe_url.';
+comment on function private.letter_fields(core.drafts, text, jsonb) is
+  'What the marks in a mail to a draft''s customer stand for: full_name, partner_name, accent, reply_to, claim_url, unsubscribe_url.';
 
 grant execute on function
   private.draft_status(core.drafts), private.partner_display_name(core.partners), private.letter_fields(core.drafts, text, jsonb)
@@ -610,11 +612,17 @@ set search_path = ''
 as $$
 begin
   with ended as (
-    update core.drafts d set status = 'expired' where d.status = 'invited' and d.expires_at <= private.now() returning 1)
+    update core.drafts d set status = 'expired', progress = '{}', code_hash = null, code_expires_at = null
+     where d.status = 'invited' and d.expires_at <= private.now() returning 1)
   select count(*) into expired from ended;
   with ended as (
-    delete from core.drafts d where d.status in ('expired', 'conflict') and d.expires_at <= private.now() - interval '30 days' returning 1)
-  select count(*) into purged from ended;
+    delete from core.drafts d where d.status in ('expired', 'conflict') and d.expires_at <= private.now() - interval '30 days'
+    returning d.partner_id, d.id, d.status
+  ), noted as (
+    insert into core.audit_log (actor, action, partner_id, subject_id, details)
+    select 'worker', 'draft.deleted', e.partner_id, e.id, jsonb_build_object('status', e.status) from ended e
+    returning 1)
+  select count(*) into purged from noted;
   delete from core.draft_uploads u where u.at <= private.now() - interval '31 days';
 end $$;
 comment on function private.expire_drafts() is
