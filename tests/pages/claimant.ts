@@ -3,7 +3,7 @@
 import { randomBytes } from "node:crypto";
 import { expect } from "vitest";
 import { auth } from "../../packages/local/src/auth.ts";
-import { claimToken } from "../../packages/shared/src/claim.ts";
+import { claimToken, signInLink } from "../../packages/shared/src/claim.ts";
 import { serve } from "../../packages/shared/src/surface.ts";
 import { hashSecret, newSecret } from "../../packages/shared/src/tokens.ts";
 import { surface } from "../../supabase/functions/pages/app.ts";
@@ -102,7 +102,7 @@ export async function newSignInLink(world: World, draft: Draft, return_url: stri
     hashSecret(token),
     return_url,
   );
-  return `${world.environment.config.PAGES_URL}/enter/${token}`;
+  return signInLink(world.environment, token);
 }
 
 export type PageAnswer = { status: number; headers: Headers; text: string; location: string | null };

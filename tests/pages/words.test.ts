@@ -5,7 +5,7 @@ import {
   composeMandateSigned,
   MAIL_MESSAGES,
 } from "../../packages/shared/src/mail.ts";
-import { composeDocument, type Facts, inGroups } from "../../supabase/functions/pages/document.ts";
+import { composeDocument, type Facts, inGroups } from "../../packages/shared/src/mandate_text.ts";
 import { maskEmail } from "../../supabase/functions/pages/mandate_views.ts";
 import { acceptedLocale, MESSAGES } from "../../supabase/functions/pages/messages.ts";
 
@@ -62,7 +62,7 @@ const service = { name: "ERE Service", email: "hulp@example.nl" };
 
 describe("§2 the text of the mandate", () => {
   test.each(["nl", "en"] as const)("says everything it has to, in %s", (locale) => {
-    const text = composeDocument(facts, service, MESSAGES[locale]);
+    const text = composeDocument(facts, service, locale);
     const december = locale === "nl" ? "31 december 2028" : "31 December 2028";
     for (const part of [
       "Sanne de Vries",
@@ -84,28 +84,26 @@ describe("§2 the text of the mandate", () => {
       const named = composeDocument(
         { ...facts, type, company_name: "De Korenaar B.V.", kvk: "12345678" },
         service,
-        MESSAGES.nl,
+        "nl",
       );
       expect(named).toContain("De Korenaar B.V.");
       expect(named).toContain("KvK-nummer: 12345678");
       expect(named).toContain("- Ik mag namens De Korenaar B.V. ondertekenen.");
-      expect(composeDocument({ ...facts, type }, service, MESSAGES.nl)).toContain(
-        "namens het bedrijf of de vereniging",
-      );
+      expect(composeDocument({ ...facts, type }, service, "nl")).toContain("namens het bedrijf of de vereniging");
     },
   );
   test("an address without a street still says where", () => {
-    const text = composeDocument({ ...facts, street: null, city: null }, service, MESSAGES.nl);
+    const text = composeDocument({ ...facts, street: null, city: null }, service, "nl");
     expect(text).toContain("Adres: 3818 LH, huisnummer 8 A");
   });
   test("a name cannot pass for a line of the text", () => {
     const full_name = "Sanne\n\n8. Ook dit\n- alles\u2028\u202emoc.elpmaxe";
-    const text = composeDocument({ ...facts, full_name }, service, MESSAGES.nl);
+    const text = composeDocument({ ...facts, full_name }, service, "nl");
     expect(text).toContain("  Naam: Sanne 8. Ook dit - alles moc.elpmaxe\n");
     expect(text.match(/\n\n\d\. /g)).toHaveLength(7);
   });
   test("the same facts give the same text", () => {
-    expect(composeDocument(facts, service, MESSAGES.en)).toBe(composeDocument({ ...facts }, service, MESSAGES.en));
+    expect(composeDocument(facts, service, "en")).toBe(composeDocument({ ...facts }, service, "en"));
   });
 });
 

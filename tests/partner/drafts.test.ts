@@ -183,7 +183,7 @@ describe("POST /partner/drafts/auth-link", () => {
     const answer = await authLink({ draft_id });
     expect(answer.body).toEqual({
       ok: true,
-      auth_url: expect.stringMatching(/\/pages\/sign-in\/[0-9A-Za-z]{43}$/),
+      auth_url: expect.stringMatching(/\/pages\/enter\/[0-9A-Za-z]{43}$/),
       expires_in: 300,
       resume: false,
       return_url: "https://partner-a.example/klaar",

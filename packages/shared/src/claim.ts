@@ -26,7 +26,7 @@ export function claimToken(environment: Environment, draft_id: string): string {
 
 /** Where a sign-in link opens (`POST /partner/drafts/auth-link`); the token is random and stored as its SHA-256. */
 export function signInLink({ config }: Pick<Environment, "config">, token: string): string {
-  return `${config.PAGES_URL}/sign-in/${token}`;
+  return `${config.PAGES_URL}/enter/${token}`;
 }
 
 /** The id of the draft a token is of, or null when the token is none of ours: nothing forged reaches the database. */

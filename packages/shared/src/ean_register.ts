@@ -1,6 +1,7 @@
 import { isWhole } from "./ean_register/address.ts";
 import { createCodeboek } from "./ean_register/codeboek.ts";
 import { sandboxAnswer } from "./ean_register/sandbox.ts";
+import { oncePerEnvironment } from "./environment.ts";
 
 export type RegisterAddress = {
   postal_code: string;
@@ -81,6 +82,16 @@ export function createEanRegister(config: EanRegisterConfig): EanRegister {
   if (config.driver === "table") return table;
   return createCodeboek(config);
 }
+
+/** The register of an environment. */
+export const registerOf = oncePerEnvironment(({ config }) =>
+  createEanRegister({
+    host: config.API_HOST,
+    driver: config.EAN_REGISTER,
+    url: config.EAN_REGISTER_URL ?? null,
+    api_key: config.EAN_REGISTER_KEY ?? null,
+  }),
+);
 
 /** The EAN decides, or where none is asked about, the address. */
 const sandbox: EanRegister = {

@@ -112,7 +112,8 @@ function composeInvitation(template: "claim" | "reminder", { config, locale }: S
   });
 }
 
-type Brand = { name: string; light?: string | null; reply_to?: string | null };
+/** How a partner looks in mail; `light` is its colour on a light ground. */
+export type Brand = { name: string; light?: string | null; reply_to?: string | null };
 
 /** A sign-in link, for the 300 seconds that it works. */
 export function composeSignIn({ config, locale, link, brand }: Sender & { link: string; brand: Brand }): Mail {

@@ -1,23 +1,8 @@
-import {
-  createEanRegister,
-  type EanRegister,
-  type PartialAddress,
-  type RegisterAnswer,
-} from "../../../packages/shared/src/ean_register.ts";
-import { type Environment, oncePerEnvironment } from "../../../packages/shared/src/environment.ts";
+import { type PartialAddress, type RegisterAnswer, registerOf } from "../../../packages/shared/src/ean_register.ts";
+import type { Environment } from "../../../packages/shared/src/environment.ts";
 import type { ConnectionInput } from "./connection_input.ts";
 
 type Question = Pick<ConnectionInput, "ean_code" | "postal_code" | "house_number" | "house_number_addition">;
-
-const registerOf = oncePerEnvironment(
-  ({ config }): EanRegister =>
-    createEanRegister({
-      host: config.API_HOST,
-      driver: config.EAN_REGISTER,
-      url: config.EAN_REGISTER_URL ?? null,
-      ...(config.EAN_REGISTER_KEY ? { api_key: config.EAN_REGISTER_KEY } : {}),
-    }),
-);
 
 /**
  * Runs an operation that may need the EAN register. The rules in SQL say whether it does (a repeat, a no-op and a taken EAN do

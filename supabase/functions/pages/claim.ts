@@ -1,10 +1,15 @@
-import { randomInt } from "node:crypto";
 import type { Context } from "hono";
 import { claimToken, readClaimToken } from "../../../packages/shared/src/claim.ts";
+import {
+  CLAIM_SQL,
+  ClaimFlow,
+  type ProveOutcome,
+  STEP_NAMES,
+  type StepName,
+} from "../../../packages/shared/src/claim_flow.ts";
 import type { Environment } from "../../../packages/shared/src/environment.ts";
-import { composeClaimCode, composeMandateSigned } from "../../../packages/shared/src/mail.ts";
+import type { Facts } from "../../../packages/shared/src/mandate_text.ts";
 import { hashAddress, hashSecret } from "../../../packages/shared/src/tokens.ts";
-import { type AskLogin, makeLogin } from "./claim_login.ts";
 import { beginClaimSession, type ClaimSession, isFormOf, readClaimSession } from "./claim_session.ts";
 import { refusalOf, STEPS, shownValue } from "./claim_steps.ts";
 import {
@@ -16,21 +21,18 @@ import {
   mandatePage,
   mandateSteps,
   proofPage,
-  STEP_NAMES,
   STEP_VIEWS,
-  type StepName,
   startPage,
   tooManyCodesPage,
 } from "./claim_views.ts";
-import { composeDocument, type Facts } from "./document.ts";
 import type { Html } from "./layout.ts";
-import { asFile, callerOf, readSignature, signedText } from "./mandate.ts";
+import { asFile, readSignature, signedText } from "./mandate.ts";
 import { askCodePage, changedPage, kindPage, type MandateFrame, type SignErrors, signPage } from "./mandate_views.ts";
 import { acceptedLocale, isLocale, type Locale, MESSAGES } from "./messages.ts";
 import type { PagesEnv } from "./pages.ts";
 
 /** The api functions behind a claim. A page is one statement, a form two; where a login is made, a call of Auth between them. */
-export const SQL = ["open_claim", "send_claim_code", "prove_claim", "save_claim", "sign_claim"] as const;
+export const SQL = CLAIM_SQL;
 
 /** The path of the claim pages under the pages' root. The token is the credential, and never logged. */
 export const PATH = "/claim/:token";
@@ -44,20 +46,17 @@ type Purpose = "prove" | "sign";
 /** A request for a page of one claim, the draft having been opened. */
 class Visit {
   readonly c: Context<PagesEnv>;
-  readonly environment: Environment;
-  readonly token: string;
-  readonly draft_id: string;
+  readonly flow: ClaimFlow;
   readonly session: ClaimSession | null;
   readonly claim: Claim;
   readonly locale: Locale;
   readonly frame: ClaimFrame;
 
-  constructor(c: Context<PagesEnv>, environment: Environment, token: string, draft_id: string, claim: Claim) {
+  constructor(c: Context<PagesEnv>, flow: ClaimFlow, claim: Claim) {
+    const { environment, token } = flow;
     this.c = c;
-    this.environment = environment;
-    this.token = token;
-    this.draft_id = draft_id;
-    this.session = readClaimSession(c, environment, draft_id);
+    this.flow = flow;
+    this.session = readClaimSession(c, environment, flow.draft_id);
     this.claim = claim;
     const wanted = c.req.query("lang");
     this.locale = isLocale(wanted) ? wanted : (claim.locale ?? acceptedLocale(c.req.header("accept-language")));
@@ -83,23 +82,14 @@ class Visit {
 
   /** Every visit counts against the address it comes from; a refused one throws. Forged tokens go no further than here. */
   static async open(c: Context<PagesEnv>, environment: Environment, about: object = {}): Promise<Visit | Response> {
-    const token = c.req.param("token") ?? "";
-    const draft_id = readClaimToken(environment, token);
-    if (!draft_id) return unknown(c, environment);
-    const request = {
-      draft_id,
+    const flow = flowOf(c, environment);
+    if (!flow) return unknown(c, environment);
+    const claim = await flow.open<Claim>({
       address_hash: hashAddress(environment, c.var.address),
-      proven: readClaimSession(c, environment, draft_id) !== null,
+      proven: readClaimSession(c, environment, flow.draft_id) !== null,
       ...about,
-    };
-    const claim = JSON.parse(await environment.db.call("open_claim", callerOf(c, environment), request));
-    return new Visit(c, environment, token, draft_id, claim);
-  }
-
-  async call<Answer>(name: (typeof SQL)[number], request: object): Promise<Answer> {
-    return JSON.parse(
-      await this.environment.db.call(name, callerOf(this.c, this.environment), { draft_id: this.draft_id, ...request }),
-    );
+    });
+    return new Visit(c, flow, claim);
   }
 
   get version(): string {
@@ -107,14 +97,7 @@ class Visit {
   }
 
   get document(): string {
-    const { config, messages } = this.frame;
-    const service = { name: config.SERVICE_NAME, email: config.SUPPORT_EMAIL };
-    return composeDocument(this.claim.facts as Facts, service, messages);
-  }
-
-  /** Hashed with the token, which the database does not hold, and with what the code is for: one that proves cannot sign. */
-  hashCode(code: string, purpose: Purpose): string {
-    return hashSecret(`${this.token}:${purpose}:${code}`);
+    return this.flow.document(this.claim.facts as Facts, this.locale);
   }
 
   page(page: Html, status: 200 | 403 | 404 | 409 | 422 | 429 = 200): Response | Promise<Response> {
@@ -153,6 +136,12 @@ class Visit {
   }
 }
 
+/** The flow of the claim that the path's token is of, or null when the token is none of ours: forged ones go no further. */
+function flowOf(c: Context<PagesEnv>, environment: Environment): ClaimFlow | null {
+  const draft_id = readClaimToken(environment, c.req.param("token") ?? "");
+  return draft_id ? new ClaimFlow(environment, c.var.request_id, draft_id) : null;
+}
+
 function pathOf(c: Context<PagesEnv>, token: string): string {
   return `${c.var.root}/claim/${token}`;
 }
@@ -188,13 +177,8 @@ export const start: Handler = async (c, environment) => {
 };
 
 async function mailCode(visit: Visit, purpose: Purpose, then: Response, back: string): Promise<Response> {
-  const code = String(randomInt(1_000_000)).padStart(6, "0");
-  const { config } = visit.environment;
-  const brand = visit.claim.brand ?? { name: config.SERVICE_NAME };
-  const { outcome, retry_after = 60 } = await visit.call<{ outcome: string; retry_after?: number }>("send_claim_code", {
-    code_hash: visit.hashCode(code, purpose),
-    mail: composeClaimCode({ config, locale: visit.locale, code, purpose, brand }),
-  });
+  const { claim, flow, locale } = visit;
+  const { outcome, retry_after = 60 } = await flow.sendCode(purpose, locale, claim.brand ?? null);
   visit.c.set("outcome", outcome);
   if (outcome === "not_open") return visit.go("");
   if (outcome !== "too_many_codes") return then;
@@ -218,15 +202,10 @@ export const showProof: Handler = async (c, environment) => {
   return visit.page(proofPage(visit.frame, email ?? ""));
 };
 
-type Proof = Claim & {
-  outcome: "proven" | "conflict" | "not_open" | "wrong_code" | "code_expired" | "too_many_attempts";
-};
-
 /** The one form that does not open the draft first: the statement that judges the code tells all that the answer shows. */
 export const prove: Handler = async (c, environment) => {
-  const token = c.req.param("token") ?? "";
-  const draft_id = readClaimToken(environment, token);
-  if (!draft_id) return unknown(c, environment);
+  const flow = flowOf(c, environment);
+  if (!flow) return unknown(c, environment);
   const code = (c.var.form.get("code") ?? "").replace(/[\s.-]/g, "");
   if (!/^\d{6}$/.test(code)) {
     const visit = await Visit.open(c, environment);
@@ -235,20 +214,12 @@ export const prove: Handler = async (c, environment) => {
     if (state !== "open" && state !== "active") return visit.go("");
     return visit.page(proofPage(visit.frame, email, visit.frame.messages.claim.proof.errors.code_missing), 422);
   }
-  const request = {
-    draft_id,
-    address_hash: hashAddress(environment, c.var.address),
-    code_hash: hashSecret(`${token}:prove:${code}`),
-    proven: false,
-  };
-  const answer = await withLogin<Proof>(environment, async () =>
-    JSON.parse(await environment.db.call("prove_claim", callerOf(c, environment), request)),
-  );
+  const answer = await flow.prove<Claim & { outcome: ProveOutcome }>(code, hashAddress(environment, c.var.address));
   c.set("outcome", answer.outcome);
-  const visit = new Visit(c, environment, token, draft_id, answer);
+  const visit = new Visit(c, flow, answer);
   switch (answer.outcome) {
     case "proven":
-      return welcome(c, environment, draft_id, `?lang=${visit.locale}`);
+      return welcome(c, environment, flow.draft_id, `?lang=${visit.locale}`);
     case "conflict":
     case "not_open":
       return visit.go("");
@@ -259,19 +230,6 @@ export const prove: Handler = async (c, environment) => {
       );
   }
 };
-
-/** Asks, makes the login where it is asked for, and asks again: what proves the address is used up by the second asking only. */
-export async function withLogin<Answer extends { outcome: string }>(
-  environment: Environment,
-  ask: () => Promise<Answer | AskLogin>,
-): Promise<Answer> {
-  const first = await ask();
-  if (first.outcome !== "ask_login") return first as Answer;
-  await makeLogin(environment, first as AskLogin);
-  const second = await ask();
-  if (second.outcome === "ask_login") throw new Error("Supabase Auth made a login that the database does not see");
-  return second as Answer;
-}
 
 /** A page of a claimed draft, for the browser in which its address was proven; a form must be one of that browser's. */
 function onClaim(
@@ -323,17 +281,14 @@ export const saveStep = onClaim(
   async (visit) => {
     const name = visit.c.req.param("step");
     if (!isStep(name)) return visit.go("");
-    const { claim, frame, environment, c } = visit;
+    const { claim, frame, flow, c } = visit;
     const { form } = c.var;
     const words = frame.messages.claim;
     const again = (errors: Errors) =>
       visit.page(STEP_VIEWS[name](frame, claim, shownValue(name, claim, form), errors), 422);
-    const read = await STEPS[name].read({ environment, form, claim, words });
+    const read = await STEPS[name].read({ environment: flow.environment, form, claim, words });
     if ("errors" in read) return again(read.errors);
-    const { outcome, open_step } = await visit.call<{ outcome: string; open_step?: StepName | null }>("save_claim", {
-      step: name,
-      ...read,
-    });
+    const { outcome, open_step } = await flow.save(name, read);
     c.set("outcome", outcome);
     if (outcome === "saved") return visit.go(`/${open_step ?? "mandate"}`);
     if (outcome === "not_open") return visit.go("");
@@ -367,18 +322,8 @@ export const sendSignCode = onFacts((visit) => {
   return mailCode(visit, "sign", visit.go("/sign", { seen }), visit.frame.to("/sign", { seen }));
 });
 
-type SignOutcome =
-  | "signed"
-  | "changed"
-  | "conflict"
-  | "charger_claimed"
-  | "not_open"
-  | "wrong_code"
-  | "code_expired"
-  | "too_many_attempts";
-
 export const sign = onFacts(async (visit, facts) => {
-  const { c, frame, environment, document, signing } = visit;
+  const { c, flow, frame, locale, document, signing } = visit;
   const { form } = c.var;
   const words = frame.messages.sign.errors;
   if (form.get("seen") !== visit.version) return visit.page(changedPage(signing), 409);
@@ -386,19 +331,8 @@ export const sign = onFacts(async (visit, facts) => {
   const again = (wrong: SignErrors) => visit.page(signPage(signing, facts, document, visit.version, typed, wrong), 422);
   if (name === null || Object.keys(errors).length > 0) return again(errors);
 
-  const { config } = environment;
-  const { full_name, partner_name } = facts;
-  const link = `${config.PAGES_URL}/claim/${visit.token}`;
-  const { outcome } = await visit.call<{ outcome: SignOutcome }>("sign_claim", {
-    facts,
-    signed_name: name,
-    code_hash: visit.hashCode(code, "sign"),
-    document,
-    document_sha256: hashSecret(document),
-    address: c.var.address,
-    user_agent: c.req.header("user-agent") ?? null,
-    mail: composeMandateSigned({ config, locale: visit.locale, link, full_name, partner_name, document }),
-  });
+  const user_agent = c.req.header("user-agent") ?? null;
+  const { outcome } = await flow.sign({ facts, signed_name: name, code, locale, address: c.var.address, user_agent });
   c.set("outcome", outcome);
   switch (outcome) {
     case "signed":

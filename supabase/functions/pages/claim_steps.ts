@@ -1,8 +1,9 @@
 import { isValidIBAN } from "ibantools";
 import * as z from "zod";
 import { HOUSE } from "../../../packages/shared/src/claim.ts";
-import { createEanRegister } from "../../../packages/shared/src/ean_register.ts";
-import { type Environment, oncePerEnvironment } from "../../../packages/shared/src/environment.ts";
+import type { Kept, StepName } from "../../../packages/shared/src/claim_flow.ts";
+import { registerOf } from "../../../packages/shared/src/ean_register.ts";
+import type { Environment } from "../../../packages/shared/src/environment.ts";
 import {
   eanCode,
   houseNumber,
@@ -13,22 +14,11 @@ import {
   uuid,
 } from "../../../packages/shared/src/fields.ts";
 import { sealIban } from "../../../packages/shared/src/iban.ts";
-import type { Claim, Errors, StepName, Value } from "./claim_views.ts";
+import type { Claim, Errors, Value } from "./claim_views.ts";
 import type { Messages } from "./messages.ts";
-
-const registerOf = oncePerEnvironment(({ config }) =>
-  createEanRegister({
-    host: config.API_HOST,
-    driver: config.EAN_REGISTER,
-    url: config.EAN_REGISTER_URL ?? null,
-    api_key: config.EAN_REGISTER_KEY ?? null,
-  }),
-);
 
 type Form = { environment: Environment; form: URLSearchParams; claim: Claim; words: Messages["claim"] };
 
-/** What a step keeps, as private.save_step takes it. */
-type Kept = { answers: Record<string, unknown>; register?: object; iban?: object; later?: boolean };
 type Step = {
   /** What a field shows at first. */
   known: (claim: Claim, name: string) => string | number | null | undefined;

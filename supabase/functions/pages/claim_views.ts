@@ -1,6 +1,8 @@
 import { html } from "hono/html";
+import { STEP_NAMES, type StepName } from "../../../packages/shared/src/claim_flow.ts";
+import { type Facts, inGroups, longDate } from "../../../packages/shared/src/mandate_text.ts";
 import { radios, selectInput, textInput } from "./claim_fields.ts";
-import { type Facts, inGroups, longDate, showDocument } from "./document.ts";
+import { showDocument } from "./document.ts";
 import { type Brand, type Frame, type Html, layout } from "./layout.ts";
 import { languageOf, maskEmail, returnLink, type Signed, signatureOf } from "./mandate_views.ts";
 
@@ -43,8 +45,6 @@ export type Answers = {
   serial_number: string | null;
 };
 
-export const STEP_NAMES = ["details", "company", "address", "ean", "payout", "charger"] as const;
-export type StepName = (typeof STEP_NAMES)[number];
 /** Where each page stands in the list of steps. */
 const PLACE: Record<StepName | "proof" | "mandate", number> = {
   proof: 0,

@@ -1,8 +1,9 @@
 import type { Context } from "hono";
+import { withLogin } from "../../../packages/shared/src/claim_flow.ts";
+import type { AskLogin } from "../../../packages/shared/src/claim_login.ts";
 import type { Environment } from "../../../packages/shared/src/environment.ts";
 import { hashAddress, hashSecret } from "../../../packages/shared/src/tokens.ts";
-import { DEAD, unknown, welcome, withLogin } from "./claim.ts";
-import type { AskLogin } from "./claim_login.ts";
+import { DEAD, unknown, welcome } from "./claim.ts";
 import { claimKindPage, enterPage } from "./claim_views.ts";
 import type { Brand, Frame } from "./layout.ts";
 import { callerOf } from "./mandate.ts";

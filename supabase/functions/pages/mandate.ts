@@ -4,8 +4,8 @@ import type { Caller } from "../../../packages/shared/src/endpoint.ts";
 import type { Environment } from "../../../packages/shared/src/environment.ts";
 import { lineOf } from "../../../packages/shared/src/fields.ts";
 import { composeMandateCode, composeMandateSigned } from "../../../packages/shared/src/mail.ts";
+import { composeDocument, type Facts } from "../../../packages/shared/src/mandate_text.ts";
 import { hashAddress, hashSecret } from "../../../packages/shared/src/tokens.ts";
-import { composeDocument, type Facts } from "./document.ts";
 import type { Html } from "./layout.ts";
 import {
   askCodePage,
@@ -155,8 +155,8 @@ function onOpenLink(run: OpenHandler): Handler {
   };
 }
 
-function documentOf({ environment: { config }, frame }: Visit, facts: Facts): string {
-  return composeDocument(facts, { name: config.SERVICE_NAME, email: config.SUPPORT_EMAIL }, frame.messages);
+function documentOf({ environment: { config }, locale }: Visit, facts: Facts): string {
+  return composeDocument(facts, { name: config.SERVICE_NAME, email: config.SUPPORT_EMAIL }, locale);
 }
 
 /** Step 1, and afterwards what became of it. */

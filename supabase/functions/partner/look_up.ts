@@ -1,9 +1,5 @@
-import {
-  createEanRegister,
-  type RegisterAddress,
-  type RegisterAnswer,
-} from "../../../packages/shared/src/ean_register.ts";
-import { type Environment, oncePerEnvironment } from "../../../packages/shared/src/environment.ts";
+import { type RegisterAddress, type RegisterAnswer, registerOf } from "../../../packages/shared/src/ean_register.ts";
+import type { Environment } from "../../../packages/shared/src/environment.ts";
 
 export type DraftLookup = RegisterAddress & { draft_id: string };
 export type DraftLookupResult = { draft_id: string; register: RegisterAnswer };
@@ -12,15 +8,6 @@ export type DraftLookupResult = { draft_id: string; register: RegisterAnswer };
 const BUDGET_MS = 8_000;
 /** Questions under way at once: the register is a public service with a rate limit. */
 const AT_ONCE = 4;
-
-const registerOf = oncePerEnvironment(({ config }) =>
-  createEanRegister({
-    host: config.API_HOST,
-    driver: config.EAN_REGISTER,
-    url: config.EAN_REGISTER_URL ?? null,
-    api_key: config.EAN_REGISTER_KEY ?? null,
-  }),
-);
 
 /** The register's answers for as many of the addresses as the time allows, in the order they came. */
 export async function lookUp(

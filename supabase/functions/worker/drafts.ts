@@ -1,9 +1,8 @@
 import { claimLinks } from "../../../packages/shared/src/claim.ts";
-import type { RegisterAddress } from "../../../packages/shared/src/ean_register.ts";
+import { type RegisterAddress, registerOf } from "../../../packages/shared/src/ean_register.ts";
 import type { Environment } from "../../../packages/shared/src/environment.ts";
 import { describeCause } from "../../../packages/shared/src/log.ts";
 import { composeReminder } from "../../../packages/shared/src/mail.ts";
-import { registerOf } from "./ean_checks.ts";
 
 const REMINDERS = 200;
 const BATCH = 40;

@@ -1,5 +1,5 @@
-import { createEanRegister, type RegisterAddress } from "../../../packages/shared/src/ean_register.ts";
-import { type Environment, oncePerEnvironment } from "../../../packages/shared/src/environment.ts";
+import { type RegisterAddress, registerOf } from "../../../packages/shared/src/ean_register.ts";
+import type { Environment } from "../../../packages/shared/src/environment.ts";
 import { describeCause } from "../../../packages/shared/src/log.ts";
 
 const BATCH = 20;
@@ -10,15 +10,6 @@ const RESERVE_MS = 10_000;
 export type EanCheckResult = { checked: number; failed: number };
 type Due = RegisterAddress & { partner_id: string; connection_id: string; ean_code: string };
 type Call = (name: "due_ean_checks" | "record_ean_recheck", ...input: (object | null)[]) => Promise<string>;
-
-export const registerOf = oncePerEnvironment(({ config }) =>
-  createEanRegister({
-    host: config.API_HOST,
-    driver: config.EAN_REGISTER,
-    url: config.EAN_REGISTER_URL ?? null,
-    api_key: config.EAN_REGISTER_KEY ?? null,
-  }),
-);
 
 /**
  * Asks the register again about signed connections it could not confirm a week ago. A due

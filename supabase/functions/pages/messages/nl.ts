@@ -1,7 +1,9 @@
 /** Every sentence of the pages in Dutch: the original. Written at B1 level, with "u"; the mandate itself says "ik". */
+import { nl as mandate } from "../../../../packages/shared/src/mandate_text/nl.ts";
+
 export const nl = {
+  ...mandate,
   lang: "nl",
-  date_locale: "nl-NL",
   language: "Taal",
   error_prefix: "Fout: ",
   error_title: "Er gaat iets niet goed",
@@ -414,43 +416,6 @@ Wilt u toch ondertekenen? Vraag ${partner} dan om een nieuwe link.`,
       "Kreeg u een link om een machtiging te ondertekenen? Open dan die link. Op deze pagina hoeft u niets te doen.",
     developers: "Voor ontwikkelaars",
     openapi: "Beschrijving van de API (OpenAPI)",
-  },
-
-  document: {
-    title: "Machtiging voor het registreren van laadstroom (ERE)",
-    who: "Ik machtig",
-    service: "Naam",
-    on_request_of: "Op verzoek van",
-    holder: "Wie ik ben",
-    full_name: "Naam",
-    company: { zakelijk: "Bedrijf", vve: "Vereniging van eigenaars" },
-    kvk: "KvK-nummer",
-    connection: "Voor deze aansluiting",
-    ean: "EAN-code",
-    address: "Adres",
-    house_number: "huisnummer",
-    validity: "Voor deze periode",
-    from: "Van",
-    until: "Tot en met",
-    whole_years:
-      "De machtiging geldt voor hele kalenderjaren. Zij stopt vanzelf na de laatste dag en wordt niet stilzwijgend verlengd.",
-    allow: "Wat ik toesta",
-    allowed: (service: string) => [
-      `${service} mag de stroom die via deze aansluiting aan elektrische voertuigen is geleverd, inboeken bij de Nederlandse Emissieautoriteit (NEa), en de emissiereductie-eenheden (ERE) die daaruit volgen verkopen.`,
-      "De NEa mag in het aansluitingenregister van de netbeheerder nakijken of deze aansluiting van mij is.",
-      "De verificateur, die de inboeking controleert, mag op het adres komen kijken naar de laadpaal en de meter.",
-    ],
-    declare: "Wat ik verklaar",
-    declared: (company: string | null) => [
-      "De gegevens hierboven kloppen.",
-      "Voor deze aansluiting en deze periode heb ik niemand anders gemachtigd.",
-      ...(company === null ? [] : [`Ik mag namens ${company} ondertekenen.`]),
-    ],
-    the_company: "het bedrijf of de vereniging",
-    stop: "Stoppen",
-    stopping: (email: string) =>
-      `Ik kan deze machtiging op elk moment intrekken met een mail naar ${email}. Wat al is ingeboekt, blijft ingeboekt.`,
-    filename: "machtiging.txt",
   },
 };
 

@@ -1,16 +1,22 @@
-import type { Environment } from "../../../packages/shared/src/environment.ts";
-import { ApiError } from "../../../packages/shared/src/errors.ts";
-import { newSecret } from "../../../packages/shared/src/tokens.ts";
+import type { Environment } from "./environment.ts";
+import { ApiError } from "./errors.ts";
+import { newSecret } from "./tokens.ts";
 
 /** What private.prove_draft asks for when Supabase Auth does not know the address, or nobody ever confirmed it. */
-export type AskLogin = { outcome: "ask_login"; email: string; unconfirmed_user: string | null };
+export type AskLogin = {
+  outcome: "ask_login";
+  email: string;
+  unconfirmed_user: string | null;
+  /** Whose draft was claimed: kept with the login, where only we can write it. */
+  partner_id: string;
+};
 
 /**
  * Makes the login of an address whose owner has just proven it. Its password is nobody's: people sign in by mail, or set one.
  * A login that was never confirmed may be a stranger's, laid in wait with a password of theirs, so it is made anew.
  * @throws {ApiError} `service_unavailable` when Supabase Auth does not do it; the code or link is not used up then.
  */
-export async function makeLogin({ config }: Environment, { email, unconfirmed_user }: AskLogin): Promise<void> {
+export async function makeLogin({ config }: Environment, { email, unconfirmed_user, partner_id }: AskLogin): Promise<void> {
   const key = config.SUPABASE_SECRET_KEY ?? config.SUPABASE_SECRET_KEYS?.default;
   if (!key)
     throw new ApiError("service_unavailable", {}, new Error("SUPABASE_SECRET_KEY is not set: nobody can claim"));
@@ -23,7 +29,12 @@ export async function makeLogin({ config }: Environment, { email, unconfirmed_us
     const { error } = await admin.deleteUser(unconfirmed_user);
     if (error && error.code !== "user_not_found") throw new ApiError("service_unavailable", {}, error);
   }
-  const { error } = await admin.createUser({ email, password: newSecret(), email_confirm: true });
+  const { error } = await admin.createUser({
+    email,
+    password: newSecret(),
+    email_confirm: true,
+    app_metadata: { claimed_for: partner_id },
+  });
   // made by the same click, a moment ago
   if (error && error.code !== "email_exists" && error.code !== "user_already_exists")
     throw new ApiError("service_unavailable", {}, error);

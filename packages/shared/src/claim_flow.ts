@@ -1,0 +1,125 @@
+import { randomInt } from "node:crypto";
+import { claimToken } from "./claim.ts";
+import { type AskLogin, makeLogin } from "./claim_login.ts";
+import type { Caller } from "./endpoint.ts";
+import type { Environment } from "./environment.ts";
+import { type Brand, composeClaimCode, composeMandateSigned, type Locale } from "./mail.ts";
+import { composeDocument, type Facts } from "./mandate_text.ts";
+import { hashSecret } from "./tokens.ts";
+
+/** The api functions behind a claim. Each is one statement; where a login is made, a call of Auth stands between two. */
+export const CLAIM_SQL = ["open_claim", "send_claim_code", "prove_claim", "save_claim", "sign_claim"] as const;
+
+/** In the order of the pages; private.claim_open_step says which comes next. */
+export const STEP_NAMES = ["details", "company", "address", "ean", "payout", "charger"] as const;
+export type StepName = (typeof STEP_NAMES)[number];
+
+/** What a step keeps, as private.save_step takes it. */
+export type Kept = { answers: Record<string, unknown>; register?: object; iban?: object; later?: boolean };
+
+export type CodeRefusal = "wrong_code" | "code_expired" | "too_many_attempts";
+export type ProveOutcome = "proven" | "conflict" | "not_open" | CodeRefusal;
+export type SaveOutcome = "saved" | "not_open" | "ean_in_use" | "ean_address_mismatch" | "charger_claimed";
+export type SignOutcome = "signed" | "changed" | "conflict" | "charger_claimed" | "not_open" | CodeRefusal;
+
+type Signature = {
+  facts: Facts;
+  signed_name: string;
+  code: string;
+  locale: Locale;
+  /** Where it was signed from; evidence. */
+  address: string;
+  user_agent: string | null;
+};
+
+/** What a customer does with a claim link, step by step: the pages drive it for people, the sandbox for integrators. */
+export class ClaimFlow {
+  readonly environment: Environment;
+  readonly draft_id: string;
+  readonly token: string;
+  readonly #caller: Caller;
+
+  constructor(environment: Environment, request_id: string, draft_id: string) {
+    this.environment = environment;
+    this.draft_id = draft_id;
+    this.token = claimToken(environment, draft_id);
+    this.#caller = { kind: "anyone", host: environment.config.API_HOST, request_id };
+  }
+
+  async #call<Answer>(name: (typeof CLAIM_SQL)[number], request: object): Promise<Answer> {
+    const { db } = this.environment;
+    return JSON.parse(await db.call(name, this.#caller, { draft_id: this.draft_id, ...request }));
+  }
+
+  /** What private.claim_view shows of the draft: {address_hash, proven, step, brand}. */
+  open<View>(about: { address_hash: string; proven: boolean }): Promise<View> {
+    return this.#call("open_claim", about);
+  }
+
+  /** Mails a one-time code, and says it to who drives the flow: never to the one who is to type it. */
+  async sendCode(
+    purpose: "prove" | "sign",
+    locale: Locale,
+    brand: Brand | null,
+  ): Promise<{ outcome: "sent" | "too_many_codes" | "not_open"; retry_after?: number; code: string }> {
+    const { config } = this.environment;
+    const code = String(randomInt(1_000_000)).padStart(6, "0");
+    const answer = await this.#call<{ outcome: "sent" | "too_many_codes" | "not_open"; retry_after?: number }>(
+      "send_claim_code",
+      {
+        code_hash: this.#hashCode(code, purpose),
+        mail: composeClaimCode({ config, locale, code, purpose, brand: brand ?? { name: config.SERVICE_NAME } }),
+      },
+    );
+    return { ...answer, code };
+  }
+
+  /** Proves the address by its code; makes the customer's login where there is none. Beside the outcome, what open() says. */
+  prove<View>(code: string, address_hash: string): Promise<View & { outcome: ProveOutcome }> {
+    const request = { address_hash, code_hash: this.#hashCode(code, "prove"), proven: false };
+    return withLogin(this.environment, () => this.#call("prove_claim", request));
+  }
+
+  save(step: StepName, kept: Kept): Promise<{ outcome: SaveOutcome; open_step?: StepName | null }> {
+    return this.#call("save_claim", { step, ...kept });
+  }
+
+  /** The mandate as it is signed: composed of the facts, so that the same facts give the same text. */
+  document(facts: Facts, locale: Locale): string {
+    const { SERVICE_NAME, SUPPORT_EMAIL } = this.environment.config;
+    return composeDocument(facts, { name: SERVICE_NAME, email: SUPPORT_EMAIL }, locale);
+  }
+
+  sign({ facts, code, locale, ...signature }: Signature): Promise<{ outcome: SignOutcome }> {
+    const { config } = this.environment;
+    const { full_name, partner_name } = facts;
+    const document = this.document(facts, locale);
+    const link = `${config.PAGES_URL}/claim/${this.token}`;
+    return this.#call("sign_claim", {
+      ...signature,
+      facts,
+      code_hash: this.#hashCode(code, "sign"),
+      document,
+      document_sha256: hashSecret(document),
+      mail: composeMandateSigned({ config, locale, link, full_name, partner_name, document }),
+    });
+  }
+
+  /** Hashed with the token, which the database does not hold, and with what the code is for: one that proves cannot sign. */
+  #hashCode(code: string, purpose: "prove" | "sign"): string {
+    return hashSecret(`${this.token}:${purpose}:${code}`);
+  }
+}
+
+/** Asks, makes the login where it is asked for, and asks again: what proves the address is used up by the second asking only. */
+export async function withLogin<Answer extends { outcome: string }>(
+  environment: Environment,
+  ask: () => Promise<Answer | AskLogin>,
+): Promise<Answer> {
+  const first = await ask();
+  if (first.outcome !== "ask_login") return first as Answer;
+  await makeLogin(environment, first as AskLogin);
+  const second = await ask();
+  if (second.outcome === "ask_login") throw new Error("Supabase Auth made a login that the database does not see");
+  return second as Answer;
+}

@@ -1,0 +1,97 @@
+import { en } from "./mandate_text/en.ts";
+import { type MandateWords, nl } from "./mandate_text/nl.ts";
+
+export const MANDATE_WORDS = { nl, en } satisfies Record<string, MandateWords>;
+type Locale = keyof typeof MANDATE_WORDS;
+
+/** What private.mandate_facts gives: the text is composed of nothing else, so that the same facts give the same text. */
+export type Facts = {
+  partner_name: string;
+  type: "particulier" | "zakelijk" | "vve";
+  company_name: string | null;
+  kvk: string | null;
+  full_name: string;
+  email: string | null;
+  ean_code: string;
+  street: string | null;
+  house_number: number;
+  house_number_addition: string | null;
+  postal_code: string;
+  city: string | null;
+  valid_from: string;
+  valid_until: string;
+};
+
+/** The service that is authorised, as the text names it. */
+export type Service = { name: string; email: string };
+
+/**
+ * The mandate as plain text: what the signatory reads is this text and no other (the pages only format it), and this text
+ * is what is stored and hashed as evidence. Its form: a title, then numbered sections; two spaces begin a detail, a dash a point.
+ */
+export function composeDocument(facts: Facts, service: Service, locale: Locale): string {
+  const words = MANDATE_WORDS[locale].document;
+  const company = facts.type === "particulier" ? null : (facts.company_name ?? words.the_company);
+  const sections: [string, string[]][] = [
+    [words.who, [detail(words.service, service.name), detail(words.on_request_of, facts.partner_name)]],
+    [
+      words.holder,
+      [
+        ...(facts.type !== "particulier" && facts.company_name
+          ? [detail(words.company[facts.type], facts.company_name)]
+          : []),
+        ...(facts.kvk ? [detail(words.kvk, facts.kvk)] : []),
+        detail(words.full_name, facts.full_name),
+      ],
+    ],
+    [words.connection, [detail(words.ean, inGroups(facts.ean_code)), detail(words.address, addressOf(facts, words))]],
+    [
+      words.validity,
+      [
+        detail(words.from, longDate(facts.valid_from, MANDATE_WORDS[locale])),
+        detail(words.until, longDate(facts.valid_until, MANDATE_WORDS[locale])),
+        words.whole_years,
+      ],
+    ],
+    [words.allow, words.allowed(service.name).map(point)],
+    [words.declare, words.declared(company).map(point)],
+    [words.stop, [words.stopping(service.email)]],
+  ];
+  return [
+    words.title,
+    ...sections.map(([title, lines], index) => [`${index + 1}. ${title}`, ...lines.map(oneLine)].join("\n")),
+  ].join("\n\n");
+}
+
+const detail = (label: string, value: string) => `  ${label}: ${value}`;
+const point = (sentence: string) => `- ${sentence}`;
+
+/** A name must not pass for a line or a direction of its own: breaks become spaces, bidirectional overrides go. */
+function oneLine(line: string): string {
+  const indent = line.startsWith("  ") ? "  " : "";
+  return (
+    indent +
+    line
+      .replace(/[\u202a-\u202e\u2066-\u2069]/g, "")
+      .replace(/[\s\p{Cc}]+/gu, " ")
+      .trim()
+  );
+}
+
+export function inGroups(ean: string): string {
+  return ean.replace(/(\d{4})(?=\d)/g, "$1 ");
+}
+
+function addressOf(facts: Facts, words: MandateWords["document"]): string {
+  const number = [facts.house_number, facts.house_number_addition].filter(Boolean).join(" ");
+  const postal_code = `${facts.postal_code.slice(0, 4)} ${facts.postal_code.slice(4)}`;
+  const place = [postal_code, facts.city].filter(Boolean).join(" ");
+  return facts.street ? `${facts.street} ${number}, ${place}` : `${place}, ${words.house_number} ${number}`;
+}
+
+/** A day, or the day of a moment in the Netherlands, as people write it. */
+export function longDate(date: string, { date_locale }: Pick<MandateWords, "date_locale">): string {
+  return new Intl.DateTimeFormat(date_locale, { dateStyle: "long", timeZone: "Europe/Amsterdam" }).format(
+    new Date(date),
+  );
+}
