@@ -6569,7 +6569,7 @@ begin
     perform private.end_in_conflict(draft, 'existing_user');
     return jsonb_build_object('outcome', 'conflict');
   elsif login.confirmed is not true then
-    return jsonb_build_object('outcome', 'ask_login', 'email', draft.email, 'unconfirmed_user', login.user_id);
+    return jsonb_build_object('outcome', 'ask_login', 'email', draft.email, 'unconfirmed_user', login.user_id, 'partner_id', draft.partner_id);
   elsif draft.status = 'invited' and draft.ean is not null and private.ean_taken(draft.ean) then
     perform private.end_in_conflict(draft, 'ean_in_use');
     return jsonb_build_object('outcome', 'conflict');

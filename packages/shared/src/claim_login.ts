@@ -16,7 +16,10 @@ export type AskLogin = {
  * A login that was never confirmed may be a stranger's, laid in wait with a password of theirs, so it is made anew.
  * @throws {ApiError} `service_unavailable` when Supabase Auth does not do it; the code or link is not used up then.
  */
-export async function makeLogin({ config }: Environment, { email, unconfirmed_user, partner_id }: AskLogin): Promise<void> {
+export async function makeLogin(
+  { config }: Environment,
+  { email, unconfirmed_user, partner_id }: AskLogin,
+): Promise<void> {
   const key = config.SUPABASE_SECRET_KEY ?? config.SUPABASE_SECRET_KEYS?.default;
   if (!key)
     throw new ApiError("service_unavailable", {}, new Error("SUPABASE_SECRET_KEY is not set: nobody can claim"));
