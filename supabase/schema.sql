@@ -2427,7 +2427,7 @@ begin
    where c.partner_id = connection.partner_id and c.id = connection.id;
   perform private.record_ean_check(connection.id, connection.ean_code, due ->> 'postal_code', (due ->> 'house_number')::int,
     due ->> 'house_number_addition', checked.source, checked.outcome, checked.reason);
-  perform private.advance_registration(connection.account_id);
+  perform private.advance_registration(connection.account_id, result = 'matched');
   perform private.audit('connection.rechecked', connection.id, jsonb_build_object('ean_validation_status', result));
   return json_build_object('ean_validation_status', result);
 end $function$;
@@ -2480,7 +2480,7 @@ begin
   if charger.id is null then
     perform private.refuse('charger_claimed');
   end if;
-  perform private.advance_registration(account);
+  perform private.advance_registration(account, true);
   perform private.audit('charger.registered', charger.id);
   return private.charger_answer(charger, false);
 end $function$;
@@ -3181,7 +3181,7 @@ begin
      where h.partner_id = charger.partner_id and h.id = charger.id returning * into charger;
     perform private.audit('charger.mid_confirmed', charger.id,
                           jsonb_build_object('mid_eligible', wanted, 'evidence', left(input ->> 'evidence', 200)));
-    perform private.advance_registration(charger.account_id);
+    perform private.advance_registration(charger.account_id, wanted);
   end if;
   return json_build_object('changed', changed, 'charger', private.charger_row(charger));
 end $function$;
@@ -3446,7 +3446,7 @@ begin
    where c.partner_id = connection.partner_id and c.id = connection.id;
   perform private.audit('connection.ean_status_set', connection.id,
                         jsonb_build_object('before', connection.ean_validation_status, 'after', wanted));
-  perform private.advance_registration(connection.account_id);
+  perform private.advance_registration(connection.account_id, wanted = 'manual');
   return private.connection_answer(connection, true);
 end $function$;
 comment on function ops.connection_set_ean(jsonb) is 'Vouches for an EAN (manual), or takes that back (unverified): {connection, status} to {changed, connection}. Submits the registration when this was the last gate.';
@@ -4169,7 +4169,7 @@ end $function$;
 comment on function private.admit_user(jsonb,jsonb) is 'A personal token, or the access token of an application acting for a person.';
 grant execute on function private.admit_user(jsonb,jsonb) to api_owner;
 
-CREATE OR REPLACE FUNCTION private.advance_registration(account uuid)
+CREATE OR REPLACE FUNCTION private.advance_registration(account uuid, corrected boolean DEFAULT false)
  RETURNS void
  LANGUAGE sql
  SET search_path TO ''
@@ -4177,12 +4177,17 @@ AS $function$
   update core.connections c
      set registration_status = 'ingediend', submitted_at = private.now()
     from core.connection_gates g
+    join core.accounts a on a.partner_id = g.partner_id and a.id = g.account_id
    where g.account_id = account and g.partner_id = c.partner_id and g.connection_id = c.id
-     and c.registration_status = 'concept'
-     and g.mandate_signed and g.ean_validated and g.mid_charger_registered and g.iban_present
+     and (c.registration_status = 'concept' or corrected and c.registration_status = 'afgekeurd')
+     and g.mandate_signed
+     and case a.access_channel
+           when 'user' then exists (select from core.chargers h
+                                     where h.partner_id = c.partner_id and h.connection_id = c.id and h.status = 'active')
+           else g.ean_validated and g.mid_charger_registered and g.iban_present end
 $function$;
-comment on function private.advance_registration(uuid) is 'Submits the registration of a connection by itself once all four gates hold. Called after anything that can open a gate.';
-grant execute on function private.advance_registration(uuid) to api_owner;
+comment on function private.advance_registration(uuid,boolean) is 'Submits the registration of a connection: of a CPO''s account by itself once all four gates hold, of a person''s when they have done their part, a signature and a charger; review judges the rest. Called after anything that can open a gate; corrected says that it is an answer to a rejection.';
+grant execute on function private.advance_registration(uuid,boolean) to api_owner;
 
 CREATE OR REPLACE FUNCTION private.app_named(named text)
  RETURNS core.oauth_clients
@@ -5732,7 +5737,7 @@ begin
      and h.partner_id = charger.partner_id and h.id = charger.id and h.catalog_charger_id is null;
   if found then
     perform private.audit('charger.identified', charger.id);
-    perform private.advance_registration(charger.account_id);
+    perform private.advance_registration(charger.account_id, true);
   end if;
 end $function$;
 comment on function private.identify_charger(core.chargers,jsonb) is 'What a charger''s BootNotification says it is, once: the model, and with it whether its meter is MID. Its earlier sessions count from then on.';
@@ -6844,7 +6849,7 @@ begin
      facts ->> 'email' is not null, facts ->> 'email', left(request ->> 'address', 64), left(request ->> 'user_agent', 400));
   update core.mandate_links l set used_at = private.now(), code_hash = null where l.partner_id = link.partner_id and l.id = link.id;
   perform private.judge_months(link.connection_id);
-  perform private.advance_registration(c.account_id) from core.connections c where c.partner_id = link.partner_id and c.id = link.connection_id;
+  perform private.advance_registration(c.account_id, true) from core.connections c where c.partner_id = link.partner_id and c.id = link.connection_id;
   perform private.audit('mandate.signed', link.connection_id, jsonb_build_object('code_confirmed', facts ->> 'email' is not null));
 end $function$;
 comment on function private.record_signature(core.mandate_links,jsonb,jsonb) is 'The signature itself, its evidence and what follows from it, wherever it was given: {signed_name, document, document_sha256, address, user_agent} on facts. Who signs has been proven by the caller.';

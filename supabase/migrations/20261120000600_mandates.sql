@@ -400,7 +400,7 @@ begin
      facts ->> 'email' is not null, facts ->> 'email', left(request ->> 'address', 64), left(request ->> 'user_agent', 400));
   update core.mandate_links l set used_at = private.now(), code_hash = null where l.partner_id = link.partner_id and l.id = link.id;
   perform private.judge_months(link.connection_id);
-  perform private.advance_registration(c.account_id) from core.connections c where c.partner_id = link.partner_id and c.id = link.connection_id;
+  perform private.advance_registration(c.account_id, true) from core.connections c where c.partner_id = link.partner_id and c.id = link.connection_id;
   perform private.audit('mandate.signed', link.connection_id, jsonb_build_object('code_confirmed', facts ->> 'email' is not null));
 end $$;
 comment on function private.record_signature(core.mandate_links, jsonb, jsonb) is

@@ -99,21 +99,26 @@ select a.partner_id,
 comment on view core.account_gates is 'The checklist of an account, whether it is ERE-eligible, and from when its mandate holds.';
 grant select on core.account_gates to api_owner;
 
-create function private.advance_registration(account uuid) returns void
+create function private.advance_registration(account uuid, corrected boolean default false) returns void
 language sql
 set search_path = ''
 as $$
   update core.connections c
      set registration_status = 'ingediend', submitted_at = private.now()
     from core.connection_gates g
+    join core.accounts a on a.partner_id = g.partner_id and a.id = g.account_id
    where g.account_id = account and g.partner_id = c.partner_id and g.connection_id = c.id
-     and c.registration_status = 'concept'
-     and g.mandate_signed and g.ean_validated and g.mid_charger_registered and g.iban_present
+     and (c.registration_status = 'concept' or corrected and c.registration_status = 'afgekeurd')
+     and g.mandate_signed
+     and case a.access_channel
+           when 'user' then exists (select from core.chargers h
+                                     where h.partner_id = c.partner_id and h.connection_id = c.id and h.status = 'active')
+           else g.ean_validated and g.mid_charger_registered and g.iban_present end
 $$;
-comment on function private.advance_registration(uuid) is
-  'Submits the registration of a connection by itself once all four gates hold. Called after anything that can open a gate.';
+comment on function private.advance_registration(uuid, boolean) is
+  'Submits the registration of a connection: of a CPO''s account by itself once all four gates hold, of a person''s when they have done their part, a signature and a charger; review judges the rest. Called after anything that can open a gate; corrected says that it is an answer to a rejection.';
 
-grant execute on function private.advance_registration(uuid) to api_owner;
+grant execute on function private.advance_registration(uuid, boolean) to api_owner;
 
 -- POST /v1/chargers --------------------------------------------------------------------------------------------------
 
@@ -203,7 +208,7 @@ begin
   if charger.id is null then
     perform private.refuse('charger_claimed');
   end if;
-  perform private.advance_registration(account);
+  perform private.advance_registration(account, true);
   perform private.audit('charger.registered', charger.id);
   return private.charger_answer(charger, false);
 end $$;

@@ -536,7 +536,7 @@ begin
    where c.partner_id = connection.partner_id and c.id = connection.id;
   perform private.audit('connection.ean_status_set', connection.id,
                         jsonb_build_object('before', connection.ean_validation_status, 'after', wanted));
-  perform private.advance_registration(connection.account_id);
+  perform private.advance_registration(connection.account_id, wanted = 'manual');
   return private.connection_answer(connection, true);
 end $$;
 comment on function ops.connection_set_ean(jsonb) is
@@ -717,7 +717,7 @@ begin
      where h.partner_id = charger.partner_id and h.id = charger.id returning * into charger;
     perform private.audit('charger.mid_confirmed', charger.id,
                           jsonb_build_object('mid_eligible', wanted, 'evidence', left(input ->> 'evidence', 200)));
-    perform private.advance_registration(charger.account_id);
+    perform private.advance_registration(charger.account_id, wanted);
   end if;
   return json_build_object('changed', changed, 'charger', private.charger_row(charger));
 end $$;

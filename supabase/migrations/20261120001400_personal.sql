@@ -124,7 +124,7 @@ begin
      and h.partner_id = charger.partner_id and h.id = charger.id and h.catalog_charger_id is null;
   if found then
     perform private.audit('charger.identified', charger.id);
-    perform private.advance_registration(charger.account_id);
+    perform private.advance_registration(charger.account_id, true);
   end if;
 end $$;
 comment on function private.identify_charger(core.chargers, jsonb) is

@@ -119,3 +119,12 @@ test("contract §2 afgekeurd, corrected and signed again: ingediend", async () =
   await OPENINGS.mandate_signed(account);
   expect(await standing(account)).toMatchObject({ registration: "ingediend", ere_eligible: true });
 });
+
+test("contract §2 afgekeurd, answered with another charger: ingediend", async () => {
+  const account = await closedAccount();
+  for (const gate of GATES) await OPENINGS[gate](account);
+  const { account_id, connection_id } = account;
+  await world.row("update core.connections set registration_status = 'afgekeurd' where id = $1", connection_id);
+  await world.post("/v1/chargers", { account_id, ...MID_CHARGER, serial_number: "SN-ANOTHER" }, token);
+  expect((await standing(account)).registration).toBe("ingediend");
+});
