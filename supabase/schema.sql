@@ -236,12 +236,12 @@ comment on table core.chargers is 'A charger of an account, bound to one of its 
 comment on column core.chargers.mid_eligible is 'Null while the evidence of a MID meter is still to be judged: it opens no gate.';
 comment on column core.chargers.power_kw is 'The most it delivers to one car; null where nobody said. What a session is judged against.';
 comment on column core.chargers.ocpp_password_hash is 'SHA-256 of the 160 random bits that the charger sends in HTTP Basic (OCPP-J security profile 2); the gateway checks it, nobody reads it back.';
-CREATE INDEX chargers_account ON core.chargers USING btree (partner_id, account_id) WHERE status = 'active'::text;
+CREATE INDEX chargers_account ON core.chargers USING btree (partner_id, account_id);
 CREATE UNIQUE INDEX chargers_active_ocpp_identity ON core.chargers USING btree (ocpp_identity) WHERE status = 'active'::text;
 CREATE UNIQUE INDEX chargers_active_serial ON core.chargers USING btree (brand, serial_number) WHERE status = 'active'::text;
-CREATE INDEX chargers_connection ON core.chargers USING btree (partner_id, connection_id) WHERE status = 'active'::text AND mid_eligible;
+CREATE INDEX chargers_connection ON core.chargers USING btree (partner_id, connection_id);
 CREATE INDEX chargers_unconfirmed ON core.chargers USING btree (created_at, id) WHERE status = 'active'::text AND mid_eligible IS NULL;
-CREATE INDEX chargers_user ON core.chargers USING btree (user_id, created_at) WHERE status = 'active'::text AND user_id IS NOT NULL;
+CREATE INDEX chargers_user ON core.chargers USING btree (user_id, created_at) WHERE user_id IS NOT NULL;
 alter table core.chargers enable row level security;
 create policy "a person reaches only their own chargers" on core.chargers as restrictive to api_owner
   using ((( SELECT private.user_id() AS user_id)) IS NULL OR user_id = (( SELECT private.user_id() AS user_id)));
@@ -616,7 +616,7 @@ create table core.mandate_links (
   constraint mandate_links_validity_known CHECK (validity_years = ANY (ARRAY[1, 3, 5]))
 );
 comment on table core.mandate_links is 'A link a signatory signs through: good for 14 days, one signature, and until a newer one is issued. token_hash is the SHA-256 of 256 random bits; code_hash of the one-time code with that token.';
-CREATE INDEX mandate_links_open ON core.mandate_links USING btree (partner_id, connection_id) WHERE voided_at IS NULL AND used_at IS NULL;
+CREATE INDEX mandate_links_connection ON core.mandate_links USING btree (partner_id, connection_id);
 alter table core.mandate_links enable row level security;
 create policy "a tenant reaches its own rows" on core.mandate_links to api_owner
   using (partner_id = (( SELECT private.partner_id() AS partner_id)))
@@ -969,6 +969,32 @@ create table core.suppressions (
 comment on table core.suppressions is 'Addresses that asked not to be written to, as SHA-256 of the address with a key of the deployment. Kept for good.';
 alter table core.suppressions enable row level security;
 
+create table core.virtual_chargers (
+  partner_id uuid not null,
+  id uuid default gen_random_uuid() not null,
+  charger_id uuid not null,
+  wh_per_session integer not null,
+  sessions_per_week numeric(4,2) not null,
+  power_kw numeric(4,2) not null,
+  since date not null,
+  synced_at timestamp with time zone,
+  created_at timestamp with time zone default private.now() not null,
+  constraint virtual_chargers_pkey PRIMARY KEY (partner_id, id),
+  constraint virtual_chargers_charger_key UNIQUE (partner_id, charger_id),
+  constraint virtual_chargers_charger_fkey FOREIGN KEY (partner_id, charger_id) REFERENCES core.chargers(partner_id, id),
+  constraint virtual_chargers_fit_a_week CHECK ((wh_per_session::numeric / power_kw / 1000::numeric * sessions_per_week) <= 168::numeric),
+  constraint virtual_chargers_power_range CHECK (power_kw >= 1::numeric AND power_kw <= 50::numeric),
+  constraint virtual_chargers_sessions_range CHECK (sessions_per_week >= 0::numeric AND sessions_per_week <= 50::numeric),
+  constraint virtual_chargers_wh_range CHECK (wh_per_session >= 100 AND wh_per_session <= 100000)
+);
+comment on table core.virtual_chargers is 'The cloud of a maker that does not exist: what a virtual charger of the sandbox charges, and up to when that was collected. Empty in production.';
+CREATE INDEX virtual_chargers_due ON core.virtual_chargers USING btree (synced_at);
+alter table core.virtual_chargers enable row level security;
+create policy "a tenant reaches its own rows" on core.virtual_chargers to api_owner
+  using (partner_id = (( SELECT private.partner_id() AS partner_id)))
+  with check (partner_id = (( SELECT private.partner_id() AS partner_id)));
+grant insert, select, update on core.virtual_chargers to api_owner;
+
 create view core.account_gates with (security_invoker=true) as
  SELECT a.partner_id,
     a.id AS account_id,
@@ -1205,6 +1231,79 @@ comment on function api.claim_mail(jsonb,jsonb) is 'The next mails to send: {siz
 alter function api.claim_mail(jsonb,jsonb) owner to api_owner;
 grant execute on function api.claim_mail(jsonb,jsonb) to edge;
 
+CREATE OR REPLACE FUNCTION api.clear_fixture(caller jsonb, input jsonb)
+ RETURNS json
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  erased record;
+begin
+  perform private.act_as(caller, 'partner'), private.only_in_sandbox();
+  select * into erased from private.erase_customers(private.partner_id(), array(
+    select d.id from core.drafts d where d.partner_id = private.partner_id() and d.external_ref = input ->> 'external_ref'));
+  return json_build_object('drafts_deleted', erased.drafts);
+end $function$;
+comment on function api.clear_fixture(jsonb,jsonb) is 'Makes room for a fixture: {external_ref}. The drafts with that reference go, with their customers.';
+alter function api.clear_fixture(jsonb,jsonb) owner to api_owner;
+grant execute on function api.clear_fixture(jsonb,jsonb) to edge;
+
+CREATE OR REPLACE FUNCTION api.connect_virtual_charger(caller jsonb, input jsonb)
+ RETURNS json
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  customer   record;
+  profile    constant jsonb := input -> 'profile';
+  model      core.charger_models;
+  connection uuid;
+  virtual    core.virtual_chargers;
+  charger    core.chargers;
+begin
+  perform private.act_as(caller, 'partner'), private.only_in_sandbox();
+  if (profile ->> 'since')::date > private.today() then
+    perform private.refuse('invalid_request', json_build_object(
+      'detail', 'since: must not be after today', 'issues', json_build_array(json_build_object('path', 'since', 'message', 'must not be after today'))));
+  end if;
+  select * into customer from private.require_customer(input ->> 'id', input ->> 'key');
+  perform from core.accounts a where a.partner_id = private.house() and a.id = customer.account_id for no key update;
+  connection := private.pick_connection(customer.account_id, null, true);
+  model := private.virtual_model(profile);
+  -- a repeat: the same model charging the same way
+  select v.* into virtual
+    from core.virtual_chargers v join core.chargers h on h.partner_id = v.partner_id and h.id = v.charger_id
+   where v.partner_id = private.house() and h.account_id = customer.account_id and h.status = 'active' and h.catalog_charger_id = model.id
+     and (v.wh_per_session, v.sessions_per_week, v.power_kw, v.since)
+         = ((profile ->> 'wh_per_session')::int, (profile ->> 'sessions_per_week')::numeric, (profile ->> 'power_kw')::numeric, (profile ->> 'since')::date)
+   order by v.created_at, v.id limit 1;
+  if virtual.id is null then
+    if (select count(*) from core.chargers h
+         where h.partner_id = private.house() and h.account_id = customer.account_id and h.status = 'active') >= 10 then
+      perform private.refuse('charger_limit_reached');
+    end if;
+    insert into core.chargers
+      (partner_id, account_id, connection_id, user_id, catalog_charger_id, brand, serial_number, mid_eligible, nickname, power_kw)
+    values
+      (private.house(), customer.account_id, connection, customer.user_id, model.id, model.brand,
+       'SANDBOX-' || upper(left(replace(gen_random_uuid()::text, '-', ''), 16)), model.mid_meter, left(model.brand || ' ' || model.model, 100),
+       (profile ->> 'power_kw')::numeric)
+    returning * into charger;
+    insert into core.virtual_chargers (partner_id, charger_id, wh_per_session, sessions_per_week, power_kw, since)
+    values (private.house(), charger.id, (profile ->> 'wh_per_session')::int, (profile ->> 'sessions_per_week')::numeric,
+            (profile ->> 'power_kw')::numeric, (profile ->> 'since')::date)
+    returning * into virtual;
+    perform private.advance_registration(customer.account_id, true);
+    perform private.audit('charger.registered', charger.id, '{"virtual": true}');
+  end if;
+  return private.virtual_charger_answer(virtual)::json;
+end $function$;
+comment on function api.connect_virtual_charger(jsonb,jsonb) is 'POST /sandbox/v1/customers/{id}/chargers: {id, key, profile: {mid, catalog_charger_id, wh_per_session, sessions_per_week, power_kw, since}}. The same profile again is the same charger. Its sessions are collected by api.sync_customer.';
+alter function api.connect_virtual_charger(jsonb,jsonb) owner to api_owner;
+grant execute on function api.connect_virtual_charger(jsonb,jsonb) to edge;
+
 CREATE OR REPLACE FUNCTION api.count_sign_in(caller jsonb, attempt jsonb)
  RETURNS json
  LANGUAGE plpgsql
@@ -1420,6 +1519,46 @@ end $function$;
 comment on function api.due_ean_checks(jsonb,jsonb) is 'The next connections to re-check: {size} to [{partner_id, connection_id, ean_code, postal_code, house_number, house_number_addition}].';
 alter function api.due_ean_checks(jsonb,jsonb) owner to api_owner;
 grant execute on function api.due_ean_checks(jsonb,jsonb) to edge;
+
+CREATE OR REPLACE FUNCTION api.find_rehearsal(caller jsonb, input jsonb)
+ RETURNS json
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  named constant text := input ->> 'id';
+  draft core.drafts;
+begin
+  perform private.act_as(caller, 'partner'), private.only_in_sandbox();
+  -- of several drafts with one reference the newest that can be claimed
+  select d.* into draft from core.drafts d
+   where d.partner_id = private.partner_id() and (d.id = private.as_uuid(named) or d.external_ref = named)
+   order by d.id = private.as_uuid(named) desc nulls last, private.draft_status(d) in ('invited', 'claimed') desc, d.created_at desc, d.id limit 1;
+  if draft.id is null then
+    perform private.refuse('draft_not_found');
+  end if;
+  return (jsonb_build_object(
+    'draft_id', draft.id,
+    'external_ref', draft.external_ref,
+    'email', draft.email,
+    'type', draft.type,
+    'locale', draft.locale,
+    'draft_status', private.draft_status(draft),
+    -- claimed, and the login is gone since: the address is to be proven again
+    'proven', draft.status = 'active' or draft.status = 'claimed' and draft.user_id is not null,
+    'foreign_login', private.foreign_login(draft.email, draft.partner_id),
+    'account_id', draft.account_id,
+    'customer_ref', private.customer_ref(draft.user_id, draft.partner_id, input ->> 'key'),
+    'brand', private.partner_brand(private.own_partner()),
+    'answers', private.claim_answers(draft),
+    'candidates', draft.ean_candidates,
+    'confirmed', coalesce(draft.progress -> 'confirmed', '[]'))
+    || coalesce(private.customer_standing(draft.account_id), '{}'))::json;
+end $function$;
+comment on function api.find_rehearsal(jsonb,jsonb) is 'A draft of the partner by its id or external_ref, and how far its claim is: {id, key}. foreign_login: a login the caller did not make, which no helper enters.';
+alter function api.find_rehearsal(jsonb,jsonb) owner to api_owner;
+grant execute on function api.find_rehearsal(jsonb,jsonb) to edge;
 
 CREATE OR REPLACE FUNCTION api.get_dashboard(caller jsonb)
  RETURNS json
@@ -1995,6 +2134,26 @@ comment on function api.list_accounts(jsonb,jsonb) is 'GET /v1/accounts: {limit,
 alter function api.list_accounts(jsonb,jsonb) owner to api_owner;
 grant execute on function api.list_accounts(jsonb,jsonb) to edge;
 
+CREATE OR REPLACE FUNCTION api.list_captured_mail(caller jsonb, query jsonb)
+ RETURNS json
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  perform private.act_as(caller, 'partner'), private.only_in_sandbox();
+  return (
+    select json_build_object('mail', coalesce(json_agg(json_build_object(
+        'id', m.id, 'captured_at', private.iso(m.created_at), 'to', m.recipient, 'from', query ->> 'from', 'subject', m.subject,
+        'template', m.template, 'links', m.links, 'html', m.html, 'text', m.text) order by m.created_at desc, m.id desc), '[]'))
+      from (select * from core.mail_outbox m
+             where m.partner_id = private.partner_id() and m.status = 'captured' and (query ->> 'to' is null or m.recipient = query ->> 'to')
+             order by m.created_at desc, m.id desc limit (query ->> 'limit')::int) m);
+end $function$;
+comment on function api.list_captured_mail(jsonb,jsonb) is 'GET /sandbox/v1/mail: {to, limit, from} to {mail}, newest first: every mail written on behalf of the partner, its CPO accounts'' mandates included.';
+alter function api.list_captured_mail(jsonb,jsonb) owner to api_owner;
+grant execute on function api.list_captured_mail(jsonb,jsonb) to edge;
+
 CREATE OR REPLACE FUNCTION api.list_catalog_chargers(caller jsonb, query jsonb)
  RETURNS json
  LANGUAGE plpgsql
@@ -2543,6 +2702,26 @@ comment on function api.repeat_account(jsonb,jsonb) is 'POST /v1/accounts when t
 alter function api.repeat_account(jsonb,jsonb) owner to api_owner;
 grant execute on function api.repeat_account(jsonb,jsonb) to edge;
 
+CREATE OR REPLACE FUNCTION api.reset_sandbox(caller jsonb)
+ RETURNS json
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  erased record;
+begin
+  perform private.act_as(caller, 'partner'), private.only_in_sandbox();
+  -- an import that runs is either before this or after it, whole
+  perform pg_advisory_xact_lock(hashtextextended('core.drafts import', 0));
+  select * into erased from private.erase_customers(private.partner_id(), null);
+  perform private.audit('sandbox.reset', private.partner_id(), jsonb_build_object('customers', erased.customers, 'drafts', erased.drafts));
+  return json_build_object('ok', true, 'customers_deleted', erased.customers, 'drafts_deleted', erased.drafts);
+end $function$;
+comment on function api.reset_sandbox(jsonb) is 'POST /sandbox/v1/reset: every customer attributed to the partner and every draft it made, in one transaction. CPO accounts, keys and settings stay.';
+alter function api.reset_sandbox(jsonb) owner to api_owner;
+grant execute on function api.reset_sandbox(jsonb) to edge;
+
 CREATE OR REPLACE FUNCTION api.resolve_catalog_charger(caller jsonb, query jsonb)
  RETURNS json
  LANGUAGE plpgsql
@@ -2556,6 +2735,49 @@ end $function$;
 comment on function api.resolve_catalog_charger(jsonb,jsonb) is 'GET /v1/catalog/chargers/resolve: query {vendor, model} and, where the caller has it, {meter_type}.';
 alter function api.resolve_catalog_charger(jsonb,jsonb) owner to api_owner;
 grant execute on function api.resolve_catalog_charger(jsonb,jsonb) to edge;
+
+CREATE OR REPLACE FUNCTION api.review_customer(caller jsonb, input jsonb)
+ RETURNS json
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  tenant     constant uuid := (caller ->> 'partner_id')::uuid;
+  outcome    constant text := input ->> 'outcome';
+  customer   record;
+  connection core.connections;
+  closed     text[];
+begin
+  perform private.act_as(caller, 'partner'), private.only_in_sandbox();
+  select * into customer from private.own_customer(input ->> 'id', input ->> 'key');
+  if customer.account_id is null then
+    -- or an account that a CPO client of the partner made
+    select a.id as account_id, null::uuid as user_id into customer
+      from core.accounts a where a.partner_id = tenant and a.id = private.as_uuid(input ->> 'id');
+    if customer.account_id is null then
+      perform private.refuse('customer_not_found');
+    end if;
+  else
+    perform private.act_for_partner(private.house()), set_config('app.user_id', customer.user_id::text, true);
+  end if;
+  select c.* into connection from core.connections c
+   where c.partner_id = private.partner_id() and c.account_id = customer.account_id and c.status = 'active'
+   order by c.registration_status = 'ingediend' desc, c.submitted_at desc nulls last, c.id limit 1 for update;
+  if connection.registration_status = outcome then
+    return json_build_object('ok', true, 'from', outcome, 'to', outcome);
+  elsif connection.registration_status is distinct from 'ingediend' then
+    perform private.refuse('nothing_to_review', json_build_object('registration_status', connection.registration_status));
+  end if;
+  closed := private.review_registration(connection, outcome);
+  if cardinality(closed) > 0 then
+    perform private.refuse('gates_closed', json_build_object('ok', false, 'gates', closed));
+  end if;
+  return json_build_object('ok', true, 'from', 'ingediend', 'to', outcome);
+end $function$;
+comment on function api.review_customer(jsonb,jsonb) is 'POST /sandbox/v1/customers/{id}/review: {id, key, outcome} to {ok, from, to}. As the operator reviews: an approval needs mandate, EAN and MID charger. A repeat changes nothing.';
+alter function api.review_customer(jsonb,jsonb) owner to api_owner;
+grant execute on function api.review_customer(jsonb,jsonb) to edge;
 
 CREATE OR REPLACE FUNCTION api.revoke_partner_key(caller jsonb)
  RETURNS json
@@ -2653,7 +2875,9 @@ begin
     'mandates_expired', private.expire_mandates(),
     'mail_purged', private.purge_mail(),
     'oauth_purged', private.purge_oauth(),
-    'rate_limits_swept', private.sweep_rate_limits());
+    'rate_limits_swept', private.sweep_rate_limits(),
+    'sessions_synced', private.sync_virtual_chargers(),
+    'registrations_reviewed', private.review_due_registrations());
 end $function$;
 comment on function api.run_due_jobs(jsonb) is 'Everything that is due, in one transaction: counts by job. Safe to call at any time, from several callers at once.';
 alter function api.run_due_jobs(jsonb) owner to api_owner;
@@ -2904,6 +3128,28 @@ end $function$;
 comment on function api.sign_mandate(jsonb,jsonb) is 'Signs: {token_hash, facts, signed_name, code_hash, document, document_sha256, address, user_agent, mail}. Outcome signed|changed|wrong_code|code_expired|too_many_attempts|not_open; facts must still be what was shown.';
 alter function api.sign_mandate(jsonb,jsonb) owner to api_owner;
 grant execute on function api.sign_mandate(jsonb,jsonb) to edge;
+
+CREATE OR REPLACE FUNCTION api.sync_customer(caller jsonb, input jsonb)
+ RETURNS json
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  customer record;
+  virtuals core.virtual_chargers[];
+begin
+  perform private.act_as(caller, 'partner'), private.only_in_sandbox();
+  select * into customer from private.require_customer(input ->> 'id', input ->> 'key');
+  virtuals := array(
+    select v from core.virtual_chargers v join core.chargers h on h.partner_id = v.partner_id and h.id = v.charger_id
+     where v.partner_id = private.house() and h.account_id = customer.account_id and h.status = 'active'
+     order by v.id for update of v);
+  return json_build_object('ok', true, 'sessions_created', private.collect_sessions(virtuals), 'error', null);
+end $function$;
+comment on function api.sync_customer(jsonb,jsonb) is 'POST /sandbox/v1/customers/{id}/sync: {id, key} to {ok, sessions_created, error}. Collects every virtual charger of the customer up to now.';
+alter function api.sync_customer(jsonb,jsonb) owner to api_owner;
+grant execute on function api.sync_customer(jsonb,jsonb) to edge;
 
 CREATE OR REPLACE FUNCTION api.update_connection(caller jsonb, input jsonb, register jsonb)
  RETURNS json
@@ -3810,17 +4056,10 @@ begin
   elsif connection.registration_status <> 'ingediend' then
     perform private.refuse('registration_not_submitted', json_build_object('registration_status', connection.registration_status));
   end if;
-  -- a gate may have closed since the registration was submitted; a missing IBAN is no ground
-  select array_remove(array[case when not g.mandate_signed then 'mandate_signed' end,
-                            case when not g.ean_validated then 'ean_validated' end,
-                            case when not g.mid_charger_registered then 'mid_charger_registered' end], null)
-    into closed from core.connection_gates g where g.partner_id = connection.partner_id and g.connection_id = connection.id;
-  if verdict = 'goedgekeurd' and cardinality(closed) > 0 then
+  closed := private.review_registration(connection, verdict);
+  if cardinality(closed) > 0 then
     perform private.refuse('gates_closed', json_build_object('gates', closed));
   end if;
-  update core.connections c set registration_status = verdict
-   where c.partner_id = connection.partner_id and c.id = connection.id;
-  perform private.audit('registration.reviewed', connection.id, jsonb_build_object('verdict', verdict));
   return private.connection_answer(connection, true);
 end $function$;
 comment on function ops.registration_review(jsonb) is 'Judges a submitted registration: {connection, verdict: goedgekeurd|afgekeurd} to {changed, connection}. goedgekeurd needs mandate, EAN and MID charger.';
@@ -4076,7 +4315,7 @@ begin
   select * into holder from private.key_holder(credential);
   if holder.partner_id is null then
     return private.refusal('missing_or_invalid_token');
-  elsif demand ->> 'kind' <> 'partner' then
+  elsif demand ->> 'kind' not in ('partner', 'sandbox') then
     return json_build_object('wrong_kind', true);
   elsif not (demand ->> 'key')::boolean then
     return private.refusal('insufficient_scope', json_build_object('required_scope', demand ->> 'scope'));
@@ -4901,6 +5140,22 @@ AS $function$
 $function$;
 comment on function private.client_row(core.oauth_clients) is 'A client as the operator sees it: everything but the secret''s hash.';
 
+CREATE OR REPLACE FUNCTION private.closed_gates(connection core.connections)
+ RETURNS text[]
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+begin
+  return (
+    select array_remove(array[case when not g.mandate_signed then 'mandate_signed' end,
+                              case when not g.ean_validated then 'ean_validated' end,
+                              case when not g.mid_charger_registered then 'mid_charger_registered' end], null)
+      from core.connection_gates g where g.partner_id = connection.partner_id and g.connection_id = connection.id);
+end $function$;
+comment on function private.closed_gates(core.connections) is 'The gates that keep a registration from being approved: one may have closed since it was submitted. A missing IBAN is no ground.';
+grant execute on function private.closed_gates(core.connections) to api_owner;
+
 CREATE OR REPLACE FUNCTION private.code_outcome(link core.mandate_links, code_hash text)
  RETURNS text
  LANGUAGE plpgsql
@@ -4919,6 +5174,25 @@ begin
 end $function$;
 comment on function private.code_outcome(core.mandate_links,text) is 'Why a one-time code is refused, or null; a wrong one is counted.';
 grant execute on function private.code_outcome(core.mandate_links,text) to api_owner;
+
+CREATE OR REPLACE FUNCTION private.collect_sessions(virtuals core.virtual_chargers[])
+ RETURNS bigint
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  sessions jsonb;
+  created  bigint;
+begin
+  select coalesce(jsonb_agg(s.session), '[]') into sessions
+    from unnest(virtuals) v cross join lateral jsonb_array_elements(private.virtual_sessions(v, private.now())) s (session);
+  select count(*) into created from jsonb_array_elements(private.ingest_sessions(sessions)) r where r ->> 'status' = 'created';
+  update core.virtual_chargers v set synced_at = private.now()
+   where v.partner_id = private.partner_id() and v.id = any (array(select u.id from unnest(virtuals) u));
+  return created;
+end $function$;
+comment on function private.collect_sessions(core.virtual_chargers[]) is 'Takes in what locked virtual chargers charged up to now, and says how many sessions were new.';
+grant execute on function private.collect_sessions(core.virtual_chargers[]) to api_owner;
 
 CREATE OR REPLACE FUNCTION private.connection_answer(connection core.connections, changed boolean)
  RETURNS json
@@ -5150,6 +5424,29 @@ CREATE OR REPLACE FUNCTION private.customer_ref(person uuid, partner uuid, key t
 AS $function$ begin return 'cus_' || left(encode(private.claim_mac('customer:' || partner || ':' || person, key), 'hex'), 32); end $function$;
 comment on function private.customer_ref(uuid,uuid,text) is 'How a partner knows a customer: the same for good, another for every partner, and nothing to be read from it.';
 grant execute on function private.customer_ref(uuid,uuid,text) to api_owner;
+
+CREATE OR REPLACE FUNCTION private.customer_standing(account uuid)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  return (
+    select jsonb_build_object(
+             'registration_status', c.registration_status,
+             'iban_present', a.iban_ciphertext is not null,
+             'charger', (select private.virtual_charger_answer(v)
+                           from core.virtual_chargers v join core.chargers h on h.partner_id = v.partner_id and h.id = v.charger_id
+                          where v.partner_id = a.partner_id and h.account_id = a.id and h.status = 'active'
+                          order by v.created_at, v.id limit 1))
+      from core.accounts a
+      left join core.connections c on c.partner_id = a.partner_id and c.account_id = a.id and c.status = 'active'
+     where a.partner_id = private.house() and a.id = account
+     order by c.created_at, c.id limit 1);
+end $function$;
+comment on function private.customer_standing(uuid) is 'How far the account of a draft is: registration, IBAN, first virtual charger. Definer, because accounts of people are in the house.';
+grant execute on function private.customer_standing(uuid) to api_owner;
 
 CREATE OR REPLACE FUNCTION private.debit(subject text, bucket text, cost integer DEFAULT 1)
  RETURNS jsonb
@@ -5527,6 +5824,82 @@ end $function$;
 comment on function private.enter_link(jsonb,jsonb) is 'Makes the bearer of a link the caller, within the link''s tenant.';
 grant execute on function private.enter_link(jsonb,jsonb) to api_owner;
 
+CREATE OR REPLACE FUNCTION private.erase_customers(partner uuid, chosen uuid[], OUT customers bigint, OUT drafts bigint)
+ RETURNS record
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+ SET plan_cache_mode TO 'force_custom_plan'
+AS $function$
+declare
+  house       constant uuid := private.house();
+  everything  constant boolean := chosen is null;
+  gone        core.drafts[];
+  people      uuid[];
+  logins      uuid[];
+  accounts    uuid[];
+  chargers    uuid[];
+  connections uuid[];
+  locations   uuid[];
+begin
+  perform private.only_in_sandbox();
+  -- what is under way on a draft ends first, and is seen
+  gone := array(select d from core.drafts d where d.partner_id = partner and (everything or d.id = any (chosen)) order by d.id for update);
+  people := array(
+    select d.user_id from unnest(gone) d where d.user_id is not null
+    union select a.user_id from core.attributions a where everything and a.partner_id = partner
+    -- a withdrawn draft leaves its login behind
+    union select u.id from auth.users u where everything and u.raw_app_meta_data ->> 'claimed_for' = partner::text);
+  -- a login goes only where a claim of this partner made it and nobody else has come to rely on it
+  logins := array(
+    select u.id from auth.users u
+     where u.id = any (people) and u.raw_app_meta_data ->> 'claimed_for' = partner::text
+       and not exists (select from core.attributions a where a.user_id = u.id and a.partner_id <> partner)
+       and not exists (select from core.partner_managers m where m.user_id = u.id));
+  accounts := array(
+    select a.id from core.accounts a
+     where a.partner_id = house and (a.id = any (array(select d.account_id from unnest(gone) d)) or a.user_id = any (logins))
+     order by a.id for update);
+  -- in the order in which sessions lock them
+  chargers := array(select h.id from core.chargers h
+                     where h.partner_id = house and (h.account_id = any (accounts) or h.user_id = any (logins)) order by h.id for update);
+  connections := array(select c.id from core.connections c where c.partner_id = house and c.account_id = any (accounts) order by c.id for update);
+  locations := array(select distinct c.location_id from core.connections c where c.partner_id = house and c.id = any (connections));
+
+  delete from core.replaced_sessions r using core.charging_sessions s
+   where s.partner_id = house and s.charger_id = any (chargers) and r.partner_id = house and r.session_id = s.id;
+  delete from core.charger_months m where m.partner_id = house and m.charger_id = any (chargers);
+  delete from core.charging_sessions s where s.partner_id = house and s.charger_id = any (chargers);
+  delete from core.virtual_chargers v where v.partner_id = house and v.charger_id = any (chargers);
+  delete from core.replaced_months r where r.partner_id = house and r.connection_id = any (connections);
+  delete from core.delivered_months d where d.partner_id = house and d.connection_id = any (connections);
+  delete from core.mandates m where m.partner_id = house and m.connection_id = any (connections);
+  delete from core.mandate_links l where l.partner_id = house and l.connection_id = any (connections);
+  delete from core.ean_checks e where e.partner_id = house and e.connection_id = any (connections);
+  delete from core.chargers h where h.partner_id = house and h.id = any (chargers);
+  delete from core.connections c where c.partner_id = house and c.id = any (connections);
+  delete from core.locations l
+   where l.partner_id = house and l.id = any (locations)
+     and not exists (select from core.connections c where c.partner_id = house and c.location_id = l.id);
+  delete from core.signatories s where s.partner_id = house and s.account_id = any (accounts);
+  delete from core.accounts a where a.partner_id = house and a.id = any (accounts);
+
+  delete from core.mail_outbox m
+   where m.partner_id = partner
+     and m.recipient = any (array(select d.email from unnest(gone) d union select u.email from auth.users u where u.id = any (logins)));
+  delete from core.drafts d where d.partner_id = partner and d.id = any (array(select g.id from unnest(gone) g));
+  drafts := cardinality(gone);
+  -- what no longer is does not count toward the cap
+  delete from core.draft_uploads u
+   where u.partner_id = partner
+     and (everything or u.id in (select n.id from core.draft_uploads n where n.partner_id = partner order by n.id desc limit drafts));
+  with ended as (delete from core.attributions a where a.partner_id = partner and a.user_id = any (people) returning 1)
+  select count(*) into customers from ended;
+  delete from auth.users u where u.id = any (logins);
+end $function$;
+comment on function private.erase_customers(uuid,uuid[]) is 'Deletes a partner''s drafts, those chosen or (null) all, with what customers made of them: accounts and all under them, mail, logins. A person who came with a login of their own keeps it, and is the partner''s no more. Definer, because customers are in the house and logins in Auth.';
+grant execute on function private.erase_customers(uuid,uuid[]) to api_owner;
+
 CREATE OR REPLACE FUNCTION private.ere_per_kwh(delivery_year integer)
  RETURNS numeric
  LANGUAGE plpgsql
@@ -5700,6 +6073,20 @@ AS $function$
 $function$;
 comment on function private.forecast_kwh(date) is 'The kWh that will count this year: what does already, and the trailing average for the rest of this month and each month after it.';
 grant execute on function private.forecast_kwh(date) to api_owner;
+
+CREATE OR REPLACE FUNCTION private.foreign_login(email text, partner uuid)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select exists (
+    select from auth.users u
+     where u.email = foreign_login.email and u.is_sso_user = false and u.deleted_at is null
+       and u.raw_app_meta_data ->> 'claimed_for' is distinct from partner::text)
+$function$;
+comment on function private.foreign_login(text,uuid) is 'Whether an address has a login that no claim of this partner made. Definer, because logins belong to Supabase Auth.';
+grant execute on function private.foreign_login(text,uuid) to api_owner;
 
 CREATE OR REPLACE FUNCTION private.has_signed_mandate(connection core.connections)
  RETURNS boolean
@@ -6276,6 +6663,19 @@ AS $function$ begin return pg_catalog.now(); end $function$;
 comment on function private.now() is 'The only clock of the rules. Tests replace this one function in their own copy of the database to travel in time.';
 grant execute on function private.now() to api_owner;
 
+CREATE OR REPLACE FUNCTION private.only_in_sandbox()
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+begin
+  if not private.is_sandbox() then
+    raise exception 'this function runs on the sandbox only' using errcode = 'insufficient_privilege';
+  end if;
+end $function$;
+comment on function private.only_in_sandbox() is 'The second lock behind the routes, which exist on the sandbox host only.';
+grant execute on function private.only_in_sandbox() to api_owner;
+
 CREATE OR REPLACE FUNCTION private.open_account(draft core.drafts, facts jsonb, request jsonb)
  RETURNS uuid
  LANGUAGE plpgsql
@@ -6352,6 +6752,23 @@ begin
 end $function$;
 comment on function private.own_counted_months() is 'What counts toward ERE for the person of this transaction, over all their connections.';
 grant execute on function private.own_counted_months() to api_owner;
+
+CREATE OR REPLACE FUNCTION private.own_customer(named text, key text, OUT account_id uuid, OUT user_id uuid)
+ RETURNS record
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  -- a customer_ref is not stored: it is looked for among the partner's own
+  select a.id, a.user_id
+    from core.attributions t
+    join core.accounts a on a.partner_id = private.house() and a.user_id = t.user_id
+   where t.partner_id = private.partner_id() and t.source in ('partner_upload', 'partner_invite')
+     and case when named like 'cus\_%' then private.customer_ref(t.user_id, t.partner_id, key) = named else a.id = private.as_uuid(named) end
+   order by a.created_at, a.id limit 1
+$function$;
+comment on function private.own_customer(text,text) is 'The account of a customer the partner itself brought, by customer_ref or account id; nulls where it has none. Definer, because people own their accounts in the house.';
+grant execute on function private.own_customer(text,text) to api_owner;
 
 CREATE OR REPLACE FUNCTION private.own_flags(flags text[])
  RETURNS text[]
@@ -6975,6 +7392,22 @@ end $function$;
 comment on function private.repeat_account(uuid,jsonb) is 'A repeat by cpo_external_ref: stores a new IBAN if one was sent and ignores the rest (specification section 4.1).';
 grant execute on function private.repeat_account(uuid,jsonb) to api_owner;
 
+CREATE OR REPLACE FUNCTION private.require_customer(named text, key text, OUT account_id uuid, OUT user_id uuid)
+ RETURNS record
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+begin
+  select c.account_id, c.user_id into require_customer.account_id, require_customer.user_id from private.own_customer(named, key) c;
+  if require_customer.account_id is null then
+    perform private.refuse('customer_not_found');
+  end if;
+  -- from here on the customer acts, in what is theirs
+  perform private.act_for_partner(private.house()), set_config('app.user_id', require_customer.user_id::text, true);
+end $function$;
+comment on function private.require_customer(text,text) is 'private.own_customer, or the refusal customer_not_found; the transaction then acts as that person.';
+grant execute on function private.require_customer(text,text) to api_owner;
+
 CREATE OR REPLACE FUNCTION private.resolve_charger(vendor text, model text, meter_type text DEFAULT NULL::text)
  RETURNS private.charger_resolution
  LANGUAGE plpgsql
@@ -7048,6 +7481,53 @@ AS $function$
 $function$;
 comment on function private.return_url_allowed(text,text) is 'Whether a return URL is the registered one followed by /, ? or nothing, without a fragment.';
 grant execute on function private.return_url_allowed(text,text) to api_owner;
+
+CREATE OR REPLACE FUNCTION private.review_due_registrations()
+ RETURNS bigint
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  connection core.connections;
+  reviewed   bigint := 0;
+begin
+  if private.is_sandbox() then
+    for connection in
+      select * from core.connections c
+       where c.registration_status = 'ingediend' and c.status = 'active' and c.submitted_at <= private.now() - interval '2 minutes'
+       order by c.submitted_at, c.id limit 500 for update skip locked
+    loop
+      perform private.act_for_partner(connection.partner_id);
+      perform private.review_registration(connection,
+        case when cardinality(private.closed_gates(connection)) = 0 then 'goedgekeurd' else 'afgekeurd' end);
+      reviewed := reviewed + 1;
+    end loop;
+    perform private.act_for_partner(null);
+  end if;
+  return reviewed;
+end $function$;
+comment on function private.review_due_registrations() is 'The sandbox''s reviewer: two minutes after it was submitted a registration is approved where mandate, EAN and MID charger hold, else rejected. Definer: every tenant at once.';
+grant execute on function private.review_due_registrations() to api_owner;
+
+CREATE OR REPLACE FUNCTION private.review_registration(connection core.connections, verdict text)
+ RETURNS text[]
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  closed constant text[] := private.closed_gates(connection);
+begin
+  if verdict = 'goedgekeurd' and cardinality(closed) > 0 then
+    return closed;
+  end if;
+  update core.connections c set registration_status = verdict
+   where c.partner_id = connection.partner_id and c.id = connection.id;
+  perform private.audit('registration.reviewed', connection.id, jsonb_build_object('verdict', verdict));
+  return '{}';
+end $function$;
+comment on function private.review_registration(core.connections,text) is 'Decides a submitted registration, its row locked: goedgekeurd or afgekeurd. Nothing happens, and the closed gates come back, where an approval has no ground.';
+grant execute on function private.review_registration(core.connections,text) to api_owner;
 
 CREATE OR REPLACE FUNCTION private.revoke_presented(client core.oauth_clients, request jsonb)
  RETURNS void
@@ -7428,6 +7908,29 @@ $function$;
 comment on function private.sweep_rate_limits() is 'Deletes buckets that are full again: same as never used. Definer, because limits belong to no tenant.';
 grant execute on function private.sweep_rate_limits() to api_owner;
 
+CREATE OR REPLACE FUNCTION private.sync_virtual_chargers()
+ RETURNS bigint
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  due     core.virtual_chargers[];
+  created bigint := 0;
+begin
+  if private.is_sandbox() then
+    perform private.act_for_partner(private.house());
+    due := array(
+      select v from core.virtual_chargers v
+       where v.partner_id = private.house() and (v.synced_at is null or v.synced_at <= private.now() - interval '10 minutes')
+       order by v.synced_at nulls first limit 200 for update skip locked);
+    created := private.collect_sessions(due);
+    perform private.act_for_partner(null);
+  end if;
+  return created;
+end $function$;
+comment on function private.sync_virtual_chargers() is 'Collects every virtual charger ten minutes after it was last collected: with a worker that runs each minute, within fifteen.';
+grant execute on function private.sync_virtual_chargers() to api_owner;
+
 CREATE OR REPLACE FUNCTION private.tenants_of_chargers(chargers uuid[])
  RETURNS TABLE(partner_id uuid, charger_id uuid)
  LANGUAGE sql
@@ -7609,6 +8112,71 @@ AS $function$
 $function$;
 comment on function private.vendor_key(text) is 'A chargePointVendor as the aliases expect it: without the legal form of the company.';
 grant execute on function private.vendor_key(text) to api_owner;
+
+CREATE OR REPLACE FUNCTION private.virtual_charger_answer(virtual core.virtual_chargers)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+begin
+  return (
+    select jsonb_build_object('charger_id', h.id, 'integration_id', virtual.id, 'catalog_charger_id', m.id, 'brand', m.brand, 'model', m.model,
+                              'mid', coalesce(h.mid_eligible, false))
+      from core.chargers h join core.charger_models m on m.id = h.catalog_charger_id
+     where h.partner_id = virtual.partner_id and h.id = virtual.charger_id);
+end $function$;
+grant execute on function private.virtual_charger_answer(core.virtual_chargers) to api_owner;
+
+CREATE OR REPLACE FUNCTION private.virtual_model(profile jsonb)
+ RETURNS core.charger_models
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  model core.charger_models;
+begin
+  if profile ->> 'catalog_charger_id' is not null then
+    return private.choose_model(jsonb_build_object('catalog_charger_id', profile -> 'catalog_charger_id'));
+  end if;
+  select m.* into model from core.charger_models m
+   where m.mid_meter = (profile ->> 'mid')::boolean order by lower(m.brand) collate "C", lower(m.model) collate "C" limit 1;
+  return model;
+end $function$;
+comment on function private.virtual_model(jsonb) is 'The catalogue model of a profile: the one named, else the first with or without a MID meter.';
+grant execute on function private.virtual_model(jsonb) to api_owner;
+
+CREATE OR REPLACE FUNCTION private.virtual_sessions(virtual core.virtual_chargers, upto timestamp with time zone)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  started constant timestamptz := virtual.since::timestamp at time zone 'Europe/Amsterdam';
+  lasts   constant bigint := ceil(virtual.wh_per_session * 3.6 / virtual.power_kw);
+  slot    bigint;
+begin
+  if virtual.sessions_per_week = 0 then
+    return '[]';
+  end if;
+  -- one session in each slot, anywhere in it where it ends before the next slot begins: sessions never overlap
+  slot := floor(604800 / virtual.sessions_per_week);
+  return (
+    select coalesce(jsonb_agg(jsonb_build_object(
+             'charger_id', virtual.charger_id, 'source', 'sandbox', 'external_id', n::text,
+             'started_at', private.iso(s.at), 'ended_at', private.iso(s.at + make_interval(secs => lasts)),
+             'wh', virtual.wh_per_session, 'meter_wh', (n + 1) * virtual.wh_per_session) order by n), '[]')
+      from generate_series(greatest(floor(extract(epoch from coalesce(virtual.synced_at, started) - started) / slot)::bigint - 1, 0),
+                           floor(extract(epoch from upto - started) / slot)::bigint) n
+      cross join lateral (
+        select started + make_interval(secs => n * slot
+                 + (hashtextextended(virtual.charger_id || ':' || n, 0) & 9223372036854775807) % (greatest(slot - lasts, 0) + 1)) as at) s
+     where s.at + make_interval(secs => lasts) <= upto
+       and (virtual.synced_at is null or s.at + make_interval(secs => lasts) > virtual.synced_at));
+end $function$;
+comment on function private.virtual_sessions(core.virtual_chargers,timestamp with time zone) is 'The sessions of a virtual charger that ended since it was last collected, as private.ingest_sessions takes them. The same for good: the n-th is where the charger''s id puts it.';
+grant execute on function private.virtual_sessions(core.virtual_chargers,timestamp with time zone) to api_owner;
 
 CREATE OR REPLACE FUNCTION private.void_mandate_links(connection uuid)
  RETURNS void

@@ -24,7 +24,7 @@ create table core.mandate_links (
 comment on table core.mandate_links is
   'A link a signatory signs through: good for 14 days, one signature, and until a newer one is issued. token_hash is the SHA-256 of 256 random bits; code_hash of the one-time code with that token.';
 -- serves: voiding the older links of a connection
-create index mandate_links_open on core.mandate_links (partner_id, connection_id) where voided_at is null and used_at is null;
+create index mandate_links_connection on core.mandate_links (partner_id, connection_id);
 select private.isolate('core.mandate_links', 'select, insert, update');
 
 create table core.mandates (

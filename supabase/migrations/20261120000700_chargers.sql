@@ -50,11 +50,11 @@ create unique index chargers_active_serial on core.chargers (brand, serial_numbe
 -- serves: the gateway, which knows a charger by its identity alone; unique across tenants on purpose
 create unique index chargers_active_ocpp_identity on core.chargers (ocpp_identity) where status = 'active';
 -- serves: the chargers of an account, and its limit
-create index chargers_account on core.chargers (partner_id, account_id) where status = 'active';
+create index chargers_account on core.chargers (partner_id, account_id);
 -- serves: the gate mid_charger_registered
-create index chargers_connection on core.chargers (partner_id, connection_id) where status = 'active' and mid_eligible;
+create index chargers_connection on core.chargers (partner_id, connection_id);
 -- serves: the chargers of a person
-create index chargers_user on core.chargers (user_id, created_at) where status = 'active' and user_id is not null;
+create index chargers_user on core.chargers (user_id, created_at) where user_id is not null;
 select private.isolate('core.chargers', 'select, insert, update');
 create policy "a person reaches only their own chargers" on core.chargers as restrictive to api_owner
   using ((select private.user_id()) is null or user_id = (select private.user_id()));

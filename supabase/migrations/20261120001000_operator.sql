@@ -621,6 +621,39 @@ $$;
 comment on function ops.registration_list(jsonb) is 'Registrations that wait for review, oldest first: {limit?} to {connections}.';
 select private.expose_ops('ops.registration_list(jsonb)');
 
+create function private.closed_gates(connection core.connections) returns text[]
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  return (
+    select array_remove(array[case when not g.mandate_signed then 'mandate_signed' end,
+                              case when not g.ean_validated then 'ean_validated' end,
+                              case when not g.mid_charger_registered then 'mid_charger_registered' end], null)
+      from core.connection_gates g where g.partner_id = connection.partner_id and g.connection_id = connection.id);
+end $$;
+comment on function private.closed_gates(core.connections) is
+  'The gates that keep a registration from being approved: one may have closed since it was submitted. A missing IBAN is no ground.';
+
+create function private.review_registration(connection core.connections, verdict text) returns text[]
+language plpgsql
+set search_path = ''
+as $$
+declare
+  closed constant text[] := private.closed_gates(connection);
+begin
+  if verdict = 'goedgekeurd' and cardinality(closed) > 0 then
+    return closed;
+  end if;
+  update core.connections c set registration_status = verdict
+   where c.partner_id = connection.partner_id and c.id = connection.id;
+  perform private.audit('registration.reviewed', connection.id, jsonb_build_object('verdict', verdict));
+  return '{}';
+end $$;
+comment on function private.review_registration(core.connections, text) is
+  'Decides a submitted registration, its row locked: goedgekeurd or afgekeurd. Nothing happens, and the closed gates come back, where an approval has no ground.';
+grant execute on function private.closed_gates(core.connections), private.review_registration(core.connections, text) to api_owner;
+
 create function ops.registration_review(input jsonb) returns json
 language plpgsql security definer
 set search_path = ''
@@ -640,17 +673,10 @@ begin
   elsif connection.registration_status <> 'ingediend' then
     perform private.refuse('registration_not_submitted', json_build_object('registration_status', connection.registration_status));
   end if;
-  -- a gate may have closed since the registration was submitted; a missing IBAN is no ground
-  select array_remove(array[case when not g.mandate_signed then 'mandate_signed' end,
-                            case when not g.ean_validated then 'ean_validated' end,
-                            case when not g.mid_charger_registered then 'mid_charger_registered' end], null)
-    into closed from core.connection_gates g where g.partner_id = connection.partner_id and g.connection_id = connection.id;
-  if verdict = 'goedgekeurd' and cardinality(closed) > 0 then
+  closed := private.review_registration(connection, verdict);
+  if cardinality(closed) > 0 then
     perform private.refuse('gates_closed', json_build_object('gates', closed));
   end if;
-  update core.connections c set registration_status = verdict
-   where c.partner_id = connection.partner_id and c.id = connection.id;
-  perform private.audit('registration.reviewed', connection.id, jsonb_build_object('verdict', verdict));
   return private.connection_answer(connection, true);
 end $$;
 comment on function ops.registration_review(jsonb) is

@@ -219,7 +219,7 @@ begin
   select * into holder from private.key_holder(credential);
   if holder.partner_id is null then
     return private.refusal('missing_or_invalid_token');
-  elsif demand ->> 'kind' <> 'partner' then
+  elsif demand ->> 'kind' not in ('partner', 'sandbox') then
     return json_build_object('wrong_kind', true);
   elsif not (demand ->> 'key')::boolean then
     return private.refusal('insufficient_scope', json_build_object('required_scope', demand ->> 'scope'));

@@ -81,6 +81,7 @@ const LET_IN: Record<CallerRule["kind"], readonly Credential[]> = {
   cpo: ["a CPO token"],
   user: ["an application's token", "a personal token"],
   partner: ["a partner key", "an application's token"],
+  sandbox: ["a partner key"],
   session: ["a session"],
   worker: ["the worker's secret"],
   anyone: NAMES, // who asks for no bearer does not look at one
@@ -98,6 +99,11 @@ const FORBIDDEN: Partial<Record<CallerRule["kind"], Partial<Record<Credential, s
     "a CPO token": "Insufficient scope",
     "a personal token": "Insufficient scope",
     "a partner key": "Insufficient scope", // where a person is needed
+  },
+  sandbox: {
+    "a CPO token": "Insufficient scope",
+    "an application's token": "Insufficient scope",
+    "a personal token": "Insufficient scope",
   },
   session: { "a partner key": "partner_api_key_scope" },
 };
@@ -223,8 +229,10 @@ describe.each(named(ENDPOINTS))("%s", (_, endpoint) => {
     });
   } else {
     if (kind !== "worker")
-      test("§5 a forgery that changes nothing is let in, or the next tests prove nothing", async () => {
-        expect([401, 403]).not.toContain((await sendBare(await forgeFor(endpoint)({}))).status);
+      test("§5 a forgery that changes nothing is no forgery, or the next tests prove nothing", async () => {
+        // which is not to say that the sandbox lets applications in
+        const refusals = kind === "sandbox" ? [401] : [401, 403];
+        expect(refusals).not.toContain((await sendBare(await forgeFor(endpoint)({}))).status);
       });
 
     test.each(kind === "session" ? bad : [...bad, ...badAccessToken])("§5 %s: 401", async (_what, authorization) => {
@@ -418,8 +426,17 @@ test.each(named(bodiless))("contract §1 %s reads no body: 2 MB of garbage chang
   expect(answer.status).toBe(200);
 });
 
+test.each(named(withBody.filter(({ bodyOptional }) => bodyOptional)))(
+  "§4.3 %s takes nothing at all for a body",
+  async (_, endpoint) => {
+    const good = (await samplesFor(world))(endpoint);
+    expect((await world.send(good.path, { ...sent(good), raw: "" })).status).toBe(200);
+  },
+);
+
 describe.each(named(withBody))("%s", (_, endpoint) => {
-  test.each(bodies)("contract §1 a body of %s: %#", async (_what, raw, status, error) => {
+  const wrong = bodies.filter(([what]) => what !== "nothing" || !endpoint.bodyOptional);
+  test.each(wrong)("contract §1 a body of %s: %#", async (_what, raw, status, error) => {
     const answer = await world.send(endpoint.path, { ...sent(sample(endpoint)), raw: raw(endpoint) });
     expect(answer).toMatchObject({ status, body: { error } });
     if (error === "invalid_request") expect(answer.body.issues).not.toHaveLength(0);
@@ -523,7 +540,7 @@ describe("contract §1 the database cannot be reached", () => {
       expect(answer.status).toBe(503);
       expect(answer.headers.get("retry-after")).toBe("5");
       const { error } = await answer.json();
-      const isAdmittedBySql = ["cpo", "user", "session", "partner"].includes(endpoint.caller.kind);
+      const isAdmittedBySql = ["cpo", "user", "session", "partner", "sandbox"].includes(endpoint.caller.kind);
       expect(error).toBe(wireText(isAdmittedBySql ? "authentication_unavailable" : "service_unavailable"));
       expect(world.log.at(-1)).toMatchObject({ status: 503, cause: { code: "ECONNREFUSED" } });
       down = false;

@@ -72,12 +72,26 @@ export async function samplesFor(world: OAuth): Promise<(endpoint: Endpoint) => 
   const { id: keyed } = await world.addPartner();
   const { id: managed } = await world.addPartner();
   const key = await giveKey(world, keyed);
-  const rows = [draftRow(), draftRow()];
+  const rows = [draftRow(), draftRow(), draftRow()];
   const imported = await world.post("/partner/drafts/import", { consent: true, send_invite: false, rows }, key);
-  const [draft, withdrawn] = (imported.body.created ?? []).map(({ draft_id }: { draft_id: string }) => draft_id);
+  const [draft, withdrawn, rehearsed] = (imported.body.created ?? []).map(
+    ({ draft_id }: { draft_id: string }) => draft_id,
+  );
   await world.row("insert into core.partner_managers (partner_id, user_id) values ($1, $2)", managed, user.id);
+  const played = await world.post(`/sandbox/v1/drafts/${rehearsed}/claim`, { submit: true }, key);
+  // what a reset leaves is no sample for anything
+  const { id: emptied } = await world.addPartner();
+  const resetting = { token: await giveKey(world, emptied), subject: `partner:${emptied}` };
   const managerToken = await user.appToken("partners:read", "partners:write");
 
+  const customer = played.body.account_id;
+  const ids: Record<string, string> = {
+    revokeToken: tokenId,
+    claimSandboxDraft: rehearsed,
+    connectVirtualCharger: customer,
+    syncCustomer: customer,
+    reviewCustomer: customer,
+  };
   const queries: Record<string, string> = {
     listAccounts: "?limit=1",
     listErePositions: "?limit=1",
@@ -118,6 +132,9 @@ export async function samplesFor(world: OAuth): Promise<(endpoint: Endpoint) => 
     invitePeople: { emails: [newEmail()], message: "Welkom" },
     uploadDrafts: { csv: `email,naam\n${newEmail()},Sanne de Vries`, consent: true },
     mintPartnerApiKey: { rotate: true },
+    createSandboxFixtures: { states: ["no_iban"] },
+    connectVirtualCharger: { kwh_per_session: 10, since: "2026-11-01" },
+    reviewCustomer: { outcome: "goedgekeurd" },
     admitCharger: { identity: own.body.ocpp?.identity, password: own.body.ocpp?.password },
   };
   const manager = { token: managerToken, subject: await subjectOf(managerToken) };
@@ -125,6 +142,7 @@ export async function samplesFor(world: OAuth): Promise<(endpoint: Endpoint) => 
     cpo: { token: await client.token(), subject: `client:${client.id}` },
     user: { token: appToken, subject: await subjectOf(appToken) },
     partner: { token: key, subject: `partner:${keyed}` },
+    sandbox: { token: key, subject: `partner:${keyed}` },
     session: { token: session, subject: `user:${user.id}` },
     worker: { token: world.environment.config.WORKER_SECRET, subject: null },
     anyone: { subject: null },
@@ -132,9 +150,10 @@ export async function samplesFor(world: OAuth): Promise<(endpoint: Endpoint) => 
   const named: Record<string, string> = { token: `client:${client.id}`, revoke: `client:${app.id}` };
   return ({ id, method, path, caller }) => ({
     method,
-    path: path.replace("{id}", tokenId) + (queries[id] ?? ""),
+    path: path.replace("{id}", ids[id] ?? "") + (queries[id] ?? ""),
     ...(bodies[id] ? { body: bodies[id] } : {}),
     ...(caller.kind === "partner" && !caller.key ? manager : callers[caller.kind]),
+    ...(id === "resetSandbox" ? resetting : {}),
     ...(named[id] ? { subject: named[id] } : {}),
   });
 }

@@ -19,10 +19,11 @@ import { surface as oauthRevoke } from "../../supabase/functions/oauth-revoke/ap
 import { surface as oauthToken } from "../../supabase/functions/oauth-token/app.ts";
 import { surface as partner } from "../../supabase/functions/partner/app.ts";
 import { surface as personal } from "../../supabase/functions/personal/app.ts";
+import { surface as sandbox } from "../../supabase/functions/sandbox/app.ts";
 import { surface as worker } from "../../supabase/functions/worker/app.ts";
 import { cloneDatabase, type Database, freezeClock } from "./database.ts";
 
-export const SURFACES: readonly Surface[] = [oauthToken, oauthAuthorize, oauthRevoke, cpo, partner, personal];
+export const SURFACES: readonly Surface[] = [oauthToken, oauthAuthorize, oauthRevoke, cpo, partner, sandbox, personal];
 /** With what integrators never see. */
 export const SERVED: readonly Surface[] = [...SURFACES, worker];
 export const BASE_URL = "http://api.test";

@@ -54,6 +54,7 @@ describe.each(named(ENDPOINTS.filter((endpoint) => !isOurs(endpoint))))("%s", (_
       cpo: [{ cpo: scopes }],
       user: [{ user: scopes }, { personal_token: [] }],
       partner: [...("key" in endpoint.caller && endpoint.caller.key ? [{ partner_key: [] }] : []), { user: scopes }],
+      sandbox: [{ partner_key: [] }],
       session: [{ session: [] }],
       anyone: [],
     };

@@ -30,6 +30,10 @@ async function live(partner: Partner) {
   await ingest(world, { ...session, ended_at: "2026-02-01T11:00:00Z", wh: 5000 });
   // replaces what was said before
   await ingest(world, { ...session, ended_at: "2026-02-01T11:00:00Z", wh: 4000 });
+  await admin.query(
+    "insert into core.virtual_chargers (partner_id, charger_id, wh_per_session, sessions_per_week, power_kw, since) values ($1, $2, 12000, 4, 11, '2026-01-01')",
+    [partner.id, registered.body.charger_id],
+  );
   const person = randomUUID();
   await admin.query("insert into auth.users (id, email) values ($1, $2)", [person, `${person}@example.nl`]);
   await admin.query("select private.attribute_user($1, $2, 'manual')", [person, partner.id]);

@@ -6,13 +6,14 @@ import { surface as oauthRevoke } from "../../../supabase/functions/oauth-revoke
 import { surface as oauthToken } from "../../../supabase/functions/oauth-token/app.ts";
 import { surface as partner } from "../../../supabase/functions/partner/app.ts";
 import { surface as personal } from "../../../supabase/functions/personal/app.ts";
+import { surface as sandbox } from "../../../supabase/functions/sandbox/app.ts";
 import { describe } from "../src/openapi.ts";
 
 const root = new URL("../../../", import.meta.url);
 
 export function openapi(): string {
   const { version } = JSON.parse(readFileSync(new URL("package.json", root), "utf8"));
-  const surfaces = [oauthToken, oauthAuthorize, oauthRevoke, cpo, partner, personal];
+  const surfaces = [oauthToken, oauthAuthorize, oauthRevoke, cpo, partner, sandbox, personal];
   return `${JSON.stringify(describe(surfaces, version, "https://api.example.com"), null, 2)}\n`;
 }
 

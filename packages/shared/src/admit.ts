@@ -64,9 +64,9 @@ const READERS: readonly Reader[] = [readPersonalToken, readPartnerKey, readJwt, 
 
 /** Refusals of a good credential of the wrong kind: credential x kind of caller the route wants (contract section 1). */
 const WRONG_KIND: Record<Credential["kind"], Partial<Record<CallerRule["kind"], ErrorCode>>> = {
-  cpo: { user: "insufficient_scope", partner: "insufficient_scope" },
-  user: { cpo: "cpo_token_required" },
-  personal_token: { cpo: "cpo_token_required" },
+  cpo: { user: "insufficient_scope", partner: "insufficient_scope", sandbox: "insufficient_scope" },
+  user: { cpo: "cpo_token_required", sandbox: "insufficient_scope" },
+  personal_token: { cpo: "cpo_token_required", sandbox: "insufficient_scope" },
   partner_key: { cpo: "insufficient_scope", user: "insufficient_scope", session: "partner_api_key_scope" },
   session: {},
 };

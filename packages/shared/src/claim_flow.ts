@@ -61,9 +61,9 @@ export class ClaimFlow {
     purpose: "prove" | "sign",
     locale: Locale,
     brand: Brand | null,
+    code = String(randomInt(1_000_000)).padStart(6, "0"),
   ): Promise<{ outcome: "sent" | "too_many_codes" | "not_open"; retry_after?: number; code: string }> {
     const { config } = this.environment;
-    const code = String(randomInt(1_000_000)).padStart(6, "0");
     const answer = await this.#call<{ outcome: "sent" | "too_many_codes" | "not_open"; retry_after?: number }>(
       "send_claim_code",
       {

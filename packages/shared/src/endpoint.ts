@@ -10,6 +10,8 @@ export type CallerRule =
   | { kind: "user"; scope: UserScope }
   /** A partner's API key where `key` says so, or a person who manages the partner, through an application with the scope. */
   | { kind: "partner"; scope: "partners:read" | "partners:write"; key: boolean }
+  /** A partner's API key, and nothing else. */
+  | { kind: "sandbox"; scope: "partner_api_key"; key: true }
   /** The person themselves, signed in with Supabase Auth. */
   | { kind: "session" }
   /** Nobody is admitted beforehand: the endpoint authenticates what is in the body, or is public. */
@@ -71,7 +73,8 @@ type Bucket =
   | "user"
   | "partner_read"
   | "partner_write"
-  | "partner_import";
+  | "partner_import"
+  | "sandbox";
 
 export type EndpointSpec<
   Body extends z.ZodType = z.ZodType,
@@ -92,6 +95,8 @@ export type EndpointSpec<
   sql: readonly Functions[];
   query?: Query;
   body?: Body;
+  /** Whether nothing at all may be sent for a body: it then reads as {}. */
+  bodyOptional?: true;
   /** Body encodings beside JSON. */
   accepts?: readonly ("form" | "multipart")[];
   /** Largest body in bytes; 1 MiB unless told. */
@@ -133,6 +138,7 @@ const ADMISSION_ERRORS: Record<CallerRule["kind"], readonly ErrorCode[]> = {
   user: ["missing_or_invalid_token", "authentication_unavailable"],
   session: ["missing_or_invalid_token", "authentication_unavailable"],
   partner: ["missing_or_invalid_token", "no_partner_linked", "authentication_unavailable"],
+  sandbox: ["missing_or_invalid_token", "no_partner_linked", "authentication_unavailable"],
   worker: ["missing_or_invalid_token"],
   anyone: [],
 };

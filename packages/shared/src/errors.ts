@@ -41,6 +41,11 @@ const table = {
     detail: "Send consent: true once every customer agreed that you pass their data on.",
     fields: ["message"],
   },
+  unknown_state: {
+    status: 400,
+    detail: "states are eligible, rejected, no_mandate, ean_unverified, no_mid_charger and no_iban. Nothing was made.",
+    fields: ["unknown"],
+  },
   unsupported_grant_type: {
     status: 400,
     detail: "grant_type must be client_credentials, authorization_code or refresh_token.",
@@ -94,6 +99,7 @@ const table = {
   not_found: { status: 404, error: "Not found", detail: "No route answers this method and path." },
   account_not_found: { status: 404, detail: "No account of this client has that id or reference." },
   connection_not_found: { status: 404, detail: "No connection of this client matches everything that was sent." },
+  customer_not_found: { status: 404, detail: "You have brought no customer with that customer_ref or account id." },
   draft_not_found: { status: 404, detail: "You have no draft with that id or address.", fields: ["code"] },
 
   token_not_found: { status: 404, detail: "You have no token with that id." },
@@ -124,7 +130,23 @@ const table = {
   draft_not_claimable: {
     status: 409,
     detail: "This draft cannot be claimed any more; reason says why.",
-    fields: ["status", "reason"],
+    fields: ["status", "reason", "draft_status", "step"],
+  },
+  unsupported_type: {
+    status: 409,
+    detail:
+      "A virtual charger and submission are for particulier drafts; claim this one without submit. Nothing was done.",
+  },
+  nothing_to_review: {
+    status: 409,
+    detail:
+      "No registration of this customer waits for review: it is submitted once there are a signature and a charger.",
+    fields: ["registration_status"],
+  },
+  gates_closed: {
+    status: 409,
+    detail: "A registration is approved when mandate, EAN and MID charger hold; gates names what does not.",
+    fields: ["ok", "gates"],
   },
   api_key_exists: {
     status: 409,
@@ -188,6 +210,11 @@ const table = {
     status: 500,
     error: "Failed to update partner",
     detail: "Nothing was stored. It is safe to repeat.",
+  },
+  sandbox_step_failed: {
+    status: 500,
+    detail: "The step could not be done; what came before it is. It is safe to repeat.",
+    fields: ["step"],
   },
   token_failed: { status: 500, error: "server_error", detail: "The token could not be issued. It is safe to repeat." },
   authorize_failed: {

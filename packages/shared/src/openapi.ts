@@ -52,6 +52,7 @@ function securityOf(caller: CallerRule): Record<string, string[]>[] {
   if (caller.kind === "cpo") return [{ cpo: caller.scope ? [caller.scope] : [] }];
   if (caller.kind === "user") return [{ user: [caller.scope] }, { personal_token: [] }];
   if (caller.kind === "partner") return [...(caller.key ? [{ partner_key: [] }] : []), { user: [caller.scope] }];
+  if (caller.kind === "sandbox") return [{ partner_key: [] }];
   if (caller.kind === "session") return [{ session: [] }];
   return [];
 }
@@ -117,7 +118,7 @@ function operation(surface: Surface, endpoint: Endpoint) {
     ...(body
       ? {
           requestBody: {
-            required: true,
+            required: !endpoint.bodyOptional,
             content: Object.fromEntries(encodings.map((type) => [type, { schema: body }])),
           },
         }
@@ -175,6 +176,13 @@ const ERROR = {
         properties: {
           path: { type: "string" as const, example: "person.full_name" },
           message: { type: "string" as const },
+          status: { type: "string" as const, description: "Where the draft stands" },
+          reason: { type: "string" as const, description: "Why a draft cannot be claimed" },
+          draft_status: { type: "string" as const, description: "Of the sandbox helpers: where the draft stands" },
+          step: {
+            type: "string" as const,
+            description: "Of the sandbox helpers: the step that failed; those before it are done",
+          },
         },
       },
     },

@@ -5,6 +5,7 @@
 export const ROUTES: Readonly<Record<string, string>> = {
   "/v1": "cpo-v1",
   "/partner": "partner",
+  "/sandbox": "sandbox",
   "/oauth-token": "oauth-token",
   "/.well-known/oauth-authorization-server": "oauth-token",
   "/oauth-authorize": "oauth-authorize",

@@ -16,6 +16,8 @@ export type Surface = {
   /** What the specification's paths of this surface begin with; hosted paths may leave it out (`/cpo-v1/accounts`). */
   prefix: `/${string}` | "";
   endpoints: readonly Endpoint[];
+  /** The one host it exists on; on the other its routes are unknown. */
+  host?: Caller["host"];
   /** Whether browsers of other origins may read the answers. */
   cors?: boolean;
   /** `oauth` writes error bodies as RFC 6749 section 5.2 does, and forbids storing every answer. */
@@ -88,7 +90,8 @@ function build(surface: Surface, environment: Environment): App {
   if (surface.cors)
     app.use(cors({ origin: "*", exposeHeaders: ["X-Request-Id", "RateLimit", "RateLimit-Policy", "Retry-After"] }));
   app.get(`/${surface.slug}/healthz`, (c) => c.json({ ok: true, function: surface.slug }));
-  for (const endpoint of surface.endpoints) {
+  const here = !surface.host || surface.host === environment.config.API_HOST;
+  for (const endpoint of here ? surface.endpoints : []) {
     const paths = pathsOf(surface, endpoint).map((path) => path.replace(/\{(\w+)\}/g, ":$1"));
     app.on(endpoint.method, paths, (c) => handle(surface, endpoint, c.req.raw, c.req.param(), environment, c.env));
   }
@@ -240,6 +243,7 @@ function parseBody(endpoint: Endpoint, request: Request, text: string): unknown 
       throw new ApiError("invalid_request", { issues: [{ path: repeated, message: "must not be repeated" }] });
     return Object.fromEntries(form);
   }
+  if (endpoint.bodyOptional && text.trim() === "") return {};
   try {
     return JSON.parse(text.replace(/^\ufeff/, ""));
   } catch {

@@ -1,0 +1,15 @@
+import type { Surface } from "../../../packages/shared/src/surface.ts";
+import { connectCharger, reviewCustomer, syncCustomer } from "./customers.ts";
+import { claimDraft } from "./drafts.ts";
+import { createFixtures } from "./fixtures.ts";
+import { listMail } from "./mail.ts";
+import { resetSandbox } from "./reset.ts";
+
+/** The sandbox helpers (specification section 4.3), in the order of a rehearsal. */
+export const surface: Surface = {
+  slug: "sandbox",
+  about: "On the sandbox host only: play the customer, the charger, the reviewer and the mailbox",
+  prefix: "/sandbox",
+  host: "sandbox",
+  endpoints: [claimDraft, connectCharger, syncCustomer, reviewCustomer, createFixtures, listMail, resetSandbox],
+};

@@ -1,0 +1,55 @@
+import * as z from "zod";
+import { orNull, uuid } from "../../../packages/shared/src/fields.ts";
+
+const WEEK_S = 7 * 24 * 3600;
+const hundredths = (value: number) => Math.round(value * 100) / 100;
+
+/** How a virtual charger charges. Its sessions never overlap, so a week has to hold them. */
+export const ChargerProfile = z
+  .object({
+    mid: z
+      .boolean()
+      .default(true)
+      .meta({ description: "false: no MID meter, so that its sessions never count toward ERE" }),
+    kwh_per_session: z.number().min(0.1).max(100).default(12),
+    sessions_per_week: z.number().min(0).max(50).transform(hundredths).default(4),
+    power_kw: z
+      .number()
+      .min(1)
+      .max(50)
+      .transform(hundredths)
+      .default(11)
+      .meta({ description: "Sets how long a session lasts" }),
+    since: z.iso
+      .date()
+      .refine((date) => date >= "2026-01-01", "must not be before 2026-01-01")
+      .default("2026-01-01")
+      .meta({ description: "First day with sessions, not after today" }),
+    catalog_charger_id: orNull(uuid()).meta({ description: "A model of the catalogue; it goes before mid" }),
+  })
+  .transform(({ kwh_per_session, ...profile }) => ({ ...profile, wh_per_session: Math.round(kwh_per_session * 1000) }))
+  .refine(
+    ({ wh_per_session, power_kw, sessions_per_week }) =>
+      sessions_per_week === 0 || Math.ceil((wh_per_session * 3.6) / power_kw) <= Math.floor(WEEK_S / sessions_per_week),
+    { path: ["sessions_per_week"], message: "so many sessions of kwh_per_session at power_kw do not fit in a week" },
+  );
+
+/** As it is sent; every field has a default. */
+export const SandboxChargerProfile = ChargerProfile.meta({ id: "SandboxChargerProfile" });
+
+export type ChargerProfile = z.output<typeof ChargerProfile>;
+
+export const VirtualCharger = z
+  .object({
+    charger_id: z.guid(),
+    integration_id: z.guid(),
+    catalog_charger_id: z.guid(),
+    brand: z.string(),
+    model: z.string(),
+    mid: z.boolean(),
+  })
+  .meta({ id: "VirtualCharger" });
+
+export const SyncResult = z
+  .object({ ok: z.boolean(), sessions_created: z.int(), error: z.string().nullable() })
+  .meta({ id: "SyncResult" });

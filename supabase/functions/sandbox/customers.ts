@@ -1,0 +1,78 @@
+import * as z from "zod";
+import { claimKey } from "../../../packages/shared/src/claim.ts";
+import { endpoint } from "../../../packages/shared/src/endpoint.ts";
+import { cut } from "../../../packages/shared/src/fields.ts";
+import { RegistrationStatus } from "../../../packages/shared/src/models.ts";
+import { SandboxChargerProfile, SyncResult, VirtualCharger } from "./charger_profile.ts";
+
+const CALLER = { kind: "sandbox", scope: "partner_api_key", key: true } as const;
+/** The path's customer_ref, account id or reference: longer than any of them is nothing's. */
+export const named = (param: (name: string) => string) => cut(param("id"), 120);
+
+export const connectCharger = endpoint(
+  {
+    id: "connectVirtualCharger",
+    method: "POST",
+    path: "/sandbox/v1/customers/{id}/chargers",
+    summary: "Connect a virtual charger to a customer, and collect what it charged",
+    description:
+      "`id` is a customer_ref or an account id. Its sessions are the same for good, as many as sessions_per_week since `since`, whole up to now; they pass " +
+      "through the pipeline that real ones pass through. The same profile again is the same charger; another profile is another one, up to ten.",
+    caller: CALLER,
+    limit: "sandbox",
+    sql: ["connect_virtual_charger", "sync_customer"],
+    body: SandboxChargerProfile,
+    bodyOptional: true,
+    response: z
+      .object({ ok: z.literal(true), ...VirtualCharger.shape, sync: SyncResult })
+      .meta({ id: "ConnectedVirtualCharger" }),
+    errors: ["customer_not_found", "no_connection", "charger_limit_reached", "catalog_unresolved"],
+    failure: "sandbox_step_failed",
+  },
+  async ({ body, param, call, environment }) => {
+    const customer = { id: named(param), key: claimKey(environment) };
+    const charger = JSON.parse(await call("connect_virtual_charger", { ...customer, profile: body }));
+    const sync = JSON.parse(await call("sync_customer", customer));
+    return { ok: true, ...charger, sync };
+  },
+);
+
+export const syncCustomer = endpoint(
+  {
+    id: "syncCustomer",
+    method: "POST",
+    path: "/sandbox/v1/customers/{id}/sync",
+    summary: "Collect a customer's sessions now instead of within 15 minutes",
+    description: "Of every virtual charger the customer has. Twice creates nothing twice.",
+    caller: CALLER,
+    limit: "sandbox",
+    sql: ["sync_customer"],
+    response: SyncResult,
+    errors: ["customer_not_found"],
+    failure: "sandbox_step_failed",
+  },
+  ({ param, call, environment }) => call("sync_customer", { id: named(param), key: claimKey(environment) }),
+);
+
+export const reviewCustomer = endpoint(
+  {
+    id: "reviewCustomer",
+    method: "POST",
+    path: "/sandbox/v1/customers/{id}/review",
+    summary: "Decide a submitted registration now instead of after 2 minutes",
+    description:
+      "`id` is a customer_ref or an account id, of an account made through the CPO API too. As in the real review an approval needs a signed mandate, a validated EAN and " +
+      "a MID charger; a missing IBAN is no ground. A decision repeated answers the same.",
+    caller: CALLER,
+    limit: "sandbox",
+    sql: ["review_customer"],
+    body: z.object({ outcome: z.enum(["goedgekeurd", "afgekeurd"]) }).meta({ id: "ReviewCustomer" }),
+    response: z
+      .object({ ok: z.literal(true), from: RegistrationStatus, to: RegistrationStatus })
+      .meta({ id: "ReviewedCustomer" }),
+    errors: ["customer_not_found", "nothing_to_review", "gates_closed"],
+    failure: "sandbox_step_failed",
+  },
+  ({ body, param, call, environment }) =>
+    call("review_customer", { id: named(param), key: claimKey(environment), ...body }),
+);

@@ -1,0 +1,131 @@
+import * as z from "zod";
+import { endpoint } from "../../../packages/shared/src/endpoint.ts";
+import { iban as ibanRule, orNull, trimmedTo } from "../../../packages/shared/src/fields.ts";
+import { RegistrationStatus } from "../../../packages/shared/src/models.ts";
+import { phone } from "../../../packages/shared/src/phone.ts";
+import { ChargerProfile, SandboxChargerProfile, SyncResult, VirtualCharger } from "./charger_profile.ts";
+import { named } from "./customers.ts";
+import { REHEARSAL_ERRORS, REHEARSAL_SQL, type Rehearsed, rehearse, TEST } from "./rehearsal.ts";
+
+const StepResult = z.enum(["done", "already_done", "skipped"]).meta({
+  id: "SandboxStepResult",
+  description: "done: by this call; already_done: before it; skipped: not asked for",
+});
+
+export const claimDraft = endpoint(
+  {
+    id: "claimSandboxDraft",
+    method: "POST",
+    path: "/sandbox/v1/drafts/{id}/claim",
+    summary: "Play the draft's customer: claim it, sign the mandate, and with submit connect a charger and submit",
+    description:
+      "`id` is the draft's id or your external_ref. What a customer does on the claim pages happens, by the same functions: the address is proven with the code that is mailed, " +
+      "each page is confirmed with what you uploaded, or test values where you uploaded nothing, and the mandate is signed. Safe to repeat: a step that is done says so. " +
+      "A failure names its step; the steps before it stay done. EAN test values 8716870000000000 followed by 16 matched, 23 unverified, 30 mismatch, 47 address unknown, " +
+      "54 in use, 61 register timeout; any other EAN is matched. Never enters a login that a claim of yours did not make.",
+    caller: { kind: "sandbox", scope: "partner_api_key", key: true },
+    limit: "sandbox",
+    sql: REHEARSAL_SQL,
+    body: z
+      .object({
+        submit: z
+          .boolean()
+          .default(false)
+          .meta({ description: "Also connect a virtual charger and submit the registration; particulier only" }),
+        iban: z
+          .unknown()
+          .optional()
+          .meta({
+            override: { type: ["string", "null"], minLength: 15, maxLength: 34 },
+            description: `15 to 34 letters and digits; null: none. With submit ${TEST.iban} where absent.`,
+          }),
+        ean: z
+          .unknown()
+          .optional()
+          .meta({
+            override: { type: ["string", "null"], pattern: "^\\d{18}$" },
+            description: "Instead of the uploaded EAN; a test value picks the outcome of the check",
+            example: TEST.ean,
+          }),
+        phone: orNull(phone()).meta({ description: "Dutch mobile; a test number where absent" }),
+        street: orNull(trimmedTo(120)).meta({ description: `${TEST.street} where absent` }),
+        charger: SandboxChargerProfile.nullish().meta({ description: "With submit: how the virtual charger charges" }),
+      })
+      .meta({ id: "ClaimSandboxDraft" }),
+    bodyOptional: true,
+    response: z
+      .object({
+        ok: z.literal(true),
+        draft_id: z.guid(),
+        external_ref: z.string().nullable(),
+        account_id: z.guid(),
+        customer_ref: z.string(),
+        email: z.string(),
+        draft_status: z.literal("active"),
+        registration_status: RegistrationStatus,
+        steps: z.object({ claim: StepResult, activate: StepResult, iban: StepResult, submit: StepResult }),
+        charger: VirtualCharger.nullable(),
+        sync: SyncResult.nullable(),
+        next: z.string().meta({ description: "What to call next, for a person to read" }),
+      })
+      .meta({ id: "ClaimedSandboxDraft" }),
+    errors: [...REHEARSAL_ERRORS, "invalid_ean", "invalid_iban"],
+    failure: "sandbox_step_failed",
+  },
+  async ({ body, param, call, environment, caller, address, fail }) => {
+    const ean = readEan(body.ean);
+    if (ean === undefined) return fail("invalid_ean");
+    const iban = body.iban === undefined || body.iban === null ? body.iban : ibanRule().safeParse(body.iban).data;
+    if (iban === undefined && body.iban !== undefined) return fail("invalid_iban");
+    const rehearsed = await rehearse({ environment, caller, address, call }, named(param), {
+      ...{ submit: body.submit, iban, ean, phone: body.phone, street: body.street },
+      profile: body.charger ?? ChargerProfile.parse({}),
+    });
+    return answerOf(rehearsed);
+  },
+);
+
+/** Null where none was sent, undefined where it is none. */
+function readEan(sent: unknown): string | null | undefined {
+  if (sent === undefined || sent === null || sent === "") return null;
+  const digits = typeof sent === "string" ? sent.replace(/[\s.]/g, "") : "";
+  return /^\d{18}$/.test(digits) ? digits : undefined;
+}
+
+function answerOf(rehearsed: Rehearsed) {
+  const {
+    draft_id,
+    external_ref,
+    account_id,
+    customer_ref,
+    email,
+    draft_status,
+    registration_status,
+    charger,
+    steps,
+    sync,
+  } = rehearsed;
+  return {
+    ok: true,
+    ...{ draft_id, external_ref, account_id, customer_ref, email, draft_status, registration_status, steps },
+    charger: charger ?? null,
+    sync,
+    next: nextOf(rehearsed),
+  };
+}
+
+function nextOf({ registration_status, account_id, type, charger }: Rehearsed): string {
+  const customer = `POST /sandbox/v1/customers/${account_id}`;
+  switch (registration_status) {
+    case "ingediend":
+      return `The registration is reviewed 2 minutes after it was submitted; ${customer}/review decides now.`;
+    case "goedgekeurd":
+      return `The registration is approved; ${customer}/sync collects new sessions, GET /partner/customers shows the customer.`;
+    case "afgekeurd":
+      return `The registration is rejected; ${customer}/chargers with a MID charger answers that, and submits it again.`;
+    default:
+      return charger || type !== "particulier"
+        ? `Nothing is submitted yet: a signature and a charger are needed. ${customer}/chargers connects a virtual charger.`
+        : `${customer}/chargers connects a virtual charger and submits the registration; so does this call with submit: true.`;
+  }
+}

@@ -1,0 +1,4 @@
+import { serve } from "../../../packages/shared/src/surface.ts";
+import { surface } from "./app.ts";
+
+Deno.serve(serve(surface).fetch);

@@ -1,0 +1,39 @@
+import * as z from "zod";
+import { endpoint } from "../../../packages/shared/src/endpoint.ts";
+import { filter, instant, limit } from "../../../packages/shared/src/fields.ts";
+
+const CapturedMail = z
+  .object({
+    id: z.guid(),
+    captured_at: instant(),
+    to: z.string(),
+    from: z.string(),
+    subject: z.string(),
+    template: z.string().meta({ example: "claim" }),
+    links: z.array(z.url()).meta({ description: "The links in it, as they work on the pages" }),
+    html: z.string(),
+    text: z.string(),
+  })
+  .meta({ id: "CapturedMail" });
+
+export const listMail = endpoint(
+  {
+    id: "listCapturedMail",
+    method: "GET",
+    path: "/sandbox/v1/mail",
+    summary: "Read the mail that the sandbox kept instead of sending it, newest first",
+    description: "Every mail written on the partner's behalf, mandates of its CPO accounts included. Kept for 90 days.",
+    caller: { kind: "sandbox", scope: "partner_api_key", key: true },
+    limit: "sandbox",
+    sql: ["list_captured_mail"],
+    query: z.object({
+      to: filter(320).meta({ description: "Only mail to this address" }),
+      limit: limit(20),
+    }),
+    response: z.object({ mail: z.array(CapturedMail) }).meta({ id: "CapturedMails" }),
+    errors: [],
+    failure: "list_failed",
+  },
+  ({ query, call, environment }) =>
+    call("list_captured_mail", { ...query, to: query.to?.toLowerCase() ?? null, from: environment.config.MAIL_FROM }),
+);

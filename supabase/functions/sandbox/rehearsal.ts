@@ -1,0 +1,253 @@
+import { claimKey, HOUSE, mac } from "../../../packages/shared/src/claim.ts";
+import { ClaimFlow, type Kept, STEP_NAMES, type StepName } from "../../../packages/shared/src/claim_flow.ts";
+import { type RegisterAddress, type RegisterPoint, registerOf } from "../../../packages/shared/src/ean_register.ts";
+import type { Caller } from "../../../packages/shared/src/endpoint.ts";
+import type { Environment } from "../../../packages/shared/src/environment.ts";
+import { ApiError, ERRORS } from "../../../packages/shared/src/errors.ts";
+import { sealIban } from "../../../packages/shared/src/iban.ts";
+import type { Brand, Locale } from "../../../packages/shared/src/mail.ts";
+import type { Facts } from "../../../packages/shared/src/mandate_text.ts";
+import { hashAddress } from "../../../packages/shared/src/tokens.ts";
+import type { ChargerProfile } from "./charger_profile.ts";
+
+/** What a customer is played with where neither the draft nor the caller says it (contract section 5). */
+export const TEST = {
+  full_name: "Test Klant",
+  company_name: "Testbedrijf",
+  kvk: "12345678",
+  phone: "+31612345678",
+  street: "Teststraat",
+  city: "Teststad",
+  postal_code: "1234AB",
+  house_number: 1,
+  ean: "871687000000000016",
+  iban: "NL91ABNA0417164300",
+} as const;
+
+export const REHEARSAL_SQL = ["find_rehearsal", "connect_virtual_charger", "sync_customer"] as const;
+
+/** What a rehearsal may run into. */
+export const REHEARSAL_ERRORS = [
+  "draft_not_found",
+  "draft_not_claimable",
+  "unsupported_type",
+  "ean_in_use",
+  "ean_address_mismatch",
+  "charger_claimed",
+  "charger_limit_reached",
+  "catalog_unresolved",
+  "customer_not_found",
+  "no_connection",
+] as const;
+
+/** What the caller wants of the customer. An IBAN of null is none, of undefined the test IBAN where one is needed. */
+export type Wishes = {
+  submit: boolean;
+  iban: string | null | undefined;
+  ean: string | null;
+  phone: string | null;
+  street: string | null;
+  profile: ChargerProfile;
+};
+
+export type StepResult = "done" | "already_done" | "skipped";
+export type Sync = { ok: boolean; sessions_created: number; error: string | null };
+export type Standing = {
+  draft_id: string;
+  external_ref: string | null;
+  email: string;
+  type: "particulier" | "zakelijk" | "vve";
+  locale: Locale;
+  draft_status: "invited" | "claimed" | "expired" | "conflict" | "active";
+  proven: boolean;
+  foreign_login: boolean;
+  account_id: string | null;
+  customer_ref: string | null;
+  brand: Brand;
+  answers: Record<string, string | number | null>;
+  candidates: RegisterPoint[];
+  confirmed: StepName[];
+  registration_status?: "concept" | "ingediend" | "goedgekeurd" | "afgekeurd" | null;
+  iban_present?: boolean;
+  charger?: Record<string, unknown> | null;
+};
+export type Rehearsed = Standing & {
+  steps: { claim: StepResult; activate: StepResult; submit: StepResult; iban: StepResult };
+  sync: Sync | null;
+};
+
+type Step = "claim" | "activate" | "submit" | "iban" | "charger" | "sync";
+type Call = (name: (typeof REHEARSAL_SQL)[number], input: object) => Promise<string>;
+export type Stage = { environment: Environment; caller: Caller; address: string; call: Call };
+
+/** How often a step is begun anew because somebody else moved the draft meanwhile. */
+const ATTEMPTS = 8;
+
+/**
+ * Plays a draft's customer from wherever the draft is: proves the address with the code that is mailed, confirms every page,
+ * signs, connects a virtual charger. A step that is done says so and is left; one that fails is named, and those before it stay.
+ * @throws {ApiError} `draft_not_found`, `unsupported_type`, or what a step ran into, with its `step`.
+ */
+export async function rehearse(stage: Stage, id: string, wishes: Wishes): Promise<Rehearsed> {
+  const find = async (named = id): Promise<Standing> =>
+    JSON.parse(await stage.call("find_rehearsal", { id: named, key: claimKey(stage.environment) }));
+  let draft = await find();
+  if (wishes.submit && draft.type !== "particulier") throw new ApiError("unsupported_type");
+  const steps: Rehearsed["steps"] = {
+    claim: "already_done",
+    activate: "already_done",
+    submit: "skipped",
+    iban: "skipped",
+  };
+  const iban = wishes.iban === undefined && wishes.submit ? TEST.iban : (wishes.iban ?? null);
+
+  for (let attempt = 0; draft.draft_status !== "active"; attempt += 1) {
+    const step = draft.proven ? "activate" : "claim";
+    if (attempt === ATTEMPTS) throw new ApiError("sandbox_step_failed", { step });
+    const moved = await during(step, () => (draft.proven ? activate(stage, draft, wishes, iban) : claim(stage, draft)));
+    if (moved) steps[step] = "done";
+    draft = await find(draft.draft_id);
+  }
+  if (iban) {
+    const missing = !draft.iban_present;
+    if (missing) await during("iban", () => addIban(stage, draft, iban));
+    steps.iban = missing || steps.activate === "done" ? "done" : "already_done";
+  }
+
+  let sync: Sync | null = null;
+  if (wishes.submit) {
+    const customer = { id: draft.account_id, key: claimKey(stage.environment) };
+    steps.submit = draft.charger ? "already_done" : "done";
+    if (!draft.charger)
+      await during("charger", () => stage.call("connect_virtual_charger", { ...customer, profile: wishes.profile }));
+    sync = await during("sync", async () => JSON.parse(await stage.call("sync_customer", customer)));
+    draft = await find(draft.draft_id);
+  }
+  return { ...draft, steps, sync };
+}
+
+/** Names the step that failed; what is no refusal of ours is our failure, its cause for the log. */
+async function during<T>(step: Step, run: () => Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw new ApiError("sandbox_step_failed", { step }, error);
+    throw new ApiError(error.code, { ...error.fields, step }, error.cause);
+  }
+}
+
+const NOT_CLAIMABLE = {
+  expired: "The draft expired 60 days after it was made; withdraw it and make it anew.",
+  conflict:
+    "The address has a login of its own or belongs to another partner, or the EAN is held by another connection.",
+  existing_login: "The address has a login that no claim of yours made, and the helper enters nobody else's account.",
+} as const;
+
+function notClaimable(status: Standing["draft_status"], reason: keyof typeof NOT_CLAIMABLE): ApiError {
+  const detail = `${ERRORS.draft_not_claimable.detail} ${NOT_CLAIMABLE[reason]}`;
+  return new ApiError("draft_not_claimable", { detail, status, draft_status: status, reason });
+}
+
+/**
+ * The code of a rehearsal is the same each time, so that callers who play one draft at once do not void each other's. It is
+ * mailed and checked like any other.
+ */
+function codeOf(environment: Environment, draft: Standing, purpose: "prove" | "sign"): string {
+  const digest = mac(environment, `rehearsal:${draft.draft_id}:${purpose}`);
+  return String([...digest].reduce((sum, character) => (sum * 31 + character.charCodeAt(0)) % 1_000_000, 0)).padStart(
+    6,
+    "0",
+  );
+}
+
+/** Visits count by draft: many fixtures at once are no flood of one visitor. */
+const visitorOf = (environment: Environment, { draft_id }: Standing) => hashAddress(environment, `sandbox:${draft_id}`);
+
+/** Whether it was this call that proved the address; false when somebody moved the draft meanwhile. */
+async function claim({ environment, caller }: Stage, draft: Standing): Promise<boolean> {
+  const { draft_status, foreign_login, locale, brand } = draft;
+  if (draft_status === "expired" || draft_status === "conflict") throw notClaimable(draft_status, draft_status);
+  if (foreign_login) throw notClaimable(draft_status, "existing_login");
+  const flow = new ClaimFlow(environment, caller.request_id, draft.draft_id);
+  const { code } = await flow.sendCode("prove", locale, brand, codeOf(environment, draft, "prove"));
+  const { outcome } = await flow.prove(code, visitorOf(environment, draft));
+  if (outcome === "conflict") throw notClaimable("conflict", "conflict");
+  return outcome === "proven";
+}
+
+/** Confirms what is not confirmed yet, or what the caller wants otherwise, and signs. False as for claim(). */
+async function activate(stage: Stage, draft: Standing, wishes: Wishes, iban: string | null): Promise<boolean> {
+  const { environment, caller } = stage;
+  if (draft.foreign_login) throw notClaimable(draft.draft_status, "existing_login");
+  const flow = new ClaimFlow(environment, caller.request_id, draft.draft_id);
+  const wanted = new Set<StepName>([
+    ...(wishes.phone ? ["details" as const] : []),
+    ...(wishes.street ? ["address" as const] : []),
+    ...(wishes.ean ? ["ean" as const] : []),
+    ...(wishes.iban !== undefined || iban ? ["payout" as const] : []),
+  ]);
+  const answers = answersOf(draft, wishes);
+  for (const step of STEP_NAMES) {
+    if (step === "company" && draft.type === "particulier") continue;
+    if (draft.confirmed.includes(step) && !wanted.has(step)) continue;
+    const { outcome } = await flow.save(step, await answers[step](environment, iban));
+    if (outcome === "not_open") return false;
+    if (outcome !== "saved") throw new ApiError(outcome);
+  }
+
+  const { locale, brand } = draft;
+  const { code } = await flow.sendCode("sign", locale, brand, codeOf(environment, draft, "sign"));
+  const about = { address_hash: visitorOf(environment, draft), proven: true };
+  const { facts } = await flow.open<{ facts?: Facts | null }>(about);
+  if (!facts) return false;
+  const signature = { signed_name: facts.full_name, address: stage.address, user_agent: "sandbox" };
+  const { outcome } = await flow.sign({ facts, code, locale, ...signature });
+  if (outcome === "conflict") throw notClaimable("conflict", "conflict");
+  if (outcome === "charger_claimed") throw new ApiError(outcome);
+  return outcome === "signed";
+}
+
+/** Of a customer who signed without. */
+async function addIban(
+  { environment, caller }: Stage,
+  { draft_id, locale, brand }: Standing,
+  iban: string,
+): Promise<void> {
+  const flow = new ClaimFlow(environment, caller.request_id, draft_id);
+  await flow.complete("payout", { answers: {}, iban: sealIban(environment, HOUSE, iban) }, locale, brand);
+}
+
+type Answerer = (environment: Environment, iban: string | null) => Kept | Promise<Kept>;
+
+/** What the customer answers on each page: what is known of them, what the caller wants, and test values for the rest. */
+function answersOf({ type, answers: known, candidates }: Standing, wishes: Wishes): Record<StepName, Answerer> {
+  const address: RegisterAddress = {
+    postal_code: String(known.postal_code ?? TEST.postal_code),
+    house_number: Number(known.house_number ?? TEST.house_number),
+    house_number_addition: known.house_number_addition == null ? null : String(known.house_number_addition),
+  };
+  const ean_code = wishes.ean ?? known.ean_code ?? candidates[0]?.ean_code ?? TEST.ean;
+  return {
+    details: () => ({
+      answers: { type, full_name: known.full_name ?? TEST.full_name, phone: wishes.phone ?? known.phone ?? TEST.phone },
+    }),
+    company: () => ({
+      answers: {
+        company_name: known.company_name ?? TEST.company_name,
+        kvk: known.kvk ?? (type === "zakelijk" ? TEST.kvk : null),
+        vat: known.vat,
+      },
+    }),
+    address: async (environment) => ({
+      answers: { ...address, street: wishes.street ?? known.street ?? TEST.street, city: known.city ?? TEST.city },
+      register: await registerOf(environment).lookup(address),
+    }),
+    ean: async (environment) => ({
+      answers: { ean_code },
+      register: await registerOf(environment).lookup(address, String(ean_code)),
+    }),
+    payout: (environment, iban) =>
+      iban ? { answers: {}, iban: sealIban(environment, HOUSE, iban) } : { answers: {}, later: true },
+    charger: () => ({ answers: { catalog_charger_id: null, serial_number: null } }),
+  };
+}

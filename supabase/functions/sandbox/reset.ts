@@ -1,0 +1,23 @@
+import * as z from "zod";
+import { endpoint } from "../../../packages/shared/src/endpoint.ts";
+
+export const resetSandbox = endpoint(
+  {
+    id: "resetSandbox",
+    method: "POST",
+    path: "/sandbox/v1/reset",
+    summary: "Delete every customer attributed to the partner and every draft it uploaded",
+    description:
+      "In one transaction: drafts, the accounts customers made of them, their chargers, sessions, mail and logins; e-mail addresses and the import cap are free again. " +
+      "People who came with a login of their own (through an application) keep it, and are the partner's no more. The key, settings and accounts of the CPO API stay.",
+    caller: { kind: "sandbox", scope: "partner_api_key", key: true },
+    limit: "sandbox",
+    sql: ["reset_sandbox"],
+    response: z
+      .object({ ok: z.literal(true), customers_deleted: z.int(), drafts_deleted: z.int() })
+      .meta({ id: "ResetSandbox" }),
+    errors: [],
+    failure: "sandbox_step_failed",
+  },
+  ({ call }) => call("reset_sandbox"),
+);
