@@ -1249,6 +1249,29 @@ comment on function api.clear_fixture(jsonb,jsonb) is 'Makes room for a fixture:
 alter function api.clear_fixture(jsonb,jsonb) owner to api_owner;
 grant execute on function api.clear_fixture(jsonb,jsonb) to edge;
 
+CREATE OR REPLACE FUNCTION api.complete_claim(caller jsonb, request jsonb)
+ RETURNS json
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  draft   core.drafts;
+  outcome text := 'not_open';
+begin
+  perform private.act_as(caller, 'anyone');
+  draft := private.enter_draft((request ->> 'draft_id')::uuid, true);
+  if draft.status = 'active' then
+    perform private.enter_account(draft);
+    outcome := case request ->> 'step' when 'payout' then private.complete_payout(draft, request)
+                                       when 'charger' then private.complete_charger(draft, request -> 'answers') else outcome end;
+  end if;
+  return json_build_object('outcome', outcome);
+end $function$;
+comment on function api.complete_claim(jsonb,jsonb) is 'Adds to a signed claim what was put off, or changes it: {draft_id, step: payout|charger, answers, iban, mail} to {outcome: saved|charger_claimed|charger_limit_reached|serial_number_required|not_open}. The browser has a session of this claim.';
+alter function api.complete_claim(jsonb,jsonb) owner to api_owner;
+grant execute on function api.complete_claim(jsonb,jsonb) to edge;
+
 CREATE OR REPLACE FUNCTION api.connect_virtual_charger(caller jsonb, input jsonb)
  RETURNS json
  LANGUAGE plpgsql
@@ -1960,6 +1983,8 @@ declare
   customer   record;
   registered text;
   target     text;
+  link       uuid;
+  email_sent boolean;
 begin
   perform private.act_as(caller, 'partner');
   -- of several drafts the newest that can be claimed; parallel calls for one draft queue here, so that one link is left
@@ -1987,12 +2012,20 @@ begin
   update core.draft_links l set expires_at = private.now()
    where l.partner_id = draft.partner_id and l.draft_id = draft.id and l.used_at is null and l.expires_at > private.now();
   insert into core.draft_links (partner_id, draft_id, token_hash, return_url, expires_at)
-  values (draft.partner_id, draft.id, decode(input ->> 'token_hash', 'hex'), target, private.now() + interval '300 seconds');
+  values (draft.partner_id, draft.id, decode(input ->> 'token_hash', 'hex'), target, private.now() + interval '300 seconds')
+  returning id into link;
+  email_sent := input -> 'mails' <> 'null' and not private.is_suppressed(private.email_hash(draft.email, input #>> '{links,key}'));
+  if email_sent then
+    perform private.enqueue_mails(input -> 'mails' -> draft.locale, (
+      select jsonb_build_array(jsonb_build_object('recipient', draft.email, 'cause', 'claim_sign_in:' || draft.id || ':' || link,
+               'fields', private.letter_fields(draft, private.partner_display_name(p), input -> 'links')))
+        from core.partners p where p.id = draft.partner_id));
+  end if;
   perform private.audit('draft.auth_link_issued', draft.id);
   return json_build_object('ok', true, 'auth_url', input ->> 'auth_url', 'expires_in', 300,
-                           'resume', customer.user_id is not null, 'return_url', target);
+                           'resume', customer.user_id is not null, 'return_url', target, 'email_sent', email_sent);
 end $function$;
-comment on function api.issue_auth_link(jsonb,jsonb) is 'POST /partner/drafts/auth-link: {draft_id, email, return_url, token_hash, auth_url}. A newer link voids the older.';
+comment on function api.issue_auth_link(jsonb,jsonb) is 'POST /partner/drafts/auth-link: {draft_id, email, return_url, token_hash, auth_url, mails: {nl, en} | null, links}. A newer link voids the older. Where there are mails the customer gets theirs, unless they opted out.';
 alter function api.issue_auth_link(jsonb,jsonb) owner to api_owner;
 grant execute on function api.issue_auth_link(jsonb,jsonb) to edge;
 
@@ -2778,6 +2811,32 @@ end $function$;
 comment on function api.review_customer(jsonb,jsonb) is 'POST /sandbox/v1/customers/{id}/review: {id, key, outcome} to {ok, from, to}. As the operator reviews: an approval needs mandate, EAN and MID charger. A repeat changes nothing.';
 alter function api.review_customer(jsonb,jsonb) owner to api_owner;
 grant execute on function api.review_customer(jsonb,jsonb) to edge;
+
+CREATE OR REPLACE FUNCTION api.revoke_claim(caller jsonb, request jsonb)
+ RETURNS json
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  draft      core.drafts;
+  connection uuid;
+begin
+  perform private.act_as(caller, 'anyone');
+  draft := private.enter_draft((request ->> 'draft_id')::uuid, true);
+  if draft.status = 'active' then
+    perform private.enter_account(draft);
+    connection := private.mandated_connection(draft.account_id);
+  end if;
+  if connection is null then
+    return json_build_object('outcome', 'not_open');
+  end if;
+  perform private.end_mandate(connection, 'revoked', 'customer');
+  return json_build_object('outcome', 'revoked');
+end $function$;
+comment on function api.revoke_claim(jsonb,jsonb) is 'The customer ends the mandate of their claim: {draft_id} to {outcome: revoked|not_open}. Open months are judged again; locked ones and the registration stay.';
+alter function api.revoke_claim(jsonb,jsonb) owner to api_owner;
+grant execute on function api.revoke_claim(jsonb,jsonb) to edge;
 
 CREATE OR REPLACE FUNCTION api.revoke_partner_key(caller jsonb)
  RETURNS json
@@ -4262,6 +4321,26 @@ end $function$;
 comment on function private.active_partner(uuid) is 'The partner if it is active, else null; definer because admission runs before a tenant is set.';
 grant execute on function private.active_partner(uuid) to api_owner;
 
+CREATE OR REPLACE FUNCTION private.add_claimed_charger(account uuid, connection uuid, answers jsonb)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  charger uuid;
+begin
+  insert into core.chargers (partner_id, account_id, connection_id, user_id, catalog_charger_id, brand, serial_number, mid_eligible, nickname)
+  select private.partner_id(), account, connection, private.user_id(), m.id, m.brand, answers ->> 'serial_number', m.mid_meter,
+         left(m.brand || ' ' || m.model, 100)
+    from core.charger_models m where m.id = (answers ->> 'catalog_charger_id')::uuid
+  returning id into charger;
+  if charger is not null then
+    perform private.audit('charger.registered', charger);
+  end if;
+end $function$;
+comment on function private.add_claimed_charger(uuid,uuid,jsonb) is 'The charger a person chose on the claim pages: {catalog_charger_id, serial_number}; none where they put it off. A taken serial number is a unique violation.';
+grant execute on function private.add_claimed_charger(uuid,uuid,jsonb) to api_owner;
+
 CREATE OR REPLACE FUNCTION private.add_refresh_token(family uuid, generation integer, request jsonb)
  RETURNS void
  LANGUAGE sql
@@ -4872,6 +4951,7 @@ AS $function$
     'company_name', coalesce(draft.bedrijfsnaam, case when draft.type <> 'particulier' and draft.contactpersoon is not null then draft.naam end),
     'kvk', draft.kvk,
     'vat', draft.btw,
+    'phone', draft.phone,
     'postal_code', draft.postal_code,
     'house_number', draft.house_number,
     'house_number_addition', draft.house_number_addition,
@@ -4983,16 +5063,23 @@ AS $function$
 declare
   outcome jsonb;
 begin
-  -- the account is the person's own, in the house
-  perform private.act_for_partner(private.house());
+  perform private.enter_account(draft);
   select jsonb_build_object(
            'signed', jsonb_build_object(
              'status', case when m.status = 'signed' and m.valid_until < private.today() then 'expired' else m.status end,
              'document', m.document, 'document_sha256', m.document_sha256, 'signed_name', m.signed_name,
-             'signed_at', private.iso(m.signed_at), 'code_sent_to', m.code_sent_to, 'valid_from', m.valid_from, 'valid_until', m.valid_until),
-           'checklist', g.checklist)
+             'signed_at', private.iso(m.signed_at), 'code_sent_to', m.code_sent_to, 'valid_from', m.valid_from, 'valid_until', m.valid_until,
+             'ended_at', private.iso(m.ended_at)),
+           'checklist', g.checklist,
+           'registration_status', c.registration_status,
+           'ean_validation_status', c.ean_validation_status,
+           'iban_last4', a.iban_last4,
+           'chargers', (select coalesce(jsonb_agg(jsonb_build_object('name', private.charger_name(h), 'serial_number', h.serial_number,
+                                                                     'mid_eligible', h.mid_eligible) order by h.created_at, h.id), '[]')
+                          from core.chargers h where h.partner_id = c.partner_id and h.account_id = c.account_id and h.status = 'active'))
     into outcome
     from core.connections c
+    join core.accounts a on a.partner_id = c.partner_id and a.id = c.account_id
     join core.mandates m on m.partner_id = c.partner_id and m.connection_id = c.id and m.document is not null
     join core.account_gates g on g.partner_id = c.partner_id and g.account_id = c.account_id
    where c.partner_id = private.house() and c.account_id = draft.account_id
@@ -5000,7 +5087,7 @@ begin
   perform private.act_for_partner(draft.partner_id);
   return coalesce(outcome, '{}');
 end $function$;
-comment on function private.claim_outcome(core.drafts) is 'What an active draft led to: {signed, checklist}.';
+comment on function private.claim_outcome(core.drafts) is 'What an active draft led to: {signed, checklist, registration_status, ean_validation_status, iban_last4, chargers}.';
 grant execute on function private.claim_outcome(core.drafts) to api_owner;
 
 CREATE OR REPLACE FUNCTION private.claim_token(draft uuid, key text)
@@ -5043,8 +5130,13 @@ begin
   if not (request ->> 'proven')::boolean then
     return view;  -- the link alone shows nothing of what is known or typed
   elsif state = 'active' then
-    return view || private.claim_outcome(draft) || jsonb_build_object(
+    view := view || private.claim_outcome(draft) || jsonb_build_object(
       'return_url', coalesce(draft.progress ->> 'return_url', (select p.return_url from core.partners p where p.id = draft.partner_id)));
+    -- the charger that the partner told of is the first one; a second is another
+    answers := case when view -> 'chargers' = '[]' then coalesce(draft.charger, '{}') else '{}' end;
+    return view || jsonb_build_object('answers', answers)
+      || case when request ->> 'step' = 'charger'
+              then private.charger_choice(coalesce(request ->> 'brand', answers ->> 'brand')) else '{}' end;
   elsif draft.status <> 'claimed' then
     return view;
   end if;
@@ -5193,6 +5285,65 @@ begin
 end $function$;
 comment on function private.collect_sessions(core.virtual_chargers[]) is 'Takes in what locked virtual chargers charged up to now, and says how many sessions were new.';
 grant execute on function private.collect_sessions(core.virtual_chargers[]) to api_owner;
+
+CREATE OR REPLACE FUNCTION private.complete_charger(draft core.drafts, answers jsonb)
+ RETURNS text
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  connection uuid;
+  model      constant uuid := (answers ->> 'catalog_charger_id')::uuid;
+  serial     constant text := answers ->> 'serial_number';
+  active     int;
+begin
+  connection := private.mandated_connection(draft.account_id);
+  if connection is null or model is null then
+    return 'not_open';
+  end if;
+  -- the lock that POST /chargers counts the same ten under
+  perform pg_advisory_xact_lock(hashtextextended('chargers of ' || draft.user_id, 0));
+  if exists (select from core.chargers h
+              where h.partner_id = private.partner_id() and h.account_id = draft.account_id and h.status = 'active'
+                and h.catalog_charger_id = model and h.serial_number is not distinct from serial) then
+    return 'saved';
+  end if;
+  select count(*) into active from core.chargers h where h.user_id = draft.user_id and h.status = 'active';
+  if active >= 10 then
+    return 'charger_limit_reached';
+  elsif active > 0 and serial is null then
+    return 'serial_number_required';
+  end if;
+  perform private.add_claimed_charger(draft.account_id, connection, answers);
+  perform private.advance_registration(draft.account_id, true);
+  return 'saved';
+exception when unique_violation then
+  return 'charger_claimed';
+end $function$;
+comment on function private.complete_charger(core.drafts,jsonb) is 'Adds a charger to the account of a signed claim, by the rules of POST /v1/chargers; the same one again changes nothing. A mandate that ended takes none.';
+grant execute on function private.complete_charger(core.drafts,jsonb) to api_owner;
+
+CREATE OR REPLACE FUNCTION private.complete_payout(draft core.drafts, request jsonb)
+ RETURNS text
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  before text;
+begin
+  select a.iban_last4 into before from core.accounts a where a.partner_id = private.partner_id() and a.id = draft.account_id for update;
+  if not found or jsonb_typeof(request -> 'iban') is distinct from 'object' then
+    return 'not_open';
+  end if;
+  perform private.store_iban(draft.account_id, request -> 'iban');
+  if before is not null then
+    perform private.act_for_partner(draft.partner_id);
+    perform private.enqueue_mail(request -> 'mail', draft.email, 'claim_iban:' || draft.id || ':' || gen_random_uuid());
+  end if;
+  return 'saved';
+end $function$;
+comment on function private.complete_payout(core.drafts,jsonb) is 'Stores where the compensation goes, also when the mandate has ended: what was registered before is still paid. The customer is mailed when another IBAN was there.';
+grant execute on function private.complete_payout(core.drafts,jsonb) to api_owner;
 
 CREATE OR REPLACE FUNCTION private.connection_answer(connection core.connections, changed boolean)
  RETURNS json
@@ -5790,6 +5941,14 @@ AS $function$
 $function$;
 comment on function private.enqueue_mails(jsonb,jsonb) is 'enqueue_mail for many: one composed mail, and letters [{recipient, cause, fields}]. The fields reply_to and unsubscribe_url also become the mail''s headers.';
 grant execute on function private.enqueue_mails(jsonb,jsonb) to api_owner;
+
+CREATE OR REPLACE FUNCTION private.enter_account(draft core.drafts)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$ begin perform private.act_for_partner(private.house()), set_config('app.user_id', draft.user_id::text, true); end $function$;
+comment on function private.enter_account(core.drafts) is 'What a draft became is the person''s own, in the house: from here the transaction acts for that person.';
+grant execute on function private.enter_account(core.drafts) to api_owner;
 
 CREATE OR REPLACE FUNCTION private.enter_draft(draft_id uuid, lock boolean)
  RETURNS core.drafts
@@ -6572,6 +6731,26 @@ $function$;
 comment on function private.mandate_facts(core.mandate_links) is 'Everything the mandate''s text is composed of, and where its code goes: the same facts give the same text.';
 grant execute on function private.mandate_facts(core.mandate_links) to api_owner;
 
+CREATE OR REPLACE FUNCTION private.mandated_connection(account uuid)
+ RETURNS uuid
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  connection uuid;
+begin
+  -- locked as every other change of a mandate does
+  perform from core.connections c where c.partner_id = private.partner_id() and c.account_id = account and c.status = 'active' for update;
+  select c.id into connection
+    from core.connections c
+    join core.connection_mandates m on m.partner_id = c.partner_id and m.connection_id = c.id and m.mandate_status = 'signed'
+   where c.partner_id = private.partner_id() and c.account_id = account and c.status = 'active'
+   order by m.signed_at desc, c.id limit 1;
+  return connection;
+end $function$;
+comment on function private.mandated_connection(uuid) is 'The active connection of an account whose mandate holds, locked; null where none does.';
+grant execute on function private.mandated_connection(uuid) to api_owner;
+
 CREATE OR REPLACE FUNCTION private.month_status(connection uuid, period date)
  RETURNS text
  LANGUAGE plpgsql
@@ -6689,7 +6868,7 @@ declare
   connection uuid;
   link       core.mandate_links;
 begin
-  perform private.act_for_partner(private.house()), set_config('app.user_id', draft.user_id::text, true);
+  perform private.enter_account(draft);
   insert into core.accounts
     (partner_id, user_id, access_channel, type, display_name, payout_handler, company, iban_ciphertext, iban_key_id, iban_last4)
   values
@@ -6699,16 +6878,14 @@ begin
      draft.progress #>> '{iban,ciphertext}', draft.progress #>> '{iban,key_id}', draft.progress #>> '{iban,last4}')
   returning id into account;
   insert into core.signatories (partner_id, account_id, full_name, email, phone)
-  values (private.house(), account, facts ->> 'full_name', draft.email, draft.phone);
+  values (private.house(), account, facts ->> 'full_name', draft.email, answers ->> 'phone');
   insert into core.connections (partner_id, account_id, location_id, ean_code, ean_exclusive, ean_validation_status, ean_checked_at)
   values (private.house(), account, private.location_for(facts), ean, not private.is_test_ean(ean),
           case checked ->> 'outcome' when 'matched' then 'matched' else 'unverified' end, private.now())
   returning id into connection;
   perform private.record_ean_check(connection, ean, facts ->> 'postal_code', (facts ->> 'house_number')::int,
     facts ->> 'house_number_addition', checked ->> 'source', checked ->> 'outcome', checked ->> 'reason');
-  insert into core.chargers (partner_id, account_id, connection_id, user_id, catalog_charger_id, brand, serial_number, mid_eligible, nickname)
-  select private.house(), account, connection, draft.user_id, m.id, m.brand, answers ->> 'serial_number', m.mid_meter, left(m.brand || ' ' || m.model, 100)
-    from core.charger_models m where m.id = (answers ->> 'catalog_charger_id')::uuid;
+  perform private.add_claimed_charger(account, connection, answers);
   -- evidence hangs on a link; this one was never anybody's to open: the claim link is
   insert into core.mandate_links (partner_id, connection_id, token_hash, locale, validity_years, expires_at)
   values (private.house(), connection, sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())), request #>> '{mail,locale}', 1, private.now())

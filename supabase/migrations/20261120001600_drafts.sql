@@ -568,6 +568,8 @@ declare
   customer   record;
   registered text;
   target     text;
+  link       uuid;
+  email_sent boolean;
 begin
   perform private.act_as(caller, 'partner');
   -- of several drafts the newest that can be claimed; parallel calls for one draft queue here, so that one link is left
@@ -595,13 +597,22 @@ begin
   update core.draft_links l set expires_at = private.now()
    where l.partner_id = draft.partner_id and l.draft_id = draft.id and l.used_at is null and l.expires_at > private.now();
   insert into core.draft_links (partner_id, draft_id, token_hash, return_url, expires_at)
-  values (draft.partner_id, draft.id, decode(input ->> 'token_hash', 'hex'), target, private.now() + interval '300 seconds');
+  values (draft.partner_id, draft.id, decode(input ->> 'token_hash', 'hex'), target, private.now() + interval '300 seconds')
+  returning id into link;
+  email_sent := input -> 'mails' <> 'null' and not private.is_suppressed(private.email_hash(draft.email, input #>> '{links,key}'));
+  if email_sent then
+    perform private.enqueue_mails(input -> 'mails' -> draft.locale, (
+      select jsonb_build_array(jsonb_build_object('recipient', draft.email, 'cause', 'claim_sign_in:' || draft.id || ':' || link,
+               'fields', private.letter_fields(draft, private.partner_display_name(p), input -> 'links')))
+        from core.partners p where p.id = draft.partner_id));
+  end if;
   perform private.audit('draft.auth_link_issued', draft.id);
   return json_build_object('ok', true, 'auth_url', input ->> 'auth_url', 'expires_in', 300,
-                           'resume', customer.user_id is not null, 'return_url', target);
+                           'resume', customer.user_id is not null, 'return_url', target, 'email_sent', email_sent);
 end $$;
 comment on function api.issue_auth_link(jsonb, jsonb) is
-  'POST /partner/drafts/auth-link: {draft_id, email, return_url, token_hash, auth_url}. A newer link voids the older.';
+  'POST /partner/drafts/auth-link: {draft_id, email, return_url, token_hash, auth_url, mails: {nl, en} | null, links}. A newer link voids the older. '
+  'Where there are mails the customer gets theirs, unless they opted out.';
 select private.expose('api.issue_auth_link(jsonb, jsonb)');
 
 -- Scheduled work -----------------------------------------------------------------------------------------------------

@@ -63,6 +63,7 @@ as $$
     'company_name', coalesce(draft.bedrijfsnaam, case when draft.type <> 'particulier' and draft.contactpersoon is not null then draft.naam end),
     'kvk', draft.kvk,
     'vat', draft.btw,
+    'phone', draft.phone,
     'postal_code', draft.postal_code,
     'house_number', draft.house_number,
     'house_number_addition', draft.house_number_addition,
@@ -111,6 +112,12 @@ $$;
 comment on function private.claim_facts(core.drafts) is
   'What private.mandate_facts gives of a connection, of a draft that has none yet: what the mandate''s text is composed of.';
 
+create function private.enter_account(draft core.drafts) returns void
+language plpgsql
+set search_path = ''
+as $$ begin perform private.act_for_partner(private.house()), set_config('app.user_id', draft.user_id::text, true); end $$;
+comment on function private.enter_account(core.drafts) is 'What a draft became is the person''s own, in the house: from here the transaction acts for that person.';
+
 create function private.claim_outcome(draft core.drafts) returns jsonb
 language plpgsql
 set search_path = ''
@@ -118,16 +125,23 @@ as $$
 declare
   outcome jsonb;
 begin
-  -- the account is the person's own, in the house
-  perform private.act_for_partner(private.house());
+  perform private.enter_account(draft);
   select jsonb_build_object(
            'signed', jsonb_build_object(
              'status', case when m.status = 'signed' and m.valid_until < private.today() then 'expired' else m.status end,
              'document', m.document, 'document_sha256', m.document_sha256, 'signed_name', m.signed_name,
-             'signed_at', private.iso(m.signed_at), 'code_sent_to', m.code_sent_to, 'valid_from', m.valid_from, 'valid_until', m.valid_until),
-           'checklist', g.checklist)
+             'signed_at', private.iso(m.signed_at), 'code_sent_to', m.code_sent_to, 'valid_from', m.valid_from, 'valid_until', m.valid_until,
+             'ended_at', private.iso(m.ended_at)),
+           'checklist', g.checklist,
+           'registration_status', c.registration_status,
+           'ean_validation_status', c.ean_validation_status,
+           'iban_last4', a.iban_last4,
+           'chargers', (select coalesce(jsonb_agg(jsonb_build_object('name', private.charger_name(h), 'serial_number', h.serial_number,
+                                                                     'mid_eligible', h.mid_eligible) order by h.created_at, h.id), '[]')
+                          from core.chargers h where h.partner_id = c.partner_id and h.account_id = c.account_id and h.status = 'active'))
     into outcome
     from core.connections c
+    join core.accounts a on a.partner_id = c.partner_id and a.id = c.account_id
     join core.mandates m on m.partner_id = c.partner_id and m.connection_id = c.id and m.document is not null
     join core.account_gates g on g.partner_id = c.partner_id and g.account_id = c.account_id
    where c.partner_id = private.house() and c.account_id = draft.account_id
@@ -135,7 +149,8 @@ begin
   perform private.act_for_partner(draft.partner_id);
   return coalesce(outcome, '{}');
 end $$;
-comment on function private.claim_outcome(core.drafts) is 'What an active draft led to: {signed, checklist}.';
+comment on function private.claim_outcome(core.drafts) is
+  'What an active draft led to: {signed, checklist, registration_status, ean_validation_status, iban_last4, chargers}.';
 
 create function private.charger_choice(brand text) returns jsonb
 language sql stable
@@ -171,8 +186,13 @@ begin
   if not (request ->> 'proven')::boolean then
     return view;  -- the link alone shows nothing of what is known or typed
   elsif state = 'active' then
-    return view || private.claim_outcome(draft) || jsonb_build_object(
+    view := view || private.claim_outcome(draft) || jsonb_build_object(
       'return_url', coalesce(draft.progress ->> 'return_url', (select p.return_url from core.partners p where p.id = draft.partner_id)));
+    -- the charger that the partner told of is the first one; a second is another
+    answers := case when view -> 'chargers' = '[]' then coalesce(draft.charger, '{}') else '{}' end;
+    return view || jsonb_build_object('answers', answers)
+      || case when request ->> 'step' = 'charger'
+              then private.charger_choice(coalesce(request ->> 'brand', answers ->> 'brand')) else '{}' end;
   elsif draft.status <> 'claimed' then
     return view;
   end if;
@@ -194,8 +214,8 @@ comment on function private.claim_view(core.drafts, jsonb) is
 
 grant execute on function
   private.draft_by_id(uuid), private.enter_draft(uuid, boolean), private.draft_state(core.drafts), private.claim_answers(core.drafts),
-  private.claim_open_step(core.drafts), private.claim_facts(core.drafts), private.claim_outcome(core.drafts), private.charger_choice(text),
-  private.claim_view(core.drafts, jsonb)
+  private.claim_open_step(core.drafts), private.claim_facts(core.drafts), private.enter_account(core.drafts),
+  private.claim_outcome(core.drafts), private.charger_choice(text), private.claim_view(core.drafts, jsonb)
 to api_owner;
 
 create function api.open_claim(caller jsonb, request jsonb) returns json
@@ -530,6 +550,25 @@ end $$;
 comment on function private.attribute_claimant(core.drafts) is
   'Attributes the person of a draft to its partner; false when another partner has them. Definer, because it looks across tenants.';
 
+create function private.add_claimed_charger(account uuid, connection uuid, answers jsonb) returns void
+language plpgsql
+set search_path = ''
+as $$
+declare
+  charger uuid;
+begin
+  insert into core.chargers (partner_id, account_id, connection_id, user_id, catalog_charger_id, brand, serial_number, mid_eligible, nickname)
+  select private.partner_id(), account, connection, private.user_id(), m.id, m.brand, answers ->> 'serial_number', m.mid_meter,
+         left(m.brand || ' ' || m.model, 100)
+    from core.charger_models m where m.id = (answers ->> 'catalog_charger_id')::uuid
+  returning id into charger;
+  if charger is not null then
+    perform private.audit('charger.registered', charger);
+  end if;
+end $$;
+comment on function private.add_claimed_charger(uuid, uuid, jsonb) is
+  'The charger a person chose on the claim pages: {catalog_charger_id, serial_number}; none where they put it off. A taken serial number is a unique violation.';
+
 create function private.open_account(draft core.drafts, facts jsonb, request jsonb) returns uuid
 language plpgsql
 set search_path = ''
@@ -542,7 +581,7 @@ declare
   connection uuid;
   link       core.mandate_links;
 begin
-  perform private.act_for_partner(private.house()), set_config('app.user_id', draft.user_id::text, true);
+  perform private.enter_account(draft);
   insert into core.accounts
     (partner_id, user_id, access_channel, type, display_name, payout_handler, company, iban_ciphertext, iban_key_id, iban_last4)
   values
@@ -552,16 +591,14 @@ begin
      draft.progress #>> '{iban,ciphertext}', draft.progress #>> '{iban,key_id}', draft.progress #>> '{iban,last4}')
   returning id into account;
   insert into core.signatories (partner_id, account_id, full_name, email, phone)
-  values (private.house(), account, facts ->> 'full_name', draft.email, draft.phone);
+  values (private.house(), account, facts ->> 'full_name', draft.email, answers ->> 'phone');
   insert into core.connections (partner_id, account_id, location_id, ean_code, ean_exclusive, ean_validation_status, ean_checked_at)
   values (private.house(), account, private.location_for(facts), ean, not private.is_test_ean(ean),
           case checked ->> 'outcome' when 'matched' then 'matched' else 'unverified' end, private.now())
   returning id into connection;
   perform private.record_ean_check(connection, ean, facts ->> 'postal_code', (facts ->> 'house_number')::int,
     facts ->> 'house_number_addition', checked ->> 'source', checked ->> 'outcome', checked ->> 'reason');
-  insert into core.chargers (partner_id, account_id, connection_id, user_id, catalog_charger_id, brand, serial_number, mid_eligible, nickname)
-  select private.house(), account, connection, draft.user_id, m.id, m.brand, answers ->> 'serial_number', m.mid_meter, left(m.brand || ' ' || m.model, 100)
-    from core.charger_models m where m.id = (answers ->> 'catalog_charger_id')::uuid;
+  perform private.add_claimed_charger(account, connection, answers);
   -- evidence hangs on a link; this one was never anybody's to open: the claim link is
   insert into core.mandate_links (partner_id, connection_id, token_hash, locale, validity_years, expires_at)
   values (private.house(), connection, sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())), request #>> '{mail,locale}', 1, private.now())
@@ -574,7 +611,9 @@ end $$;
 comment on function private.open_account(core.drafts, jsonb, jsonb) is
   'What a signed claim becomes, in the service''s own tenant: account, signatory, connection, charger where one was chosen, mandate. A taken EAN or serial number is a unique violation.';
 
-grant execute on function private.attribute_claimant(core.drafts), private.open_account(core.drafts, jsonb, jsonb) to api_owner;
+grant execute on function
+  private.attribute_claimant(core.drafts), private.add_claimed_charger(uuid, uuid, jsonb), private.open_account(core.drafts, jsonb, jsonb)
+to api_owner;
 
 create function api.sign_claim(caller jsonb, request jsonb) returns json
 language plpgsql security definer
@@ -631,3 +670,130 @@ comment on function api.sign_claim(jsonb, jsonb) is
   'Signs, and makes the draft an account: {draft_id, facts, signed_name, code_hash, document, document_sha256, address, user_agent, mail}. '
   'Outcome signed|changed|conflict|charger_claimed|wrong_code|code_expired|too_many_attempts|not_open; facts must still be what was shown.';
 select private.expose('api.sign_claim(jsonb, jsonb)');
+
+-- After signing --------------------------------------------------------------------------------------------------------
+
+create function private.mandated_connection(account uuid) returns uuid
+language plpgsql
+set search_path = ''
+as $$
+declare
+  connection uuid;
+begin
+  -- locked as every other change of a mandate does
+  perform from core.connections c where c.partner_id = private.partner_id() and c.account_id = account and c.status = 'active' for update;
+  select c.id into connection
+    from core.connections c
+    join core.connection_mandates m on m.partner_id = c.partner_id and m.connection_id = c.id and m.mandate_status = 'signed'
+   where c.partner_id = private.partner_id() and c.account_id = account and c.status = 'active'
+   order by m.signed_at desc, c.id limit 1;
+  return connection;
+end $$;
+comment on function private.mandated_connection(uuid) is 'The active connection of an account whose mandate holds, locked; null where none does.';
+
+create function private.complete_payout(draft core.drafts, request jsonb) returns text
+language plpgsql
+set search_path = ''
+as $$
+declare
+  before text;
+begin
+  select a.iban_last4 into before from core.accounts a where a.partner_id = private.partner_id() and a.id = draft.account_id for update;
+  if not found or jsonb_typeof(request -> 'iban') is distinct from 'object' then
+    return 'not_open';
+  end if;
+  perform private.store_iban(draft.account_id, request -> 'iban');
+  if before is not null then
+    perform private.act_for_partner(draft.partner_id);
+    perform private.enqueue_mail(request -> 'mail', draft.email, 'claim_iban:' || draft.id || ':' || gen_random_uuid());
+  end if;
+  return 'saved';
+end $$;
+comment on function private.complete_payout(core.drafts, jsonb) is
+  'Stores where the compensation goes, also when the mandate has ended: what was registered before is still paid. The customer is mailed when another IBAN was there.';
+
+create function private.complete_charger(draft core.drafts, answers jsonb) returns text
+language plpgsql
+set search_path = ''
+as $$
+declare
+  connection uuid;
+  model      constant uuid := (answers ->> 'catalog_charger_id')::uuid;
+  serial     constant text := answers ->> 'serial_number';
+  active     int;
+begin
+  connection := private.mandated_connection(draft.account_id);
+  if connection is null or model is null then
+    return 'not_open';
+  end if;
+  -- the lock that POST /chargers counts the same ten under
+  perform pg_advisory_xact_lock(hashtextextended('chargers of ' || draft.user_id, 0));
+  if exists (select from core.chargers h
+              where h.partner_id = private.partner_id() and h.account_id = draft.account_id and h.status = 'active'
+                and h.catalog_charger_id = model and h.serial_number is not distinct from serial) then
+    return 'saved';
+  end if;
+  select count(*) into active from core.chargers h where h.user_id = draft.user_id and h.status = 'active';
+  if active >= 10 then
+    return 'charger_limit_reached';
+  elsif active > 0 and serial is null then
+    return 'serial_number_required';
+  end if;
+  perform private.add_claimed_charger(draft.account_id, connection, answers);
+  perform private.advance_registration(draft.account_id, true);
+  return 'saved';
+exception when unique_violation then
+  return 'charger_claimed';
+end $$;
+comment on function private.complete_charger(core.drafts, jsonb) is
+  'Adds a charger to the account of a signed claim, by the rules of POST /v1/chargers; the same one again changes nothing. A mandate that ended takes none.';
+
+grant execute on function
+  private.mandated_connection(uuid), private.complete_payout(core.drafts, jsonb), private.complete_charger(core.drafts, jsonb)
+to api_owner;
+
+create function api.complete_claim(caller jsonb, request jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  draft   core.drafts;
+  outcome text := 'not_open';
+begin
+  perform private.act_as(caller, 'anyone');
+  draft := private.enter_draft((request ->> 'draft_id')::uuid, true);
+  if draft.status = 'active' then
+    perform private.enter_account(draft);
+    outcome := case request ->> 'step' when 'payout' then private.complete_payout(draft, request)
+                                       when 'charger' then private.complete_charger(draft, request -> 'answers') else outcome end;
+  end if;
+  return json_build_object('outcome', outcome);
+end $$;
+comment on function api.complete_claim(jsonb, jsonb) is
+  'Adds to a signed claim what was put off, or changes it: {draft_id, step: payout|charger, answers, iban, mail} to '
+  '{outcome: saved|charger_claimed|charger_limit_reached|serial_number_required|not_open}. The browser has a session of this claim.';
+select private.expose('api.complete_claim(jsonb, jsonb)');
+
+create function api.revoke_claim(caller jsonb, request jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  draft      core.drafts;
+  connection uuid;
+begin
+  perform private.act_as(caller, 'anyone');
+  draft := private.enter_draft((request ->> 'draft_id')::uuid, true);
+  if draft.status = 'active' then
+    perform private.enter_account(draft);
+    connection := private.mandated_connection(draft.account_id);
+  end if;
+  if connection is null then
+    return json_build_object('outcome', 'not_open');
+  end if;
+  perform private.end_mandate(connection, 'revoked', 'customer');
+  return json_build_object('outcome', 'revoked');
+end $$;
+comment on function api.revoke_claim(jsonb, jsonb) is
+  'The customer ends the mandate of their claim: {draft_id} to {outcome: revoked|not_open}. Open months are judged again; locked ones and the registration stay.';
+select private.expose('api.revoke_claim(jsonb, jsonb)');

@@ -112,7 +112,7 @@ describe("contract §4 a claim, from the link to the account", () => {
 
     const done = await ask(draft.link);
     expect(heading(done.text)).toBe("U bent aangemeld");
-    expect(done.text).not.toContain("Wat wij nog van u nodig hebben");
+    expect(done.text).not.toContain("Wat u nog moet doen");
     expect(done.text).toContain('href="https://zonneveld.example/klaar"');
     expect((await ask(`${draft.link}/document`)).text.startsWith(shown)).toBe(true);
   });
@@ -147,8 +147,8 @@ describe("contract §4 a claim, from the link to the account", () => {
       iban_last4: null,
     });
     const { text } = await ask(draft.link);
-    expect(text).toContain("Uw rekeningnummer. Zonder rekeningnummer");
-    expect(text).toContain("Uw laadpaal met MID-meter.");
+    expect(text).toContain("Wij hebben uw rekeningnummer nog niet.");
+    expect(text).toContain("Wij kennen uw laadpaal nog niet.");
   });
 
   test("a login left behind by a withdrawn claimed draft is used again", async () => {

@@ -6,6 +6,7 @@ import { claimKey, claimLinks, claimToken, readClaimToken } from "../../packages
 import {
   composeClaim,
   composeClaimCode,
+  composeCustomerIbanChanged,
   composeIbanChanged,
   composeReminder,
   composeSignIn,
@@ -254,7 +255,7 @@ describe("the texts", () => {
       const all = [
         composeClaim({ config, locale }),
         composeReminder({ config, locale }),
-        composeSignIn({ config, locale, link: "https://x/enter/y", brand }),
+        composeSignIn({ config, locale, link: "https://x/enter/y" }),
         composeClaimCode({ config, locale, code: "012345", purpose: "prove", brand }),
         composeClaimCode({ config, locale, code: "012345", purpose: "sign", brand }),
         composeIbanChanged({
@@ -264,6 +265,7 @@ describe("the texts", () => {
           iban_masked: "NL•• 4300",
           account_holder: hostile,
         }),
+        composeCustomerIbanChanged({ config, locale, brand, iban_masked: "**** 4300" }),
       ];
       for (const mail of all) {
         expect(mail.html).not.toContain("<img");
@@ -280,9 +282,11 @@ describe("the texts", () => {
         "claim_code",
         "claim_code",
         "iban_changed",
+        "customer_iban_changed",
       ]);
       expect(all[0]?.links).toEqual(["{{claim_url}}", "{{unsubscribe_url}}"]);
-      expect(all[2]).toMatchObject({ links: ["https://x/enter/y"], reply_to: "x@y.nl" });
+      expect(all[2]?.links).toEqual(["https://x/enter/y", "{{unsubscribe_url}}"]);
+      expect(all[6]?.reply_to).toBe("x@y.nl");
       expect(all[3]?.subject).toMatch(/^012345 /);
       expect(all[3]?.text).not.toBe(all[4]?.text);
     },

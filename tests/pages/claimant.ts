@@ -167,7 +167,7 @@ export async function fill(
 }
 
 export const ANSWERS: Record<string, Record<string, string>> = {
-  details: { full_name: "Sanne de Vries", type: "particulier" },
+  details: { full_name: "Sanne de Vries", type: "particulier", phone: "06 12 34 56 78" },
   address: { postal_code: "3818 lh", house_number: "8", street: "Dorpsstraat", city: "Amersfoort" },
   payout: { account: "fresh", iban: "NL91 ABNA 0417 1643 00" },
   charger: { later: "yes" },

@@ -187,6 +187,7 @@ describe("POST /partner/drafts/auth-link", () => {
       expires_in: 300,
       resume: false,
       return_url: "https://partner-a.example/klaar",
+      email_sent: false,
     });
     const hash = hashSecret(answer.body.auth_url.split("/").pop());
     expect(

@@ -3,23 +3,41 @@ import { claimToken } from "./claim.ts";
 import { type AskLogin, makeLogin } from "./claim_login.ts";
 import type { Caller } from "./endpoint.ts";
 import type { Environment } from "./environment.ts";
-import { type Brand, composeClaimCode, composeMandateSigned, type Locale } from "./mail.ts";
+import type { SealedIban } from "./iban.ts";
+import { type Brand, composeClaimCode, composeCustomerIbanChanged, composeMandateSigned, type Locale } from "./mail.ts";
 import { composeDocument, type Facts } from "./mandate_text.ts";
 import { hashSecret } from "./tokens.ts";
 
 /** The api functions behind a claim. Each is one statement; where a login is made, a call of Auth stands between two. */
-export const CLAIM_SQL = ["open_claim", "send_claim_code", "prove_claim", "save_claim", "sign_claim"] as const;
+export const CLAIM_SQL = [
+  "open_claim",
+  "send_claim_code",
+  "prove_claim",
+  "save_claim",
+  "sign_claim",
+  "complete_claim",
+  "revoke_claim",
+] as const;
 
 /** In the order of the pages; private.claim_open_step says which comes next. */
 export const STEP_NAMES = ["details", "company", "address", "ean", "payout", "charger"] as const;
 export type StepName = (typeof STEP_NAMES)[number];
 
+/** The steps that can be put off until after the signature, and what they ask can be changed then. */
+export type LaterStep = "payout" | "charger";
+
 /** What a step keeps, as private.save_step takes it. */
-export type Kept = { answers: Record<string, unknown>; register?: object; iban?: object; later?: boolean };
+export type Kept = { answers: Record<string, unknown>; register?: object; iban?: SealedIban; later?: boolean };
 
 export type CodeRefusal = "wrong_code" | "code_expired" | "too_many_attempts";
 export type ProveOutcome = "proven" | "conflict" | "not_open" | CodeRefusal;
 export type SaveOutcome = "saved" | "not_open" | "ean_in_use" | "ean_address_mismatch" | "charger_claimed";
+export type CompleteOutcome =
+  | "saved"
+  | "not_open"
+  | "charger_claimed"
+  | "charger_limit_reached"
+  | "serial_number_required";
 export type SignOutcome = "signed" | "changed" | "conflict" | "charger_claimed" | "not_open" | CodeRefusal;
 
 type Signature = {
@@ -103,6 +121,24 @@ export class ClaimFlow {
       document_sha256: hashSecret(document),
       mail: composeMandateSigned({ config, locale, link, full_name, partner_name, document }),
     });
+  }
+
+  /** Adds to a signed claim what was put off, or changes it. */
+  complete(
+    step: LaterStep,
+    { answers, iban }: Kept,
+    locale: Locale,
+    brand: Brand | null,
+  ): Promise<{ outcome: CompleteOutcome }> {
+    const { config } = this.environment;
+    const sender = { config, locale, brand: brand ?? { name: config.SERVICE_NAME } };
+    const mail = iban ? composeCustomerIbanChanged({ ...sender, iban_masked: `**** ${iban.last4}` }) : null;
+    return this.#call("complete_claim", { step, answers, iban, mail });
+  }
+
+  /** Ends the mandate, which nothing undoes. */
+  revoke(): Promise<{ outcome: "revoked" | "not_open" }> {
+    return this.#call("revoke_claim", {});
   }
 
   /** Hashed with the token, which the database does not hold, and with what the code is for: one that proves cannot sign. */

@@ -16,7 +16,8 @@ export type Mail = {
     | "reminder"
     | "sign_in"
     | "claim_code"
-    | "iban_changed";
+    | "iban_changed"
+    | "customer_iban_changed";
   locale: Locale;
   subject: string;
   html: string;
@@ -112,22 +113,23 @@ function composeInvitation(template: "claim" | "reminder", { config, locale }: S
   });
 }
 
-/** How a partner looks in mail; `light` is its colour on a light ground. */
-export type Brand = { name: string; light?: string | null; reply_to?: string | null };
-
-/** A sign-in link, for the 300 seconds that it works. */
-export function composeSignIn({ config, locale, link, brand }: Sender & { link: string; brand: Brand }): Mail {
-  const { sign_in: message, hello } = MAIL_MESSAGES[locale];
+/** A sign-in link, for the 300 seconds that it works. Its marks are those of an invitation. */
+export function composeSignIn({ config, locale, link }: Sender & { link: string }): Mail {
+  const { sign_in: message, greeting, invitation } = MAIL_MESSAGES[locale];
   return compose("sign_in", config, locale, {
-    subject: message.subject(brand.name),
-    ...sentBy(brand),
-    greeting: hello,
-    lines: message.lines(brand.name),
+    subject: message.subject("{{partner_name}}"),
+    sender: "{{partner_name}}",
+    greeting: greeting("{{full_name}}"),
+    lines: message.lines("{{partner_name}}"),
     button: { label: message.button, link },
     after: message.after,
     unexpected: message.unexpected,
+    unsubscribe: { label: invitation.unsubscribe, link: "{{unsubscribe_url}}" },
   });
 }
+
+/** How a partner looks in mail; `light` is its colour on a light ground. */
+export type Brand = { name: string; light?: string | null; reply_to?: string | null };
 
 /** The one-time code of a claim: that the address is theirs, or that they sign. */
 export function composeClaimCode({
@@ -162,6 +164,24 @@ export function composeIbanChanged({
     subject: message.subject(partner_name),
     greeting: hello,
     lines: message.lines(partner_name, iban_masked, account_holder),
+    after: message.after,
+    unexpected: message.unexpected,
+  });
+}
+
+/** To a customer: their compensation goes elsewhere from now on. */
+export function composeCustomerIbanChanged({
+  config,
+  locale,
+  brand,
+  iban_masked,
+}: Sender & { brand: Brand; iban_masked: string }): Mail {
+  const { customer_iban_changed: message, hello } = MAIL_MESSAGES[locale];
+  return compose("customer_iban_changed", config, locale, {
+    subject: message.subject,
+    ...sentBy(brand),
+    greeting: hello,
+    lines: message.lines(brand.name, iban_masked),
     after: message.after,
     unexpected: message.unexpected,
   });

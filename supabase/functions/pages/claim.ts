@@ -3,7 +3,10 @@ import { claimToken, readClaimToken } from "../../../packages/shared/src/claim.t
 import {
   CLAIM_SQL,
   ClaimFlow,
+  type CompleteOutcome,
+  type LaterStep,
   type ProveOutcome,
+  type SaveOutcome,
   STEP_NAMES,
   type StepName,
 } from "../../../packages/shared/src/claim_flow.ts";
@@ -21,6 +24,7 @@ import {
   mandatePage,
   mandateSteps,
   proofPage,
+  revokePage,
   STEP_VIEWS,
   startPage,
   tooManyCodesPage,
@@ -75,6 +79,7 @@ class Visit {
         return `${page}?${new URLSearchParams({ ...query, ...(seen ? { seen } : {}), lang: other })}`;
       },
       form_token: this.session?.form_token ?? "",
+      signed: claim.signed !== undefined,
       // a page that only says how things are names nobody
       ...(claim.state === "open" || claim.signed ? { brand } : {}),
     };
@@ -231,8 +236,12 @@ export const prove: Handler = async (c, environment) => {
   }
 };
 
-/** A page of a claimed draft, for the browser in which its address was proven; a form must be one of that browser's. */
+/**
+ * A page of a claim, for the browser in which its address was proven; a form must be one of that browser's. `fits` says which
+ * claims have the page; the others are led to where they are.
+ */
 function onClaim(
+  fits: (claim: Claim, step: string | undefined) => boolean,
   run: (visit: Visit) => Response | Promise<Response>,
   about: (c: Context<PagesEnv>) => object = () => ({}),
 ): Handler {
@@ -240,11 +249,19 @@ function onClaim(
     const visit = await Visit.open(c, environment, about(c));
     if (visit instanceof Response) return visit;
     const { claim, session, frame } = visit;
-    if (claim.state !== "open" || claim.status !== "claimed" || !session) return visit.go("");
+    if (!session || !fits(claim, c.req.param("step"))) return visit.go("");
     if (c.req.method === "POST" && !isFormOf(session, c.var.form.get("form_token")))
       return visit.page(kindPage(frame, "refused"), 403);
     return run(visit);
   };
+}
+
+const underWay = ({ state, status }: Claim) => state === "open" && status === "claimed";
+const holds = ({ signed }: Claim) => signed?.status === "signed";
+
+/** What can be given after the signature; a charger only while the mandate holds, an account number also for what it still pays. */
+function isLater(claim: Claim, step: string | undefined): step is LaterStep {
+  return step === "payout" ? claim.signed !== undefined : step === "charger" && holds(claim);
 }
 
 /** The charger's step shows the catalogue: its brands, and the models of one. */
@@ -260,7 +277,10 @@ function isStep(name: string | undefined): name is StepName {
 
 export const STEP_PATH = `/:step{${STEP_NAMES.join("|")}}`;
 
+const hasStep = (claim: Claim, step: string | undefined) => underWay(claim) || isLater(claim, step);
+
 export const showStep = onClaim(
+  hasStep,
   (visit) => {
     const name = visit.c.req.param("step");
     if (!isStep(name)) return visit.go("");
@@ -278,19 +298,23 @@ export const showStep = onClaim(
 );
 
 export const saveStep = onClaim(
+  hasStep,
   async (visit) => {
     const name = visit.c.req.param("step");
     if (!isStep(name)) return visit.go("");
-    const { claim, frame, flow, c } = visit;
+    const { claim, frame, flow, locale, c } = visit;
     const { form } = c.var;
     const words = frame.messages.claim;
     const again = (errors: Errors) =>
       visit.page(STEP_VIEWS[name](frame, claim, shownValue(name, claim, form), errors), 422);
     const read = await STEPS[name].read({ environment: flow.environment, form, claim, words });
     if ("errors" in read) return again(read.errors);
-    const { outcome, open_step } = await flow.save(name, read);
+    const later = isLater(claim, name);
+    const { outcome, open_step }: { outcome: CompleteOutcome | SaveOutcome; open_step?: StepName | null } = later
+      ? await flow.complete(name, read, locale, claim.brand ?? null)
+      : await flow.save(name, read);
     c.set("outcome", outcome);
-    if (outcome === "saved") return visit.go(`/${open_step ?? "mandate"}`);
+    if (outcome === "saved") return visit.go(later ? "" : `/${open_step ?? "mandate"}`);
     if (outcome === "not_open") return visit.go("");
     return again(refusalOf(outcome, { form, words }));
   },
@@ -299,7 +323,7 @@ export const saveStep = onClaim(
 
 /** A page of signing: every step before it is confirmed. */
 function onFacts(run: (visit: Visit, facts: Facts) => Response | Promise<Response>): Handler {
-  return onClaim((visit) => (visit.claim.facts ? run(visit, visit.claim.facts) : visit.go("")));
+  return onClaim(underWay, (visit) => (visit.claim.facts ? run(visit, visit.claim.facts) : visit.go("")));
 }
 
 export const showMandate = onFacts((visit) =>
@@ -346,6 +370,14 @@ export const sign = onFacts(async (visit, facts) => {
     default:
       return again({ code: words[outcome] });
   }
+});
+
+export const showRevoke = onClaim(holds, (visit) => visit.page(revokePage(visit.frame)));
+
+export const revoke = onClaim(holds, async (visit) => {
+  const { outcome } = await visit.flow.revoke();
+  visit.c.set("outcome", outcome);
+  return visit.go("");
 });
 
 /** The text, to be kept: as it would be signed, or as it was. */

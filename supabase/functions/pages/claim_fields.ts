@@ -5,14 +5,15 @@ import type { Html } from "./layout.ts";
 type Field = { id: string; label: string; hint?: string; error?: string | undefined };
 
 export function textInput({
+  type = "text",
   attributes = html``,
   value,
   ...field
-}: Field & { value: string | null | undefined; attributes?: Html }): Html {
+}: Field & { type?: "text" | "tel"; value: string | null | undefined; attributes?: Html }): Html {
   return html`<div class="field">
 <label for="${field.id}">${field.label}</label>
 ${notes(field)}
-<input type="text" id="${field.id}" name="${field.id}" value="${value ?? ""}"${described(field)}${attributes}>
+<input type="${type}" id="${field.id}" name="${field.id}" value="${value ?? ""}"${described(field)}${attributes}>
 </div>`;
 }
 

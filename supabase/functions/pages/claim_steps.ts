@@ -36,7 +36,7 @@ function check<Fields extends Record<string, z.ZodType>>(
   const errors: Errors = {};
   const answers: Record<string, unknown> = {};
   for (const [name, rule] of Object.entries(fields)) {
-    const read = rule.safeParse(form.get(name) ?? "");
+    const read = rule.safeParse((form.get(name) ?? "").trim());
     if (read.success) answers[name] = read.data;
     else errors[name] = words[name] ?? "";
   }
@@ -62,12 +62,15 @@ const serialNumber = () =>
 export const STEPS: Record<StepName, Step> = {
   details: {
     known: answered,
-    read: ({ form, words }) =>
-      check(
-        { full_name: lineOf(2, 120), type: z.enum(["particulier", "zakelijk", "vve"]) },
+    async read({ form, words }) {
+      // loaded only here: numbering plans are heavy, and of all pages one needs them
+      const { phone } = await import("../../../packages/shared/src/phone.ts");
+      return check(
+        { full_name: lineOf(2, 120), type: z.enum(["particulier", "zakelijk", "vve"]), phone: orNull(phone()) },
         form,
         words.details.errors,
-      ),
+      );
+    },
   },
 
   company: {
@@ -158,12 +161,16 @@ export const STEPS: Record<StepName, Step> = {
   },
 };
 
-/** Which field an outcome of private.save_step is about. */
+/** Which field an outcome of private.save_step or private.complete_charger is about. */
 export function refusalOf(outcome: string, { form, words }: Pick<Form, "form" | "words">): Errors {
   switch (outcome) {
     case "ean_in_use":
     case "ean_address_mismatch":
       return { [form.get("point") === "other" ? "ean_code" : "point"]: words.ean.errors[outcome] };
+    case "charger_limit_reached":
+      return { catalog_charger_id: words.charger.errors.charger_limit_reached };
+    case "serial_number_required":
+      return { serial_number: words.charger.errors.serial_number_required };
     default:
       return { serial_number: words.charger.errors.charger_claimed };
   }

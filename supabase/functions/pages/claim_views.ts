@@ -15,7 +15,7 @@ export type Claim = {
   partner_name?: string;
   email?: string;
   code_sent?: boolean;
-  answers?: Answers;
+  answers?: Partial<Answers>;
   open_step?: StepName | null;
   candidates?: { ean_code: string; street?: string | null; city?: string | null }[];
   iban_last4?: string | null;
@@ -23,14 +23,18 @@ export type Claim = {
   charger?: { name: string; mid_meter: boolean | null } | null;
   brands?: string[];
   models?: { id: string; model: string; mid_meter: boolean | null }[] | null;
-  signed?: Signed;
+  signed?: Signed & { ended_at: string | null };
   checklist?: Record<string, boolean>;
+  registration_status?: "concept" | "ingediend" | "goedgekeurd" | "afgekeurd";
+  ean_validation_status?: string | null;
+  chargers?: Charger[];
   return_url?: string | null;
 };
 
 export type Answers = {
   type: "particulier" | "zakelijk" | "vve";
   full_name: string | null;
+  phone: string | null;
   company_name: string | null;
   kvk: string | null;
   vat: string | null;
@@ -44,6 +48,11 @@ export type Answers = {
   catalog_charger_id?: string | null;
   serial_number: string | null;
 };
+
+type Charger = { name: string; serial_number: string | null; mid_eligible: boolean | null };
+
+/** As many as private.complete_charger lets one person have. */
+const MAX_CHARGERS = 10;
 
 /** Where each page stands in the list of steps. */
 const PLACE: Record<StepName | "proof" | "mandate", number> = {
@@ -61,6 +70,8 @@ export type ClaimFrame = Frame & {
   to: (page: string, query?: Record<string, string>) => string;
   /** Of a browser in which the address was proven. */
   form_token: string;
+  /** A step then stands by itself: it leads back to the page of the signed claim. */
+  signed: boolean;
 };
 
 /** The errors of a form: field to what to do. */
@@ -157,6 +168,15 @@ const details: StepView = (frame, _claim, value, errors) => {
       error: errors.type,
       value: value("type"),
       options: (["particulier", "zakelijk", "vve"] as const).map((type) => ({ value: type, label: words.types[type] })),
+    }),
+    textInput({
+      id: "phone",
+      type: "tel",
+      label: words.phone,
+      hint: words.phone_hint,
+      error: errors.phone,
+      value: value("phone"),
+      attributes: html` autocomplete="tel" inputmode="tel" maxlength="40"`,
     }),
   ]);
 };
@@ -260,35 +280,34 @@ const ean: StepView = (frame, { candidates = [] }, value, errors) => {
 
 const payout: StepView = (frame, { iban_last4 }, value, errors) => {
   const words = frame.messages.claim.payout;
+  const iban = textInput({
+    id: "iban",
+    label: words.iban,
+    hint: words.iban_hint,
+    error: errors.iban,
+    value: value("iban"),
+    attributes: html` maxlength="50" autocomplete="off" autocapitalize="characters" spellcheck="false"`,
+  });
   return stepPage(frame, "payout", words.title, errors, "ean", [
-    radios({
-      id: "account",
-      label: words.legend,
-      error: errors.account,
-      value: value("account"),
-      options: [
-        ...(iban_last4 ? [{ value: "keep", label: words.keep(iban_last4) }] : []),
-        {
-          value: "fresh",
-          label: words.fresh,
-          under: textInput({
-            id: "iban",
-            label: words.iban,
-            hint: words.iban_hint,
-            error: errors.iban,
-            value: value("iban"),
-            attributes: html` maxlength="50" autocomplete="off" autocapitalize="characters" spellcheck="false"`,
-          }),
-        },
-        { value: "later", label: words.later, hint: words.later_hint },
-      ],
-    }),
+    frame.signed
+      ? html`${iban_last4 ? html`<p>${words.now(iban_last4)}</p>` : ""}<input type="hidden" name="account" value="fresh">${iban}`
+      : radios({
+          id: "account",
+          label: words.legend,
+          error: errors.account,
+          value: value("account"),
+          options: [
+            ...(iban_last4 ? [{ value: "keep", label: words.keep(iban_last4) }] : []),
+            { value: "fresh", label: words.fresh, under: iban },
+            { value: "later", label: words.later, hint: words.later_hint },
+          ],
+        }),
     html`<p class="quiet">${words.safe}</p>`,
   ]);
 };
 
 const charger: StepView = (frame, { brands = [], models }, value, errors) => {
-  const { messages, to, locale, form_token } = frame;
+  const { messages, to, locale, form_token, signed } = frame;
   const words = messages.claim.charger;
   const brand = value("brand") ?? "";
   const chosen = models && brands.includes(brand) ? brand : null;
@@ -315,7 +334,7 @@ ${textInput({
   value: value("serial_number"),
   attributes: html` maxlength="80" autocomplete="off" autocapitalize="characters" spellcheck="false"`,
 })}
-<div class="actions"><button class="button">${messages.claim.continue}</button><a class="link" href="${to("/payout")}">${messages.back}</a></div>
+${stepActions(frame, "payout")}
 </form>`
     : html`<form method="get" action="${to("/charger").split("?")[0]}">
 <input type="hidden" name="lang" value="${locale}">
@@ -326,7 +345,7 @@ ${selectInput({
   value: brand,
   options: brands.map((name) => ({ value: name, label: name })),
 })}
-<div class="actions"><button class="button">${messages.claim.continue}</button><a class="link" href="${to("/payout")}">${messages.back}</a></div>
+${stepActions(frame, "payout", messages.claim.continue)}
 </form>`;
   return layout(frame, {
     title: words.title,
@@ -334,12 +353,16 @@ ${selectInput({
     errors: Object.entries(errors).map(([id, message]) => ({ id, message })),
     body: html`<p>${words.why}</p>
 ${form}
-<form class="sheet" method="post" action="${to("/charger")}">
-${hidden(form_token)}<input type="hidden" name="later" value="yes">
+${
+  signed
+    ? ""
+    : html`<form class="sheet" method="post" action="${to("/charger")}">
+<input type="hidden" name="later" value="yes">${hidden(form_token)}
 <h2>${words.later}</h2>
 <p class="quiet">${words.later_hint}</p>
 <button class="button second">${words.later_submit}</button>
-</form>`,
+</form>`
+}`,
   });
 };
 
@@ -379,34 +402,26 @@ function titleOf({ messages }: Frame, name: StepName, { answers }: Claim): strin
   return messages.claim[name].title;
 }
 
-export function donePage(frame: ClaimFrame, claim: Claim, signed: Signed): Html {
+/** What became of a signed claim: what is still to be done, where it stands, and the ways to change or stop it. */
+export function donePage(frame: ClaimFrame, claim: Claim, signed: NonNullable<Claim["signed"]>): Html {
   const { messages, config, to } = frame;
   const words = messages.claim.done;
-  const ended = signed.status === "signed" ? null : messages.signed.ended[signed.status];
   const partner = frame.brand?.name ?? "";
-  const missing = (["iban_present", "mid_charger_registered", "ean_validated"] as const).filter(
-    (gate) => claim.checklist?.[gate] === false,
-  );
+  const ended = signed.status === "signed" ? null : words.ended[signed.status];
   return layout(frame, {
-    title: words.title,
+    title: ended ? ended.title : words.title,
     ...at(frame, "mandate"),
-    step: messages.claim.steps.length,
     body: html`<div class="panel"><p class="lead">${words.thanks(longDate(signed.signed_at, messages))}</p>
-${ended ? html`<p><strong>${ended}</strong></p>` : ""}</div>
-${
-  missing.length > 0 && !ended
-    ? html`<h2>${words.missing_title}</h2>
-<ul>${missing.map((gate) => html`<li>${words.missing[gate]}</li>`)}</ul>
-<p>${words.missing_help}</p>`
-    : ""
-}
+${ended ? html`<p><strong>${ended.since(longDate((signed.status === "revoked" && signed.ended_at) || signed.valid_until, messages))}</strong></p>` : ""}</div>
 ${
   ended
-    ? ""
-    : html`<h2>${messages.signed.next_title}</h2>
-<ul>${words.next(partner, config.SERVICE_NAME).map((line) => html`<li>${line}</li>`)}</ul>`
+    ? html`<p>${ended.means}</p>`
+    : html`${todo(frame, claim)}
+<h2>${messages.signed.next_title}</h2>
+<ul>${[...standing(frame, claim), words.yields(partner, config.SERVICE_NAME)].map((line) => html`<li>${line}</li>`)}</ul>`
 }
 ${returnLink(messages, partner, claim.return_url ?? null)}
+${given(frame, claim)}
 <h2>${messages.signed.keep}</h2>
 <p class="save"><a class="link" href="${to("/document")}">${messages.read.save}</a></p>
 <details><summary>${messages.sign.again}</summary>
@@ -414,7 +429,87 @@ ${showDocument(signed.document, languageOf(signed.document))}
 <h2>${messages.signed.signature}</h2>
 <dl>${signatureOf(signed, messages).map(([label, value]) => html`<div><dt>${label}</dt><dd>${value}</dd></div>`)}
 <div><dt>${messages.signed.fingerprint}</dt><dd class="fingerprint">${signed.document_sha256}</dd></div></dl>
-</details>`,
+</details>
+${ended ? "" : html`<p class="save"><a class="link" href="${to("/revoke")}">${messages.claim.revoke.title}</a></p>`}`,
+  });
+}
+
+/** What the customer has yet to give, each with the way to it. */
+function todo({ messages, to }: ClaimFrame, { checklist, chargers = [] }: Claim): Html | "" {
+  const words = messages.claim.done.todo;
+  const charger = chargers.length === 0 ? "charger" : chargers.every(withoutMid) ? "mid_charger" : null;
+  const missing = [
+    ...(checklist?.iban_present ? [] : [{ ...words.iban, page: "/payout" }]),
+    ...(charger && !checklist?.mid_charger_registered ? [{ ...words[charger], page: "/charger" }] : []),
+  ];
+  if (missing.length === 0) return "";
+  return html`<h2>${words.title}</h2>
+${missing.map(
+  ({ text, action, page }) => html`<p>${text}</p>
+<div class="actions"><a class="button" href="${to(page)}">${action}</a></div>`,
+)}`;
+}
+
+/** Where the registration stands, and what of it is not the customer's to do. */
+function standing({ messages, config }: ClaimFrame, claim: Claim): string[] {
+  const words = messages.claim.done;
+  const { checklist, chargers = [], ean_validation_status, registration_status = "concept" } = claim;
+  const complete = Object.values(checklist ?? {}).every(Boolean);
+  const waits = !checklist?.mid_charger_registered && chargers.some(({ mid_eligible }) => mid_eligible === null);
+  return [
+    words.registration[registration_status](config.SERVICE_NAME),
+    ...(complete && registration_status !== "afgekeurd" ? [words.complete] : []),
+    ...(waits ? [words.mid_waits] : []),
+    ...(checklist?.ean_validated
+      ? []
+      : [
+          ean_validation_status === "mismatch" || ean_validation_status === "not_found"
+            ? words.ean_wrong
+            : words.ean_waits,
+        ]),
+  ];
+}
+
+const withoutMid = ({ mid_eligible }: Charger) => mid_eligible === false;
+
+/** What we have, to be changed or added to. */
+function given({ messages, to }: ClaimFrame, { iban_last4, chargers = [], signed }: Claim): Html {
+  const words = messages.claim.done.given;
+  const add = signed?.status === "signed" && chargers.length > 0 && chargers.length < MAX_CHARGERS;
+  if (!iban_last4 && chargers.length === 0) return html``;
+  return html`<h2>${words.title}</h2>
+<dl>
+${
+  iban_last4
+    ? html`<div><dt>${messages.claim.mandate.payout}</dt><dd>${messages.claim.mandate.payout_known(iban_last4)}<br><a class="link" href="${to("/payout")}">${words.change_iban}</a></dd></div>`
+    : ""
+}
+${
+  chargers.length > 0
+    ? html`<div><dt>${words.chargers(chargers.length)}</dt><dd>${chargers.map(
+        (charger) =>
+          html`${charger.name}${charger.serial_number ? html` <small>${charger.serial_number}</small>` : ""}${withoutMid(charger) ? html` (${messages.claim.charger.no_mid})` : ""}<br>`,
+      )}
+${add ? html`<a class="link" href="${to("/charger")}">${words.add_charger}</a>` : ""}</dd></div>`
+    : ""
+}
+</dl>`;
+}
+
+/** Asked once more, with what it means. */
+export function revokePage(frame: ClaimFrame): Html {
+  const { messages, config, to, form_token } = frame;
+  const words = messages.claim.revoke;
+  return layout(frame, {
+    title: words.title,
+    body: html`<ul>${words.means(config.SERVICE_NAME).map((line) => html`<li>${line}</li>`)}</ul>
+<form method="post" action="${to("/revoke")}">
+${hidden(form_token)}
+<div class="actions">
+<button class="button">${words.confirm}</button>
+<a class="link" href="${to("")}">${words.back}</a>
+</div>
+</form>`,
   });
 }
 
@@ -457,7 +552,7 @@ function stepPage(
   back: StepName | null,
   fields: (Html | Promise<Html>)[],
 ): Html {
-  const { messages, to, form_token } = frame;
+  const { to, form_token } = frame;
   return layout(frame, {
     title,
     ...at(frame, name),
@@ -465,14 +560,21 @@ function stepPage(
     body: html`<form method="post" action="${to(`/${name}`)}" novalidate>
 ${hidden(form_token)}
 ${fields}
-<div class="actions">
-<button class="button">${messages.claim.continue}</button>
-${back ? html`<a class="link" href="${to(`/${back}`)}">${messages.back}</a>` : ""}
-</div>
+${stepActions(frame, back)}
 </form>`,
   });
 }
 
+function stepActions({ messages, to, signed }: ClaimFrame, back: StepName | null, label?: string): Html {
+  return html`<div class="actions">
+<button class="button">${label ?? messages.claim[signed ? "save" : "continue"]}</button>
+${back ? html`<a class="link" href="${to(signed ? "" : `/${back}`)}">${messages.back}</a>` : ""}
+</div>`;
+}
+
 const hidden = (form_token: string) => html`<input type="hidden" name="form_token" value="${form_token}">`;
 
-const at = ({ messages }: Frame, page: keyof typeof PLACE) => ({ steps: messages.claim.steps, step: PLACE[page] });
+const at = ({ messages, signed }: ClaimFrame, page: keyof typeof PLACE) => {
+  const { steps } = messages.claim;
+  return { steps, step: signed ? steps.length : PLACE[page] };
+};

@@ -100,6 +100,8 @@ export function pages(environment: Environment): Hono {
   app.post(`${CLAIM}/sign-code`, (c) => claim.sendSignCode(c, environment));
   app.post(`${CLAIM}/sign`, (c) => claim.sign(c, environment));
   app.get(`${CLAIM}/document`, (c) => claim.download(c, environment));
+  app.get(`${CLAIM}/revoke`, (c) => claim.showRevoke(c, environment));
+  app.post(`${CLAIM}/revoke`, (c) => claim.revoke(c, environment));
   app.get(`/pages${enter.PATH}`, (c) => enter.show(c, environment));
   app.post(`/pages${enter.PATH}`, (c) => enter.use(c, environment));
   app.get(`/pages${unsubscribe.PATH}`, (c) => unsubscribe.ask(c, environment));

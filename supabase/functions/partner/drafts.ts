@@ -2,6 +2,7 @@ import * as z from "zod";
 import { claimLinks, signInLink } from "../../../packages/shared/src/claim.ts";
 import { endpoint } from "../../../packages/shared/src/endpoint.ts";
 import { filter, instant, lineOf, orNull, trimmedTo, typedEmail, uuid } from "../../../packages/shared/src/fields.ts";
+import { composeSignIn } from "../../../packages/shared/src/mail.ts";
 import { AccountType } from "../../../packages/shared/src/models.ts";
 import { hashSecret, newSecret } from "../../../packages/shared/src/tokens.ts";
 
@@ -95,7 +96,8 @@ export const issueAuthLink = endpoint(
     summary: "Mint a single-use sign-in link that opens the claim of one draft",
     description:
       "Works once, for 300 seconds, and until a newer one is minted. Send `draft_id` or `email`; both must denote one draft. Of several " +
-      "drafts for an e-mail the newest that can be claimed is meant. An active draft gets a link only while its account is empty (no connection yet).",
+      "drafts for an e-mail the newest that can be claimed is meant. An active draft gets a link only while its account is empty (no connection yet). " +
+      "Pass the link on yourself, or have it mailed with `send_email: true`.",
     caller: { kind: "partner", scope: "partners:write", key: true },
     limit: "partner_write",
     sql: ["issue_auth_link"],
@@ -107,6 +109,9 @@ export const issueAuthLink = endpoint(
           description:
             "The return URL registered for the partner, followed by /, ? or nothing; no fragment. The registered URL where absent.",
         }),
+        send_email: z.boolean().default(false).meta({
+          description: "Mail the link to the customer, in the partner's name; never to who opted out of mail",
+        }),
       })
       .meta({ id: "IssueAuthLink" }),
     response: z
@@ -116,6 +121,7 @@ export const issueAuthLink = endpoint(
         expires_in: z.int().meta({ description: "Seconds", example: 300 }),
         resume: z.boolean().meta({ description: "Whether the customer has a login already" }),
         return_url: z.string().nullable(),
+        email_sent: z.boolean(),
       })
       .meta({ id: "AuthLink" }),
     errors: ["draft_id_required", "draft_not_found", "draft_not_claimable", "return_url_not_allowed"],
@@ -127,12 +133,18 @@ export const issueAuthLink = endpoint(
     const email = body.email === null ? null : typedEmail().safeParse(body.email).data;
     if (draft_id === undefined || email === undefined) return fail("draft_not_found");
     const token = newSecret();
+    const link = signInLink(environment, token);
+    const { config } = environment;
     return call("issue_auth_link", {
       draft_id,
       email,
       return_url: body.return_url,
       token_hash: hashSecret(token),
-      auth_url: signInLink(environment, token),
+      auth_url: link,
+      mails: body.send_email
+        ? { nl: composeSignIn({ config, locale: "nl", link }), en: composeSignIn({ config, locale: "en", link }) }
+        : null,
+      links: claimLinks(environment),
     });
   },
 );

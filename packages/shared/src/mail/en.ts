@@ -91,4 +91,12 @@ export const en: MailMessages = {
     after: "Did you change this yourself? Then there is nothing you need to do.",
     unexpected: "Did you not change this? Tell us at once.",
   },
+  customer_iban_changed: {
+    subject: "Your account number has changed",
+    lines: (partner, iban) => [
+      `The compensation of your registration through ${partner} goes to account number ${iban} from now on.`,
+    ],
+    after: "Did you change this yourself? Then there is nothing you need to do.",
+    unexpected: "Did you not change this? Tell us at once.",
+  },
 };

@@ -94,6 +94,14 @@ export const nl = {
     after: "Heeft u dit zelf gewijzigd? Dan hoeft u niets te doen.",
     unexpected: "Heeft u dit niet gewijzigd? Laat het ons dan meteen weten.",
   },
+  customer_iban_changed: {
+    subject: "Uw rekeningnummer is gewijzigd",
+    lines: (partner: string, iban: string) => [
+      `De vergoeding van uw aanmelding via ${partner} gaat voortaan naar rekeningnummer ${iban}.`,
+    ],
+    after: "Heeft u dit zelf gewijzigd? Dan hoeft u niets te doen.",
+    unexpected: "Heeft u dit niet gewijzigd? Laat het ons dan meteen weten.",
+  },
 };
 
 export type MailMessages = typeof nl;

@@ -113,6 +113,7 @@ Wilt u toch ondertekenen? Vraag ${partner} dan om een nieuwe link.`,
     through: (service: string) => `via ${service}`,
     steps: ["E-mail", "Gegevens", "Aansluiting", "Vergoeding", "Laadpaal", "Machtiging"],
     continue: "Verder",
+    save: "Opslaan",
     start: {
       title: "Uw aanmelding voor ERE",
       who: (partner: string) => `${partner} heeft een aanmelding voor u klaargezet.`,
@@ -159,7 +160,13 @@ Wilt u toch ondertekenen? Vraag ${partner} dan om een nieuwe link.`,
         zakelijk: "Voor een bedrijf",
         vve: "Voor een vereniging van eigenaars (VvE)",
       },
-      errors: { full_name: "Vul uw voornaam en achternaam in", type: "Kies voor wie u zich aanmeldt" },
+      phone: "Telefoonnummer (niet verplicht)",
+      phone_hint: "Wij bellen alleen als er iets met uw aanmelding is.",
+      errors: {
+        full_name: "Vul uw voornaam en achternaam in",
+        type: "Kies voor wie u zich aanmeldt",
+        phone: "Vul een telefoonnummer in, zoals 06 12345678 of +32 470 12 34 56",
+      },
     },
     company: {
       title: { zakelijk: "Uw bedrijf", vve: "Uw vereniging van eigenaars" },
@@ -210,7 +217,8 @@ Wilt u toch ondertekenen? Vraag ${partner} dan om een nieuwe link.`,
       iban: "IBAN",
       iban_hint: "Zoals NL91 ABNA 0417 1643 00",
       later: "Ik geef het later door",
-      later_hint: "Uw laadstroom telt pas mee als wij uw rekeningnummer hebben.",
+      later_hint: "Dat kan met dezelfde link. Uw laadstroom telt pas mee als wij uw rekeningnummer hebben.",
+      now: (last4: string) => `Nu gaat de vergoeding naar het nummer dat eindigt op ${last4}.`,
       safe: "Wij bewaren uw rekeningnummer versleuteld en gebruiken het alleen om uit te betalen.",
       errors: {
         choose: "Kies een van deze mogelijkheden",
@@ -230,12 +238,14 @@ Wilt u toch ondertekenen? Vraag ${partner} dan om een nieuwe link.`,
       other_brand: "Een ander merk kiezen",
       later: "Weet u het niet, of staat uw laadpaal er niet bij?",
       later_hint:
-        "Ga dan verder zonder. Wij vragen er later naar: uw laadstroom telt pas mee als wij uw laadpaal kennen.",
+        "Ga dan verder zonder. U kunt uw laadpaal later doorgeven met dezelfde link. Uw laadstroom telt pas mee als wij hem kennen.",
       later_submit: "Ik weet het nog niet",
       errors: {
         model: "Kies een model",
         serial_number: "Vul een serienummer in van hooguit 64 letters en cijfers",
         charger_claimed: "Deze laadpaal is al door iemand aangemeld. Kijk het serienummer nog eens na",
+        charger_limit_reached: "U heeft al tien laadpalen, en meer kan niet. Mail ons als er een weg is",
+        serial_number_required: "Vul het serienummer in. Zo weten wij dat het een andere laadpaal is",
       },
     },
     mandate: {
@@ -252,24 +262,67 @@ Wilt u toch ondertekenen? Vraag ${partner} dan om een nieuwe link.`,
     done: {
       title: "U bent aangemeld",
       thanks: (date: string) => `Uw machtiging is ondertekend op ${date}. Wij hebben u een kopie gemaild.`,
-      next: (partner: string, service: string) => [
-        `${service} controleert of de aansluiting klopt en laat uw laadstroom registreren.`,
-        `${partner} of ${service} laat u weten wat uw laadstroom oplevert.`,
-        "Wilt u stoppen? U kunt de machtiging op elk moment intrekken. Stuur ons een mail.",
-      ],
-      missing_title: "Wat wij nog van u nodig hebben",
-      missing: {
-        iban_present: "Uw rekeningnummer. Zonder rekeningnummer telt uw laadstroom nog niet mee.",
-        mid_charger_registered: "Uw laadpaal met MID-meter. Zonder die telt uw laadstroom nog niet mee.",
-        ean_validated:
-          "Wij konden de EAN-code nog niet nakijken. Dat proberen wij elke week opnieuw; u hoeft niets te doen.",
+      ended: {
+        revoked: {
+          title: "Uw machtiging is ingetrokken",
+          since: (date: string) => `Zij is ingetrokken op ${date} en geldt niet meer.`,
+          means: "Uw laadstroom wordt niet meer geregistreerd. Wat al is ingeboekt, blijft ingeboekt.",
+        },
+        expired: {
+          title: "Uw machtiging is afgelopen",
+          since: (date: string) => `Zij gold tot en met ${date}.`,
+          means: "Laadstroom van na die dag wordt niet geregistreerd. Wat al is ingeboekt, blijft ingeboekt.",
+        },
       },
-      missing_help: "Mail ons wat u nog wilt doorgeven. Het adres staat onder aan deze pagina.",
+      todo: {
+        title: "Wat u nog moet doen",
+        iban: {
+          text: "Wij hebben uw rekeningnummer nog niet. Zonder rekeningnummer telt uw laadstroom niet mee.",
+          action: "Rekeningnummer doorgeven",
+        },
+        charger: {
+          text: "Wij kennen uw laadpaal nog niet. Zonder laadpaal met een geijkte meter (MID) telt uw laadstroom niet mee.",
+          action: "Laadpaal doorgeven",
+        },
+        mid_charger: {
+          text: "De laadpaal die u doorgaf, heeft geen geijkte meter (MID). Daarom telt uw laadstroom niet mee. Heeft u er een met zo'n meter?",
+          action: "Laadpaal met MID-meter doorgeven",
+        },
+      },
+      registration: {
+        concept: (_service: string): string =>
+          "Uw registratie is nog niet ingediend. Dat doen wij zodra wij uw laadpaal kennen.",
+        ingediend: (service: string) => `Uw registratie is ingediend. ${service} beoordeelt haar nu.`,
+        goedgekeurd: (_service: string): string => "Uw registratie is goedgekeurd.",
+        afgekeurd: (service: string) =>
+          `Uw registratie is afgekeurd. Geeft u een andere laadpaal door? Dan beoordeelt ${service} haar opnieuw. Weet u niet waarom? Mail ons.`,
+      },
+      complete: "Wij hebben alles van u wat nodig is.",
+      mid_waits: "Wij kijken nog na of uw laadpaal een geijkte meter (MID) heeft. U hoeft daarvoor niets te doen.",
+      ean_waits: "Wij konden de EAN-code nog niet nakijken. Dat proberen wij opnieuw. U hoeft daarvoor niets te doen.",
+      ean_wrong: "De EAN-code hoort volgens het register niet bij uw adres. Mail ons, dan zoeken wij het samen uit.",
+      yields: (partner: string, service: string) => `${partner} of ${service} laat u weten wat uw laadstroom oplevert.`,
+      given: {
+        title: "Wat u ons heeft doorgegeven",
+        change_iban: "Rekeningnummer wijzigen",
+        chargers: (count: number): string => (count === 1 ? "Laadpaal" : "Laadpalen"),
+        add_charger: "Nog een laadpaal doorgeven",
+      },
+    },
+    revoke: {
+      title: "Machtiging intrekken",
+      means: (service: string) => [
+        `${service} laat uw laadstroom dan niet meer registreren, ook niet die van maanden die nog niet zijn ingeboekt.`,
+        "Wat al is ingeboekt, blijft ingeboekt. De vergoeding daarvan krijgt u nog.",
+        "Intrekken gaat meteen in, en u kunt het hier niet ongedaan maken. Wilt u later weer meedoen? Mail ons dan.",
+      ],
+      confirm: "Ja, trek mijn machtiging in",
+      back: "Nee, terug",
     },
     used: {
       title: "Deze aanmelding is al afgerond",
-      text: "De machtiging is ondertekend. U hoeft niets meer te doen.",
-      help: "Wilt u teruglezen wat u heeft ondertekend? Dan mailen wij u een code.",
+      text: "De machtiging is ondertekend.",
+      help: "Wilt u zien hoe het ervoor staat, iets doorgeven of de machtiging intrekken? Dan mailen wij u eerst een code.",
     },
     gone: {
       title: "Deze aanmelding bestaat niet meer",
