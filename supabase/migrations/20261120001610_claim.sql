@@ -53,6 +53,12 @@ as $$
     else private.draft_status(draft) end
 $$;
 
+create function private.claim_stage(draft core.drafts) returns text
+language plpgsql immutable
+set search_path = ''
+as $$ begin return case when draft.status = 'claimed' and draft.user_id is null then 'invited' else draft.status end; end $$;
+comment on function private.claim_stage(core.drafts) is 'The status of a claim; where the login was deleted meanwhile the address is to be proven again.';
+
 create function private.claim_answers(draft core.drafts) returns jsonb
 language sql stable
 set search_path = ''
@@ -173,9 +179,7 @@ declare
   answers jsonb;
   view   jsonb;
 begin
-  if draft.status = 'claimed' and draft.user_id is null then
-    draft.status := 'invited';  -- the login was deleted meanwhile: the address is to be proven again
-  end if;
+  draft.status := private.claim_stage(draft);
   select jsonb_build_object('state', state, 'status', draft.status, 'locale', draft.locale,
                             'brand', private.partner_brand(p), 'partner_name', p.name) into view
     from core.partners p where p.id = draft.partner_id;
@@ -213,7 +217,8 @@ comment on function private.claim_view(core.drafts, jsonb) is
   'What the pages of a claim may show: state open|active|expired|conflict|gone and branding; the address where a code goes; and with {proven} what was uploaded and typed.';
 
 grant execute on function
-  private.draft_by_id(uuid), private.enter_draft(uuid, boolean), private.draft_state(core.drafts), private.claim_answers(core.drafts),
+  private.draft_by_id(uuid), private.enter_draft(uuid, boolean), private.draft_state(core.drafts), private.claim_stage(core.drafts),
+  private.claim_answers(core.drafts),
   private.claim_open_step(core.drafts), private.claim_facts(core.drafts), private.enter_account(core.drafts),
   private.claim_outcome(core.drafts), private.charger_choice(text), private.claim_view(core.drafts, jsonb)
 to api_owner;
@@ -248,12 +253,14 @@ declare
 begin
   perform private.act_as(caller, 'anyone');
   draft := private.enter_draft((request ->> 'draft_id')::uuid, true);
-  if private.draft_state(draft) not in ('open', 'active') then
+  if private.draft_state(draft) not in ('open', 'active') or private.claim_stage(draft) <> coalesce(request ->> 'stage', private.claim_stage(draft)) then
     return json_build_object('outcome', 'not_open');
+  elsif draft.code_hash = decode(request ->> 'code_hash', 'hex') and draft.code_expires_at > private.now() and draft.code_attempts < 5 then
+    return json_build_object('outcome', 'sent');  -- the very code that is out already
   end if;
   rate := private.debit('draft:' || draft.id, 'claim_code');
   if not (rate ->> 'allowed')::boolean then
-    return json_build_object('outcome', 'too_many_codes', 'retry_after', rate -> 'retry_after');
+    return json_build_object('outcome', 'too_many_codes', 'rate', rate);
   end if;
   update core.drafts d
      set code_hash = decode(request ->> 'code_hash', 'hex'), code_expires_at = private.now() + interval '10 minutes', code_attempts = 0
@@ -262,7 +269,8 @@ begin
   return json_build_object('outcome', 'sent');
 end $$;
 comment on function api.send_claim_code(jsonb, jsonb) is
-  'Mails a one-time code, good for ten minutes and five attempts: {draft_id, code_hash, mail} to {outcome: sent|too_many_codes|not_open}.';
+  'Mails a one-time code, good for ten minutes and five attempts: {draft_id, code_hash, mail, stage?} to {outcome: sent|too_many_codes|not_open, rate}. '
+  'With stage (invited, claimed) only while the claim is there.';
 select private.expose('api.send_claim_code(jsonb, jsonb)');
 
 create function private.claim_code_outcome(draft core.drafts, code_hash text) returns text

@@ -33,7 +33,7 @@ create table core.virtual_chargers (
   constraint virtual_chargers_wh_range check (wh_per_session between 100 and 100000),
   constraint virtual_chargers_sessions_range check (sessions_per_week between 0 and 50),
   constraint virtual_chargers_power_range check (power_kw between 1 and 50),
-  constraint virtual_chargers_fit_a_week check (wh_per_session / power_kw / 1000 * sessions_per_week <= 168)
+  constraint virtual_chargers_fit_a_week check (wh_per_session * sessions_per_week <= 168000 * power_kw)
 );
 comment on table core.virtual_chargers is
   'The cloud of a maker that does not exist: what a virtual charger of the sandbox charges, and up to when that was collected. Empty in production.';
@@ -100,9 +100,9 @@ begin
   if private.is_sandbox() then
     perform private.act_for_partner(private.house());
     due := array(
-      select v from core.virtual_chargers v
+      select v from core.virtual_chargers v join core.chargers h on h.partner_id = v.partner_id and h.id = v.charger_id and h.status = 'active'
        where v.partner_id = private.house() and (v.synced_at is null or v.synced_at <= private.now() - interval '10 minutes')
-       order by v.synced_at nulls first limit 200 for update skip locked);
+       order by v.synced_at nulls first limit 200 for update of v skip locked);
     created := private.collect_sessions(due);
     perform private.act_for_partner(null);
   end if;
@@ -197,14 +197,17 @@ as $$
 declare
   model core.charger_models;
 begin
-  if profile ->> 'catalog_charger_id' is not null then
+  if (profile ->> 'since')::date > private.today() then
+    perform private.refuse('invalid_request', json_build_object(
+      'detail', 'since: must not be after today', 'issues', json_build_array(json_build_object('path', 'since', 'message', 'must not be after today'))));
+  elsif profile ->> 'catalog_charger_id' is not null then
     return private.choose_model(jsonb_build_object('catalog_charger_id', profile -> 'catalog_charger_id'));
   end if;
   select m.* into model from core.charger_models m
    where m.mid_meter = (profile ->> 'mid')::boolean order by lower(m.brand) collate "C", lower(m.model) collate "C" limit 1;
   return model;
 end $$;
-comment on function private.virtual_model(jsonb) is 'The catalogue model of a profile: the one named, else the first with or without a MID meter.';
+comment on function private.virtual_model(jsonb) is 'The catalogue model of a profile: the one named, else the first with or without a MID meter. Refuses a profile that begins in the future.';
 grant execute on function private.virtual_charger_answer(core.virtual_chargers), private.virtual_model(jsonb) to api_owner;
 
 create function api.connect_virtual_charger(caller jsonb, input jsonb) returns json
@@ -220,14 +223,16 @@ declare
   charger    core.chargers;
 begin
   perform private.act_as(caller, 'partner'), private.only_in_sandbox();
-  if (profile ->> 'since')::date > private.today() then
-    perform private.refuse('invalid_request', json_build_object(
-      'detail', 'since: must not be after today', 'issues', json_build_array(json_build_object('path', 'since', 'message', 'must not be after today'))));
-  end if;
+  model := private.virtual_model(profile);
   select * into customer from private.require_customer(input ->> 'id', input ->> 'key');
   perform from core.accounts a where a.partner_id = private.house() and a.id = customer.account_id for no key update;
+  if not found then
+    perform private.refuse('customer_not_found');  -- a reset came first
+  end if;
   connection := private.pick_connection(customer.account_id, null, true);
-  model := private.virtual_model(profile);
+  -- in the order of the claim pages, and under the lock that POST /chargers counts the same ten under
+  perform from core.connections c where c.partner_id = private.house() and c.id = connection for no key update;
+  perform pg_advisory_xact_lock(hashtextextended('chargers of ' || customer.user_id, 0));
   -- a repeat: the same model charging the same way
   select v.* into virtual
     from core.virtual_chargers v join core.chargers h on h.partner_id = v.partner_id and h.id = v.charger_id
@@ -236,8 +241,7 @@ begin
          = ((profile ->> 'wh_per_session')::int, (profile ->> 'sessions_per_week')::numeric, (profile ->> 'power_kw')::numeric, (profile ->> 'since')::date)
    order by v.created_at, v.id limit 1;
   if virtual.id is null then
-    if (select count(*) from core.chargers h
-         where h.partner_id = private.house() and h.account_id = customer.account_id and h.status = 'active') >= 10 then
+    if (select count(*) from core.chargers h where h.user_id = customer.user_id and h.status = 'active') >= 10 then
       perform private.refuse('charger_limit_reached');
     end if;
     insert into core.chargers
@@ -377,6 +381,8 @@ begin
    order by d.id = private.as_uuid(named) desc nulls last, private.draft_status(d) in ('invited', 'claimed') desc, d.created_at desc, d.id limit 1;
   if draft.id is null then
     perform private.refuse('draft_not_found');
+  elsif jsonb_typeof(input -> 'profile') = 'object' then
+    perform private.virtual_model(input -> 'profile');
   end if;
   return (jsonb_build_object(
     'draft_id', draft.id,
@@ -385,8 +391,7 @@ begin
     'type', draft.type,
     'locale', draft.locale,
     'draft_status', private.draft_status(draft),
-    -- claimed, and the login is gone since: the address is to be proven again
-    'proven', draft.status = 'active' or draft.status = 'claimed' and draft.user_id is not null,
+    'stage', private.claim_stage(draft),
     'foreign_login', private.foreign_login(draft.email, draft.partner_id),
     'account_id', draft.account_id,
     'customer_ref', private.customer_ref(draft.user_id, draft.partner_id, input ->> 'key'),
@@ -397,7 +402,7 @@ begin
     || coalesce(private.customer_standing(draft.account_id), '{}'))::json;
 end $$;
 comment on function api.find_rehearsal(jsonb, jsonb) is
-  'A draft of the partner by its id or external_ref, and how far its claim is: {id, key}. foreign_login: a login the caller did not make, which no helper enters.';
+  'A draft of the partner by its id or external_ref, and how far its claim is: {id, key, profile?}; a profile that cannot be connected is refused at once. foreign_login: a login the caller did not make, which no helper enters.';
 select private.expose('api.find_rehearsal(jsonb, jsonb)');
 
 -- GET /sandbox/v1/mail -------------------------------------------------------------------------------------------------
@@ -456,6 +461,8 @@ begin
      where a.partner_id = house and (a.id = any (array(select d.account_id from unnest(gone) d)) or a.user_id = any (logins))
      order by a.id for update);
   -- in the order in which sessions lock them
+  perform from core.virtual_chargers v join core.chargers h on h.partner_id = v.partner_id and h.id = v.charger_id
+    where v.partner_id = house and (h.account_id = any (accounts) or h.user_id = any (logins)) order by v.id for update of v;
   chargers := array(select h.id from core.chargers h
                      where h.partner_id = house and (h.account_id = any (accounts) or h.user_id = any (logins)) order by h.id for update);
   connections := array(select c.id from core.connections c where c.partner_id = house and c.account_id = any (accounts) order by c.id for update);

@@ -1,7 +1,7 @@
 import { randomInt } from "node:crypto";
 import { claimToken } from "./claim.ts";
 import { type AskLogin, makeLogin } from "./claim_login.ts";
-import type { Caller } from "./endpoint.ts";
+import type { Caller, Rate } from "./endpoint.ts";
 import type { Environment } from "./environment.ts";
 import type { SealedIban } from "./iban.ts";
 import { type Brand, composeClaimCode, composeCustomerIbanChanged, composeMandateSigned, type Locale } from "./mail.ts";
@@ -28,6 +28,9 @@ export type LaterStep = "payout" | "charger";
 
 /** What a step keeps, as private.save_step takes it. */
 export type Kept = { answers: Record<string, unknown>; register?: object; iban?: SealedIban; later?: boolean };
+
+/** Where a claim is: private.claim_stage. */
+export type Stage = "invited" | "claimed";
 
 export type CodeRefusal = "wrong_code" | "code_expired" | "too_many_attempts";
 export type ProveOutcome = "proven" | "conflict" | "not_open" | CodeRefusal;
@@ -74,22 +77,22 @@ export class ClaimFlow {
     return this.#call("open_claim", about);
   }
 
-  /** Mails a one-time code, and says it to who drives the flow: never to the one who is to type it. */
-  async sendCode(
+  /** Mails a one-time code; with a stage only while the claim is there. */
+  sendCode(
     purpose: "prove" | "sign",
     locale: Locale,
     brand: Brand | null,
-    code = String(randomInt(1_000_000)).padStart(6, "0"),
-  ): Promise<{ outcome: "sent" | "too_many_codes" | "not_open"; retry_after?: number; code: string }> {
+    {
+      code = String(randomInt(1_000_000)).padStart(6, "0"),
+      stage = null,
+    }: { code?: string; stage?: Stage | null } = {},
+  ): Promise<{ outcome: "sent" | "too_many_codes" | "not_open"; rate?: Rate }> {
     const { config } = this.environment;
-    const answer = await this.#call<{ outcome: "sent" | "too_many_codes" | "not_open"; retry_after?: number }>(
-      "send_claim_code",
-      {
-        code_hash: this.#hashCode(code, purpose),
-        mail: composeClaimCode({ config, locale, code, purpose, brand: brand ?? { name: config.SERVICE_NAME } }),
-      },
-    );
-    return { ...answer, code };
+    return this.#call("send_claim_code", {
+      code_hash: this.#hashCode(code, purpose),
+      mail: composeClaimCode({ config, locale, code, purpose, brand: brand ?? { name: config.SERVICE_NAME } }),
+      stage,
+    });
   }
 
   /** Proves the address by its code; makes the customer's login where there is none. Beside the outcome, what open() says. */

@@ -183,10 +183,11 @@ export const start: Handler = async (c, environment) => {
 
 async function mailCode(visit: Visit, purpose: Purpose, then: Response, back: string): Promise<Response> {
   const { claim, flow, locale } = visit;
-  const { outcome, retry_after = 60 } = await flow.sendCode(purpose, locale, claim.brand ?? null);
+  const { outcome, rate } = await flow.sendCode(purpose, locale, claim.brand ?? null);
   visit.c.set("outcome", outcome);
   if (outcome === "not_open") return visit.go("");
   if (outcome !== "too_many_codes") return then;
+  const { retry_after = 60 } = rate ?? {};
   visit.c.header("Retry-After", String(retry_after));
   return visit.page(tooManyCodesPage(visit.frame, retry_after, back), 429);
 }

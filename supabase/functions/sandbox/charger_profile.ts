@@ -29,8 +29,11 @@ export const ChargerProfile = z
   })
   .transform(({ kwh_per_session, ...profile }) => ({ ...profile, wh_per_session: Math.round(kwh_per_session * 1000) }))
   .refine(
+    // in whole numbers: what just fits a week fits
     ({ wh_per_session, power_kw, sessions_per_week }) =>
-      sessions_per_week === 0 || Math.ceil((wh_per_session * 3.6) / power_kw) <= Math.floor(WEEK_S / sessions_per_week),
+      sessions_per_week === 0 ||
+      Math.ceil((wh_per_session * 360) / Math.round(power_kw * 100)) <=
+        Math.floor((WEEK_S * 100) / Math.round(sessions_per_week * 100)),
     { path: ["sessions_per_week"], message: "so many sessions of kwh_per_session at power_kw do not fit in a week" },
   );
 

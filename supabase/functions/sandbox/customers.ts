@@ -4,6 +4,7 @@ import { endpoint } from "../../../packages/shared/src/endpoint.ts";
 import { cut } from "../../../packages/shared/src/fields.ts";
 import { RegistrationStatus } from "../../../packages/shared/src/models.ts";
 import { SandboxChargerProfile, SyncResult, VirtualCharger } from "./charger_profile.ts";
+import { during } from "./rehearsal.ts";
 
 const CALLER = { kind: "sandbox", scope: "partner_api_key", key: true } as const;
 /** The path's customer_ref, account id or reference: longer than any of them is nothing's. */
@@ -31,9 +32,9 @@ export const connectCharger = endpoint(
   },
   async ({ body, param, call, environment }) => {
     const customer = { id: named(param), key: claimKey(environment) };
-    const charger = JSON.parse(await call("connect_virtual_charger", { ...customer, profile: body }));
-    const sync = JSON.parse(await call("sync_customer", customer));
-    return { ok: true, ...charger, sync };
+    const charger = await during("charger", () => call("connect_virtual_charger", { ...customer, profile: body }));
+    const sync = await during("sync", () => call("sync_customer", customer));
+    return { ok: true, ...JSON.parse(charger), sync: JSON.parse(sync) };
   },
 );
 
@@ -51,7 +52,8 @@ export const syncCustomer = endpoint(
     errors: ["customer_not_found"],
     failure: "sandbox_step_failed",
   },
-  ({ param, call, environment }) => call("sync_customer", { id: named(param), key: claimKey(environment) }),
+  ({ param, call, environment }) =>
+    during("sync", () => call("sync_customer", { id: named(param), key: claimKey(environment) })),
 );
 
 export const reviewCustomer = endpoint(

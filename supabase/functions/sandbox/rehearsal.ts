@@ -1,5 +1,11 @@
 import { claimKey, HOUSE, mac } from "../../../packages/shared/src/claim.ts";
-import { ClaimFlow, type Kept, STEP_NAMES, type StepName } from "../../../packages/shared/src/claim_flow.ts";
+import {
+  ClaimFlow,
+  type Kept,
+  STEP_NAMES,
+  type Stage,
+  type StepName,
+} from "../../../packages/shared/src/claim_flow.ts";
 import { type RegisterAddress, type RegisterPoint, registerOf } from "../../../packages/shared/src/ean_register.ts";
 import type { Caller } from "../../../packages/shared/src/endpoint.ts";
 import type { Environment } from "../../../packages/shared/src/environment.ts";
@@ -59,7 +65,7 @@ export type Standing = {
   type: "particulier" | "zakelijk" | "vve";
   locale: Locale;
   draft_status: "invited" | "claimed" | "expired" | "conflict" | "active";
-  proven: boolean;
+  stage: Stage | "active";
   foreign_login: boolean;
   account_id: string | null;
   customer_ref: string | null;
@@ -78,7 +84,7 @@ export type Rehearsed = Standing & {
 
 type Step = "claim" | "activate" | "submit" | "iban" | "charger" | "sync";
 type Call = (name: (typeof REHEARSAL_SQL)[number], input: object) => Promise<string>;
-export type Stage = { environment: Environment; caller: Caller; address: string; call: Call };
+export type Theatre = { environment: Environment; caller: Caller; address: string; call: Call };
 
 /** How often a step is begun anew because somebody else moved the draft meanwhile. */
 const ATTEMPTS = 8;
@@ -88,10 +94,12 @@ const ATTEMPTS = 8;
  * signs, connects a virtual charger. A step that is done says so and is left; one that fails is named, and those before it stay.
  * @throws {ApiError} `draft_not_found`, `unsupported_type`, or what a step ran into, with its `step`.
  */
-export async function rehearse(stage: Stage, id: string, wishes: Wishes): Promise<Rehearsed> {
-  const find = async (named = id): Promise<Standing> =>
-    JSON.parse(await stage.call("find_rehearsal", { id: named, key: claimKey(stage.environment) }));
-  let draft = await find();
+export async function rehearse(theatre: Theatre, id: string, wishes: Wishes): Promise<Rehearsed> {
+  const { call, environment } = theatre;
+  const key = claimKey(environment);
+  const find = async (named: string, profile: ChargerProfile | null = null): Promise<Standing> =>
+    JSON.parse(await call("find_rehearsal", { id: named, key, profile }));
+  let draft = await find(id, wishes.submit ? wishes.profile : null);
   if (wishes.submit && draft.type !== "particulier") throw new ApiError("unsupported_type");
   const steps: Rehearsed["steps"] = {
     claim: "already_done",
@@ -101,33 +109,37 @@ export async function rehearse(stage: Stage, id: string, wishes: Wishes): Promis
   };
   const iban = wishes.iban === undefined && wishes.submit ? TEST.iban : (wishes.iban ?? null);
 
-  for (let attempt = 0; draft.draft_status !== "active"; attempt += 1) {
-    const step = draft.proven ? "activate" : "claim";
+  for (let attempt = 0; ; attempt += 1) {
+    enter(draft);
+    if (draft.stage === "active") break;
+    const step = draft.stage === "claimed" ? "activate" : "claim";
     if (attempt === ATTEMPTS) throw new ApiError("sandbox_step_failed", { step });
-    const moved = await during(step, () => (draft.proven ? activate(stage, draft, wishes, iban) : claim(stage, draft)));
+    const moved = await during(step, () =>
+      step === "claim" ? claim(theatre, draft) : activate(theatre, draft, wishes, iban),
+    );
     if (moved) steps[step] = "done";
     draft = await find(draft.draft_id);
   }
   if (iban) {
     const missing = !draft.iban_present;
-    if (missing) await during("iban", () => addIban(stage, draft, iban));
+    if (missing) await during("iban", () => addIban(theatre, draft, iban));
     steps.iban = missing || steps.activate === "done" ? "done" : "already_done";
   }
 
   let sync: Sync | null = null;
   if (wishes.submit) {
-    const customer = { id: draft.account_id, key: claimKey(stage.environment) };
+    const customer = { id: draft.account_id, key };
     steps.submit = draft.charger ? "already_done" : "done";
     if (!draft.charger)
-      await during("charger", () => stage.call("connect_virtual_charger", { ...customer, profile: wishes.profile }));
-    sync = await during("sync", async () => JSON.parse(await stage.call("sync_customer", customer)));
-    draft = await find(draft.draft_id);
+      await during("charger", () => call("connect_virtual_charger", { ...customer, profile: wishes.profile }));
+    sync = await during("sync", async () => JSON.parse(await call("sync_customer", customer)));
   }
+  draft = await find(draft.draft_id);
   return { ...draft, steps, sync };
 }
 
 /** Names the step that failed; what is no refusal of ours is our failure, its cause for the log. */
-async function during<T>(step: Step, run: () => Promise<T>): Promise<T> {
+export async function during<T>(step: Step, run: () => Promise<T>): Promise<T> {
   try {
     return await run();
   } catch (error) {
@@ -145,12 +157,18 @@ const NOT_CLAIMABLE = {
 
 function notClaimable(status: Standing["draft_status"], reason: keyof typeof NOT_CLAIMABLE): ApiError {
   const detail = `${ERRORS.draft_not_claimable.detail} ${NOT_CLAIMABLE[reason]}`;
-  return new ApiError("draft_not_claimable", { detail, status, draft_status: status, reason });
+  return new ApiError("draft_not_claimable", { detail, step: "claim", status, draft_status: status, reason });
+}
+
+/** However far the claim is: only a login that a claim of the caller made is entered. */
+function enter({ draft_status, foreign_login }: Standing): void {
+  if (draft_status === "expired" || draft_status === "conflict") throw notClaimable(draft_status, draft_status);
+  if (foreign_login) throw notClaimable(draft_status, "existing_login");
 }
 
 /**
- * The code of a rehearsal is the same each time, so that callers who play one draft at once do not void each other's. It is
- * mailed and checked like any other.
+ * The code of a rehearsal is the same each time, and only mailed while it is wanted, so that callers who play one draft at once
+ * do not void each other's. It is checked like any other.
  */
 function codeOf(environment: Environment, draft: Standing, purpose: "prove" | "sign"): string {
   const digest = mac(environment, `rehearsal:${draft.draft_id}:${purpose}`);
@@ -160,25 +178,32 @@ function codeOf(environment: Environment, draft: Standing, purpose: "prove" | "s
   );
 }
 
-/** Visits count by draft: many fixtures at once are no flood of one visitor. */
-const visitorOf = (environment: Environment, { draft_id }: Standing) => hashAddress(environment, `sandbox:${draft_id}`);
+/** Mails the code and reads it; null when somebody moved the draft meanwhile. */
+async function mailedCode(flow: ClaimFlow, draft: Standing, purpose: "prove" | "sign"): Promise<string | null> {
+  const code = codeOf(flow.environment, draft, purpose);
+  const stage = purpose === "prove" ? "invited" : "claimed";
+  const { outcome, rate } = await flow.sendCode(purpose, draft.locale, draft.brand, { code, stage });
+  if (outcome === "too_many_codes") throw new ApiError("too_many_requests", { rate });
+  return outcome === "sent" ? code : null;
+}
+
+/** Each request is a visitor of its own: the limit of its key counts them already. */
+const visitorOf = ({ environment, caller }: Theatre) => hashAddress(environment, `sandbox:${caller.request_id}`);
 
 /** Whether it was this call that proved the address; false when somebody moved the draft meanwhile. */
-async function claim({ environment, caller }: Stage, draft: Standing): Promise<boolean> {
-  const { draft_status, foreign_login, locale, brand } = draft;
-  if (draft_status === "expired" || draft_status === "conflict") throw notClaimable(draft_status, draft_status);
-  if (foreign_login) throw notClaimable(draft_status, "existing_login");
+async function claim(theatre: Theatre, draft: Standing): Promise<boolean> {
+  const { environment, caller } = theatre;
   const flow = new ClaimFlow(environment, caller.request_id, draft.draft_id);
-  const { code } = await flow.sendCode("prove", locale, brand, codeOf(environment, draft, "prove"));
-  const { outcome } = await flow.prove(code, visitorOf(environment, draft));
+  const code = await mailedCode(flow, draft, "prove");
+  if (code === null) return false;
+  const { outcome } = await flow.prove(code, visitorOf(theatre));
   if (outcome === "conflict") throw notClaimable("conflict", "conflict");
   return outcome === "proven";
 }
 
 /** Confirms what is not confirmed yet, or what the caller wants otherwise, and signs. False as for claim(). */
-async function activate(stage: Stage, draft: Standing, wishes: Wishes, iban: string | null): Promise<boolean> {
-  const { environment, caller } = stage;
-  if (draft.foreign_login) throw notClaimable(draft.draft_status, "existing_login");
+async function activate(theatre: Theatre, draft: Standing, wishes: Wishes, iban: string | null): Promise<boolean> {
+  const { environment, caller } = theatre;
   const flow = new ClaimFlow(environment, caller.request_id, draft.draft_id);
   const wanted = new Set<StepName>([
     ...(wishes.phone ? ["details" as const] : []),
@@ -195,13 +220,11 @@ async function activate(stage: Stage, draft: Standing, wishes: Wishes, iban: str
     if (outcome !== "saved") throw new ApiError(outcome);
   }
 
-  const { locale, brand } = draft;
-  const { code } = await flow.sendCode("sign", locale, brand, codeOf(environment, draft, "sign"));
-  const about = { address_hash: visitorOf(environment, draft), proven: true };
-  const { facts } = await flow.open<{ facts?: Facts | null }>(about);
-  if (!facts) return false;
-  const signature = { signed_name: facts.full_name, address: stage.address, user_agent: "sandbox" };
-  const { outcome } = await flow.sign({ facts, code, locale, ...signature });
+  const code = await mailedCode(flow, draft, "sign");
+  const { facts } = await flow.open<{ facts?: Facts | null }>({ address_hash: visitorOf(theatre), proven: true });
+  if (!code || !facts) return false;
+  const signature = { signed_name: facts.full_name, address: theatre.address, user_agent: "sandbox" };
+  const { outcome } = await flow.sign({ facts, code, locale: draft.locale, ...signature });
   if (outcome === "conflict") throw notClaimable("conflict", "conflict");
   if (outcome === "charger_claimed") throw new ApiError(outcome);
   return outcome === "signed";
@@ -209,7 +232,7 @@ async function activate(stage: Stage, draft: Standing, wishes: Wishes, iban: str
 
 /** Of a customer who signed without. */
 async function addIban(
-  { environment, caller }: Stage,
+  { environment, caller }: Theatre,
   { draft_id, locale, brand }: Standing,
   iban: string,
 ): Promise<void> {
