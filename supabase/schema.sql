@@ -982,7 +982,7 @@ create table core.virtual_chargers (
   constraint virtual_chargers_pkey PRIMARY KEY (partner_id, id),
   constraint virtual_chargers_charger_key UNIQUE (partner_id, charger_id),
   constraint virtual_chargers_charger_fkey FOREIGN KEY (partner_id, charger_id) REFERENCES core.chargers(partner_id, id),
-  constraint virtual_chargers_fit_a_week CHECK ((wh_per_session::numeric / power_kw / 1000::numeric * sessions_per_week) <= 168::numeric),
+  constraint virtual_chargers_fit_a_week CHECK ((wh_per_session::numeric * sessions_per_week) <= (168000::numeric * power_kw)),
   constraint virtual_chargers_power_range CHECK (power_kw >= 1::numeric AND power_kw <= 50::numeric),
   constraint virtual_chargers_sessions_range CHECK (sessions_per_week >= 0::numeric AND sessions_per_week <= 50::numeric),
   constraint virtual_chargers_wh_range CHECK (wh_per_session >= 100 AND wh_per_session <= 100000)
@@ -1287,14 +1287,16 @@ declare
   charger    core.chargers;
 begin
   perform private.act_as(caller, 'partner'), private.only_in_sandbox();
-  if (profile ->> 'since')::date > private.today() then
-    perform private.refuse('invalid_request', json_build_object(
-      'detail', 'since: must not be after today', 'issues', json_build_array(json_build_object('path', 'since', 'message', 'must not be after today'))));
-  end if;
+  model := private.virtual_model(profile);
   select * into customer from private.require_customer(input ->> 'id', input ->> 'key');
   perform from core.accounts a where a.partner_id = private.house() and a.id = customer.account_id for no key update;
+  if not found then
+    perform private.refuse('customer_not_found');  -- a reset came first
+  end if;
   connection := private.pick_connection(customer.account_id, null, true);
-  model := private.virtual_model(profile);
+  -- in the order of the claim pages, and under the lock that POST /chargers counts the same ten under
+  perform from core.connections c where c.partner_id = private.house() and c.id = connection for no key update;
+  perform pg_advisory_xact_lock(hashtextextended('chargers of ' || customer.user_id, 0));
   -- a repeat: the same model charging the same way
   select v.* into virtual
     from core.virtual_chargers v join core.chargers h on h.partner_id = v.partner_id and h.id = v.charger_id
@@ -1303,8 +1305,7 @@ begin
          = ((profile ->> 'wh_per_session')::int, (profile ->> 'sessions_per_week')::numeric, (profile ->> 'power_kw')::numeric, (profile ->> 'since')::date)
    order by v.created_at, v.id limit 1;
   if virtual.id is null then
-    if (select count(*) from core.chargers h
-         where h.partner_id = private.house() and h.account_id = customer.account_id and h.status = 'active') >= 10 then
+    if (select count(*) from core.chargers h where h.user_id = customer.user_id and h.status = 'active') >= 10 then
       perform private.refuse('charger_limit_reached');
     end if;
     insert into core.chargers
@@ -1560,6 +1561,8 @@ begin
    order by d.id = private.as_uuid(named) desc nulls last, private.draft_status(d) in ('invited', 'claimed') desc, d.created_at desc, d.id limit 1;
   if draft.id is null then
     perform private.refuse('draft_not_found');
+  elsif jsonb_typeof(input -> 'profile') = 'object' then
+    perform private.virtual_model(input -> 'profile');
   end if;
   return (jsonb_build_object(
     'draft_id', draft.id,
@@ -1568,8 +1571,7 @@ begin
     'type', draft.type,
     'locale', draft.locale,
     'draft_status', private.draft_status(draft),
-    -- claimed, and the login is gone since: the address is to be proven again
-    'proven', draft.status = 'active' or draft.status = 'claimed' and draft.user_id is not null,
+    'stage', private.claim_stage(draft),
     'foreign_login', private.foreign_login(draft.email, draft.partner_id),
     'account_id', draft.account_id,
     'customer_ref', private.customer_ref(draft.user_id, draft.partner_id, input ->> 'key'),
@@ -1579,7 +1581,7 @@ begin
     'confirmed', coalesce(draft.progress -> 'confirmed', '[]'))
     || coalesce(private.customer_standing(draft.account_id), '{}'))::json;
 end $function$;
-comment on function api.find_rehearsal(jsonb,jsonb) is 'A draft of the partner by its id or external_ref, and how far its claim is: {id, key}. foreign_login: a login the caller did not make, which no helper enters.';
+comment on function api.find_rehearsal(jsonb,jsonb) is 'A draft of the partner by its id or external_ref, and how far its claim is: {id, key, profile?}; a profile that cannot be connected is refused at once. foreign_login: a login the caller did not make, which no helper enters.';
 alter function api.find_rehearsal(jsonb,jsonb) owner to api_owner;
 grant execute on function api.find_rehearsal(jsonb,jsonb) to edge;
 
@@ -2776,7 +2778,6 @@ CREATE OR REPLACE FUNCTION api.review_customer(caller jsonb, input jsonb)
  SET search_path TO ''
 AS $function$
 declare
-  tenant     constant uuid := (caller ->> 'partner_id')::uuid;
   outcome    constant text := input ->> 'outcome';
   customer   record;
   connection core.connections;
@@ -2786,13 +2787,13 @@ begin
   select * into customer from private.own_customer(input ->> 'id', input ->> 'key');
   if customer.account_id is null then
     -- or an account that a CPO client of the partner made
-    select a.id as account_id, null::uuid as user_id into customer
-      from core.accounts a where a.partner_id = tenant and a.id = private.as_uuid(input ->> 'id');
-    if customer.account_id is null then
-      perform private.refuse('customer_not_found');
-    end if;
+    customer.account_id := private.as_uuid(input ->> 'id');
   else
     perform private.act_for_partner(private.house()), set_config('app.user_id', customer.user_id::text, true);
+  end if;
+  perform from core.accounts a where a.partner_id = private.partner_id() and a.id = customer.account_id for no key update;
+  if not found then
+    perform private.refuse('customer_not_found');
   end if;
   select c.* into connection from core.connections c
    where c.partner_id = private.partner_id() and c.account_id = customer.account_id and c.status = 'active'
@@ -2974,12 +2975,14 @@ declare
 begin
   perform private.act_as(caller, 'anyone');
   draft := private.enter_draft((request ->> 'draft_id')::uuid, true);
-  if private.draft_state(draft) not in ('open', 'active') then
+  if private.draft_state(draft) not in ('open', 'active') or private.claim_stage(draft) <> coalesce(request ->> 'stage', private.claim_stage(draft)) then
     return json_build_object('outcome', 'not_open');
+  elsif draft.code_hash = decode(request ->> 'code_hash', 'hex') and draft.code_expires_at > private.now() and draft.code_attempts < 5 then
+    return json_build_object('outcome', 'sent');  -- the very code that is out already
   end if;
   rate := private.debit('draft:' || draft.id, 'claim_code');
   if not (rate ->> 'allowed')::boolean then
-    return json_build_object('outcome', 'too_many_codes', 'retry_after', rate -> 'retry_after');
+    return json_build_object('outcome', 'too_many_codes', 'rate', rate);
   end if;
   update core.drafts d
      set code_hash = decode(request ->> 'code_hash', 'hex'), code_expires_at = private.now() + interval '10 minutes', code_attempts = 0
@@ -2987,7 +2990,7 @@ begin
   perform private.enqueue_mail(request -> 'mail', draft.email, 'claim_code:' || draft.id || ':' || (request ->> 'code_hash'));
   return json_build_object('outcome', 'sent');
 end $function$;
-comment on function api.send_claim_code(jsonb,jsonb) is 'Mails a one-time code, good for ten minutes and five attempts: {draft_id, code_hash, mail} to {outcome: sent|too_many_codes|not_open}.';
+comment on function api.send_claim_code(jsonb,jsonb) is 'Mails a one-time code, good for ten minutes and five attempts: {draft_id, code_hash, mail, stage?} to {outcome: sent|too_many_codes|not_open, rate}. With stage (invited, claimed) only while the claim is there.';
 alter function api.send_claim_code(jsonb,jsonb) owner to api_owner;
 grant execute on function api.send_claim_code(jsonb,jsonb) to edge;
 
@@ -5090,6 +5093,15 @@ end $function$;
 comment on function private.claim_outcome(core.drafts) is 'What an active draft led to: {signed, checklist, registration_status, ean_validation_status, iban_last4, chargers}.';
 grant execute on function private.claim_outcome(core.drafts) to api_owner;
 
+CREATE OR REPLACE FUNCTION private.claim_stage(draft core.drafts)
+ RETURNS text
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$ begin return case when draft.status = 'claimed' and draft.user_id is null then 'invited' else draft.status end; end $function$;
+comment on function private.claim_stage(core.drafts) is 'The status of a claim; where the login was deleted meanwhile the address is to be proven again.';
+grant execute on function private.claim_stage(core.drafts) to api_owner;
+
 CREATE OR REPLACE FUNCTION private.claim_token(draft uuid, key text)
  RETURNS text
  LANGUAGE plpgsql
@@ -5117,9 +5129,7 @@ declare
   answers jsonb;
   view   jsonb;
 begin
-  if draft.status = 'claimed' and draft.user_id is null then
-    draft.status := 'invited';  -- the login was deleted meanwhile: the address is to be proven again
-  end if;
+  draft.status := private.claim_stage(draft);
   select jsonb_build_object('state', state, 'status', draft.status, 'locale', draft.locale,
                             'brand', private.partner_brand(p), 'partner_name', p.name) into view
     from core.partners p where p.id = draft.partner_id;
@@ -6020,6 +6030,8 @@ begin
      where a.partner_id = house and (a.id = any (array(select d.account_id from unnest(gone) d)) or a.user_id = any (logins))
      order by a.id for update);
   -- in the order in which sessions lock them
+  perform from core.virtual_chargers v join core.chargers h on h.partner_id = v.partner_id and h.id = v.charger_id
+    where v.partner_id = house and (h.account_id = any (accounts) or h.user_id = any (logins)) order by v.id for update of v;
   chargers := array(select h.id from core.chargers h
                      where h.partner_id = house and (h.account_id = any (accounts) or h.user_id = any (logins)) order by h.id for update);
   connections := array(select c.id from core.connections c where c.partner_id = house and c.account_id = any (accounts) order by c.id for update);
@@ -6043,9 +6055,10 @@ begin
   delete from core.signatories s where s.partner_id = house and s.account_id = any (accounts);
   delete from core.accounts a where a.partner_id = house and a.id = any (accounts);
 
+  -- what was written about drafts; the mandates of CPO accounts may have gone to the same people
   delete from core.mail_outbox m
-   where m.partner_id = partner
-     and m.recipient = any (array(select d.email from unnest(gone) d union select u.email from auth.users u where u.id = any (logins)));
+   where m.partner_id = partner and m.cause like 'claim%'
+     and (everything or m.recipient = any (array(select d.email from unnest(gone) d)));
   delete from core.drafts d where d.partner_id = partner and d.id = any (array(select g.id from unnest(gone) g));
   drafts := cardinality(gone);
   -- what no longer is does not count toward the cap
@@ -8097,9 +8110,9 @@ begin
   if private.is_sandbox() then
     perform private.act_for_partner(private.house());
     due := array(
-      select v from core.virtual_chargers v
+      select v from core.virtual_chargers v join core.chargers h on h.partner_id = v.partner_id and h.id = v.charger_id and h.status = 'active'
        where v.partner_id = private.house() and (v.synced_at is null or v.synced_at <= private.now() - interval '10 minutes')
-       order by v.synced_at nulls first limit 200 for update skip locked);
+       order by v.synced_at nulls first limit 2000 for update of v skip locked);
     created := private.collect_sessions(due);
     perform private.act_for_partner(null);
   end if;
@@ -8313,14 +8326,17 @@ AS $function$
 declare
   model core.charger_models;
 begin
-  if profile ->> 'catalog_charger_id' is not null then
+  if (profile ->> 'since')::date > private.today() then
+    perform private.refuse('invalid_request', json_build_object(
+      'detail', 'since: must not be after today', 'issues', json_build_array(json_build_object('path', 'since', 'message', 'must not be after today'))));
+  elsif profile ->> 'catalog_charger_id' is not null then
     return private.choose_model(jsonb_build_object('catalog_charger_id', profile -> 'catalog_charger_id'));
   end if;
   select m.* into model from core.charger_models m
    where m.mid_meter = (profile ->> 'mid')::boolean order by lower(m.brand) collate "C", lower(m.model) collate "C" limit 1;
   return model;
 end $function$;
-comment on function private.virtual_model(jsonb) is 'The catalogue model of a profile: the one named, else the first with or without a MID meter.';
+comment on function private.virtual_model(jsonb) is 'The catalogue model of a profile: the one named, else the first with or without a MID meter. Refuses a profile that begins in the future.';
 grant execute on function private.virtual_model(jsonb) to api_owner;
 
 CREATE OR REPLACE FUNCTION private.virtual_sessions(virtual core.virtual_chargers, upto timestamp with time zone)

@@ -102,7 +102,7 @@ begin
     due := array(
       select v from core.virtual_chargers v join core.chargers h on h.partner_id = v.partner_id and h.id = v.charger_id and h.status = 'active'
        where v.partner_id = private.house() and (v.synced_at is null or v.synced_at <= private.now() - interval '10 minutes')
-       order by v.synced_at nulls first limit 200 for update of v skip locked);
+       order by v.synced_at nulls first limit 2000 for update of v skip locked);
     created := private.collect_sessions(due);
     perform private.act_for_partner(null);
   end if;
@@ -294,7 +294,6 @@ language plpgsql security definer
 set search_path = ''
 as $$
 declare
-  tenant     constant uuid := (caller ->> 'partner_id')::uuid;
   outcome    constant text := input ->> 'outcome';
   customer   record;
   connection core.connections;
@@ -304,13 +303,13 @@ begin
   select * into customer from private.own_customer(input ->> 'id', input ->> 'key');
   if customer.account_id is null then
     -- or an account that a CPO client of the partner made
-    select a.id as account_id, null::uuid as user_id into customer
-      from core.accounts a where a.partner_id = tenant and a.id = private.as_uuid(input ->> 'id');
-    if customer.account_id is null then
-      perform private.refuse('customer_not_found');
-    end if;
+    customer.account_id := private.as_uuid(input ->> 'id');
   else
     perform private.act_for_partner(private.house()), set_config('app.user_id', customer.user_id::text, true);
+  end if;
+  perform from core.accounts a where a.partner_id = private.partner_id() and a.id = customer.account_id for no key update;
+  if not found then
+    perform private.refuse('customer_not_found');
   end if;
   select c.* into connection from core.connections c
    where c.partner_id = private.partner_id() and c.account_id = customer.account_id and c.status = 'active'
@@ -486,9 +485,10 @@ begin
   delete from core.signatories s where s.partner_id = house and s.account_id = any (accounts);
   delete from core.accounts a where a.partner_id = house and a.id = any (accounts);
 
+  -- what was written about drafts; the mandates of CPO accounts may have gone to the same people
   delete from core.mail_outbox m
-   where m.partner_id = partner
-     and m.recipient = any (array(select d.email from unnest(gone) d union select u.email from auth.users u where u.id = any (logins)));
+   where m.partner_id = partner and m.cause like 'claim%'
+     and (everything or m.recipient = any (array(select d.email from unnest(gone) d)));
   delete from core.drafts d where d.partner_id = partner and d.id = any (array(select g.id from unnest(gone) g));
   drafts := cardinality(gone);
   -- what no longer is does not count toward the cap
