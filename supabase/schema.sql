@@ -1268,7 +1268,7 @@ begin
   end if;
   return json_build_object('outcome', outcome);
 end $function$;
-comment on function api.complete_claim(jsonb,jsonb) is 'Adds to a signed claim what was put off, or changes it: {draft_id, step: payout|charger, answers, iban, mail} to {outcome: saved|charger_claimed|charger_limit_reached|serial_number_required|not_open}. The browser has a session of this claim.';
+comment on function api.complete_claim(jsonb,jsonb) is 'Adds to a signed claim what was put off, or changes it: {draft_id, step: payout|charger, answers, iban, missing, mail} to {outcome: saved|charger_claimed|charger_limit_reached|serial_number_required|not_open}. The browser has a session of this claim.';
 alter function api.complete_claim(jsonb,jsonb) owner to api_owner;
 grant execute on function api.complete_claim(jsonb,jsonb) to edge;
 
@@ -1577,7 +1577,7 @@ begin
     'customer_ref', private.customer_ref(draft.user_id, draft.partner_id, input ->> 'key'),
     'brand', private.partner_brand(private.own_partner()),
     'answers', private.claim_answers(draft),
-    'candidates', draft.ean_candidates,
+    'candidates', coalesce(draft.progress -> 'candidates', draft.ean_candidates),
     'confirmed', coalesce(draft.progress -> 'confirmed', '[]'))
     || coalesce(private.customer_standing(draft.account_id), '{}'))::json;
 end $function$;
@@ -5344,6 +5344,8 @@ begin
   select a.iban_last4 into before from core.accounts a where a.partner_id = private.partner_id() and a.id = draft.account_id for update;
   if not found or jsonb_typeof(request -> 'iban') is distinct from 'object' then
     return 'not_open';
+  elsif before is not null and request -> 'missing' = 'true' then
+    return 'saved';
   end if;
   perform private.store_iban(draft.account_id, request -> 'iban');
   if before is not null then
@@ -5352,7 +5354,7 @@ begin
   end if;
   return 'saved';
 end $function$;
-comment on function private.complete_payout(core.drafts,jsonb) is 'Stores where the compensation goes, also when the mandate has ended: what was registered before is still paid. The customer is mailed when another IBAN was there.';
+comment on function private.complete_payout(core.drafts,jsonb) is 'Stores where the compensation goes, also when the mandate has ended: what was registered before is still paid. The customer is mailed when another IBAN was there; with missing that one stays.';
 grant execute on function private.complete_payout(core.drafts,jsonb) to api_owner;
 
 CREATE OR REPLACE FUNCTION private.connection_answer(connection core.connections, changed boolean)

@@ -709,6 +709,8 @@ begin
   select a.iban_last4 into before from core.accounts a where a.partner_id = private.partner_id() and a.id = draft.account_id for update;
   if not found or jsonb_typeof(request -> 'iban') is distinct from 'object' then
     return 'not_open';
+  elsif before is not null and request -> 'missing' = 'true' then
+    return 'saved';
   end if;
   perform private.store_iban(draft.account_id, request -> 'iban');
   if before is not null then
@@ -718,7 +720,7 @@ begin
   return 'saved';
 end $$;
 comment on function private.complete_payout(core.drafts, jsonb) is
-  'Stores where the compensation goes, also when the mandate has ended: what was registered before is still paid. The customer is mailed when another IBAN was there.';
+  'Stores where the compensation goes, also when the mandate has ended: what was registered before is still paid. The customer is mailed when another IBAN was there; with missing that one stays.';
 
 create function private.complete_charger(draft core.drafts, answers jsonb) returns text
 language plpgsql
@@ -778,7 +780,7 @@ begin
   return json_build_object('outcome', outcome);
 end $$;
 comment on function api.complete_claim(jsonb, jsonb) is
-  'Adds to a signed claim what was put off, or changes it: {draft_id, step: payout|charger, answers, iban, mail} to '
+  'Adds to a signed claim what was put off, or changes it: {draft_id, step: payout|charger, answers, iban, missing, mail} to '
   '{outcome: saved|charger_claimed|charger_limit_reached|serial_number_required|not_open}. The browser has a session of this claim.';
 select private.expose('api.complete_claim(jsonb, jsonb)');
 

@@ -396,7 +396,7 @@ begin
     'customer_ref', private.customer_ref(draft.user_id, draft.partner_id, input ->> 'key'),
     'brand', private.partner_brand(private.own_partner()),
     'answers', private.claim_answers(draft),
-    'candidates', draft.ean_candidates,
+    'candidates', coalesce(draft.progress -> 'candidates', draft.ean_candidates),
     'confirmed', coalesce(draft.progress -> 'confirmed', '[]'))
     || coalesce(private.customer_standing(draft.account_id), '{}'))::json;
 end $$;

@@ -382,6 +382,25 @@ describe("§4.3 claim: resumed from wherever a customer left", () => {
     expect(await accountsOf(imported.draft_id)).toEqual({ accounts: 1, mandates: 1, chargers: 1 });
   });
 
+  test("moved to another address on the pages: its connection, not that of the address that was uploaded", async () => {
+    const { body } = await world.post(
+      "/partner/drafts/import",
+      { consent: true, send_invite: false, source: "api", rows: [draftRow({ postcode: "2011 AA", huisnummer: "5" })] },
+      world.keyA,
+    );
+    const draft = onPages(body.created[0]);
+    const ask = newBrowser(world);
+    await prove(world, ask, draft);
+    await fill(ask, draft, "details", ANSWERS.details ?? {});
+    const moved = { ...ANSWERS.address, postal_code: "2011 BB", house_number: "6" };
+    expect((await fill(ask, draft, "address", moved)).status).toBe(303);
+    const { text } = await ask(`${draft.link}/ean`);
+    const [, shown] = /name="point" value="(\d{18})"/.exec(text) ?? [];
+    const { account_id } = (await world.claim(draft.id)).body;
+    const stored = await world.row("select ean_code from core.connections where account_id = $1", account_id);
+    expect(stored).toEqual({ ean_code: shown });
+  });
+
   test("claimed without submit, then with", async () => {
     const { draft_id, charger } = await world.customer({}, {});
     expect(charger).toBe(null);
@@ -425,6 +444,17 @@ describe("§4.3 claim: at once", () => {
       expect(await mailsTo(email)).toEqual(["claim_code", "claim_code", "mandate_signed"]);
     }
     await world.row("update core.rate_limits set quota = 100000 where bucket = 'page'");
+  });
+
+  test("ten at once of a claim signed without: one IBAN, one charger, and nobody is told that an IBAN changed", async () => {
+    for (let round = 0; round < 4; round += 1) {
+      const { draft_id, email } = await world.customer({}, {});
+      const answers = await Promise.all(Array.from({ length: 10 }, () => world.claim(draft_id, { submit: true })));
+      expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(200));
+      expect(answers.filter(({ body }) => body.steps.submit === "done").length).toBeGreaterThanOrEqual(1);
+      expect(await accountsOf(draft_id)).toEqual({ accounts: 1, mandates: 1, chargers: 1 });
+      expect(await mailsTo(email)).toEqual(["claim_code", "claim_code", "mandate_signed"]);
+    }
   });
 
   test("ten different drafts at once", async () => {

@@ -126,17 +126,17 @@ export class ClaimFlow {
     });
   }
 
-  /** Adds to a signed claim what was put off, or changes it. */
+  /** Adds to a signed claim what was put off, or changes it; an IBAN with `missing` only where there is none. */
   complete(
     step: LaterStep,
-    { answers, iban }: Kept,
+    { answers, iban, missing = false }: Kept & { missing?: boolean },
     locale: Locale,
     brand: Brand | null,
   ): Promise<{ outcome: CompleteOutcome }> {
     const { config } = this.environment;
     const sender = { config, locale, brand: brand ?? { name: config.SERVICE_NAME } };
     const mail = iban ? composeCustomerIbanChanged({ ...sender, iban_masked: `**** ${iban.last4}` }) : null;
-    return this.#call("complete_claim", { step, answers, iban, mail });
+    return this.#call("complete_claim", { step, answers, iban, missing, mail });
   }
 
   /** Ends the mandate, which nothing undoes. */

@@ -237,7 +237,8 @@ async function addIban(
   iban: string,
 ): Promise<void> {
   const flow = new ClaimFlow(environment, caller.request_id, draft_id);
-  await flow.complete("payout", { answers: {}, iban: sealIban(environment, HOUSE, iban) }, locale, brand);
+  const kept = { answers: {}, iban: sealIban(environment, HOUSE, iban), missing: true };
+  await flow.complete("payout", kept, locale, brand);
 }
 
 type Answerer = (environment: Environment, iban: string | null) => Kept | Promise<Kept>;
