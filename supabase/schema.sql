@@ -2117,17 +2117,12 @@ CREATE OR REPLACE FUNCTION api.list_accounts(caller jsonb, query jsonb)
  SET search_path TO ''
 AS $function$
 declare
-  page_limit  constant int    := (query ->> 'limit')::int;
-  page_offset constant bigint := (query ->> 'offset')::bigint;
-  reference   constant text   := query ->> 'cpo_external_ref';
+  page_limit constant int := (query ->> 'limit')::int;
 begin
   perform private.act_as(caller, 'cpo');
   return (
     with page as materialized (
-      select a.* from core.accounts a
-       where a.client_id = private.client_id() and (reference is null or a.cpo_external_ref = reference)
-       order by a.created_at desc, a.id desc
-       limit page_limit + 1 offset page_offset
+      select * from private.account_page(query)
     ), shown as (
       select * from page order by created_at desc, id desc limit page_limit
     )
@@ -2158,7 +2153,7 @@ begin
                          where c.partner_id = a.partner_id and c.account_id = a.id)
         ) order by a.created_at desc, a.id desc), '[]'),
       'limit', page_limit,
-      'offset', page_offset,
+      'offset', (query ->> 'offset')::bigint,
       'count', count(*),
       'has_more', (select count(*) from page) > page_limit)
     from shown a);
@@ -2275,17 +2270,12 @@ CREATE OR REPLACE FUNCTION api.list_ere_positions(caller jsonb, query jsonb)
  SET search_path TO ''
 AS $function$
 declare
-  page_limit  constant int    := (query ->> 'limit')::int;
-  page_offset constant bigint := (query ->> 'offset')::bigint;
-  reference   constant text   := query ->> 'cpo_external_ref';
+  page_limit constant int := (query ->> 'limit')::int;
 begin
   perform private.act_as(caller, 'cpo');
   return (
     with page as materialized (
-      select a.* from core.accounts a
-       where a.client_id = private.client_id() and (reference is null or a.cpo_external_ref = reference)
-       order by a.created_at desc, a.id desc
-       limit page_limit + 1 offset page_offset
+      select * from private.account_page(query)
     ), shown as (
       select * from page order by created_at desc, id desc limit page_limit
     )
@@ -2301,7 +2291,7 @@ begin
         'total_kwh_delivered', d.total_kwh,
         'ere', null) order by a.created_at desc, a.id desc), '[]'),
       'limit', page_limit,
-      'offset', page_offset,
+      'offset', (query ->> 'offset')::bigint,
       'count', count(*),
       'has_more', (select count(*) from page) > page_limit)
     from shown a
@@ -4237,6 +4227,23 @@ begin
   return candidates[1];
 end $function$;
 comment on function private.account_named(text) is 'The account of an id or a cpo_external_ref, its partner made the tenant of this transaction.';
+
+CREATE OR REPLACE FUNCTION private.account_page(query jsonb)
+ RETURNS SETOF core.accounts
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+begin
+  return query
+    select a.* from core.accounts a
+     where a.client_id = private.client_id()
+       and (account_page.query ->> 'cpo_external_ref' is null or a.cpo_external_ref = account_page.query ->> 'cpo_external_ref')
+     order by a.created_at desc, a.id desc
+     limit (account_page.query ->> 'limit')::int + 1 offset (account_page.query ->> 'offset')::bigint;
+end $function$;
+comment on function private.account_page(jsonb) is 'The accounts of the client that {limit, offset, cpo_external_ref} asks for, newest first, and one more where there is another page.';
+grant execute on function private.account_page(jsonb) to api_owner;
 
 CREATE OR REPLACE FUNCTION private.act_as(caller jsonb, VARIADIC kinds text[])
  RETURNS void
