@@ -1,11 +1,10 @@
-import { randomInt } from "node:crypto";
 import { claimToken } from "./claim.ts";
 import { type AskLogin, makeLogin } from "./claim_login.ts";
 import type { Caller } from "./endpoint.ts";
 import type { Environment } from "./environment.ts";
 import { type Brand, composeClaimCode, composeMandateSigned, type Locale } from "./mail.ts";
 import { composeDocument, type Facts } from "./mandate_text.ts";
-import { hashSecret } from "./tokens.ts";
+import { hashSecret, newCode } from "./tokens.ts";
 
 /** The api functions behind a claim. Each is one statement; where a login is made, a call of Auth stands between two. */
 export const CLAIM_SQL = ["open_claim", "send_claim_code", "prove_claim", "save_claim", "sign_claim"] as const;
@@ -63,7 +62,7 @@ export class ClaimFlow {
     brand: Brand | null,
   ): Promise<{ outcome: "sent" | "too_many_codes" | "not_open"; retry_after?: number; code: string }> {
     const { config } = this.environment;
-    const code = String(randomInt(1_000_000)).padStart(6, "0");
+    const code = newCode();
     const answer = await this.#call<{ outcome: "sent" | "too_many_codes" | "not_open"; retry_after?: number }>(
       "send_claim_code",
       {
