@@ -2778,16 +2778,16 @@ begin
     rate := private.debit('login:' || (request ->> 'email_hash'), 'sign_in_mail');
   end if;
   if not (rate ->> 'allowed')::boolean then
-    return private.refusal('too_many_requests', json_build_object('rate', rate));
+    return json_build_object('outcome', 'too_many_codes', 'retry_after', rate -> 'retry_after');
   end if;
   perform private.keep_sign_in_code(request);
   if private.login_at(request ->> 'email') is not null then
     perform private.act_for_partner(private.house());
     perform private.enqueue_mail(request -> 'mail', request ->> 'email', 'sign_in_code:' || (request ->> 'token_hash'));
   end if;
-  return json_build_object('rate', rate);
+  return json_build_object('outcome', 'sent');
 end $function$;
-comment on function api.send_sign_in_code(jsonb,jsonb) is 'Mails a one-time code, good for ten minutes and five attempts, where the address has a login, and answers alike where it has none: {address_hash, email_hash, email, token_hash, code_hash, mail} to {rate}.';
+comment on function api.send_sign_in_code(jsonb,jsonb) is 'Mails a one-time code, good for ten minutes and five attempts, where the address has a login, and answers alike where it has none: {address_hash, email_hash, email, token_hash, code_hash, mail} to {outcome: sent|too_many_codes, retry_after}.';
 alter function api.send_sign_in_code(jsonb,jsonb) owner to api_owner;
 grant execute on function api.send_sign_in_code(jsonb,jsonb) to edge;
 

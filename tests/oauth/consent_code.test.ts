@@ -452,8 +452,12 @@ describe("limits of mailed codes", () => {
   test("twenty a day per account, wherever they are asked for: then a page that says when", async () => {
     const { email: address } = await limited.person();
     for (const from of ["192.0.2.50", "192.0.2.51"]) await askTimes(10, address, from);
-    const page = await consentVisit(limited, await limited.app(), {}, "192.0.2.52").mailCode(address);
-    expect([page.status, page.headers.get("retry-after"), page.heading]).toEqual([429, "4320", "One moment please"]);
+    const visit = consentVisit(limited, await limited.app(), {}, "192.0.2.52");
+    const page = await visit.mailCode(address);
+    expect([page.status, page.headers.get("retry-after")]).toEqual([429, "4320"]);
+    expect(page.heading).toBe("You asked for too many codes");
+    expect(page.html).toContain("Try again in 72 minutes");
+    expect(page.html).toContain('href="/pages/consent/code?client_id=');
     expect(await mails(address)).toBe(20);
   });
 

@@ -21,6 +21,7 @@ import {
   donePage,
   type SignInErrors,
   signInPage,
+  tooManyCodesPage,
 } from "./consent_views.ts";
 import type { Frame, Html } from "./layout.ts";
 import { acceptedLocale, isLocale, MESSAGES } from "./messages.ts";
@@ -144,7 +145,7 @@ class Visit {
     if (this.cookie(name) !== undefined) deleteCookie(this.c, cookie.name, cookie.attributes);
   }
 
-  page(page: Html, status: 200 | 401 | 409 | 422 = 200): Response | Promise<Response> {
+  page(page: Html, status: 200 | 401 | 409 | 422 | 429 = 200): Response | Promise<Response> {
     return this.c.html(page, status);
   }
 
@@ -295,12 +296,18 @@ export const mailCode: Handler = async (c, environment) => {
   secretKey(environment); // without one the code would be mailed in vain
   const { config, locale } = frame;
   const [token, code] = [newSecret(), newCode()];
-  await call(c, environment, "send_sign_in_code", {
+  const answer = await call(c, environment, "send_sign_in_code", {
     ...counted(c, environment, address),
     ...hashesOf(token, code),
     email: address,
     mail: composeSignInCode({ config, locale, code, app: asking.name }),
   });
+  const { outcome, retry_after = 60 } = answer as { outcome: "sent" | "too_many_codes"; retry_after?: number };
+  c.set("outcome", outcome);
+  if (outcome === "too_many_codes") {
+    c.header("Retry-After", String(retry_after));
+    return visit.page(tooManyCodesPage(frame, retry_after), 429);
+  }
   visit.keep("consent-code", `${token} ${address}`, CODE_COOKIE_SECONDS);
   return visit.go("/code");
 };

@@ -377,7 +377,7 @@ Would you like to sign after all? Then ask ${partner} for a new link.`,
     code: {
       title: "Enter the code",
       sent: (email) =>
-        `Can you sign in with us as ${email}? Then a mail with a code of 6 digits is on its way to you now.`,
+        `Does ${email} belong to an account? Then a mail with a code of 6 digits is on its way to you now.`,
       hint: "The code works for 10 minutes, in this browser only.",
       submit: "Sign in",
       back: "Sign in another way",

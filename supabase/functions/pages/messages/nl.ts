@@ -381,7 +381,7 @@ Wilt u toch ondertekenen? Vraag ${partner} dan om een nieuwe link.`,
     code: {
       title: "Vul de code in",
       sent: (email: string) =>
-        `Kunt u bij ons inloggen met ${email}? Dan krijgt u daar nu een mail met een code van 6 cijfers.`,
+        `Hoort ${email} bij een account? Dan krijgt u daar nu een mail met een code van 6 cijfers.`,
       hint: "De code werkt 10 minuten, alleen in deze browser.",
       submit: "Log in",
       back: "Log anders in",
