@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { makeLogin } from "../../packages/shared/src/claim_login.ts";
 import { liftRateLimits, rowCounts, statementsOf } from "../harness/world.ts";
-import { consentVisit, onward, type Seen } from "./consent_visit.ts";
+import { type ConsentVisit, consentVisit, onward, type Seen } from "./consent_visit.ts";
 import { type App, createOAuthWorld, exchange, type OAuth } from "./oauth_world.ts";
 
 const NINE = "2026-11-20T09:00:00Z";
@@ -191,7 +191,7 @@ describe("§4.5 signing in by a mailed code", () => {
 });
 
 describe("§4.5 a code that is not right", () => {
-  const refusedWith = async (visit: ReturnType<typeof consentVisit>, code: string, message: string) => {
+  const refusedWith = async (visit: ConsentVisit, code: string, message: string) => {
     const page = await visit.enterCode(code);
     expect([page.status, page.heading, visit.cookie()]).toEqual([422, "Enter the code", ""]);
     expect(page.html).toContain(message);

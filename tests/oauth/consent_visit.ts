@@ -64,6 +64,8 @@ export function consentVisit(
   };
 }
 
+export type ConsentVisit = ReturnType<typeof consentVisit>;
+
 export const proofIn = ({ html }: Seen): string => /name="proof" value="([^"]*)"/.exec(html)?.[1] ?? "";
 
 /** Where a page sends the browser on to. */
