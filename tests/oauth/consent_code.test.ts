@@ -414,6 +414,7 @@ describe("§4.5 nobody learns whether an address has a login", () => {
     const before = await logins();
     const page = await visit.enterCode("123456");
     expect([page.status, visit.cookie(), await logins()]).toEqual([422, "", before]);
+    expect(page.html).toContain("This code is not right");
   });
 
   test("a ban that is over is none", async () => {
