@@ -943,6 +943,18 @@ comment on table core.revoked_access_tokens is 'Access tokens (jti) revoked on t
 CREATE INDEX revoked_access_tokens_expires_at ON core.revoked_access_tokens USING btree (expires_at);
 alter table core.revoked_access_tokens enable row level security;
 
+create table core.sign_in_codes (
+  token_hash bytea not null,
+  code_hash bytea not null,
+  email text not null,
+  attempts integer default 0 not null,
+  expires_at timestamp with time zone not null,
+  constraint sign_in_codes_pkey PRIMARY KEY (token_hash)
+);
+comment on table core.sign_in_codes is 'One-time codes of people who sign in by mail: good for ten minutes, five attempts and the one browser that asked. token_hash is the SHA-256 of 256 random bits in its cookie, code_hash of the code with them. An address without a login has rows too, for it must not show. Personal data; ends with its use or the next clean-up.';
+CREATE INDEX sign_in_codes_expiry ON core.sign_in_codes USING btree (expires_at);
+alter table core.sign_in_codes enable row level security;
+
 create table core.signatories (
   partner_id uuid not null,
   account_id uuid not null,
@@ -1334,15 +1346,10 @@ CREATE OR REPLACE FUNCTION api.count_sign_in(caller jsonb, attempt jsonb)
  SET search_path TO ''
 AS $function$
 declare
-  address constant text := 'address:' || (attempt ->> 'address_hash');
-  rate    jsonb;
+  rate jsonb;
 begin
   perform private.act_as(caller, 'anyone');
-  rate := private.debit(address, 'sign_in_address');
-  if (rate ->> 'allowed')::boolean then
-    -- per account and address: a stranger elsewhere cannot lock the account's owner out
-    rate := private.debit('login:' || (attempt ->> 'email_hash') || '@' || address, 'sign_in');
-  end if;
+  rate := private.count_sign_in(attempt, 'sign_in');
   if not (rate ->> 'allowed')::boolean then
     return private.refusal('too_many_requests', json_build_object('rate', rate));
   end if;
@@ -2617,6 +2624,20 @@ comment on function api.record_ean_recheck(jsonb,jsonb,jsonb) is 'The register''
 alter function api.record_ean_recheck(jsonb,jsonb,jsonb) owner to api_owner;
 grant execute on function api.record_ean_recheck(jsonb,jsonb,jsonb) to edge;
 
+CREATE OR REPLACE FUNCTION api.redeem_sign_in_code(caller jsonb, request jsonb)
+ RETURNS json
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  perform private.act_as(caller, 'anyone');
+  return (select row_to_json(r) from private.redeem_sign_in_code(request) as r);
+end $function$;
+comment on function api.redeem_sign_in_code(jsonb,jsonb) is 'Uses a one-time code: {token_hash, code_hash} to {outcome: right_code|wrong_code|code_expired|too_many_attempts, email}. Whose e-mail it is may sign in.';
+alter function api.redeem_sign_in_code(jsonb,jsonb) owner to api_owner;
+grant execute on function api.redeem_sign_in_code(jsonb,jsonb) to edge;
+
 CREATE OR REPLACE FUNCTION api.register_charger(caller jsonb, input jsonb)
  RETURNS json
  LANGUAGE plpgsql
@@ -3014,6 +3035,34 @@ end $function$;
 comment on function api.send_mandate_code(jsonb,jsonb) is 'Mails a one-time code, good for ten minutes and five attempts; ten codes a day: {token_hash, code_hash, mail} to {outcome: sent|no_email|too_many_codes|not_open}.';
 alter function api.send_mandate_code(jsonb,jsonb) owner to api_owner;
 grant execute on function api.send_mandate_code(jsonb,jsonb) to edge;
+
+CREATE OR REPLACE FUNCTION api.send_sign_in_code(caller jsonb, request jsonb)
+ RETURNS json
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  rate jsonb;
+begin
+  perform private.act_as(caller, 'anyone');
+  rate := private.count_sign_in(request, 'sign_in_code');
+  if (rate ->> 'allowed')::boolean then
+    rate := private.debit('login:' || (request ->> 'email_hash'), 'sign_in_mail');
+  end if;
+  if not (rate ->> 'allowed')::boolean then
+    return json_build_object('outcome', 'too_many_codes', 'retry_after', rate -> 'retry_after');
+  end if;
+  perform private.keep_sign_in_code(request);
+  if private.login_at(request ->> 'email') is not null then
+    perform private.act_for_partner(private.house());
+    perform private.enqueue_mail(request -> 'mail', request ->> 'email', 'sign_in_code:' || (request ->> 'token_hash'));
+  end if;
+  return json_build_object('outcome', 'sent');
+end $function$;
+comment on function api.send_sign_in_code(jsonb,jsonb) is 'Mails a one-time code, good for ten minutes and five attempts, where the address has a login, and answers alike where it has none: {address_hash, email_hash, email, token_hash, code_hash, mail} to {outcome: sent|too_many_codes, retry_after}.';
+alter function api.send_sign_in_code(jsonb,jsonb) owner to api_owner;
+grant execute on function api.send_sign_in_code(jsonb,jsonb) to edge;
 
 CREATE OR REPLACE FUNCTION api.set_partner_branding(caller jsonb, branding jsonb)
  RETURNS json
@@ -5479,6 +5528,23 @@ $function$;
 comment on function private.contrast(text,text) is 'Contrast of two colours (WCAG 2.2): 4.5 is needed to read by.';
 grant execute on function private.contrast(text,text) to api_owner;
 
+CREATE OR REPLACE FUNCTION private.count_sign_in(attempt jsonb, bucket text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  address constant text  := 'address:' || (attempt ->> 'address_hash');
+  rate    constant jsonb := private.debit(address, 'sign_in_address');
+begin
+  if not (rate ->> 'allowed')::boolean then
+    return rate;
+  end if;
+  -- per account and address: a stranger elsewhere cannot lock the account's owner out
+  return private.debit('login:' || (attempt ->> 'email_hash') || '@' || address, bucket);
+end $function$;
+grant execute on function private.count_sign_in(jsonb,text) to api_owner;
+
 CREATE OR REPLACE FUNCTION private.count_waiting_mail()
  RETURNS json
  LANGUAGE sql
@@ -6513,6 +6579,18 @@ end $function$;
 comment on function private.judge_sessions(private.session_change[]) is 'Flags what changed, and what it overlaps or used to, and says whose months may be different now. Of two sessions of a connector that overlap, the one that came first stands; it does so even when it overlaps another itself.';
 grant execute on function private.judge_sessions(private.session_change[]) to api_owner;
 
+CREATE OR REPLACE FUNCTION private.keep_sign_in_code(request jsonb)
+ RETURNS void
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  insert into core.sign_in_codes (token_hash, code_hash, email, expires_at)
+  values (decode(request ->> 'token_hash', 'hex'), decode(request ->> 'code_hash', 'hex'), request ->> 'email', private.now() + interval '10 minutes')
+$function$;
+comment on function private.keep_sign_in_code(jsonb) is 'Definer: codes are nobody''s to read.';
+grant execute on function private.keep_sign_in_code(jsonb) to api_owner;
+
 CREATE OR REPLACE FUNCTION private.key_holder(credential jsonb, OUT partner_id uuid, OUT partner_active boolean)
  RETURNS record
  LANGUAGE plpgsql
@@ -6649,6 +6727,19 @@ begin
   return link;
 end $function$;
 grant execute on function private.lock_link(core.mandate_links) to api_owner;
+
+CREATE OR REPLACE FUNCTION private.login_at(address text)
+ RETURNS uuid
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select u.id from auth.users u
+   where u.email = address and not u.is_sso_user and u.deleted_at is null and u.email_confirmed_at is not null
+     and coalesce(u.banned_until <= private.now(), true)
+$function$;
+comment on function private.login_at(text) is 'The login that a code mailed to an address opens, or null. One never confirmed may be a stranger''s, laid in wait with a password of theirs. Definer, because logins belong to Supabase Auth.';
+grant execute on function private.login_at(text) to api_owner;
 
 CREATE OR REPLACE FUNCTION private.luminance(color text)
  RETURNS double precision
@@ -7222,6 +7313,9 @@ begin
   delete from core.oauth_refresh_tokens t where t.expires_at < private.now();
   get diagnostics counted = row_count;
   purged := purged + counted;
+  delete from core.sign_in_codes c where c.expires_at < private.now();
+  get diagnostics counted = row_count;
+  purged := purged + counted;
   -- without a code or a refresh token a grant has given its last access token more than an hour ago
   delete from core.oauth_grants g
    where g.created_at < private.now() - interval '1 day'
@@ -7230,7 +7324,7 @@ begin
   get diagnostics counted = row_count;
   return purged + counted;
 end $function$;
-comment on function private.purge_oauth() is 'Deletes codes, refresh tokens, revocations and grants that can decide nothing any more. Definer: everybody''s at once.';
+comment on function private.purge_oauth() is 'Deletes codes, refresh tokens, revocations, grants and sign-in codes that can decide nothing any more. Definer: everybody''s at once.';
 grant execute on function private.purge_oauth() to api_owner;
 
 CREATE OR REPLACE FUNCTION private.rate_limit_row(bucket text, client uuid)
@@ -7483,6 +7577,34 @@ begin
 end $function$;
 comment on function private.redeem_code(core.oauth_clients,jsonb) is 'Uses an authorization code, once, for the client, redirect URI and challenge it was made for; a later second use ends what it gave. Definer: codes are nobody''s to read.';
 grant execute on function private.redeem_code(core.oauth_clients,jsonb) to api_owner;
+
+CREATE OR REPLACE FUNCTION private.redeem_sign_in_code(request jsonb, OUT outcome text, OUT email text)
+ RETURNS record
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  presented constant bytea := decode(request ->> 'token_hash', 'hex');
+  code      core.sign_in_codes;
+begin
+  -- of ten at once, nine wait here and then see no code
+  select * into code from core.sign_in_codes c where c.token_hash = presented for update;
+  if code.expires_at > private.now() is not true then
+    outcome := 'code_expired';
+  elsif code.attempts >= 5 then
+    outcome := 'too_many_attempts';
+  elsif code.code_hash <> decode(request ->> 'code_hash', 'hex') or private.login_at(code.email) is null then
+    update core.sign_in_codes c set attempts = c.attempts + 1 where c.token_hash = presented;
+    outcome := 'wrong_code';
+  else
+    delete from core.sign_in_codes c where c.token_hash = presented;
+    outcome := 'right_code';
+    email := code.email;
+  end if;
+end $function$;
+comment on function private.redeem_sign_in_code(jsonb) is 'Uses a code, once, or says why not; a wrong one is counted, and where there is no login every one is wrong. Definer: codes are nobody''s to read.';
+grant execute on function private.redeem_sign_in_code(jsonb) to api_owner;
 
 CREATE OR REPLACE FUNCTION private.referral_code_known(code text)
  RETURNS boolean

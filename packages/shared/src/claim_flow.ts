@@ -1,4 +1,3 @@
-import { randomInt } from "node:crypto";
 import { claimToken } from "./claim.ts";
 import { type AskLogin, makeLogin } from "./claim_login.ts";
 import type { Caller } from "./endpoint.ts";
@@ -6,7 +5,7 @@ import type { Environment } from "./environment.ts";
 import type { SealedIban } from "./iban.ts";
 import { type Brand, composeClaimCode, composeCustomerIbanChanged, composeMandateSigned, type Locale } from "./mail.ts";
 import { composeDocument, type Facts } from "./mandate_text.ts";
-import { hashSecret } from "./tokens.ts";
+import { hashSecret, newCode } from "./tokens.ts";
 
 /** The api functions behind a claim. Each is one statement; where a login is made, a call of Auth stands between two. */
 export const CLAIM_SQL = [
@@ -79,7 +78,7 @@ export class ClaimFlow {
     purpose: "prove" | "sign",
     locale: Locale,
     brand: Brand | null,
-    code = String(randomInt(1_000_000)).padStart(6, "0"),
+    code = newCode(),
   ): Promise<{ outcome: "sent" | "too_many_codes" | "not_open"; retry_after?: number; code: string }> {
     const { config } = this.environment;
     const answer = await this.#call<{ outcome: "sent" | "too_many_codes" | "not_open"; retry_after?: number }>(
