@@ -2181,11 +2181,9 @@ begin
     select json_build_object('mail', coalesce(json_agg(json_build_object(
         'id', m.id, 'captured_at', private.iso(m.created_at), 'to', m.recipient, 'from', query ->> 'from', 'subject', m.subject,
         'template', m.template, 'links', m.links, 'html', m.html, 'text', m.text) order by m.created_at desc, m.id desc), '[]'))
-      from (select * from core.mail_outbox m
-             where m.partner_id = private.partner_id() and m.status = 'captured' and (query ->> 'to' is null or m.recipient = query ->> 'to')
-             order by m.created_at desc, m.id desc limit (query ->> 'limit')::int) m);
+      from private.captured_mail(private.partner_id(), query ->> 'to', (query ->> 'limit')::int) m);
 end $function$;
-comment on function api.list_captured_mail(jsonb,jsonb) is 'GET /sandbox/v1/mail: {to, limit, from} to {mail}, newest first: every mail written on behalf of the partner, its CPO accounts'' mandates included.';
+comment on function api.list_captured_mail(jsonb,jsonb) is 'GET /sandbox/v1/mail: {to, limit, from} to {mail}, newest first: every mail written on behalf of the partner, its CPO accounts'' mandates included, and its customers'' codes to sign in.';
 alter function api.list_captured_mail(jsonb,jsonb) owner to api_owner;
 grant execute on function api.list_captured_mail(jsonb,jsonb) to edge;
 
@@ -4767,6 +4765,24 @@ end $function$;
 comment on function private.candidates_at(jsonb,jsonb) is 'The metering points the register knows at an address, to choose from.';
 grant execute on function private.candidates_at(jsonb,jsonb) to api_owner;
 
+CREATE OR REPLACE FUNCTION private.captured_mail(partner uuid, address text, size integer)
+ RETURNS SETOF core.mail_outbox
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select m.* from core.mail_outbox m
+   where m.status = 'captured' and (address is null or m.recipient = address)
+     and (m.partner_id = partner
+          -- what the service writes to its customers itself: a code to sign in with
+          or m.partner_id = private.house() and exists (
+               select from auth.users u
+                where u.email = m.recipient and u.is_sso_user = false and u.raw_app_meta_data ->> 'claimed_for' = partner::text))
+   order by m.created_at desc, m.id desc limit size
+$function$;
+comment on function private.captured_mail(uuid,text,integer) is 'Mail written on a partner''s behalf, and to the logins that claims of its drafts made, newest first. Definer, because the latter is in the house.';
+grant execute on function private.captured_mail(uuid,text,integer) to api_owner;
+
 CREATE OR REPLACE FUNCTION private.catalog_charger(entry core.charger_models)
  RETURNS json
  LANGUAGE sql
@@ -6117,7 +6133,7 @@ begin
   delete from core.accounts a where a.partner_id = house and a.id = any (accounts);
 
   delete from core.mail_outbox m
-   where m.partner_id = partner
+   where m.partner_id in (partner, house)
      and m.recipient = any (array(select d.email from unnest(gone) d union select u.email from auth.users u where u.id = any (logins)));
   delete from core.drafts d where d.partner_id = partner and d.id = any (array(select g.id from unnest(gone) g));
   drafts := cardinality(gone);

@@ -402,6 +402,23 @@ select private.expose('api.find_rehearsal(jsonb, jsonb)');
 
 -- GET /sandbox/v1/mail -------------------------------------------------------------------------------------------------
 
+create function private.captured_mail(partner uuid, address text, size int) returns setof core.mail_outbox
+language sql stable security definer
+set search_path = ''
+as $$
+  select m.* from core.mail_outbox m
+   where m.status = 'captured' and (address is null or m.recipient = address)
+     and (m.partner_id = partner
+          -- what the service writes to its customers itself: a code to sign in with
+          or m.partner_id = private.house() and exists (
+               select from auth.users u
+                where u.email = m.recipient and u.is_sso_user = false and u.raw_app_meta_data ->> 'claimed_for' = partner::text))
+   order by m.created_at desc, m.id desc limit size
+$$;
+comment on function private.captured_mail(uuid, text, int) is
+  'Mail written on a partner''s behalf, and to the logins that claims of its drafts made, newest first. Definer, because the latter is in the house.';
+grant execute on function private.captured_mail(uuid, text, int) to api_owner;
+
 create function api.list_captured_mail(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer
 set search_path = ''
@@ -412,12 +429,10 @@ begin
     select json_build_object('mail', coalesce(json_agg(json_build_object(
         'id', m.id, 'captured_at', private.iso(m.created_at), 'to', m.recipient, 'from', query ->> 'from', 'subject', m.subject,
         'template', m.template, 'links', m.links, 'html', m.html, 'text', m.text) order by m.created_at desc, m.id desc), '[]'))
-      from (select * from core.mail_outbox m
-             where m.partner_id = private.partner_id() and m.status = 'captured' and (query ->> 'to' is null or m.recipient = query ->> 'to')
-             order by m.created_at desc, m.id desc limit (query ->> 'limit')::int) m);
+      from private.captured_mail(private.partner_id(), query ->> 'to', (query ->> 'limit')::int) m);
 end $$;
 comment on function api.list_captured_mail(jsonb, jsonb) is
-  'GET /sandbox/v1/mail: {to, limit, from} to {mail}, newest first: every mail written on behalf of the partner, its CPO accounts'' mandates included.';
+  'GET /sandbox/v1/mail: {to, limit, from} to {mail}, newest first: every mail written on behalf of the partner, its CPO accounts'' mandates included, and its customers'' codes to sign in.';
 select private.expose('api.list_captured_mail(jsonb, jsonb)');
 
 -- POST /sandbox/v1/reset, and the customer that a fixture replaces ------------------------------------------------------
@@ -480,7 +495,7 @@ begin
   delete from core.accounts a where a.partner_id = house and a.id = any (accounts);
 
   delete from core.mail_outbox m
-   where m.partner_id = partner
+   where m.partner_id in (partner, house)
      and m.recipient = any (array(select d.email from unnest(gone) d union select u.email from auth.users u where u.id = any (logins)));
   delete from core.drafts d where d.partner_id = partner and d.id = any (array(select g.id from unnest(gone) g));
   drafts := cardinality(gone);
