@@ -6132,9 +6132,9 @@ begin
   delete from core.signatories s where s.partner_id = house and s.account_id = any (accounts);
   delete from core.accounts a where a.partner_id = house and a.id = any (accounts);
 
+  delete from core.mail_outbox m where m.partner_id = partner and m.recipient = any (array(select d.email from unnest(gone) d));
   delete from core.mail_outbox m
-   where m.partner_id in (partner, house)
-     and m.recipient = any (array(select d.email from unnest(gone) d union select u.email from auth.users u where u.id = any (logins)));
+   where m.partner_id in (partner, house) and m.recipient = any (array(select u.email from auth.users u where u.id = any (logins)));
   delete from core.drafts d where d.partner_id = partner and d.id = any (array(select g.id from unnest(gone) g));
   drafts := cardinality(gone);
   -- what no longer is does not count toward the cap
