@@ -943,6 +943,18 @@ comment on table core.revoked_access_tokens is 'Access tokens (jti) revoked on t
 CREATE INDEX revoked_access_tokens_expires_at ON core.revoked_access_tokens USING btree (expires_at);
 alter table core.revoked_access_tokens enable row level security;
 
+create table core.sign_in_codes (
+  token_hash bytea not null,
+  code_hash bytea not null,
+  email text not null,
+  attempts integer default 0 not null,
+  expires_at timestamp with time zone not null,
+  constraint sign_in_codes_pkey PRIMARY KEY (token_hash)
+);
+comment on table core.sign_in_codes is 'One-time codes of people who sign in by mail: good for ten minutes, five attempts and the one browser that asked. token_hash is the SHA-256 of 256 random bits in its cookie, code_hash of the code with them. An address without a login has rows too, for it must not show. Personal data; ends with its use or the next clean-up.';
+CREATE INDEX sign_in_codes_expiry ON core.sign_in_codes USING btree (expires_at);
+alter table core.sign_in_codes enable row level security;
+
 create table core.signatories (
   partner_id uuid not null,
   account_id uuid not null,
@@ -1289,14 +1301,13 @@ begin
   perform private.act_as(caller, 'partner'), private.only_in_sandbox();
   model := private.virtual_model(profile);
   select * into customer from private.require_customer(input ->> 'id', input ->> 'key');
+  -- the lock that the claim pages and POST /chargers count the same ten under, and take first
+  perform pg_advisory_xact_lock(hashtextextended('chargers of ' || customer.user_id, 0));
   perform from core.accounts a where a.partner_id = private.house() and a.id = customer.account_id for no key update;
   if not found then
     perform private.refuse('customer_not_found');  -- a reset came first
   end if;
   connection := private.pick_connection(customer.account_id, null, true);
-  -- in the order of the claim pages, and under the lock that POST /chargers counts the same ten under
-  perform from core.connections c where c.partner_id = private.house() and c.id = connection for no key update;
-  perform pg_advisory_xact_lock(hashtextextended('chargers of ' || customer.user_id, 0));
   -- a repeat: the same model charging the same way
   select v.* into virtual
     from core.virtual_chargers v join core.chargers h on h.partner_id = v.partner_id and h.id = v.charger_id
@@ -1335,15 +1346,10 @@ CREATE OR REPLACE FUNCTION api.count_sign_in(caller jsonb, attempt jsonb)
  SET search_path TO ''
 AS $function$
 declare
-  address constant text := 'address:' || (attempt ->> 'address_hash');
-  rate    jsonb;
+  rate jsonb;
 begin
   perform private.act_as(caller, 'anyone');
-  rate := private.debit(address, 'sign_in_address');
-  if (rate ->> 'allowed')::boolean then
-    -- per account and address: a stranger elsewhere cannot lock the account's owner out
-    rate := private.debit('login:' || (attempt ->> 'email_hash') || '@' || address, 'sign_in');
-  end if;
+  rate := private.count_sign_in(attempt, 'sign_in');
   if not (rate ->> 'allowed')::boolean then
     return private.refusal('too_many_requests', json_build_object('rate', rate));
   end if;
@@ -1551,8 +1557,9 @@ CREATE OR REPLACE FUNCTION api.find_rehearsal(caller jsonb, input jsonb)
  SET search_path TO ''
 AS $function$
 declare
-  named constant text := input ->> 'id';
-  draft core.drafts;
+  named   constant text := input ->> 'id';
+  draft   core.drafts;
+  answers jsonb;
 begin
   perform private.act_as(caller, 'partner'), private.only_in_sandbox();
   -- of several drafts with one reference the newest that can be claimed
@@ -1564,6 +1571,7 @@ begin
   elsif jsonb_typeof(input -> 'profile') = 'object' then
     perform private.virtual_model(input -> 'profile');
   end if;
+  answers := private.claim_answers(draft);
   return (jsonb_build_object(
     'draft_id', draft.id,
     'external_ref', draft.external_ref,
@@ -1576,8 +1584,12 @@ begin
     'account_id', draft.account_id,
     'customer_ref', private.customer_ref(draft.user_id, draft.partner_id, input ->> 'key'),
     'brand', private.partner_brand(private.own_partner()),
-    'answers', private.claim_answers(draft),
-    'candidates', coalesce(draft.progress -> 'candidates', draft.ean_candidates),
+    'answers', answers,
+    'candidates', case when draft.postal_code is null
+                         or (answers ->> 'postal_code', answers ->> 'house_number', answers ->> 'house_number_addition')
+                            is not distinct from (draft.postal_code, draft.house_number::text, draft.house_number_addition)
+                       then draft.ean_candidates
+                       else coalesce(draft.progress -> 'candidates', '[]') end,  -- of the address the customer gave instead
     'confirmed', coalesce(draft.progress -> 'confirmed', '[]'))
     || coalesce(private.customer_standing(draft.account_id), '{}'))::json;
 end $function$;
@@ -2119,17 +2131,12 @@ CREATE OR REPLACE FUNCTION api.list_accounts(caller jsonb, query jsonb)
  SET search_path TO ''
 AS $function$
 declare
-  page_limit  constant int    := (query ->> 'limit')::int;
-  page_offset constant bigint := (query ->> 'offset')::bigint;
-  reference   constant text   := query ->> 'cpo_external_ref';
+  page_limit constant int := (query ->> 'limit')::int;
 begin
   perform private.act_as(caller, 'cpo');
   return (
     with page as materialized (
-      select a.* from core.accounts a
-       where a.client_id = private.client_id() and (reference is null or a.cpo_external_ref = reference)
-       order by a.created_at desc, a.id desc
-       limit page_limit + 1 offset page_offset
+      select * from private.account_page(query)
     ), shown as (
       select * from page order by created_at desc, id desc limit page_limit
     )
@@ -2160,7 +2167,7 @@ begin
                          where c.partner_id = a.partner_id and c.account_id = a.id)
         ) order by a.created_at desc, a.id desc), '[]'),
       'limit', page_limit,
-      'offset', page_offset,
+      'offset', (query ->> 'offset')::bigint,
       'count', count(*),
       'has_more', (select count(*) from page) > page_limit)
     from shown a);
@@ -2181,11 +2188,9 @@ begin
     select json_build_object('mail', coalesce(json_agg(json_build_object(
         'id', m.id, 'captured_at', private.iso(m.created_at), 'to', m.recipient, 'from', query ->> 'from', 'subject', m.subject,
         'template', m.template, 'links', m.links, 'html', m.html, 'text', m.text) order by m.created_at desc, m.id desc), '[]'))
-      from (select * from core.mail_outbox m
-             where m.partner_id = private.partner_id() and m.status = 'captured' and (query ->> 'to' is null or m.recipient = query ->> 'to')
-             order by m.created_at desc, m.id desc limit (query ->> 'limit')::int) m);
+      from private.captured_mail(private.partner_id(), query ->> 'to', (query ->> 'limit')::int) m);
 end $function$;
-comment on function api.list_captured_mail(jsonb,jsonb) is 'GET /sandbox/v1/mail: {to, limit, from} to {mail}, newest first: every mail written on behalf of the partner, its CPO accounts'' mandates included.';
+comment on function api.list_captured_mail(jsonb,jsonb) is 'GET /sandbox/v1/mail: {to, limit, from} to {mail}, newest first: every mail written on behalf of the partner, its CPO accounts'' mandates included, and its customers'' codes to sign in.';
 alter function api.list_captured_mail(jsonb,jsonb) owner to api_owner;
 grant execute on function api.list_captured_mail(jsonb,jsonb) to edge;
 
@@ -2277,17 +2282,12 @@ CREATE OR REPLACE FUNCTION api.list_ere_positions(caller jsonb, query jsonb)
  SET search_path TO ''
 AS $function$
 declare
-  page_limit  constant int    := (query ->> 'limit')::int;
-  page_offset constant bigint := (query ->> 'offset')::bigint;
-  reference   constant text   := query ->> 'cpo_external_ref';
+  page_limit constant int := (query ->> 'limit')::int;
 begin
   perform private.act_as(caller, 'cpo');
   return (
     with page as materialized (
-      select a.* from core.accounts a
-       where a.client_id = private.client_id() and (reference is null or a.cpo_external_ref = reference)
-       order by a.created_at desc, a.id desc
-       limit page_limit + 1 offset page_offset
+      select * from private.account_page(query)
     ), shown as (
       select * from page order by created_at desc, id desc limit page_limit
     )
@@ -2303,7 +2303,7 @@ begin
         'total_kwh_delivered', d.total_kwh,
         'ere', null) order by a.created_at desc, a.id desc), '[]'),
       'limit', page_limit,
-      'offset', page_offset,
+      'offset', (query ->> 'offset')::bigint,
       'count', count(*),
       'has_more', (select count(*) from page) > page_limit)
     from shown a
@@ -2628,6 +2628,20 @@ end $function$;
 comment on function api.record_ean_recheck(jsonb,jsonb,jsonb) is 'The register''s answer for a due connection: matched, mismatch, not_found, or unverified for another week.';
 alter function api.record_ean_recheck(jsonb,jsonb,jsonb) owner to api_owner;
 grant execute on function api.record_ean_recheck(jsonb,jsonb,jsonb) to edge;
+
+CREATE OR REPLACE FUNCTION api.redeem_sign_in_code(caller jsonb, request jsonb)
+ RETURNS json
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  perform private.act_as(caller, 'anyone');
+  return (select row_to_json(r) from private.redeem_sign_in_code(request) as r);
+end $function$;
+comment on function api.redeem_sign_in_code(jsonb,jsonb) is 'Uses a one-time code: {token_hash, code_hash} to {outcome: right_code|wrong_code|code_expired|too_many_attempts, email}. Whose e-mail it is may sign in.';
+alter function api.redeem_sign_in_code(jsonb,jsonb) owner to api_owner;
+grant execute on function api.redeem_sign_in_code(jsonb,jsonb) to edge;
 
 CREATE OR REPLACE FUNCTION api.register_charger(caller jsonb, input jsonb)
  RETURNS json
@@ -3027,6 +3041,34 @@ end $function$;
 comment on function api.send_mandate_code(jsonb,jsonb) is 'Mails a one-time code, good for ten minutes and five attempts; ten codes a day: {token_hash, code_hash, mail} to {outcome: sent|no_email|too_many_codes|not_open}.';
 alter function api.send_mandate_code(jsonb,jsonb) owner to api_owner;
 grant execute on function api.send_mandate_code(jsonb,jsonb) to edge;
+
+CREATE OR REPLACE FUNCTION api.send_sign_in_code(caller jsonb, request jsonb)
+ RETURNS json
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  rate jsonb;
+begin
+  perform private.act_as(caller, 'anyone');
+  rate := private.count_sign_in(request, 'sign_in_code');
+  if (rate ->> 'allowed')::boolean then
+    rate := private.debit('login:' || (request ->> 'email_hash'), 'sign_in_mail');
+  end if;
+  if not (rate ->> 'allowed')::boolean then
+    return json_build_object('outcome', 'too_many_codes', 'retry_after', rate -> 'retry_after');
+  end if;
+  perform private.keep_sign_in_code(request);
+  if private.login_at(request ->> 'email') is not null then
+    perform private.act_for_partner(private.house());
+    perform private.enqueue_mail(request -> 'mail', request ->> 'email', 'sign_in_code:' || (request ->> 'token_hash'));
+  end if;
+  return json_build_object('outcome', 'sent');
+end $function$;
+comment on function api.send_sign_in_code(jsonb,jsonb) is 'Mails a one-time code, good for ten minutes and five attempts, where the address has a login, and answers alike where it has none: {address_hash, email_hash, email, token_hash, code_hash, mail} to {outcome: sent|too_many_codes, retry_after}.';
+alter function api.send_sign_in_code(jsonb,jsonb) owner to api_owner;
+grant execute on function api.send_sign_in_code(jsonb,jsonb) to edge;
 
 CREATE OR REPLACE FUNCTION api.set_partner_branding(caller jsonb, branding jsonb)
  RETURNS json
@@ -4241,6 +4283,23 @@ begin
 end $function$;
 comment on function private.account_named(text) is 'The account of an id or a cpo_external_ref, its partner made the tenant of this transaction.';
 
+CREATE OR REPLACE FUNCTION private.account_page(query jsonb)
+ RETURNS SETOF core.accounts
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+begin
+  return query
+    select a.* from core.accounts a
+     where a.client_id = private.client_id()
+       and (account_page.query ->> 'cpo_external_ref' is null or a.cpo_external_ref = account_page.query ->> 'cpo_external_ref')
+     order by a.created_at desc, a.id desc
+     limit (account_page.query ->> 'limit')::int + 1 offset (account_page.query ->> 'offset')::bigint;
+end $function$;
+comment on function private.account_page(jsonb) is 'The accounts of the client that {limit, offset, cpo_external_ref} asks for, newest first, and one more where there is another page.';
+grant execute on function private.account_page(jsonb) to api_owner;
+
 CREATE OR REPLACE FUNCTION private.act_as(caller jsonb, VARIADIC kinds text[])
  RETURNS void
  LANGUAGE plpgsql
@@ -4713,6 +4772,24 @@ begin
 end $function$;
 comment on function private.candidates_at(jsonb,jsonb) is 'The metering points the register knows at an address, to choose from.';
 grant execute on function private.candidates_at(jsonb,jsonb) to api_owner;
+
+CREATE OR REPLACE FUNCTION private.captured_mail(partner uuid, address text, size integer)
+ RETURNS SETOF core.mail_outbox
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select m.* from core.mail_outbox m
+   where m.status = 'captured' and (address is null or m.recipient = address)
+     and (m.partner_id = partner
+          -- what the service writes to its customers itself: a code to sign in with
+          or m.partner_id = private.house() and exists (
+               select from auth.users u
+                where u.email = m.recipient and u.is_sso_user = false and u.raw_app_meta_data ->> 'claimed_for' = partner::text))
+   order by m.created_at desc, m.id desc limit size
+$function$;
+comment on function private.captured_mail(uuid,text,integer) is 'Mail written on a partner''s behalf, and to the logins that claims of its drafts made, newest first. Definer, because the latter is in the house.';
+grant execute on function private.captured_mail(uuid,text,integer) to api_owner;
 
 CREATE OR REPLACE FUNCTION private.catalog_charger(entry core.charger_models)
  RETURNS json
@@ -5307,12 +5384,12 @@ declare
   serial     constant text := answers ->> 'serial_number';
   active     int;
 begin
+  -- POST /chargers counts the same ten under this lock, and takes it first: its charger then locks the connection
+  perform pg_advisory_xact_lock(hashtextextended('chargers of ' || draft.user_id, 0));
   connection := private.mandated_connection(draft.account_id);
   if connection is null or model is null then
     return 'not_open';
   end if;
-  -- the lock that POST /chargers counts the same ten under
-  perform pg_advisory_xact_lock(hashtextextended('chargers of ' || draft.user_id, 0));
   if exists (select from core.chargers h
               where h.partner_id = private.partner_id() and h.account_id = draft.account_id and h.status = 'active'
                 and h.catalog_charger_id = model and h.serial_number is not distinct from serial) then
@@ -5341,7 +5418,7 @@ AS $function$
 declare
   before text;
 begin
-  select a.iban_last4 into before from core.accounts a where a.partner_id = private.partner_id() and a.id = draft.account_id for update;
+  select a.iban_last4 into before from core.accounts a where a.partner_id = private.partner_id() and a.id = draft.account_id for no key update;
   if not found or jsonb_typeof(request -> 'iban') is distinct from 'object' then
     return 'not_open';
   elsif before is not null and request -> 'missing' = 'true' then
@@ -5483,6 +5560,23 @@ AS $function$
 $function$;
 comment on function private.contrast(text,text) is 'Contrast of two colours (WCAG 2.2): 4.5 is needed to read by.';
 grant execute on function private.contrast(text,text) to api_owner;
+
+CREATE OR REPLACE FUNCTION private.count_sign_in(attempt jsonb, bucket text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  address constant text  := 'address:' || (attempt ->> 'address_hash');
+  rate    constant jsonb := private.debit(address, 'sign_in_address');
+begin
+  if not (rate ->> 'allowed')::boolean then
+    return rate;
+  end if;
+  -- per account and address: a stranger elsewhere cannot lock the account's owner out
+  return private.debit('login:' || (attempt ->> 'email_hash') || '@' || address, bucket);
+end $function$;
+grant execute on function private.count_sign_in(jsonb,text) to api_owner;
 
 CREATE OR REPLACE FUNCTION private.count_waiting_mail()
  RETURNS json
@@ -6061,6 +6155,7 @@ begin
   delete from core.mail_outbox m
    where m.partner_id = partner and m.cause like 'claim%'
      and (everything or m.recipient = any (array(select d.email from unnest(gone) d)));
+  delete from core.mail_outbox m using auth.users u where u.id = any (logins) and m.partner_id = house and m.recipient = u.email;
   delete from core.drafts d where d.partner_id = partner and d.id = any (array(select g.id from unnest(gone) g));
   drafts := cardinality(gone);
   -- what no longer is does not count toward the cap
@@ -6521,6 +6616,18 @@ end $function$;
 comment on function private.judge_sessions(private.session_change[]) is 'Flags what changed, and what it overlaps or used to, and says whose months may be different now. Of two sessions of a connector that overlap, the one that came first stands; it does so even when it overlaps another itself.';
 grant execute on function private.judge_sessions(private.session_change[]) to api_owner;
 
+CREATE OR REPLACE FUNCTION private.keep_sign_in_code(request jsonb)
+ RETURNS void
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  insert into core.sign_in_codes (token_hash, code_hash, email, expires_at)
+  values (decode(request ->> 'token_hash', 'hex'), decode(request ->> 'code_hash', 'hex'), request ->> 'email', private.now() + interval '10 minutes')
+$function$;
+comment on function private.keep_sign_in_code(jsonb) is 'Definer: codes are nobody''s to read.';
+grant execute on function private.keep_sign_in_code(jsonb) to api_owner;
+
 CREATE OR REPLACE FUNCTION private.key_holder(credential jsonb, OUT partner_id uuid, OUT partner_active boolean)
  RETURNS record
  LANGUAGE plpgsql
@@ -6657,6 +6764,19 @@ begin
   return link;
 end $function$;
 grant execute on function private.lock_link(core.mandate_links) to api_owner;
+
+CREATE OR REPLACE FUNCTION private.login_at(address text)
+ RETURNS uuid
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select u.id from auth.users u
+   where u.email = address and not u.is_sso_user and u.deleted_at is null and u.email_confirmed_at is not null
+     and coalesce(u.banned_until <= private.now(), true)
+$function$;
+comment on function private.login_at(text) is 'The login that a code mailed to an address opens, or null. One never confirmed may be a stranger''s, laid in wait with a password of theirs. Definer, because logins belong to Supabase Auth.';
+grant execute on function private.login_at(text) to api_owner;
 
 CREATE OR REPLACE FUNCTION private.luminance(color text)
  RETURNS double precision
@@ -7230,6 +7350,9 @@ begin
   delete from core.oauth_refresh_tokens t where t.expires_at < private.now();
   get diagnostics counted = row_count;
   purged := purged + counted;
+  delete from core.sign_in_codes c where c.expires_at < private.now();
+  get diagnostics counted = row_count;
+  purged := purged + counted;
   -- without a code or a refresh token a grant has given its last access token more than an hour ago
   delete from core.oauth_grants g
    where g.created_at < private.now() - interval '1 day'
@@ -7238,7 +7361,7 @@ begin
   get diagnostics counted = row_count;
   return purged + counted;
 end $function$;
-comment on function private.purge_oauth() is 'Deletes codes, refresh tokens, revocations and grants that can decide nothing any more. Definer: everybody''s at once.';
+comment on function private.purge_oauth() is 'Deletes codes, refresh tokens, revocations, grants and sign-in codes that can decide nothing any more. Definer: everybody''s at once.';
 grant execute on function private.purge_oauth() to api_owner;
 
 CREATE OR REPLACE FUNCTION private.rate_limit_row(bucket text, client uuid)
@@ -7491,6 +7614,34 @@ begin
 end $function$;
 comment on function private.redeem_code(core.oauth_clients,jsonb) is 'Uses an authorization code, once, for the client, redirect URI and challenge it was made for; a later second use ends what it gave. Definer: codes are nobody''s to read.';
 grant execute on function private.redeem_code(core.oauth_clients,jsonb) to api_owner;
+
+CREATE OR REPLACE FUNCTION private.redeem_sign_in_code(request jsonb, OUT outcome text, OUT email text)
+ RETURNS record
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  presented constant bytea := decode(request ->> 'token_hash', 'hex');
+  code      core.sign_in_codes;
+begin
+  -- of ten at once, nine wait here and then see no code
+  select * into code from core.sign_in_codes c where c.token_hash = presented for update;
+  if code.expires_at > private.now() is not true then
+    outcome := 'code_expired';
+  elsif code.attempts >= 5 then
+    outcome := 'too_many_attempts';
+  elsif code.code_hash <> decode(request ->> 'code_hash', 'hex') or private.login_at(code.email) is null then
+    update core.sign_in_codes c set attempts = c.attempts + 1 where c.token_hash = presented;
+    outcome := 'wrong_code';
+  else
+    delete from core.sign_in_codes c where c.token_hash = presented;
+    outcome := 'right_code';
+    email := code.email;
+  end if;
+end $function$;
+comment on function private.redeem_sign_in_code(jsonb) is 'Uses a code, once, or says why not; a wrong one is counted, and where there is no login every one is wrong. Definer: codes are nobody''s to read.';
+grant execute on function private.redeem_sign_in_code(jsonb) to api_owner;
 
 CREATE OR REPLACE FUNCTION private.referral_code_known(code text)
  RETURNS boolean

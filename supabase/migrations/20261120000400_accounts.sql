@@ -393,22 +393,33 @@ select private.expose('api.create_account(jsonb, jsonb, jsonb)');
 
 -- GET /v1/accounts ---------------------------------------------------------------------------------------------------
 
+create function private.account_page(query jsonb) returns setof core.accounts
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  return query
+    select a.* from core.accounts a
+     where a.client_id = private.client_id()
+       and (account_page.query ->> 'cpo_external_ref' is null or a.cpo_external_ref = account_page.query ->> 'cpo_external_ref')
+     order by a.created_at desc, a.id desc
+     limit (account_page.query ->> 'limit')::int + 1 offset (account_page.query ->> 'offset')::bigint;
+end $$;
+comment on function private.account_page(jsonb) is
+  'The accounts of the client that {limit, offset, cpo_external_ref} asks for, newest first, and one more where there is another page.';
+grant execute on function private.account_page(jsonb) to api_owner;
+
 create function api.list_accounts(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer
 set search_path = ''
 as $$
 declare
-  page_limit  constant int    := (query ->> 'limit')::int;
-  page_offset constant bigint := (query ->> 'offset')::bigint;
-  reference   constant text   := query ->> 'cpo_external_ref';
+  page_limit constant int := (query ->> 'limit')::int;
 begin
   perform private.act_as(caller, 'cpo');
   return (
     with page as materialized (
-      select a.* from core.accounts a
-       where a.client_id = private.client_id() and (reference is null or a.cpo_external_ref = reference)
-       order by a.created_at desc, a.id desc
-       limit page_limit + 1 offset page_offset
+      select * from private.account_page(query)
     ), shown as (
       select * from page order by created_at desc, id desc limit page_limit
     )
@@ -439,7 +450,7 @@ begin
                          where c.partner_id = a.partner_id and c.account_id = a.id)
         ) order by a.created_at desc, a.id desc), '[]'),
       'limit', page_limit,
-      'offset', page_offset,
+      'offset', (query ->> 'offset')::bigint,
       'count', count(*),
       'has_more', (select count(*) from page) > page_limit)
     from shown a);

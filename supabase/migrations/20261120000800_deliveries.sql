@@ -210,17 +210,12 @@ language plpgsql stable security definer
 set search_path = ''
 as $$
 declare
-  page_limit  constant int    := (query ->> 'limit')::int;
-  page_offset constant bigint := (query ->> 'offset')::bigint;
-  reference   constant text   := query ->> 'cpo_external_ref';
+  page_limit constant int := (query ->> 'limit')::int;
 begin
   perform private.act_as(caller, 'cpo');
   return (
     with page as materialized (
-      select a.* from core.accounts a
-       where a.client_id = private.client_id() and (reference is null or a.cpo_external_ref = reference)
-       order by a.created_at desc, a.id desc
-       limit page_limit + 1 offset page_offset
+      select * from private.account_page(query)
     ), shown as (
       select * from page order by created_at desc, id desc limit page_limit
     )
@@ -236,7 +231,7 @@ begin
         'total_kwh_delivered', d.total_kwh,
         'ere', null) order by a.created_at desc, a.id desc), '[]'),
       'limit', page_limit,
-      'offset', page_offset,
+      'offset', (query ->> 'offset')::bigint,
       'count', count(*),
       'has_more', (select count(*) from page) > page_limit)
     from shown a

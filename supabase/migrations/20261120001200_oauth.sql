@@ -4,10 +4,14 @@ alter table core.oauth_clients add column operated_by text;
 alter table core.oauth_clients add constraint oauth_clients_operated_by_length check (length(operated_by) between 1 and 120);
 comment on column core.oauth_clients.operated_by is 'Who runs the application, as the consent page names them; null: the partner it belongs to.';
 
--- Sign-ins on the consent page, counted before Supabase Auth is asked: per account and address, and per address.
+-- Sign-ins on the consent page, counted before Supabase Auth is asked: per account and address, and per address. Codes for it, per
+-- account and address, and per account: who has one address leaves the owner half of the codes, and who has many guesses right
+-- once in 10,000 days (20 codes a day, five guesses each).
 insert into core.rate_limits (bucket, quota, window_seconds) values
   ('sign_in',         10, 300),
-  ('sign_in_address', 30, 300);
+  ('sign_in_address', 30, 300),
+  ('sign_in_code',    10, 86400),
+  ('sign_in_mail',    20, 86400);
 
 create table core.oauth_consents (
   user_id      uuid        not null,
@@ -136,20 +140,97 @@ comment on function api.describe_authorization(jsonb, jsonb) is
   'What the consent page shows of {client_id, redirect_uri, scope, address_hash}: {name, operated_by, scopes}. Refusals are answers, because a visit must be counted.';
 select private.expose('api.describe_authorization(jsonb, jsonb)');
 
+-- Signing in ---------------------------------------------------------------------------------------------------------
+
+create table core.sign_in_codes (
+  token_hash bytea       not null,
+  code_hash  bytea       not null,
+  email      text        not null,
+  attempts   int         not null default 0,
+  expires_at timestamptz not null,
+  constraint sign_in_codes_pkey primary key (token_hash)
+);
+comment on table core.sign_in_codes is
+  'One-time codes of people who sign in by mail: good for ten minutes, five attempts and the one browser that asked. token_hash is the SHA-256 of 256 random bits in its cookie, '
+  'code_hash of the code with them. An address without a login has rows too, for it must not show. Personal data; ends with its use or the next clean-up.';
+-- serves: the clean-up
+create index sign_in_codes_expiry on core.sign_in_codes (expires_at);
+alter table core.sign_in_codes enable row level security;
+
+create function private.count_sign_in(attempt jsonb, bucket text) returns jsonb
+language plpgsql
+set search_path = ''
+as $$
+declare
+  address constant text  := 'address:' || (attempt ->> 'address_hash');
+  rate    constant jsonb := private.debit(address, 'sign_in_address');
+begin
+  if not (rate ->> 'allowed')::boolean then
+    return rate;
+  end if;
+  -- per account and address: a stranger elsewhere cannot lock the account's owner out
+  return private.debit('login:' || (attempt ->> 'email_hash') || '@' || address, bucket);
+end $$;
+
+create function private.login_at(address text) returns uuid
+language sql stable security definer
+set search_path = ''
+as $$
+  select u.id from auth.users u
+   where u.email = address and not u.is_sso_user and u.deleted_at is null and u.email_confirmed_at is not null
+     and coalesce(u.banned_until <= private.now(), true)
+$$;
+comment on function private.login_at(text) is
+  'The login that a code mailed to an address opens, or null. One never confirmed may be a stranger''s, laid in wait with a password of theirs. Definer, because logins belong to Supabase Auth.';
+
+create function private.keep_sign_in_code(request jsonb) returns void
+language sql security definer
+set search_path = ''
+as $$
+  insert into core.sign_in_codes (token_hash, code_hash, email, expires_at)
+  values (decode(request ->> 'token_hash', 'hex'), decode(request ->> 'code_hash', 'hex'), request ->> 'email', private.now() + interval '10 minutes')
+$$;
+comment on function private.keep_sign_in_code(jsonb) is 'Definer: codes are nobody''s to read.';
+
+create function private.redeem_sign_in_code(request jsonb, out outcome text, out email text)
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  presented constant bytea := decode(request ->> 'token_hash', 'hex');
+  code      core.sign_in_codes;
+begin
+  -- of ten at once, nine wait here and then see no code
+  select * into code from core.sign_in_codes c where c.token_hash = presented for update;
+  if code.expires_at > private.now() is not true then
+    outcome := 'code_expired';
+  elsif code.attempts >= 5 then
+    outcome := 'too_many_attempts';
+  elsif code.code_hash <> decode(request ->> 'code_hash', 'hex') or private.login_at(code.email) is null then
+    update core.sign_in_codes c set attempts = c.attempts + 1 where c.token_hash = presented;
+    outcome := 'wrong_code';
+  else
+    delete from core.sign_in_codes c where c.token_hash = presented;
+    outcome := 'right_code';
+    email := code.email;
+  end if;
+end $$;
+comment on function private.redeem_sign_in_code(jsonb) is
+  'Uses a code, once, or says why not; a wrong one is counted, and where there is no login every one is wrong. Definer: codes are nobody''s to read.';
+
+grant execute on function
+  private.count_sign_in(jsonb, text), private.login_at(text), private.keep_sign_in_code(jsonb), private.redeem_sign_in_code(jsonb)
+to api_owner;
+
 create function api.count_sign_in(caller jsonb, attempt jsonb) returns json
 language plpgsql security definer
 set search_path = ''
 as $$
 declare
-  address constant text := 'address:' || (attempt ->> 'address_hash');
-  rate    jsonb;
+  rate jsonb;
 begin
   perform private.act_as(caller, 'anyone');
-  rate := private.debit(address, 'sign_in_address');
-  if (rate ->> 'allowed')::boolean then
-    -- per account and address: a stranger elsewhere cannot lock the account's owner out
-    rate := private.debit('login:' || (attempt ->> 'email_hash') || '@' || address, 'sign_in');
-  end if;
+  rate := private.count_sign_in(attempt, 'sign_in');
   if not (rate ->> 'allowed')::boolean then
     return private.refusal('too_many_requests', json_build_object('rate', rate));
   end if;
@@ -158,6 +239,45 @@ end $$;
 comment on function api.count_sign_in(jsonb, jsonb) is
   'Counts a sign-in before it is tried, so that guesses sent at once count too: {address_hash, email_hash} to {rate}.';
 select private.expose('api.count_sign_in(jsonb, jsonb)');
+
+create function api.send_sign_in_code(caller jsonb, request jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  rate jsonb;
+begin
+  perform private.act_as(caller, 'anyone');
+  rate := private.count_sign_in(request, 'sign_in_code');
+  if (rate ->> 'allowed')::boolean then
+    rate := private.debit('login:' || (request ->> 'email_hash'), 'sign_in_mail');
+  end if;
+  if not (rate ->> 'allowed')::boolean then
+    return json_build_object('outcome', 'too_many_codes', 'retry_after', rate -> 'retry_after');
+  end if;
+  perform private.keep_sign_in_code(request);
+  if private.login_at(request ->> 'email') is not null then
+    perform private.act_for_partner(private.house());
+    perform private.enqueue_mail(request -> 'mail', request ->> 'email', 'sign_in_code:' || (request ->> 'token_hash'));
+  end if;
+  return json_build_object('outcome', 'sent');
+end $$;
+comment on function api.send_sign_in_code(jsonb, jsonb) is
+  'Mails a one-time code, good for ten minutes and five attempts, where the address has a login, and answers alike where it has none: '
+  '{address_hash, email_hash, email, token_hash, code_hash, mail} to {outcome: sent|too_many_codes, retry_after}.';
+select private.expose('api.send_sign_in_code(jsonb, jsonb)');
+
+create function api.redeem_sign_in_code(caller jsonb, request jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'anyone');
+  return (select row_to_json(r) from private.redeem_sign_in_code(request) as r);
+end $$;
+comment on function api.redeem_sign_in_code(jsonb, jsonb) is
+  'Uses a one-time code: {token_hash, code_hash} to {outcome: right_code|wrong_code|code_expired|too_many_attempts, email}. Whose e-mail it is may sign in.';
+select private.expose('api.redeem_sign_in_code(jsonb, jsonb)');
 
 -- Tokens -------------------------------------------------------------------------------------------------------------
 
@@ -355,6 +475,9 @@ begin
   delete from core.oauth_refresh_tokens t where t.expires_at < private.now();
   get diagnostics counted = row_count;
   purged := purged + counted;
+  delete from core.sign_in_codes c where c.expires_at < private.now();
+  get diagnostics counted = row_count;
+  purged := purged + counted;
   -- without a code or a refresh token a grant has given its last access token more than an hour ago
   delete from core.oauth_grants g
    where g.created_at < private.now() - interval '1 day'
@@ -364,5 +487,5 @@ begin
   return purged + counted;
 end $$;
 comment on function private.purge_oauth() is
-  'Deletes codes, refresh tokens, revocations and grants that can decide nothing any more. Definer: everybody''s at once.';
+  'Deletes codes, refresh tokens, revocations, grants and sign-in codes that can decide nothing any more. Definer: everybody''s at once.';
 grant execute on function private.purge_oauth() to api_owner;

@@ -706,7 +706,7 @@ as $$
 declare
   before text;
 begin
-  select a.iban_last4 into before from core.accounts a where a.partner_id = private.partner_id() and a.id = draft.account_id for update;
+  select a.iban_last4 into before from core.accounts a where a.partner_id = private.partner_id() and a.id = draft.account_id for no key update;
   if not found or jsonb_typeof(request -> 'iban') is distinct from 'object' then
     return 'not_open';
   elsif before is not null and request -> 'missing' = 'true' then
@@ -732,12 +732,12 @@ declare
   serial     constant text := answers ->> 'serial_number';
   active     int;
 begin
+  -- POST /chargers counts the same ten under this lock, and takes it first: its charger then locks the connection
+  perform pg_advisory_xact_lock(hashtextextended('chargers of ' || draft.user_id, 0));
   connection := private.mandated_connection(draft.account_id);
   if connection is null or model is null then
     return 'not_open';
   end if;
-  -- the lock that POST /chargers counts the same ten under
-  perform pg_advisory_xact_lock(hashtextextended('chargers of ' || draft.user_id, 0));
   if exists (select from core.chargers h
               where h.partner_id = private.partner_id() and h.account_id = draft.account_id and h.status = 'active'
                 and h.catalog_charger_id = model and h.serial_number is not distinct from serial) then

@@ -225,14 +225,13 @@ begin
   perform private.act_as(caller, 'partner'), private.only_in_sandbox();
   model := private.virtual_model(profile);
   select * into customer from private.require_customer(input ->> 'id', input ->> 'key');
+  -- the lock that the claim pages and POST /chargers count the same ten under, and take first
+  perform pg_advisory_xact_lock(hashtextextended('chargers of ' || customer.user_id, 0));
   perform from core.accounts a where a.partner_id = private.house() and a.id = customer.account_id for no key update;
   if not found then
     perform private.refuse('customer_not_found');  -- a reset came first
   end if;
   connection := private.pick_connection(customer.account_id, null, true);
-  -- in the order of the claim pages, and under the lock that POST /chargers counts the same ten under
-  perform from core.connections c where c.partner_id = private.house() and c.id = connection for no key update;
-  perform pg_advisory_xact_lock(hashtextextended('chargers of ' || customer.user_id, 0));
   -- a repeat: the same model charging the same way
   select v.* into virtual
     from core.virtual_chargers v join core.chargers h on h.partner_id = v.partner_id and h.id = v.charger_id
@@ -370,8 +369,9 @@ language plpgsql security definer
 set search_path = ''
 as $$
 declare
-  named constant text := input ->> 'id';
-  draft core.drafts;
+  named   constant text := input ->> 'id';
+  draft   core.drafts;
+  answers jsonb;
 begin
   perform private.act_as(caller, 'partner'), private.only_in_sandbox();
   -- of several drafts with one reference the newest that can be claimed
@@ -383,6 +383,7 @@ begin
   elsif jsonb_typeof(input -> 'profile') = 'object' then
     perform private.virtual_model(input -> 'profile');
   end if;
+  answers := private.claim_answers(draft);
   return (jsonb_build_object(
     'draft_id', draft.id,
     'external_ref', draft.external_ref,
@@ -395,8 +396,12 @@ begin
     'account_id', draft.account_id,
     'customer_ref', private.customer_ref(draft.user_id, draft.partner_id, input ->> 'key'),
     'brand', private.partner_brand(private.own_partner()),
-    'answers', private.claim_answers(draft),
-    'candidates', coalesce(draft.progress -> 'candidates', draft.ean_candidates),
+    'answers', answers,
+    'candidates', case when draft.postal_code is null
+                         or (answers ->> 'postal_code', answers ->> 'house_number', answers ->> 'house_number_addition')
+                            is not distinct from (draft.postal_code, draft.house_number::text, draft.house_number_addition)
+                       then draft.ean_candidates
+                       else coalesce(draft.progress -> 'candidates', '[]') end,  -- of the address the customer gave instead
     'confirmed', coalesce(draft.progress -> 'confirmed', '[]'))
     || coalesce(private.customer_standing(draft.account_id), '{}'))::json;
 end $$;
@@ -405,6 +410,23 @@ comment on function api.find_rehearsal(jsonb, jsonb) is
 select private.expose('api.find_rehearsal(jsonb, jsonb)');
 
 -- GET /sandbox/v1/mail -------------------------------------------------------------------------------------------------
+
+create function private.captured_mail(partner uuid, address text, size int) returns setof core.mail_outbox
+language sql stable security definer
+set search_path = ''
+as $$
+  select m.* from core.mail_outbox m
+   where m.status = 'captured' and (address is null or m.recipient = address)
+     and (m.partner_id = partner
+          -- what the service writes to its customers itself: a code to sign in with
+          or m.partner_id = private.house() and exists (
+               select from auth.users u
+                where u.email = m.recipient and u.is_sso_user = false and u.raw_app_meta_data ->> 'claimed_for' = partner::text))
+   order by m.created_at desc, m.id desc limit size
+$$;
+comment on function private.captured_mail(uuid, text, int) is
+  'Mail written on a partner''s behalf, and to the logins that claims of its drafts made, newest first. Definer, because the latter is in the house.';
+grant execute on function private.captured_mail(uuid, text, int) to api_owner;
 
 create function api.list_captured_mail(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer
@@ -416,12 +438,10 @@ begin
     select json_build_object('mail', coalesce(json_agg(json_build_object(
         'id', m.id, 'captured_at', private.iso(m.created_at), 'to', m.recipient, 'from', query ->> 'from', 'subject', m.subject,
         'template', m.template, 'links', m.links, 'html', m.html, 'text', m.text) order by m.created_at desc, m.id desc), '[]'))
-      from (select * from core.mail_outbox m
-             where m.partner_id = private.partner_id() and m.status = 'captured' and (query ->> 'to' is null or m.recipient = query ->> 'to')
-             order by m.created_at desc, m.id desc limit (query ->> 'limit')::int) m);
+      from private.captured_mail(private.partner_id(), query ->> 'to', (query ->> 'limit')::int) m);
 end $$;
 comment on function api.list_captured_mail(jsonb, jsonb) is
-  'GET /sandbox/v1/mail: {to, limit, from} to {mail}, newest first: every mail written on behalf of the partner, its CPO accounts'' mandates included.';
+  'GET /sandbox/v1/mail: {to, limit, from} to {mail}, newest first: every mail written on behalf of the partner, its CPO accounts'' mandates included, and its customers'' codes to sign in.';
 select private.expose('api.list_captured_mail(jsonb, jsonb)');
 
 -- POST /sandbox/v1/reset, and the customer that a fixture replaces ------------------------------------------------------
@@ -489,6 +509,7 @@ begin
   delete from core.mail_outbox m
    where m.partner_id = partner and m.cause like 'claim%'
      and (everything or m.recipient = any (array(select d.email from unnest(gone) d)));
+  delete from core.mail_outbox m using auth.users u where u.id = any (logins) and m.partner_id = house and m.recipient = u.email;
   delete from core.drafts d where d.partner_id = partner and d.id = any (array(select g.id from unnest(gone) g));
   drafts := cardinality(gone);
   -- what no longer is does not count toward the cap

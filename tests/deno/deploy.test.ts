@@ -162,7 +162,7 @@ describe("a push deploys the functions it touches", () => {
 
   test.each([
     ["supabase/functions/cpo-v1/sessions.ts", ["cpo-v1", "v1"]],
-    ["packages/shared/src/iban.ts", ["cpo-v1", "partner", "pages", "v1"]],
+    ["packages/shared/src/iban.ts", ["cpo-v1", "partner", "sandbox", "pages", "v1"]],
     ["packages/shared/src/surface.ts", SLUGS],
     ["deno.json", SLUGS],
     ["supabase/config.toml", SLUGS],

@@ -43,7 +43,8 @@ export async function serveHttp() {
       ...(method === "GET" || method === "HEAD" ? {} : { body: Buffer.concat(chunks) }),
     });
     const response = await state.answer(request);
-    outgoing.writeHead(response.status, Object.fromEntries(response.headers));
+    // flat, for there may be several cookies
+    outgoing.writeHead(response.status, [...response.headers].flat());
     outgoing.end(Buffer.from(await response.arrayBuffer()));
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

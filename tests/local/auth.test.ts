@@ -1,6 +1,7 @@
 import { generateKeyPairSync } from "node:crypto";
+import { createClient } from "@supabase/supabase-js";
 import { createLocalJWKSet, decodeJwt, jwtVerify } from "jose";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { auth } from "../../packages/local/src/auth.ts";
 import { cloneDatabase, type Database } from "../harness/database.ts";
 
@@ -97,6 +98,107 @@ test("signing out ends the session at once", async () => {
   expect((await call("POST", "/logout", undefined, bearer(json.access_token))).status).toBe(204);
   expect((await call("GET", "/user", undefined, bearer(json.access_token))).json.error_code).toBe("session_not_found");
   expect((await call("GET", "/user", undefined, bearer("no.jwt.here"))).json.error_code).toBe("bad_jwt");
+});
+
+describe("a token that the admin asked for, by the real supabase-js", () => {
+  /** Supabase Auth as a server of ours reaches it. */
+  const clientOf = (key: string) =>
+    createClient(URL_, key, {
+      auth: { persistSession: false, autoRefreshToken: false },
+      global: { fetch: async (input, init) => issuer.app.fetch(new Request(input, init)) },
+    }).auth;
+  async function linkTo(email: string): Promise<string> {
+    const { data, error } = await clientOf(SECRET).admin.generateLink({ type: "magiclink", email });
+    expect(error).toBeNull();
+    expect(data).toMatchObject({ user: { email }, properties: { verification_type: "magiclink" } });
+    return data.properties?.hashed_token ?? "";
+  }
+  const verify = (token_hash: string, type: "magiclink" | "email" | "recovery" = "magiclink") =>
+    clientOf(PUBLISHABLE).verifyOtp({ token_hash, type });
+  const EXPIRED = { status: 403, code: "otp_expired", message: "Email link is invalid or has expired" };
+
+  test.each(["magiclink", "email"] as const)(
+    "signs in as type %s, and the session says how, also refreshed",
+    async (type) => {
+      const email = `${type}@example.com`;
+      const { json } = await signUp(email);
+      const { data, error } = await verify(await linkTo(email), type);
+      expect(error).toBeNull();
+      expect(data.user?.id).toBe(json.user.id);
+      const methods = (token: string) => (decodeJwt(token).amr as { method: string }[]).map(({ method }) => method);
+      expect(methods(data.session?.access_token ?? "")).toEqual(["otp"]);
+      const client = clientOf(PUBLISHABLE);
+      const refreshed = await client.refreshSession({ refresh_token: data.session?.refresh_token ?? "" });
+      expect(methods(refreshed.data.session?.access_token ?? "")).toEqual(["otp"]);
+      expect(methods(json.access_token)).toEqual(["password"]);
+    },
+  );
+
+  test("works once, also for ten at once; a newer one replaces it", async () => {
+    await signUp("fred@example.com");
+    const older = await linkTo("fred@example.com");
+    const newer = await linkTo("fred@example.com");
+    expect((await verify(older)).error).toMatchObject(EXPIRED);
+    const answers = await Promise.all(Array.from({ length: 10 }, () => verify(newer)));
+    expect(answers.filter(({ data }) => data.session)).toHaveLength(1);
+    for (const { error } of answers.filter(({ data }) => !data.session)) expect(error).toMatchObject(EXPIRED);
+    const kept = await database.admin.query("select * from auth.one_time_tokens");
+    expect(JSON.stringify(kept.rows)).not.toContain(newer);
+  });
+
+  test("works for an hour", async () => {
+    await signUp("gina@example.com");
+    const sign = async (age: string) => {
+      const token = await linkTo("gina@example.com");
+      await database.admin.query("update auth.one_time_tokens set created_at = now() - $1::interval", [age]);
+      return verify(token);
+    };
+    expect((await sign("59 minutes 55 seconds")).error).toBeNull();
+    expect((await sign("60 minutes")).error).toMatchObject(EXPIRED);
+  });
+
+  test("confirms the address of its login", async () => {
+    await signUp("hans@example.com");
+    await database.admin.query("update auth.users set email_confirmed_at = null where email = 'hans@example.com'");
+    const { data } = await verify(await linkTo("hans@example.com"));
+    expect(data.user?.email_confirmed_at).toBeTruthy();
+  });
+
+  test("a ban holds for every way in", async () => {
+    const { json } = await signUp("iris@example.com");
+    const token = await linkTo("iris@example.com");
+    await database.admin.query("update auth.users set banned_until = now() + interval '1 day' where id = $1", [
+      json.user.id,
+    ]);
+    expect((await verify(token)).error).toMatchObject({ status: 403, code: "user_banned" });
+    const login = { email: "iris@example.com", password: "secret1" };
+    expect((await clientOf(PUBLISHABLE).signInWithPassword(login)).error).toMatchObject({
+      status: 400,
+      code: "user_banned",
+    });
+    const { error } = await clientOf(PUBLISHABLE).refreshSession({ refresh_token: json.refresh_token });
+    expect(error).toMatchObject({ status: 400, code: "user_banned" });
+    await database.admin.query("update auth.users set banned_until = now() where id = $1", [json.user.id]);
+    expect((await clientOf(PUBLISHABLE).signInWithPassword(login)).error).toBeNull();
+  });
+
+  test("is the admin's to ask for, for a login that is there", async () => {
+    await signUp("joan@example.com");
+    const ask = (key: string, email: string) => clientOf(key).admin.generateLink({ type: "magiclink", email });
+    expect((await ask(PUBLISHABLE, "joan@example.com")).error).toMatchObject({ status: 401 });
+    expect((await ask(SECRET, "nobody@example.com")).error).toMatchObject({ status: 404, code: "user_not_found" });
+    const recovery = await clientOf(SECRET).admin.generateLink({ type: "recovery", email: "joan@example.com" });
+    expect(recovery.error).toMatchObject({ status: 400, code: "validation_failed" });
+  });
+
+  test("what is no token is refused by name", async () => {
+    for (const token of ["nonsense", "\0", "x".repeat(100_000)])
+      expect((await verify(token)).error).toMatchObject(EXPIRED);
+    for (const refused of [await verify(""), await verify("x", "recovery")])
+      expect(refused.error).toMatchObject({ status: 400, code: "validation_failed" });
+    expect(await call("POST", "/verify", { token_hash: ["x"], type: "magiclink" })).toMatchObject({ status: 403 });
+    expect(await call("POST", "/verify", { token_hash: "x" })).toMatchObject({ status: 400 });
+  });
 });
 
 test("the admin calls need the secret key", async () => {

@@ -95,7 +95,7 @@ describe("one data folder over several starts", () => {
     expect((await token(stack)).status).toBe(200);
   });
 
-  test("two stacks with other ports and folders run side by side", async () => {
+  test("two stacks with other ports and folders run side by side", { timeout: 60_000 }, async () => {
     const there = await place();
     try {
       const other = await there.start("--host", "production");
@@ -105,6 +105,22 @@ describe("one data folder over several starts", () => {
       expect((await signIn(other.stack, "first@example.com")).status).toBe(400);
       other.run.child.kill("SIGINT");
       expect(await other.run.exit).toBe(0);
+
+      // the folder may become the other host, and itself again: the key in stack.json is good each time
+      for (const [host, helpers] of [
+        ["sandbox", 200],
+        ["production", 404],
+      ] as const) {
+        const again = await there.start("--host", host);
+        const call = (path: string) =>
+          fetch(again.stack.base_url + path, {
+            headers: { Authorization: `Bearer ${again.stack.demo.partner.api_key}` },
+          });
+        expect((await call("/partner/me")).status).toBe(200);
+        expect((await call("/sandbox/v1/mail")).status).toBe(helpers);
+        again.run.child.kill("SIGINT");
+        expect(await again.run.exit).toBe(0);
+      }
     } finally {
       await there.remove();
     }

@@ -89,6 +89,44 @@ test("§4.2 README: bring customers, by curl, exactly as written", { timeout: 60
   expect(JSON.parse(customers ?? "")).toEqual({ customers: [] });
 });
 
+test("§4.3 README: rehearse an integration, by curl, exactly as written", { timeout: 60_000 }, async () => {
+  const bash = newcomer("rehearsal");
+  const { stdout } = await bash(
+    `${setUp(commandsAfter("the main job in six calls"))}\n${commandsAfter("## Rehearse an integration")}`,
+  );
+  const answers = stdout
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+  const [imported, mailbox, again, review, sync, drafts, customers, dashboard, withdrawn, fixtures, reset] = answers;
+  expect(answers).toHaveLength(11);
+  expect(imported).toMatchObject({ added: 1, rejected: [] });
+  const [mail] = mailbox.mail;
+  expect(mail).toMatchObject({ to: "mila@example.nl", template: "claim" });
+  expect(mail.links[0]).toBe(imported.created[0].claim_url);
+  expect(again).toMatchObject({
+    draft_status: "active",
+    registration_status: "ingediend",
+    steps: { claim: "already_done", activate: "already_done", iban: "already_done", submit: "already_done" },
+    charger: { mid: true },
+  });
+  expect(review).toMatchObject({ ok: true, from: "ingediend", to: "goedgekeurd" });
+  expect(sync).toMatchObject({ ok: true, error: null });
+  expect(drafts.drafts).toMatchObject([{ external_ref: "R-1", status: "active" }]);
+  const mila = customers.customers.find(({ external_ref }: { external_ref: string }) => external_ref === "R-1");
+  expect(mila).toMatchObject({ naam: "Mila Bakker", source: "partner_upload", registration_status: "goedgekeurd" });
+  expect(dashboard.kwh_total).toBeGreaterThan(0);
+  expect(dashboard.kwh_total % 20).toBe(0);
+  expect(withdrawn).toMatchObject({ ok: true });
+  expect(fixtures.fixtures.map(({ state, ok }: { state: string; ok: boolean }) => [state, ok])).toEqual(
+    ["eligible", "rejected", "no_mandate", "ean_unverified", "no_mid_charger", "no_iban"].map((state) => [state, true]),
+  );
+  expect(reset.ok).toBe(true);
+  expect(reset.customers_deleted).toBe(7);
+  // her link leads nowhere now, and kindly
+  expect((await fetch(mail.links[0])).status).toBe(404);
+});
+
 test("§1 npm run demo: the whole story told against a stack of its own, signing included", {
   timeout: 60_000,
 }, async () => {

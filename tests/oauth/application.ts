@@ -2,7 +2,7 @@
 
 import * as oauth from "oauth4webapi";
 import { expect } from "vitest";
-import { consentVisit, onward } from "./consent_visit.ts";
+import { type ConsentVisit, consentVisit, onward } from "./consent_visit.ts";
 import type { Person } from "./oauth_world.ts";
 
 const http = { [oauth.allowInsecureRequests]: true };
@@ -19,13 +19,17 @@ export async function application(url: string, { client_id, client_secret, redir
     server,
     client,
     /** Sends a person's browser over the consent page, and validates what comes back. */
-    async callback({ email, password }: Pick<Person, "email" | "password">, scope: string) {
+    async callback(
+      person: Pick<Person, "email" | "password">,
+      scope: string,
+      signIn = (visit: ConsentVisit) => visit.signIn(person),
+    ) {
       const verifier = oauth.generateRandomCodeVerifier();
       const state = oauth.generateRandomState();
       const code_challenge = await oauth.calculatePKCECodeChallenge(verifier);
       const visit = consentVisit({ url }, { client_id }, { redirect_uri, scope, state, code_challenge });
       expect((await visit.show()).heading).toBe("Sign in");
-      expect((await visit.signIn({ email, password })).status).toBe(303);
+      expect((await signIn(visit)).status).toBe(303);
       const asked = await visit.show();
       expect(asked.heading).toMatch(/^Do you give .* access\?$/);
       const answer = onward(await visit.allow(asked));

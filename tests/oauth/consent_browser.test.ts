@@ -79,6 +79,48 @@ describe.skipIf(noBrowser)(`§4.5 the consent page in a browser${noBrowser ? ` (
       expect(first?.headers.get("cookie"), "and no session").toBeNull();
     }));
 
+  const mailedCode = async () =>
+    (
+      await world.row(
+        "select subject from core.mail_outbox where recipient = $1 order by created_at desc, ctid desc limit 1",
+        person.email,
+      )
+    ).subject.slice(0, 6);
+
+  test("sign in by a mailed code, one wrong and one sent again: on a phone, without script, in either language", () =>
+    on({ viewport: { width: 390, height: 844 }, javaScriptEnabled: false, locale: "nl" }, async (page) => {
+      arrived.length = 0;
+      const heading = () => page.getByRole("heading", { level: 1 }).textContent();
+      await page.goto(`${theirs.url}/start`);
+      await page.getByRole("link", { name: "Koppel" }).click();
+      await page.getByRole("button", { name: "Mail mij een code" }).click();
+      expect(await page.title()).toMatch(/^Fout: /);
+      await page.getByLabel("E-mailadres").fill(person.email);
+      await page.getByRole("button", { name: "Mail mij een code" }).click();
+      expect(await heading()).toBe("Vul de code in");
+      await page.getByLabel("Code uit de mail").fill(await mailedCode());
+      await page.getByRole("button", { name: "Mail mij een nieuwe code" }).click();
+      expect(await heading(), "sent again").toBe("Vul de code in");
+      const right = await mailedCode();
+      await page.getByLabel("Code uit de mail").fill(right === "123456" ? "654321" : "123456");
+      await page.getByRole("button", { name: "Log in" }).click();
+      expect(await page.title()).toMatch(/^Fout: /);
+      await page.reload();
+      await page.getByRole("link", { name: "English" }).click();
+      expect(await heading()).toBe("Enter the code");
+      await page.getByRole("link", { name: "Sign in another way" }).click();
+      expect(await page.getByLabel("E-mail address").inputValue(), "the address is kept").toBe(person.email);
+      await page.goBack();
+      await page.getByLabel("Code from the mail").fill(right);
+      await page.getByRole("button", { name: "Sign in" }).click();
+      expect(await heading()).toBe("Do you give Laadapp access?");
+      await page.getByRole("button", { name: "Yes, give access" }).click();
+      await page.getByRole("heading", { name: "Back in the app" }).waitFor();
+      const first = arrived.find(({ url }) => url.includes("/callback"));
+      expect(new URL(first?.url ?? "").searchParams.get("code")).toMatch(/^[0-9A-Za-z]{43}$/);
+      expect(first?.headers.get("cookie")).toBeNull();
+    }));
+
   test("refuse, by keyboard alone, in English", () =>
     on({ viewport: { width: 1280, height: 800 }, locale: "en" }, async (page) => {
       const tabTo = async (name: string) => {
@@ -122,8 +164,15 @@ describe.skipIf(noBrowser)(`§4.5 the consent page in a browser${noBrowser ? ` (
     await page.goto(link({ lang, ...fields }));
     await page.locator("#email").fill(person.email);
     await page.locator("#password").fill(person.password);
-    await page.locator("form .button").click();
+    await page.locator(".actions .button").click();
     await page.locator("[name=proof]").waitFor({ state: "attached" });
+  }
+
+  async function askCode(page: Page, lang: string) {
+    await page.goto(link({ lang }));
+    await page.locator("#email").fill(person.email);
+    await page.locator("[formaction]").click();
+    await page.locator("#code").waitFor();
   }
 
   const scenes: { name: string; go: (page: Page, lang: string) => Promise<unknown> }[] = [
@@ -132,7 +181,31 @@ describe.skipIf(noBrowser)(`§4.5 the consent page in a browser${noBrowser ? ` (
       name: "consent-sign-in-errors",
       go: async (page, lang) => {
         await page.goto(link({ lang }));
-        await page.locator("form .button").click();
+        await page.locator(".actions .button").click();
+      },
+    },
+    { name: "consent-code", go: (page, lang) => askCode(page, lang) },
+    {
+      name: "consent-code-errors",
+      go: async (page, lang) => {
+        await askCode(page, lang);
+        await page.locator("#code").fill(String((Number(await mailedCode()) + 1) % 1_000_000).padStart(6, "0"));
+        await page.locator(".actions .button").click();
+        await page.locator("#code-error").waitFor();
+      },
+    },
+    {
+      name: "consent-too-many-codes",
+      go: async (page, lang) => {
+        await world.row("update core.rate_limits set quota = 1 where bucket = 'sign_in_mail'");
+        for (let asked = 0; asked < 2; asked++) {
+          await page.goto(link({ lang }));
+          await page.locator("#email").fill(person.email);
+          await page.locator("[formaction]").click();
+        }
+        await page.locator("main a.button").waitFor();
+        await liftRateLimits(world);
+        await world.row("delete from core.rate_limit_state");
       },
     },
     { name: "consent", go: (page, lang) => signIn(page, lang) },

@@ -1,4 +1,4 @@
-// A browser without a browser: one person's way over the consent page by plain HTTP, with a cookie jar of one cookie.
+// A browser without a browser: one person's way over the consent page by plain HTTP, with a cookie jar.
 
 import { type App, authorizationOf, newVerifier, type Person, type Verifier } from "./oauth_world.ts";
 
@@ -13,7 +13,7 @@ export function consentVisit(
   const verifier: Verifier = newVerifier();
   const asked = Object.entries(authorizationOf(app, verifier, fields)).filter(([, value]) => value !== undefined);
   const query = new URLSearchParams(asked as [string, string][]).toString();
-  let cookie = "";
+  const jar = new Map<string, string>();
 
   async function send(
     step: string,
@@ -26,14 +26,17 @@ export function consentVisit(
       headers: {
         "x-forwarded-for": address,
         "accept-language": "en",
-        ...(cookie ? { cookie } : {}),
+        ...(jar.size > 0 ? { cookie: [...jar].map((cookie) => cookie.join("=")).join("; ") } : {}),
         ...(form ? { "sec-fetch-site": "same-origin" } : {}),
         ...headers,
       },
       ...(form ? { method: "POST", body: new URLSearchParams(form) } : {}),
     });
-    const set = response.headers.get("set-cookie");
-    if (set) cookie = /max-age=0/i.test(set) ? "" : (set.split(";")[0] ?? "");
+    for (const set of response.headers.getSetCookie()) {
+      const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(set) ?? [];
+      if (/max-age=0/i.test(set)) jar.delete(name);
+      else jar.set(name, value);
+    }
     const html = await response.text();
     const seen: Seen = {
       status: response.status,
@@ -48,15 +51,20 @@ export function consentVisit(
     verifier,
     query,
     send,
-    cookie: (given?: string) => {
-      if (given !== undefined) cookie = given;
-      return cookie;
+    /** The session, or another cookie; one that is given is kept. */
+    cookie: (given?: string, name = "consent") => {
+      if (given !== undefined) jar.set(name, given);
+      return jar.get(name) ?? "";
     },
     show: (asking?: string) => send("", undefined, {}, asking),
     signIn: ({ email, password }: Pick<Person, "email" | "password">) => send("/sign-in", { email, password }),
+    mailCode: (email: string) => send("/mail-code", { email }),
+    enterCode: (code: string) => send("/code", { code }),
     allow: (page: Seen) => send("", { proof: proofIn(page) }),
   };
 }
+
+export type ConsentVisit = ReturnType<typeof consentVisit>;
 
 export const proofIn = ({ html }: Seen): string => /name="proof" value="([^"]*)"/.exec(html)?.[1] ?? "";
 

@@ -3,6 +3,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { freePort } from "../../packages/local/src/postgres.ts";
 import { type RunningStack, startStack } from "../../packages/local/src/runner.ts";
@@ -36,4 +37,22 @@ test("§4.5 oauth4webapi runs the whole flow, refresh and revocation against npm
   await app.revoke(second.refresh_token);
   expect(await app.get("/chargers", second.access_token)).toBe(401);
   await expect(app.refresh(second.refresh_token)).rejects.toMatchObject({ error: "invalid_grant" });
+});
+
+test("§4.5 signing in by a mailed code, against npm start", { timeout: 60_000 }, async () => {
+  const { auth_url, demo, database_url } = running.stack;
+  const app = await application(auth_url, demo.oauth_app);
+  const database = new pg.Client({ connectionString: database_url });
+  await database.connect();
+  try {
+    const callback = await app.callback(demo.user, "chargers:read", async (visit) => {
+      expect((await visit.mailCode(demo.user.email)).status).toBe(303);
+      const { rows } = await database.query("select subject from core.mail_outbox where template = 'sign_in'");
+      return visit.enterCode(rows[0].subject.slice(0, 6));
+    });
+    const { access_token } = await app.redeem(callback);
+    expect(await app.get("/chargers", access_token)).toBe(200);
+  } finally {
+    await database.end();
+  }
 });

@@ -40,14 +40,14 @@ export function newVerifier(): Verifier {
 export async function createOAuthWorld(extra: readonly Surface[] = []): Promise<OAuth> {
   const http = await serveHttp();
   const PUBLISHABLE_KEY = "sb_publishable_test";
-  const SECRET_KEY = "sb_secret_test";
+  const SUPABASE_SECRET_KEY = "sb_secret_test";
   const world = await createWorld({
     BASE_URL: http.url,
     AUTH_URL: http.url,
     PAGES_URL: `${http.url}/pages`,
     SUPABASE_URL: http.url,
     PUBLISHABLE_KEY,
-    SUPABASE_SECRET_KEY: SECRET_KEY,
+    SUPABASE_SECRET_KEY,
   });
   const key = newTokenKey("auth-1");
   const authKeys: OAuth["authKeys"] = { current: key, fetched: 0, answer: null };
@@ -56,7 +56,7 @@ export async function createOAuthWorld(extra: readonly Surface[] = []): Promise<
     database_url: world.database.admin.options.connectionString ?? "",
     key,
     publishable_key: PUBLISHABLE_KEY,
-    secret_key: SECRET_KEY,
+    secret_key: SUPABASE_SECRET_KEY,
   });
   const functions = new Map(
     [...SURFACES, pages, ...extra].map((surface) => [surface.slug, serve(surface, world.environment)]),

@@ -11,6 +11,7 @@ import {
   draftRow,
   fill,
   formToken,
+  freshAddress,
   heading,
   mailedCode,
   newBrowser,
@@ -26,12 +27,6 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-/** An address of its own, so that the sandbox's register gives it an EAN of its own. */
-let house = 100;
-const freshAddress = () => {
-  house += 1;
-  return { postal_code: "1012 AB", house_number: String(house), street: "Kade", city: "Amsterdam" };
-};
 async function claimed(fields: Record<string, unknown> = {}): Promise<{ draft: Draft; ask: Browser }> {
   const draft = await newDraft(world, fields);
   const ask = newBrowser(world);

@@ -4,7 +4,7 @@ import type { AxeResults } from "axe-core";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { claimLinks } from "../../packages/shared/src/claim.ts";
-import { composeClaim } from "../../packages/shared/src/mail.ts";
+import { composeClaim, composeCustomerIbanChanged, composeSignIn, type Mail } from "../../packages/shared/src/mail.ts";
 import { noBrowser, startBrowser } from "../harness/browser.ts";
 import {
   type ClaimWorld,
@@ -85,6 +85,18 @@ describe.skipIf(noBrowser)("the claim pages in a browser", () => {
     expect(new URL(page.url()).pathname).toMatch(new RegExp(`/${step}$`));
   };
 
+  /** To the page of the signed claim; IBAN and charger are put off. */
+  const signIn = async (page: Page, draft: Draft, locale = "nl") => {
+    await proveIn(page, draft, locale);
+    await to(page, "mandate");
+    await page.locator("main a.button").click();
+    await submit(page);
+    await page.locator("#code").fill(await mailedCode(world, draft));
+    await page.locator("#name").fill("Sanne de Vries");
+    await page.locator("#agree").check();
+    await submit(page);
+  };
+
   test("from the mail to done: on a phone, without script, with mistakes on the way", () =>
     on(phone, async (page) => {
       const draft = await draftAt({ charger: { brand: "Alfen" } });
@@ -148,6 +160,61 @@ describe.skipIf(noBrowser)("the claim pages in a browser", () => {
       await page.reload();
       expect(await heading(page)).toBe("U bent aangemeld");
       expect((await draftRow(world, draft)).status).toBe("active");
+    }));
+
+  test("after the signature: on a phone, without script, what was put off is given, changed and the mandate ended", () =>
+    on(phone, async (page) => {
+      const draft = await draftAt();
+      await signIn(page, draft);
+      expect(await heading(page)).toBe("U bent aangemeld");
+      await page.getByRole("link", { name: "Rekeningnummer doorgeven" }).click();
+      await page.getByLabel("IBAN").fill("NL91 ABNA 0417 1643 01");
+      await page.getByRole("button", { name: "Opslaan" }).click();
+      expect(await page.title()).toMatch(/^Fout: /);
+      await page.getByRole("link", { name: "Dit is geen geldig IBAN" }).click();
+      expect(await page.evaluate(() => document.activeElement?.id)).toBe("iban");
+      expect(await page.getByLabel("IBAN").inputValue()).toBe("NL91 ABNA 0417 1643 01");
+      await page.getByLabel("IBAN").fill("NL91 ABNA 0417 1643 00");
+      await page.getByRole("button", { name: "Opslaan" }).click();
+      expect(await heading(page)).toBe("U bent aangemeld");
+      expect(await page.getByRole("link", { name: "Rekeningnummer doorgeven" }).count()).toBe(0);
+
+      await page.getByRole("link", { name: "Laadpaal doorgeven" }).click();
+      await page.getByRole("link", { name: "Terug" }).click();
+      expect(await heading(page), "Back leads to where one was").toBe("U bent aangemeld");
+      await page.getByRole("link", { name: "Laadpaal doorgeven" }).click();
+      const choose = async (brand: string) => {
+        await page.getByLabel("Merk").selectOption(brand);
+        await page.getByRole("button", { name: "Verder" }).click();
+        await page.getByLabel("Model").selectOption({ index: 1 });
+      };
+      await choose("Easee");
+      await page.getByRole("button", { name: "Opslaan" }).click();
+      expect(await page.locator("main").textContent()).toContain("heeft geen geijkte meter (MID)");
+      await page.getByRole("link", { name: "Laadpaal met MID-meter doorgeven" }).click();
+      await choose("Alfen");
+      await page.getByRole("button", { name: "Opslaan" }).click();
+      expect(await page.title(), "the second one needs its number").toMatch(/^Fout: /);
+      await page.getByLabel("Serienummer").fill("ace 77");
+      await page.getByRole("button", { name: "Opslaan" }).click();
+      expect(await heading(page)).toBe("U bent aangemeld");
+      expect(await page.getByRole("heading", { name: "Wat u nog moet doen" }).count()).toBe(0);
+      await page.reload();
+      expect(await page.locator("main").textContent()).toContain("Uw registratie is ingediend.");
+
+      await page.getByRole("link", { name: "Rekeningnummer wijzigen" }).click();
+      await page.getByLabel("IBAN").fill("NL20 INGB 0001 2345 67");
+      await page.getByRole("button", { name: "Opslaan" }).click();
+      expect(await page.locator("main").textContent()).toContain("eindigt op 4567");
+
+      await page.getByRole("link", { name: "Machtiging intrekken" }).click();
+      await page.getByRole("link", { name: "Nee, terug" }).click();
+      expect(await heading(page)).toBe("U bent aangemeld");
+      await page.getByRole("link", { name: "Machtiging intrekken" }).click();
+      await page.getByRole("button", { name: "Ja, trek mijn machtiging in" }).click();
+      expect(await heading(page)).toBe("Uw machtiging is ingetrokken");
+      await page.getByRole("navigation").getByRole("link", { name: "English" }).click();
+      expect(await heading(page)).toBe("Your mandate was withdrawn");
     }));
 
   test("by keyboard alone, in English, through a sign-in link", () =>
@@ -279,6 +346,30 @@ describe.skipIf(noBrowser)("the claim pages in a browser", () => {
     contactpersoon: "Jan Jansen",
     naam: null,
   };
+  /** The page of a signed claim, or the one told, and what is done on it. */
+  const signed = (then: (page: Page, draft: Draft) => Promise<void> = async () => {}, step?: string): Scene["go"] => {
+    return async (page, locale) => {
+      const draft = await draftAt();
+      await signIn(page, draft, locale);
+      if (step) await page.goto(`${draft.link}/${step}?lang=${locale}`);
+      await then(page, draft);
+    };
+  };
+  const complete = async (page: Page) => {
+    const here = new URL(page.url());
+    const [claim = ""] = here.pathname.match(/^.*\/claim\/[^/]+/) ?? [];
+    await page.goto(`${claim}/payout${here.search}`);
+    await page.locator("#iban").fill("NL91 ABNA 0417 1643 00");
+    await submit(page);
+    house += 1;
+    for (const serial of ["", `ACE${house}`]) {
+      await page.goto(`${claim}/charger${here.search}&brand=Alfen`);
+      await page.locator("#catalog_charger_id").selectOption({ index: 1 });
+      await page.locator("#serial_number").fill(serial);
+      await submit(page);
+    }
+    if (here.pathname !== claim) await page.goto(here.href);
+  };
   const scenes: Scene[] = [
     {
       name: "claim-start",
@@ -298,6 +389,7 @@ describe.skipIf(noBrowser)("the claim pages in a browser", () => {
       name: "claim-details-error",
       go: at("details", async (page) => {
         await page.locator("#full_name").fill("");
+        await page.locator("#phone").fill("bel me");
         await submit(page);
       }),
     },
@@ -344,18 +436,35 @@ describe.skipIf(noBrowser)("the claim pages in a browser", () => {
     },
     {
       name: "claim-done",
-      go: async (page, locale) => {
-        const draft = await draftAt();
-        await proveIn(page, draft, locale);
-        await to(page, "mandate");
-        await page.locator("main a.button").click();
+      go: signed((page) => page.locator("summary").click()),
+    },
+    { name: "claim-done-complete", go: signed(complete) },
+    { name: "claim-done-payout", go: signed(complete, "payout") },
+    {
+      name: "claim-done-payout-error",
+      go: signed(async (page) => {
+        await page.locator("#iban").fill("NL00");
         await submit(page);
-        await page.locator("#code").fill(await mailedCode(world, draft));
-        await page.locator("#name").fill("Sanne de Vries");
-        await page.locator("#agree").check();
+      }, "payout"),
+    },
+    { name: "claim-done-charger-brand", go: signed(undefined, "charger") },
+    {
+      name: "claim-done-charger-error",
+      go: signed(async (page) => {
+        await page.locator("#brand").selectOption("Alfen");
         await submit(page);
-        await page.locator("summary").click();
-      },
+        await page.locator("#serial_number").fill("x".repeat(70));
+        await submit(page);
+      }, "charger"),
+    },
+    { name: "claim-revoke", go: signed(undefined, "revoke") },
+    {
+      name: "claim-revoked",
+      go: signed(async (page) => {
+        await complete(page);
+        await page.locator('a[href*="/revoke"]').click();
+        await submit(page);
+      }),
     },
     { name: "claim-used", go: set("status = 'active'") },
     { name: "claim-expired", go: set("status = 'expired'") },
@@ -391,13 +500,28 @@ describe.skipIf(noBrowser)("the claim pages in a browser", () => {
       go: async (page, locale) => {
         const draft = await draftAt();
         const mail = composeClaim({ config: world.environment.config, locale: locale as "nl" | "en" });
-        const { html } = await world.row(
-          `select private.fill_marks($2, private.letter_fields(d, 'Zonneveld', $3), true) as html from core.drafts d where d.id = $1`,
-          draft.id,
-          mail.html,
-          claimLinks(world.environment),
-        );
-        await page.setContent(html);
+        await page.setContent(await filled(draft, mail));
+      },
+    },
+    {
+      name: "mail-sign-in",
+      go: async (page, locale) => {
+        const draft = await draftAt();
+        const mail = composeSignIn({
+          config: world.environment.config,
+          locale: locale as "nl" | "en",
+          link: `${world.url}/pages/enter/${"x".repeat(43)}`,
+        });
+        await page.setContent(await filled(draft, mail));
+      },
+    },
+    {
+      name: "mail-customer-iban-changed",
+      go: async (page, locale) => {
+        const brand = { name: "Zonneveld", light: "#7a1fa2" };
+        const { config } = world.environment;
+        const sent = { config, locale: locale as "nl" | "en", brand, iban_masked: "**** 4567" };
+        await page.setContent(composeCustomerIbanChanged(sent).html);
       },
     },
     {
@@ -414,6 +538,15 @@ describe.skipIf(noBrowser)("the claim pages in a browser", () => {
       },
     },
   ];
+  const filled = async ({ id }: Draft, { html }: Mail): Promise<string> =>
+    (
+      await world.row(
+        `select private.fill_marks($2, private.letter_fields(d, 'Zonneveld', $3), true) as html from core.drafts d where d.id = $1`,
+        id,
+        html,
+        claimLinks(world.environment),
+      )
+    ).html;
   const unsubscribeUrl = async ({ email }: Draft): Promise<string> =>
     (await world.row("select private.unsubscribe_url($1, $2) as url", email, claimLinks(world.environment))).url;
 

@@ -173,6 +173,13 @@ export const ANSWERS: Record<string, Record<string, string>> = {
   charger: { later: "yes" },
 };
 
+/** An address of its own, so that the sandbox's register gives it an EAN of its own. */
+let house = 100;
+export const freshAddress = () => {
+  house += 1;
+  return { postal_code: "1012 AB", house_number: String(house), street: "Kade", city: "Amsterdam" };
+};
+
 /** Every step up to the mandate; the connection is the one the register knows at the address, or the one told. */
 export async function answer(
   ask: Browser,
@@ -210,4 +217,19 @@ export async function readyToSign(world: World, ask: Browser, draft: Draft): Pro
 
 export async function draftRow(world: World, { id }: Draft) {
   return world.row("select * from core.drafts where id = $1", id);
+}
+
+/** A signed claim and the browser it was signed in: IBAN and charger were put off, unless told. */
+export async function signedClaim(
+  world: World,
+  steps: Parameters<typeof answer>[2] = {},
+  fields: Record<string, unknown> = {},
+): Promise<{ draft: Draft; ask: Browser }> {
+  const draft = await newDraft(world, fields);
+  const ask = newBrowser(world);
+  await prove(world, ask, draft);
+  await answer(ask, draft, { address: freshAddress(), payout: { account: "later" }, ...steps });
+  const signed = await ask(`${draft.link}/sign`, { form: await readyToSign(world, ask, draft) });
+  expect(signed.status, signed.text).toBe(303);
+  return { draft, ask };
 }

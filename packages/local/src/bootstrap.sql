@@ -58,6 +58,7 @@ create table if not exists auth.users (
   raw_app_meta_data  jsonb,
   raw_user_meta_data jsonb,
   phone              text,
+  banned_until       timestamptz,
   is_sso_user        boolean      not null default false,
   is_anonymous       boolean      not null default false,
   created_at         timestamptz  default now(),
@@ -71,15 +72,25 @@ create table if not exists auth.refresh_tokens (
   token_hash  text        not null unique,
   user_id     uuid        not null references auth.users on delete cascade,
   session_id  uuid        not null,
+  method      text        not null,
   revoked     boolean     not null default false,
   created_at  timestamptz not null default now()
 );
 create index if not exists refresh_tokens_session on auth.refresh_tokens (session_id);
 
+-- One at a time for each login, as Supabase Auth has it: a new one replaces the one before.
+create table if not exists auth.one_time_tokens (
+  user_id    uuid        not null primary key references auth.users on delete cascade,
+  token_hash text        not null unique,
+  created_at timestamptz not null default now()
+);
+
 alter table auth.users owner to supabase_auth_admin;
 alter table auth.users enable row level security;
 alter table auth.refresh_tokens owner to supabase_auth_admin;
 alter table auth.refresh_tokens enable row level security;
+alter table auth.one_time_tokens owner to supabase_auth_admin;
+alter table auth.one_time_tokens enable row level security;
 grant select, insert, update, delete, references, trigger on auth.users to postgres;
 
 create or replace function auth.jwt() returns jsonb language sql stable as $$

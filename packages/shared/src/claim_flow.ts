@@ -1,4 +1,3 @@
-import { randomInt } from "node:crypto";
 import { claimToken } from "./claim.ts";
 import { type AskLogin, makeLogin } from "./claim_login.ts";
 import type { Caller, Rate } from "./endpoint.ts";
@@ -6,7 +5,7 @@ import type { Environment } from "./environment.ts";
 import type { SealedIban } from "./iban.ts";
 import { type Brand, composeClaimCode, composeCustomerIbanChanged, composeMandateSigned, type Locale } from "./mail.ts";
 import { composeDocument, type Facts } from "./mandate_text.ts";
-import { hashSecret } from "./tokens.ts";
+import { hashSecret, newCode } from "./tokens.ts";
 
 /** The api functions behind a claim. Each is one statement; where a login is made, a call of Auth stands between two. */
 export const CLAIM_SQL = [
@@ -82,10 +81,7 @@ export class ClaimFlow {
     purpose: "prove" | "sign",
     locale: Locale,
     brand: Brand | null,
-    {
-      code = String(randomInt(1_000_000)).padStart(6, "0"),
-      stage = null,
-    }: { code?: string; stage?: Stage | null } = {},
+    { code = newCode(), stage = null }: { code?: string; stage?: Stage | null } = {},
   ): Promise<{ outcome: "sent" | "too_many_codes" | "not_open"; rate?: Rate }> {
     const { config } = this.environment;
     return this.#call("send_claim_code", {

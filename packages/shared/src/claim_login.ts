@@ -1,5 +1,6 @@
 import type { Environment } from "./environment.ts";
 import { ApiError } from "./errors.ts";
+import { authAsAdmin } from "./supabase_auth.ts";
 import { newSecret } from "./tokens.ts";
 
 /** What private.prove_draft asks for when Supabase Auth does not know the address, or nobody ever confirmed it. */
@@ -12,22 +13,15 @@ export type AskLogin = {
 };
 
 /**
- * Makes the login of an address whose owner has just proven it. Its password is nobody's: people sign in by mail, or set one.
+ * Makes the login of an address whose owner has just proven it. Its password is nobody's: its owner signs in by a mailed code.
  * A login that was never confirmed may be a stranger's, laid in wait with a password of theirs, so it is made anew.
  * @throws {ApiError} `service_unavailable` when Supabase Auth does not do it; the code or link is not used up then.
  */
 export async function makeLogin(
-  { config }: Environment,
+  environment: Environment,
   { email, unconfirmed_user, partner_id }: AskLogin,
 ): Promise<void> {
-  const key = config.SUPABASE_SECRET_KEY ?? config.SUPABASE_SECRET_KEYS?.default;
-  if (!key)
-    throw new ApiError("service_unavailable", {}, new Error("SUPABASE_SECRET_KEY is not set: nobody can claim"));
-  // loaded only here: of all pages one needs it
-  const { createClient } = await import("@supabase/supabase-js");
-  const { admin } = createClient(config.SUPABASE_URL, key, {
-    auth: { persistSession: false, autoRefreshToken: false, detectSessionInUrl: false },
-  }).auth;
+  const { admin } = await authAsAdmin(environment);
   if (unconfirmed_user) {
     const { error } = await admin.deleteUser(unconfirmed_user);
     if (error && error.code !== "user_not_found") throw new ApiError("service_unavailable", {}, error);

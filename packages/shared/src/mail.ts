@@ -131,6 +131,19 @@ export function composeSignIn({ config, locale, link }: Sender & { link: string 
 /** How a partner looks in mail; `light` is its colour on a light ground. */
 export type Brand = { name: string; light?: string | null; reply_to?: string | null };
 
+/** The one-time code with which somebody signs in on the page where an application asks for access. */
+export function composeSignInCode({ config, locale, code, app }: Sender & { code: string; app: string }): Mail {
+  const { sign_in_code: message, hello } = MAIL_MESSAGES[locale];
+  return compose("sign_in", config, locale, {
+    subject: message.subject(code),
+    greeting: hello,
+    lines: message.lines(app, config.SERVICE_NAME),
+    code,
+    after: message.after,
+    unexpected: message.unexpected,
+  });
+}
+
 /** The one-time code of a claim: that the address is theirs, or that they sign. */
 export function composeClaimCode({
   config,

@@ -30,7 +30,9 @@ export const MandateStatus = z.enum(["pending", "signed", "revoked", "expired", 
 
 export const RegistrationStatus = z.enum(["concept", "ingediend", "goedgekeurd", "afgekeurd"]).meta({
   id: "RegistrationStatus",
-  description: "concept until all four gates hold, then ingediend by itself; goedgekeurd or afgekeurd by review",
+  description:
+    "concept; ingediend by itself, an account of the CPO API once all four gates hold, a customer's own once there are a signature and a charger; goedgekeurd or " +
+    "afgekeurd by review; after a correction of what was rejected ingediend again",
 });
 
 export const calendarDate = () => z.iso.date().meta({ example: "2026-01-01" });

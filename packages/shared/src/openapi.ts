@@ -63,9 +63,11 @@ function securityOf(caller: CallerRule): Record<string, string[]>[] {
  */
 export function describe(surfaces: readonly Surface[], version: string, server: string) {
   const paths: ZodOpenApiPathsObject = {};
+  const described: Endpoint[] = [];
   for (const surface of surfaces) {
     for (const endpoint of surface.endpoints) {
       if (endpoint.caller.kind === "worker") continue;
+      described.push(endpoint);
       paths[endpoint.path] = { ...paths[endpoint.path], [endpoint.method.toLowerCase()]: operation(surface, endpoint) };
     }
   }
@@ -87,6 +89,7 @@ export function describe(surfaces: readonly Surface[], version: string, server: 
     paths,
     components: {
       schemas: { Error: ERROR },
+      responses: sharedResponses(described),
       securitySchemes: Object.fromEntries(Object.entries(SECURITY_SCHEMES).filter(([name]) => used.has(name))),
     },
   });
@@ -137,23 +140,37 @@ function operation(surface: Surface, endpoint: Endpoint) {
   };
 }
 
-/** One response per status, listing every error an endpoint declares under it. */
+/** The errors an endpoint declares, by status, in one order whoever declares them. */
+function errorsByStatus(endpoint: Endpoint): [status: number, codes: ErrorCode[]][] {
+  const codes = (Object.keys(ERRORS) as ErrorCode[]).filter((code) => errorsOf(endpoint).has(code));
+  return [...Map.groupBy(codes, (code) => ERRORS[code].status)];
+}
+
+/** A set of errors of one status is described once, under their names. */
+const nameOf = (codes: readonly ErrorCode[]) => codes.join(".");
+
 function errorResponses(endpoint: Endpoint): ZodOpenApiResponsesObject {
-  const byStatus = Map.groupBy(errorsOf(endpoint), (code) => ERRORS[code].status);
   return Object.fromEntries(
-    [...byStatus]
-      .sort(([a], [b]) => a - b)
-      .map(([status, codes]) => [
-        String(status),
-        {
-          description: codes.map((code) => `\`${wireText(code)}\`: ${ERRORS[code].detail}`).join("\n\n"),
-          ...(status === 429 || status === 503
-            ? { headers: { "Retry-After": { schema: { type: "integer" as const }, description: "Seconds" } } }
-            : {}),
-          content: { "application/json": { schema: errorSchema(codes) } },
-        },
-      ]),
+    errorsByStatus(endpoint).map(([status, codes]) => [
+      String(status),
+      { $ref: `#/components/responses/${nameOf(codes)}` },
+    ]),
   ) as ZodOpenApiResponsesObject;
+}
+
+function sharedResponses(endpoints: readonly Endpoint[]) {
+  return Object.fromEntries(
+    endpoints.flatMap(errorsByStatus).map(([status, codes]) => [
+      nameOf(codes),
+      {
+        description: codes.map((code) => `\`${wireText(code)}\`: ${ERRORS[code].detail}`).join("\n\n"),
+        ...(status === 429 || status === 503
+          ? { headers: { "Retry-After": { schema: { type: "integer" as const }, description: "Seconds" } } }
+          : {}),
+        content: { "application/json": { schema: errorSchema(codes) } },
+      },
+    ]),
+  );
 }
 
 /** Every error body, whatever the route; which of the optional fields come along follows from the code. */

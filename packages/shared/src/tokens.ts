@@ -1,4 +1,4 @@
-import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import { createHash, createHmac, randomBytes, randomInt, timingSafeEqual } from "node:crypto";
 import { createLocalJWKSet, importJWK, type JWTVerifyGetKey, jwtVerify, SignJWT } from "jose";
 import { type Environment, oncePerEnvironment } from "./environment.ts";
 
@@ -117,6 +117,11 @@ export function newSecret(bytes = 32): string {
     value /= 62n;
   }
   return text;
+}
+
+/** A one-time code, as a person types it: six digits. Good for minutes and a few guesses, or it would be no secret. */
+export function newCode(): string {
+  return String(randomInt(1_000_000)).padStart(6, "0");
 }
 
 /** A partner API key: its prefix says the host it is for, so that a key in the wrong place can be told apart. */

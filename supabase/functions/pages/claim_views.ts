@@ -306,7 +306,7 @@ const payout: StepView = (frame, { iban_last4 }, value, errors) => {
   ]);
 };
 
-const charger: StepView = (frame, { brands = [], models }, value, errors) => {
+const charger: StepView = (frame, { brands = [], models, chargers = [] }, value, errors) => {
   const { messages, to, locale, form_token, signed } = frame;
   const words = messages.claim.charger;
   const brand = value("brand") ?? "";
@@ -328,7 +328,7 @@ ${selectInput({
 })}
 ${textInput({
   id: "serial_number",
-  label: words.serial_number,
+  label: chargers.length > 0 ? words.serial_number_needed : words.serial_number,
   hint: words.serial_number_hint,
   error: errors.serial_number,
   value: value("serial_number"),
@@ -410,7 +410,7 @@ export function donePage(frame: ClaimFrame, claim: Claim, signed: NonNullable<Cl
   const ended = signed.status === "signed" ? null : words.ended[signed.status];
   return layout(frame, {
     title: ended ? ended.title : words.title,
-    ...at(frame, "mandate"),
+    ...(ended ? {} : { steps: messages.claim.steps, step: messages.claim.steps.length }),
     body: html`<div class="panel"><p class="lead">${words.thanks(longDate(signed.signed_at, messages))}</p>
 ${ended ? html`<p><strong>${ended.since(longDate((signed.status === "revoked" && signed.ended_at) || signed.valid_until, messages))}</strong></p>` : ""}</div>
 ${
@@ -506,7 +506,7 @@ export function revokePage(frame: ClaimFrame): Html {
 <form method="post" action="${to("/revoke")}">
 ${hidden(form_token)}
 <div class="actions">
-<button class="button">${words.confirm}</button>
+<button class="button second">${words.confirm}</button>
 <a class="link" href="${to("")}">${words.back}</a>
 </div>
 </form>`,
@@ -574,7 +574,6 @@ ${back ? html`<a class="link" href="${to(signed ? "" : `/${back}`)}">${messages.
 
 const hidden = (form_token: string) => html`<input type="hidden" name="form_token" value="${form_token}">`;
 
-const at = ({ messages, signed }: ClaimFrame, page: keyof typeof PLACE) => {
-  const { steps } = messages.claim;
-  return { steps, step: signed ? steps.length : PLACE[page] };
-};
+/** Where a page stands among the steps; after the signature there are none any more. */
+const at = ({ messages, signed }: ClaimFrame, page: keyof typeof PLACE) =>
+  signed ? {} : { steps: messages.claim.steps, step: PLACE[page] };

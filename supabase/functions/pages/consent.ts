@@ -6,17 +6,22 @@ import type { Caller } from "../../../packages/shared/src/endpoint.ts";
 import { ConfigurationError, type Environment, oncePerEnvironment } from "../../../packages/shared/src/environment.ts";
 import { ApiError } from "../../../packages/shared/src/errors.ts";
 import { email } from "../../../packages/shared/src/fields.ts";
+import { composeSignInCode } from "../../../packages/shared/src/mail.ts";
 import { readSession } from "../../../packages/shared/src/session.ts";
+import { secretKey, signInByMail, signInByPassword } from "../../../packages/shared/src/supabase_auth.ts";
 import { serve } from "../../../packages/shared/src/surface.ts";
-import { hashAddress, hashSecret, sameSecret } from "../../../packages/shared/src/tokens.ts";
+import { hashAddress, hashSecret, newCode, newSecret, sameSecret } from "../../../packages/shared/src/tokens.ts";
 import {
   type Asking,
   askPage,
   badRequestPage,
+  type CodeError,
   type ConsentFrame,
+  codePage,
   donePage,
   type SignInErrors,
   signInPage,
+  tooManyCodesPage,
 } from "./consent_views.ts";
 import type { Frame, Html } from "./layout.ts";
 import { acceptedLocale, isLocale, MESSAGES } from "./messages.ts";
@@ -24,15 +29,18 @@ import type { PagesEnv } from "./pages.ts";
 
 /**
  * The authorization endpoint of RFC 6749 for browsers: who asks, sign in with Supabase Auth, allow or refuse. Allowing is a call
- * of oauth-authorize with the person's session, in this process: the page has no rules of its own.
+ * of oauth-authorize with the person's session, in this process: the page has no rules of its own. Whoever has no password, as
+ * after a claim, signs in by a mailed code, which only the browser that asked for it can use.
  */
 
-export const SQL = ["describe_authorization", "count_sign_in"] as const;
+export const SQL = ["describe_authorization", "count_sign_in", "send_sign_in_code", "redeem_sign_in_code"] as const;
 
 export const PATH = "/consent";
 
 /** Long enough to read and decide. The page keeps the session and nothing else keeps it: Auth's refresh token is dropped. */
 const SESSION_SECONDS = 600;
+/** Longer than the code works, so that whoever comes late is told so. */
+const CODE_COOKIE_SECONDS = 3600;
 /** What browsers keep of one cookie, with its name and attributes. */
 const MAX_COOKIE = 4000;
 
@@ -112,17 +120,41 @@ class Visit {
 
   /** The session JWT in the cookie and whose it is; null when there is none, or none that is still good. */
   async session(): Promise<{ jwt: string; email: string } | null> {
-    const jwt = getCookie(this.c, cookieOf(this.environment).name);
+    const jwt = this.cookie("consent");
     if (!jwt || !(await read(this.environment, jwt))) return null;
     return { jwt, email: String(decodeJwt(jwt).email ?? "") };
   }
 
-  page(page: Html, status: 200 | 401 | 409 | 422 = 200): Response | Promise<Response> {
+  /** The code this browser asked for: the secret it works with, and the address that was typed. */
+  waiting(): { token: string; email: string } | null {
+    const [token = "", address] = (this.cookie("consent-code") ?? "").split(" ");
+    return address ? { token, email: address } : null;
+  }
+
+  cookie(name: CookieName): string | undefined {
+    return getCookie(this.c, cookieOf(this.environment, name).name);
+  }
+
+  keep(name: CookieName, value: string, maxAge: number): void {
+    const cookie = cookieOf(this.environment, name);
+    setCookie(this.c, cookie.name, value, { ...cookie.attributes, maxAge });
+  }
+
+  forget(name: CookieName): void {
+    const cookie = cookieOf(this.environment, name);
+    if (this.cookie(name) !== undefined) deleteCookie(this.c, cookie.name, cookie.attributes);
+  }
+
+  page(page: Html, status: 200 | 401 | 409 | 422 | 429 = 200): Response | Promise<Response> {
     return this.c.html(page, status);
   }
 
   signIn(typed?: string, errors?: SignInErrors): Response | Promise<Response> {
     return this.page(signInPage(this.frame, this.asking, typed, errors), errors ? 422 : 200);
+  }
+
+  askCode(address: string, error?: CodeError): Response | Promise<Response> {
+    return this.page(codePage(this.frame, address, error), error ? 422 : 200);
   }
 
   ask(session: { jwt: string; email: string }, again = false): Response | Promise<Response> {
@@ -136,9 +168,22 @@ class Visit {
     return hashSecret(JSON.stringify([jwt, this.request, this.asking]));
   }
 
+  /** However somebody signed in: their session is this browser's for now. */
+  async begin(jwt: string): Promise<Response> {
+    if (!(await read(this.environment, jwt))) {
+      throw new ConfigurationError(
+        "SUPABASE_URL: its Auth signs sessions in a way that is not accepted; use an asymmetric signing key (ES256 or RS256)",
+      );
+    }
+    if (jwt.length > MAX_COOKIE) throw new Error("the session is larger than a cookie");
+    this.keep("consent", jwt, SESSION_SECONDS);
+    this.forget("consent-code");
+    return this.go("");
+  }
+
   /** See Other: what a form did is shown by a page of its own. */
-  again(): Response {
-    return this.c.redirect(this.frame.to(""), 303);
+  go(step: "" | "/code"): Response {
+    return this.c.redirect(this.frame.to(step), 303);
   }
 }
 
@@ -154,7 +199,7 @@ function frameOf(c: Context<PagesEnv>, { config }: Environment): Frame {
     inLanguage: (other) => {
       const same = new URLSearchParams(query);
       same.set("lang", other);
-      return `${c.var.root}${PATH}?${same}`;
+      return `${c.var.root}${PATH}${c.req.path.endsWith("/code") ? "/code" : ""}?${same}`;
     },
   };
 }
@@ -174,12 +219,14 @@ function bad(c: Context<PagesEnv>, frame: Frame): Response | Promise<Response> {
   return c.html(badRequestPage(frame), 400);
 }
 
+type CookieName = "consent" | "consent-code";
+
 /** For this page only, out of reach of scripts; sent along when an application leads here, and by no form of another site. */
-function cookieOf({ config }: Environment) {
+function cookieOf({ config }: Environment, name: CookieName) {
   const url = new URL(config.PAGES_URL);
   const secure = url.protocol === "https:";
   return {
-    name: secure ? "__Secure-consent" : "consent",
+    name: secure ? `__Secure-${name}` : name,
     attributes: {
       path: `${url.pathname.replace(/\/$/, "")}${PATH}`,
       httpOnly: true,
@@ -198,74 +245,106 @@ async function read(environment: Environment, jwt: string) {
   }
 }
 
+/** The address in a form, as typed and, if it can be one, as it is known. */
+function addressIn(c: Context<PagesEnv>): { typed: string; address: string | undefined } {
+  const typed = (c.var.form.get("email") ?? "").slice(0, 254);
+  return { typed, address: email().safeParse(typed).data };
+}
+
+/** Whose sign-in is counted, and from where. */
+function counted(c: Context<PagesEnv>, environment: Environment, address: string) {
+  return { address_hash: hashAddress(environment, c.var.address), email_hash: hashAddress(environment, address) };
+}
+
 export const show: Handler = async (c, environment) => {
   const visit = await Visit.open(c, environment);
   if (visit instanceof Response) return visit;
   const session = await visit.session();
-  return session ? visit.ask(session) : visit.signIn();
+  return session ? visit.ask(session) : visit.signIn(visit.waiting()?.email);
 };
 
 export const signIn: Handler = async (c, environment) => {
   const visit = await Visit.open(c, environment);
   if (visit instanceof Response) return visit;
   const { errors: words } = visit.frame.messages.consent.sign_in;
-  const typed = (c.var.form.get("email") ?? "").slice(0, 254);
-  const address = email().safeParse(typed);
+  const { typed, address } = addressIn(c);
   const password = c.var.form.get("password") ?? "";
-  if (!address.success || !password) {
+  if (!address || !password) {
     return visit.signIn(typed, {
-      ...(address.success ? {} : { email: words.email }),
+      ...(address ? {} : { email: words.email }),
       ...(password ? {} : { password: words.password }),
     });
   }
 
-  await call(c, environment, "count_sign_in", {
-    address_hash: hashAddress(environment, c.var.address),
-    email_hash: hashAddress(environment, address.data),
-  });
-  const jwt = await askAuth(environment, address.data, password);
+  await call(c, environment, "count_sign_in", counted(c, environment, address));
+  const jwt = await signInByPassword(environment, address, password);
   if (jwt === "wrong" || jwt === "unconfirmed") {
     c.set("outcome", jwt);
     return visit.signIn(typed, { password: words[jwt] });
   }
-  if (!(await read(environment, jwt))) {
-    throw new ConfigurationError(
-      "SUPABASE_URL: its Auth signs sessions in a way that is not accepted; use an asymmetric signing key (ES256 or RS256)",
-    );
-  }
-  if (jwt.length > MAX_COOKIE) throw new Error("the session is larger than a cookie");
-  const { name, attributes } = cookieOf(environment);
-  setCookie(c, name, jwt, { ...attributes, maxAge: SESSION_SECONDS });
-  return visit.again();
+  return visit.begin(jwt);
 };
 
-/** A session JWT of Supabase Auth, or why not. */
-async function askAuth(
-  { config }: Environment,
-  address: string,
-  password: string,
-): Promise<string | "wrong" | "unconfirmed"> {
-  if (!config.PUBLISHABLE_KEY) throw new ConfigurationError("PUBLISHABLE_KEY: is needed to sign people in");
-  // loaded when somebody signs in: the pages of a mandate start without it
-  const { createClient, isAuthRetryableFetchError } = await import("@supabase/supabase-js");
-  const { auth } = createClient(config.SUPABASE_URL, config.PUBLISHABLE_KEY, {
-    auth: { persistSession: false, autoRefreshToken: false, detectSessionInUrl: false },
+/** Mails a code, if there is a login to sign in to. Nothing that is answered says whether there is. */
+export const mailCode: Handler = async (c, environment) => {
+  const visit = await Visit.open(c, environment);
+  if (visit instanceof Response) return visit;
+  const { frame, asking } = visit;
+  const { typed, address } = addressIn(c);
+  if (!address) return visit.signIn(typed, { email: frame.messages.consent.sign_in.errors.email });
+
+  secretKey(environment); // without one the code would be mailed in vain
+  const { config, locale } = frame;
+  const [token, code] = [newSecret(), newCode()];
+  const answer = await call(c, environment, "send_sign_in_code", {
+    ...counted(c, environment, address),
+    ...hashesOf(token, code),
+    email: address,
+    mail: composeSignInCode({ config, locale, code, app: asking.name }),
   });
-  const { data, error } = await auth.signInWithPassword({ email: address, password });
-  if (!error && data.session) return data.session.access_token;
-  if (error?.status === 429) throw new ApiError("too_many_requests", { rate: { retry_after: 60 } }, error);
-  if (!error?.status || error.status >= 500 || isAuthRetryableFetchError(error))
-    throw new ApiError("service_unavailable", {}, error);
-  if (error.status === 401) throw new ConfigurationError("PUBLISHABLE_KEY: Supabase Auth does not know it");
-  return error.code === "email_not_confirmed" ? "unconfirmed" : "wrong";
+  const { outcome, retry_after = 60 } = answer as { outcome: "sent" | "too_many_codes"; retry_after?: number };
+  c.set("outcome", outcome);
+  if (outcome === "too_many_codes") {
+    c.header("Retry-After", String(retry_after));
+    return visit.page(tooManyCodesPage(frame, retry_after), 429);
+  }
+  visit.keep("consent-code", `${token} ${address}`, CODE_COOKIE_SECONDS);
+  return visit.go("/code");
+};
+
+/** The token never leaves the browser it was given to; a code without it is worth nothing. */
+function hashesOf(token: string, code: string) {
+  return { token_hash: hashSecret(token), code_hash: hashSecret(`${token}:${code}`) };
 }
+
+export const showCode: Handler = async (c, environment) => {
+  const visit = await Visit.open(c, environment);
+  if (visit instanceof Response) return visit;
+  const waiting = visit.waiting();
+  return waiting ? visit.askCode(waiting.email) : visit.go("");
+};
+
+export const signInByCode: Handler = async (c, environment) => {
+  const visit = await Visit.open(c, environment);
+  if (visit instanceof Response) return visit;
+  const waiting = visit.waiting();
+  if (!waiting) return visit.go("");
+  const code = (c.var.form.get("code") ?? "").replace(/[\s.-]/g, "");
+  if (!/^\d{6}$/.test(code)) return visit.askCode(waiting.email, "code_missing");
+
+  const answer = await call(c, environment, "redeem_sign_in_code", hashesOf(waiting.token, code));
+  const { outcome, email } = answer as { outcome: "right_code"; email: string } | { outcome: CodeError; email: null };
+  c.set("outcome", outcome);
+  if (outcome !== "right_code") return visit.askCode(waiting.email, outcome);
+  const jwt = await signInByMail(environment, email);
+  return jwt ? visit.begin(jwt) : visit.askCode(waiting.email, "code_expired");
+};
 
 export const signOut: Handler = async (c, environment) => {
   const visit = await Visit.open(c, environment);
   if (visit instanceof Response) return visit;
-  const { name, attributes } = cookieOf(environment);
-  deleteCookie(c, name, attributes);
-  return visit.again();
+  visit.forget("consent");
+  return visit.go("");
 };
 
 export const allow: Handler = async (c, environment) => {
@@ -294,8 +373,7 @@ export const allow: Handler = async (c, environment) => {
   if (!answer.ok) throw new Error(`oauth-authorize answered ${answer.status} ${body.error}`);
 
   // the session ends with the decision
-  const { name, attributes } = cookieOf(environment);
-  deleteCookie(c, name, attributes);
+  visit.forget("consent");
   c.set("outcome", "allowed");
   // Not a redirect: form-action 'self' would stop it in Chromium, wherever it leads. A page that leads on is a step of its own.
   c.header("Refresh", `0;url=${body.redirect_url}`);

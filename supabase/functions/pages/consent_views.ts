@@ -8,12 +8,13 @@ export type Asking = { name: string; operated_by: string | null; scopes: UserSco
 
 /** A page of one authorization request: `to` gives the path of another step with the same request. */
 export type ConsentFrame = Frame & {
-  to: (step: "" | "/sign-in" | "/sign-out") => string;
+  to: (step: "" | "/sign-in" | "/mail-code" | "/code" | "/sign-out") => string;
   /** Where "no" leads: a link, for nothing changes by it. */
   refused: string;
 };
 
 export type SignInErrors = { email?: string; password?: string };
+export type CodeError = "code_missing" | "wrong_code" | "code_expired" | "too_many_attempts";
 
 /** Without a client and a redirect URI that we know, nobody is sent anywhere. */
 export function badRequestPage(frame: Frame): Html {
@@ -51,7 +52,53 @@ ${textField({
 <button class="button">${words.submit}</button>
 <a class="link" href="${refused}" rel="noreferrer">${messages.consent.ask.refuse}</a>
 </div>
+<div class="sheet">
+<h2>${words.no_password}</h2>
+<p class="quiet">${words.no_password_help}</p>
+<button class="button second" formaction="${to("/mail-code")}">${words.mail_code}</button>
+</div>
 </form>`,
+  });
+}
+
+/** The same for every address: whether there is a login behind it is nobody's to know. */
+export function codePage(frame: ConsentFrame, email: string, error?: CodeError): Html {
+  const { messages, to } = frame;
+  const words = messages.consent.code;
+  const message = error && messages.sign.errors[error];
+  return layout(frame, {
+    title: words.title,
+    errors: message ? [{ id: "code", message }] : [],
+    body: html`<p>${words.sent(email)}</p>
+<form method="post" action="${to("/code")}" novalidate>
+${textField({
+  id: "code",
+  label: messages.sign.code,
+  hint: words.hint,
+  error: message,
+  attributes: html` class="code" autocomplete="one-time-code" inputmode="numeric" maxlength="9" spellcheck="false"`,
+})}
+<div class="actions">
+<button class="button">${words.submit}</button>
+<a class="link" href="${to("")}">${words.back}</a>
+</div>
+</form>
+<form class="sheet" method="post" action="${to("/mail-code")}">
+<h2>${messages.sign.no_code}</h2>
+<p class="quiet">${words.no_code_help}</p>
+<input type="hidden" name="email" value="${email}">
+<button class="button second">${messages.sign.resend}</button>
+</form>`,
+  });
+}
+
+/** An earlier code may still work: back leads to where it is entered, or to signing in where there is none. */
+export function tooManyCodesPage(frame: ConsentFrame, seconds: number): Html {
+  const { messages, to } = frame;
+  return layout(frame, {
+    title: messages.too_many_codes.title,
+    body: html`<p>${messages.too_many_codes.text}</p><p>${messages.retry_in(seconds)}</p>
+<div class="actions"><a class="button" href="${to("/code")}">${messages.back}</a></div>`,
   });
 }
 

@@ -1,11 +1,10 @@
-import { randomInt } from "node:crypto";
 import type { Context } from "hono";
 import type { Caller } from "../../../packages/shared/src/endpoint.ts";
 import type { Environment } from "../../../packages/shared/src/environment.ts";
 import { lineOf } from "../../../packages/shared/src/fields.ts";
 import { composeMandateCode, composeMandateSigned } from "../../../packages/shared/src/mail.ts";
 import { composeDocument, type Facts } from "../../../packages/shared/src/mandate_text.ts";
-import { hashAddress, hashSecret } from "../../../packages/shared/src/tokens.ts";
+import { hashAddress, hashSecret, newCode } from "../../../packages/shared/src/tokens.ts";
 import type { Html } from "./layout.ts";
 import {
   askCodePage,
@@ -205,7 +204,7 @@ export const showSign = onOpenLink((visit, facts, document) => {
 
 export const sendCode = onOpenLink(async (visit, facts) => {
   const seen = visit.c.var.form.get("seen") ?? "";
-  const code = String(randomInt(1_000_000)).padStart(6, "0");
+  const code = newCode();
   const { partner_name, full_name } = facts;
   const { config } = visit.environment;
   const { outcome, retry_after } = await visit.call<{ outcome: string; retry_after?: number }>("send_mandate_code", {

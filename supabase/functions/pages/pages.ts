@@ -87,6 +87,9 @@ export function pages(environment: Environment): Hono {
   app.get(CONSENT, (c) => consent.show(c, environment));
   app.post(CONSENT, (c) => consent.allow(c, environment));
   app.post(`${CONSENT}/sign-in`, (c) => consent.signIn(c, environment));
+  app.post(`${CONSENT}/mail-code`, (c) => consent.mailCode(c, environment));
+  app.get(`${CONSENT}/code`, (c) => consent.showCode(c, environment));
+  app.post(`${CONSENT}/code`, (c) => consent.signInByCode(c, environment));
   app.post(`${CONSENT}/sign-out`, (c) => consent.signOut(c, environment));
   const CLAIM = `/pages${claim.PATH}`;
   app.get(CLAIM, (c) => claim.start(c, environment));

@@ -22,7 +22,8 @@ export const listMail = endpoint(
     method: "GET",
     path: "/sandbox/v1/mail",
     summary: "Read the mail that the sandbox kept instead of sending it, newest first",
-    description: "Every mail written on the partner's behalf, mandates of its CPO accounts included. Kept for 90 days.",
+    description:
+      "Every mail written on the partner's behalf, mandates of its CPO accounts included, and the codes with which its customers sign in. Kept for 90 days.",
     caller: { kind: "sandbox", scope: "partner_api_key", key: true },
     limit: "sandbox",
     sql: ["list_captured_mail"],

@@ -66,6 +66,14 @@ export const en: MailMessages = {
     after: "The link works for 5 minutes and only once. Do not forward it.",
     unexpected: "Did you not ask for this link? Then there is nothing you need to do.",
   },
+  sign_in_code: {
+    subject: (code) => `${code} is your code to sign in`,
+    lines: (app, service) => [
+      `You are about to sign in to ${service}, because the app ${app} asks for access. Enter this code on the page:`,
+    ],
+    after: "The code works for 10 minutes. Give it to nobody: whoever has the code can sign in as you.",
+    unexpected: "Did you not ask for this code? Then there is nothing you need to do.",
+  },
   claim_code: {
     subject: {
       prove: (code) => `${code} is your code to continue`,

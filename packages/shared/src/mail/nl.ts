@@ -67,6 +67,14 @@ export const nl = {
     after: "De link werkt 5 minuten en maar één keer. Stuur hem niet door.",
     unexpected: "Heeft u deze link niet aangevraagd? Dan hoeft u niets te doen.",
   },
+  sign_in_code: {
+    subject: (code: string) => `${code} is uw code om in te loggen`,
+    lines: (app: string, service: string) => [
+      `U wilt inloggen bij ${service}, omdat de app ${app} om toegang vraagt. Vul deze code in op de pagina:`,
+    ],
+    after: "De code werkt 10 minuten. Geef hem aan niemand: wie de code heeft, kan inloggen als u.",
+    unexpected: "Heeft u deze code niet aangevraagd? Dan hoeft u niets te doen.",
+  },
   claim_code: {
     subject: {
       prove: (code: string) => `${code} is uw code om verder te gaan`,
