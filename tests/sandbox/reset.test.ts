@@ -25,6 +25,14 @@ const deleted = ({ status, body }: { status: number; body: Record<string, unknow
   body.drafts_deleted,
 ];
 
+/** What the consent page mails, in the house. */
+const signInCode = (to: string) =>
+  world.row(
+    `insert into core.mail_outbox (partner_id, cause, template, locale, recipient, subject, html, text, status)
+     values (private.house(), 'sign_in_code:' || gen_random_uuid(), 'sign_in', 'nl', $1, 'x', 'x', 'x', 'captured')`,
+    to,
+  );
+
 /** A customer in every way there is, and with everything one can have. */
 async function everything(key: string): Promise<void> {
   const fields = { external_ref: "RESET" };
@@ -52,6 +60,7 @@ async function everything(key: string): Promise<void> {
     user_id,
     client_id,
   );
+  await signInCode(submitted.email);
   await world.customer({ type: "zakelijk", kvk: "12345678", bedrijfsnaam: "Bakkerij" }, {}, key);
   await world.customer({}, { submit: true, iban: null, charger: { sessions_per_week: 1 } }, key);
   // drafts in each status, with mail, links, half a claim, and a login that was left behind
@@ -87,6 +96,7 @@ describe("§4.3 reset", () => {
     );
     await signMandate(world, cpo.account_id);
     await world.customer({}, {}, world.keyB);
+    await signInCode(newEmail());
     const before = await counts();
     const kept = async () => ({
       partner: await world.rows("select * from core.partners order by id"),
