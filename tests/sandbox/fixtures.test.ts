@@ -191,9 +191,9 @@ describe("§4.3 fixtures", () => {
     expect((await fixtures()).body.fixtures.every(({ ok }: Fixture) => ok)).toBe(true);
   });
 
-  test("often enough for a test suite of an integrator: twenty runs use up no limit and no cap", async () => {
+  test("often enough for a test suite of an integrator: twelve runs use up no limit and no cap", async () => {
     await liftRateLimits(world);
-    for (let run = 0; run < 20; run += 1)
+    for (let run = 0; run < 12; run += 1)
       expect((await fixtures({ states: ["no_iban"] })).body.fixtures[0].ok).toBe(true);
     const { cap } = (await world.get("/partner/me", world.keyA)).body.partner;
     expect(cap.remaining).toBe(cap.rolling_cap - 6);
