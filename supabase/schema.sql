@@ -1597,6 +1597,30 @@ comment on function api.find_rehearsal(jsonb,jsonb) is 'A draft of the partner b
 alter function api.find_rehearsal(jsonb,jsonb) owner to api_owner;
 grant execute on function api.find_rehearsal(jsonb,jsonb) to edge;
 
+CREATE OR REPLACE FUNCTION api.free_draft_ean(caller jsonb, input jsonb)
+ RETURNS json
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  draft core.drafts;
+begin
+  perform private.act_as(caller, 'partner'), private.only_in_sandbox();
+  select * into draft from core.drafts d
+   where d.partner_id = private.partner_id() and d.id = (input ->> 'draft_id')::uuid and private.claim_stage(d) = 'invited' for update;
+  if private.ean_taken(draft.ean) then
+    if private.ean_taken(input ->> 'ean') then
+      perform private.refuse('ean_in_use');
+    end if;
+    update core.drafts d set ean = input ->> 'ean', ean_status = 'provided' where d.partner_id = draft.partner_id and d.id = draft.id;
+  end if;
+  return json_build_object('ok', true);
+end $function$;
+comment on function api.free_draft_ean(jsonb,jsonb) is 'Puts the EAN the caller gives in the place of an uploaded one that is in use, with which the draft would end in conflict: {draft_id, ean}. Before the address is proven.';
+alter function api.free_draft_ean(jsonb,jsonb) owner to api_owner;
+grant execute on function api.free_draft_ean(jsonb,jsonb) to edge;
+
 CREATE OR REPLACE FUNCTION api.get_dashboard(caller jsonb)
  RETURNS json
  LANGUAGE plpgsql

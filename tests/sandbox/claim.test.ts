@@ -303,6 +303,14 @@ describe("contract §5 EAN test values", () => {
     expect(steps).toEqual({ ...DONE, claim: "already_done" });
   });
 
+  test("an uploaded EAN that is in use is no conflict where the call gives another", async () => {
+    const { draft_id } = await world.draft({ ean: testEan(54) });
+    const both = await world.claim(draft_id, { ean: testEan(54) });
+    expect([both.status, both.body.error, both.body.step]).toEqual([409, "ean_in_use", "claim"]);
+    const { status, body } = await world.claim(draft_id, { submit: true, ean: testEan(16) });
+    expect([status, body.steps]).toEqual([200, DONE]);
+  });
+
   test("30 uploaded is met at activate; 54 uploaded ends the draft in conflict, as on the pages", async () => {
     const mismatch = await world.draft({ ean: testEan(30) });
     expect((await world.claim(mismatch.draft_id)).body).toMatchObject({

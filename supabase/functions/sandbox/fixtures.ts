@@ -92,8 +92,8 @@ export const createFixtures = endpoint(
       const [draft] = imported.created;
       if (!draft) throw new ImportRefused(imported.rejected[0].reason);
       const { mid = true, iban } = wishes;
-      const theatre = { environment, caller, address, call };
-      const rehearsed = await rehearse(theatre, draft.draft_id, {
+      const asked = { environment, caller, address, call };
+      const rehearsed = await rehearse(asked, draft.draft_id, {
         ...{ submit: true, iban, ean: null, phone: null, street: null },
         profile: ChargerProfile.parse({ mid }),
       });

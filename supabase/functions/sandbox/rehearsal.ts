@@ -30,7 +30,7 @@ export const TEST = {
   iban: "NL91ABNA0417164300",
 } as const;
 
-export const REHEARSAL_SQL = ["find_rehearsal", "connect_virtual_charger", "sync_customer"] as const;
+export const REHEARSAL_SQL = ["find_rehearsal", "free_draft_ean", "connect_virtual_charger", "sync_customer"] as const;
 
 /** What a rehearsal may run into. */
 export const REHEARSAL_ERRORS = [
@@ -84,7 +84,8 @@ export type Rehearsed = Standing & {
 
 type Step = "claim" | "activate" | "submit" | "iban" | "charger" | "sync";
 type Call = (name: (typeof REHEARSAL_SQL)[number], input: object) => Promise<string>;
-export type Theatre = { environment: Environment; caller: Caller; address: string; call: Call };
+/** By whom and from where a rehearsal was asked for, and what it may run. */
+export type Asked = { environment: Environment; caller: Caller; address: string; call: Call };
 
 /** How often a step is begun anew because somebody else moved the draft meanwhile. */
 const ATTEMPTS = 8;
@@ -94,8 +95,8 @@ const ATTEMPTS = 8;
  * signs, connects a virtual charger. A step that is done says so and is left; one that fails is named, and those before it stay.
  * @throws {ApiError} `draft_not_found`, `unsupported_type`, or what a step ran into, with its `step`.
  */
-export async function rehearse(theatre: Theatre, id: string, wishes: Wishes): Promise<Rehearsed> {
-  const { call, environment } = theatre;
+export async function rehearse(asked: Asked, id: string, wishes: Wishes): Promise<Rehearsed> {
+  const { call, environment } = asked;
   const key = claimKey(environment);
   const find = async (named: string, profile: ChargerProfile | null = null): Promise<Standing> =>
     JSON.parse(await call("find_rehearsal", { id: named, key, profile }));
@@ -115,14 +116,14 @@ export async function rehearse(theatre: Theatre, id: string, wishes: Wishes): Pr
     const step = draft.stage === "claimed" ? "activate" : "claim";
     if (attempt === ATTEMPTS) throw new ApiError("sandbox_step_failed", { step });
     const moved = await during(step, () =>
-      step === "claim" ? claim(theatre, draft) : activate(theatre, draft, wishes, iban),
+      step === "claim" ? claim(asked, draft, wishes.ean) : activate(asked, draft, wishes, iban),
     );
     if (moved) steps[step] = "done";
     draft = await find(draft.draft_id);
   }
   if (iban) {
     const missing = !draft.iban_present;
-    if (missing) await during("iban", () => addIban(theatre, draft, iban));
+    if (missing) await during("iban", () => addIban(asked, draft, iban));
     steps.iban = missing || steps.activate === "done" ? "done" : "already_done";
   }
 
@@ -188,22 +189,23 @@ async function mailedCode(flow: ClaimFlow, draft: Standing, purpose: "prove" | "
 }
 
 /** Each request is a visitor of its own: the limit of its key counts them already. */
-const visitorOf = ({ environment, caller }: Theatre) => hashAddress(environment, `sandbox:${caller.request_id}`);
+const visitorOf = ({ environment, caller }: Asked) => hashAddress(environment, `sandbox:${caller.request_id}`);
 
 /** Whether it was this call that proved the address; false when somebody moved the draft meanwhile. */
-async function claim(theatre: Theatre, draft: Standing): Promise<boolean> {
-  const { environment, caller } = theatre;
+async function claim(asked: Asked, draft: Standing, ean: string | null): Promise<boolean> {
+  const { environment, caller, call } = asked;
+  if (ean) await call("free_draft_ean", { draft_id: draft.draft_id, ean });
   const flow = new ClaimFlow(environment, caller.request_id, draft.draft_id);
   const code = await mailedCode(flow, draft, "prove");
   if (code === null) return false;
-  const { outcome } = await flow.prove(code, visitorOf(theatre));
+  const { outcome } = await flow.prove(code, visitorOf(asked));
   if (outcome === "conflict") throw notClaimable("conflict", "conflict");
   return outcome === "proven";
 }
 
 /** Confirms what is not confirmed yet, or what the caller wants otherwise, and signs. False as for claim(). */
-async function activate(theatre: Theatre, draft: Standing, wishes: Wishes, iban: string | null): Promise<boolean> {
-  const { environment, caller } = theatre;
+async function activate(asked: Asked, draft: Standing, wishes: Wishes, iban: string | null): Promise<boolean> {
+  const { environment, caller } = asked;
   const flow = new ClaimFlow(environment, caller.request_id, draft.draft_id);
   const wanted = new Set<StepName>([
     ...(wishes.phone ? ["details" as const] : []),
@@ -221,9 +223,9 @@ async function activate(theatre: Theatre, draft: Standing, wishes: Wishes, iban:
   }
 
   const code = await mailedCode(flow, draft, "sign");
-  const { facts } = await flow.open<{ facts?: Facts | null }>({ address_hash: visitorOf(theatre), proven: true });
+  const { facts } = await flow.open<{ facts?: Facts | null }>({ address_hash: visitorOf(asked), proven: true });
   if (!code || !facts) return false;
-  const signature = { signed_name: facts.full_name, address: theatre.address, user_agent: "sandbox" };
+  const signature = { signed_name: facts.full_name, address: asked.address, user_agent: "sandbox" };
   const { outcome } = await flow.sign({ facts, code, locale: draft.locale, ...signature });
   if (outcome === "conflict") throw notClaimable("conflict", "conflict");
   if (outcome === "charger_claimed") throw new ApiError(outcome);
@@ -232,7 +234,7 @@ async function activate(theatre: Theatre, draft: Standing, wishes: Wishes, iban:
 
 /** Of a customer who signed without. */
 async function addIban(
-  { environment, caller }: Theatre,
+  { environment, caller }: Asked,
   { draft_id, locale, brand }: Standing,
   iban: string,
 ): Promise<void> {
