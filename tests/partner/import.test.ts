@@ -260,12 +260,13 @@ describe("what a row becomes", () => {
   });
 
   test("no value of a row reaches SQL or HTML as anything but text", async () => {
-    const naam = `'); drop table core.drafts; -- <script>alert(1)</script> {{claim_url}} $1`;
+    const naam = `'); drop table core.drafts; -- <script>alert(1)</script> {{unsubscribe_url}} $1`;
     const row = draftRow({ naam });
     expect((await world.import([row], { send_invite: true })).body.added).toBe(1);
     expect((await stored(row.email)).naam).toBe(naam);
-    const { html } = await world.row("select html from core.mail_outbox where recipient = $1", row.email);
+    const { html, text } = await world.row("select html, text from core.mail_outbox where recipient = $1", row.email);
     expect(html).not.toContain("<script>");
+    expect(text, "a mark in a name is no mark").toContain("{ {unsubscribe_url}} $1,");
   });
 });
 

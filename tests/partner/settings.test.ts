@@ -86,7 +86,9 @@ describe("company and branding", () => {
     ["branding", { reply_to: "a@b, c@d" }],
   ])("%s %j: 400, nothing stored", async (path, body) => {
     const before = await me();
-    expect(await post(path, body)).toMatchObject({ status: 400, body: { error: "invalid_request" } });
+    const answer = await post(path, body);
+    expect(answer).toMatchObject({ status: 400, body: { error: "invalid_request" } });
+    expect(answer.body.issues, "said once").toHaveLength(1);
     expect({ ...(await me()), api_key: null }).toEqual({ ...before, api_key: null });
   });
 });
@@ -195,6 +197,7 @@ describe("invites", () => {
     });
     const { html, text } = await world.row("select html, text from core.mail_outbox where recipient = $1", email);
     expect(text).toContain("Doe mee!");
+    expect(text, "nobody is greeted by an e-mail address").toContain("Beste heer of mevrouw,");
     expect(html).not.toContain("<b>");
     expect(text.match(/\/claim\//g)).toHaveLength(1);
     // who claims it was invited, not uploaded

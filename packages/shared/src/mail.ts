@@ -23,6 +23,8 @@ export type Mail = {
   html: string;
   text: string;
   links: string[];
+  /** What a mark stands for where the database knows nothing to put there. */
+  defaults?: Record<string, string>;
   /** Where an answer goes: the partner's address, on a mail that names the partner as its sender. */
   reply_to?: string;
 };
@@ -231,6 +233,8 @@ function compose(template: Mail["template"], config: Sender["config"], locale: L
     html: toHtml(config, locale, content),
     text: toText(config, locale, content),
     links: [content.button, content.unsubscribe].flatMap((linked) => (linked ? [linked.link] : [])),
+    // an invitation is composed before it is known whom it greets and whose colour it takes
+    ...(content.unsubscribe ? { defaults: { full_name: MAIL_MESSAGES[locale].somebody, accent: ACCENT } } : {}),
     ...(content.reply_to ? { reply_to: content.reply_to } : {}),
   };
 }
@@ -272,7 +276,6 @@ const QUIET = `margin: 0 0 12px; font-size: 14px; line-height: 1.5; color: #5561
 function toHtml({ SERVICE_NAME, SUPPORT_EMAIL }: Sender["config"], locale: Locale, content: Content): string {
   const { lang, regards, questions, linkFallback } = MAIL_MESSAGES[locale];
   const { subject, greeting, lines, code, button, after, unexpected, document, sender, unsubscribe } = content;
-  // an invitation is composed before it is known whose colour it takes
   const accent = content.accent ?? (unsubscribe ? "{{accent}}" : ACCENT);
   const paragraph = (text: string) => html`<p style="${TEXT}">${text}</p>`;
   return html`<!doctype html>

@@ -289,9 +289,12 @@ export const showStep = onClaim(
     const brand = c.req.query("brand");
     // the brand that was just chosen goes before the one that is known
     const value = (field: string) => (field === "brand" && brand ? brand : known(field));
+    const words = frame.messages.claim;
     const errors = c.req.query("taken")
-      ? refusalOf("charger_claimed", { form: c.var.form, words: frame.messages.claim })
-      : {};
+      ? refusalOf("charger_claimed", { form: c.var.form, words })
+      : name === "charger" && brand === ""
+        ? { brand: words.charger.errors.brand }
+        : {};
     return visit.page(STEP_VIEWS[name](frame, claim, value, errors));
   },
   (c) => aboutStep(c),

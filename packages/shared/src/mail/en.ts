@@ -4,6 +4,7 @@ export const en: MailMessages = {
   lang: "en",
   greeting: (name) => `Dear ${name},`,
   hello: "Hello,",
+  somebody: "Sir or Madam",
   through: (partner, service) => `${partner}, through ${service}`,
   regards: "Kind regards,",
   questions: "Questions? Mail",

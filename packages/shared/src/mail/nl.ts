@@ -3,6 +3,7 @@ export const nl = {
   lang: "nl",
   greeting: (name: string) => `Beste ${name},`,
   hello: "Hallo,",
+  somebody: "heer of mevrouw",
   through: (partner: string, service: string) => `${partner}, via ${service}`,
   regards: "Met vriendelijke groet,",
   questions: "Vragen? Mail naar",
