@@ -263,10 +263,17 @@ export const uploadDrafts = endpoint(
   },
   (context) => {
     const { file, csv, consent, send_invite } = context.body;
-    if (consent !== true && !(file !== undefined && consent === "true"))
+    // a form has no booleans
+    if (consent !== true && !(consent === "true" && csv === undefined))
       return context.fail("consent_required", { message: CONSENT_MESSAGE });
     const given = context as unknown as ImportContext;
-    return importRows(given, { rows: rowsOfCsv(given, file ?? csv ?? ""), source: "csv", send_invite });
+    const text = file ?? csv;
+    if (text === undefined)
+      return given.fail("invalid_request", {
+        detail: "Send the CSV as file in a form, or as csv in JSON.",
+        issues: [{ path: "file", message: "is missing" }],
+      });
+    return importRows(given, { rows: rowsOfCsv(given, text), source: "csv", send_invite });
   },
 );
 
