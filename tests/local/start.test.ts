@@ -111,6 +111,22 @@ describe("one data folder over several starts", () => {
     expect((await token(stack)).status).toBe(200);
   });
 
+  test("a data folder that is one host and then the other, and back, prints a partner key that works", async () => {
+    const there = await place();
+    try {
+      for (const host of ["sandbox", "production", "sandbox"]) {
+        const { run, stack } = await there.start("--host", host);
+        const { api_key } = stack.demo.partner;
+        const me = await fetch(`${stack.base_url}/partner/me`, { headers: { Authorization: `Bearer ${api_key}` } });
+        expect([host, me.status]).toEqual([host, 200]);
+        run.child.kill("SIGTERM");
+        expect(await run.exit).toBe(0);
+      }
+    } finally {
+      await there.remove();
+    }
+  });
+
   test("SIGTERM ends everything and takes stack.json away", async () => {
     const { functions, postmaster } = here.processes();
     expect([functions, postmaster].every((pid) => pid && identify(pid))).toBe(true);
