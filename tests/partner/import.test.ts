@@ -310,6 +310,11 @@ describe("every counter", () => {
   test("contract §4 missing_kvk: zakelijk without eight digits; vve needs none, and neither needs a name", async () => {
     for (const kvk of [undefined, "", "1234567", "123456789", "abcdefgh"])
       expect(await reasons([draftRow({ type: "zakelijk", kvk })])).toEqual(["missing_kvk"]);
+    const { rejected } = (
+      await world.import([draftRow({ type: "zakelijk", kvk: 1234567 }), draftRow({ type: "zakelijk" })])
+    ).body;
+    expect(rejected[0].detail, "a number out of a spreadsheet").toContain("leading zero");
+    expect(rejected[1].detail).toBeUndefined();
     expect(
       await reasons([draftRow({ type: "zakelijk", kvk: "12345678", naam: "" }), draftRow({ type: "vve", naam: "" })]),
     ).toEqual([]);

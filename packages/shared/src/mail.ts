@@ -277,7 +277,8 @@ function toHtml({ SERVICE_NAME, SUPPORT_EMAIL }: Sender["config"], locale: Local
   const { lang, regards, questions, linkFallback } = MAIL_MESSAGES[locale];
   const { subject, greeting, lines, code, button, after, unexpected, document, sender, unsubscribe } = content;
   const accent = content.accent ?? (unsubscribe ? "{{accent}}" : ACCENT);
-  const paragraph = (text: string) => html`<p style="${TEXT}">${text}</p>`;
+  // what a partner writes may have lines
+  const paragraph = (text: string) => html`<p style="${TEXT}; white-space: pre-line">${text}</p>`;
   return html`<!doctype html>
 <html lang="${lang}">
 <head>
