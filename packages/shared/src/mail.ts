@@ -290,7 +290,7 @@ function toHtml({ SERVICE_NAME, SUPPORT_EMAIL }: Sender["config"], locale: Local
 </style>
 </head>
 <body style="margin: 0; background: #f3f6f4">
-<div class="ground" role="article" lang="${lang}" style="padding: 32px 12px; background: #f3f6f4">
+<div class="ground" role="article" lang="${lang}" style="padding: 32px 12px; background: #f3f6f4; overflow-wrap: break-word">
 <div class="sheet" style="max-width: 544px; margin: 0 auto; padding: 32px 28px 20px; background: #ffffff; border: 1px solid #d8e0db; border-radius: 10px">
 <p style="${TEXT}; font-weight: 600${sender ? `; padding: 0 0 12px; border-bottom: 3px solid ${accent}` : ""}">${sender ?? SERVICE_NAME}</p>
 ${paragraph(greeting)}

@@ -27,7 +27,8 @@ main { flex: 1; padding-top: 1rem; padding-bottom: 3rem; }
 footer { padding-top: 1rem; padding-bottom: 2rem; color: var(--quiet); font-size: 1rem; }
 footer p { margin: 0; padding-top: 1rem; border-top: 1px solid var(--line); }
 
-.service { display: flex; align-items: center; gap: .6rem; margin: 0; font-weight: 650; }
+.service { display: flex; align-items: center; gap: .6rem; margin: 0; font-weight: 650; overflow-wrap: anywhere; }
+.service svg { flex: none; }
 .service small { display: block; font-size: .9375rem; font-weight: 400; color: var(--quiet); }
 .leaf { fill: var(--accent); }
 .bolt { fill: var(--on-accent); }
