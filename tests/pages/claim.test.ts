@@ -102,6 +102,9 @@ describe("contract §4 a claim, from the link to the account", () => {
     });
     const copy = await world.row("select * from core.mail_outbox where cause = 'claim_signed:' || $1", draft.id);
     expect(copy).toMatchObject({ partner_id: world.partnerA.id, recipient: draft.email, links: [draft.link] });
+    expect(copy, "in the partner's name").toMatchObject({ reply_to: "hulp@zonneveld.example" });
+    expect(copy.html).toContain("solid #7a1fa2");
+    expect(copy.text).toMatch(/waar Zonneveld om vroeg.*op elk moment intrekken\..*Zonneveld, via/s);
     expect(copy.text).toContain(shown);
     expect(await auditsOf(draft)).toEqual(["draft.claimed", "draft.activated"]);
 

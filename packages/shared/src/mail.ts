@@ -63,7 +63,7 @@ export function composeMandateCode({
   });
 }
 
-/** The signatory's copy: the text as signed, and where it can be read again. */
+/** The signatory's copy: the text as signed, and where it can be read again. After a claim, in the name of its partner. */
 export function composeMandateSigned({
   config,
   locale,
@@ -71,14 +71,22 @@ export function composeMandateSigned({
   full_name,
   partner_name,
   document,
-}: Sender & { link: string; full_name: string; partner_name: string; document: string }): Mail {
+  brand,
+}: Sender & {
+  link: string;
+  full_name: string;
+  partner_name: string;
+  document: string;
+  brand?: Brand | null | undefined;
+}): Mail {
   const { greeting, mandate_signed: message } = MAIL_MESSAGES[locale];
   return compose("mandate_signed", config, locale, {
     subject: message.subject,
+    ...(brand ? sentBy(brand) : {}),
     greeting: greeting(full_name),
-    lines: message.lines(partner_name),
+    lines: message.lines(brand?.name ?? partner_name),
     button: { label: message.button, link },
-    after: message.after,
+    after: brand ? message.after_claim : message.after,
     unexpected: message.unexpected,
     document: { title: message.document, text: document },
   });

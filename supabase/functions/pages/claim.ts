@@ -350,7 +350,7 @@ export const sendSignCode = onFacts((visit) => {
 });
 
 export const sign = onFacts(async (visit, facts) => {
-  const { c, flow, frame, locale, document, signing } = visit;
+  const { c, flow, claim, frame, locale, document, signing } = visit;
   const { form } = c.var;
   const words = frame.messages.sign.errors;
   if (form.get("seen") !== visit.version) return visit.page(changedPage(signing), 409);
@@ -359,7 +359,8 @@ export const sign = onFacts(async (visit, facts) => {
   if (name === null || Object.keys(errors).length > 0) return again(errors);
 
   const user_agent = c.req.header("user-agent") ?? null;
-  const { outcome } = await flow.sign({ facts, signed_name: name, code, locale, address: c.var.address, user_agent });
+  const about = { facts, brand: claim.brand ?? null, locale, address: c.var.address, user_agent };
+  const { outcome } = await flow.sign({ ...about, signed_name: name, code });
   c.set("outcome", outcome);
   switch (outcome) {
     case "signed":
