@@ -566,6 +566,7 @@ describe("the steps", () => {
     expect(JSON.stringify(progress)).not.toContain("0417164300");
     const page = await ask(`${draft.link}/payout`);
     expect(page.text).toContain("Het nummer dat eindigt op 4300");
+    expect((await ask(`${draft.link}/address`)).text, "as people write it").toContain('value="3818 LH"');
     expect(page.text).toContain('value="keep" checked');
     await fill(ask, draft, "payout", { account: "keep" });
     expect((await draftRow(world, draft)).progress.iban.last4).toBe("4300");
