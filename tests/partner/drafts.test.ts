@@ -164,6 +164,9 @@ describe("POST /partner/drafts/withdraw", () => {
     await claim.query("begin");
     await claim.query("select 1 from core.drafts where id = $1 for update", [draft_id]);
     const withdrawal = withdraw(draft_id);
+    const waiting = () =>
+      world.row("select 1 as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'");
+    await expect.poll(waiting).toEqual({ n: 1 });
     await claim.query("update core.drafts set status = 'active' where id = $1", [draft_id]);
     await claim.query("commit");
     claim.release();
