@@ -7801,9 +7801,11 @@ CREATE OR REPLACE FUNCTION private.return_url_allowed(return_url text, registere
 AS $function$
   select coalesce(
     starts_with(return_url, registered) and substr(return_url, length(registered) + 1, 1) in ('', '/', '?')
-    and position('#' in return_url) = 0, false)
+    and position('#' in return_url) = 0
+    -- a browser resolves these, and would end up above the registered URL
+    and split_part(return_url, '?', 1) !~* '[/\\](\.|%2e){2}([/\\]|$)', false)
 $function$;
-comment on function private.return_url_allowed(text,text) is 'Whether a return URL is the registered one followed by /, ? or nothing, without a fragment.';
+comment on function private.return_url_allowed(text,text) is 'Whether a return URL is the registered one followed by /, ? or nothing, without a fragment and not climbing out of it.';
 grant execute on function private.return_url_allowed(text,text) to api_owner;
 
 CREATE OR REPLACE FUNCTION private.review_due_registrations()

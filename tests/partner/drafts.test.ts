@@ -271,10 +271,13 @@ describe("POST /partner/drafts/auth-link", () => {
   });
 
   const base = "https://partner-a.example/klaar";
-  test.each([base, `${base}/`, `${base}/x?y=1`, `${base}?y=1`])("§4.2 return_url %s is allowed", async (return_url) => {
-    const { draft_id } = await addDraft(world);
-    expect((await authLink({ draft_id, return_url })).body.return_url).toBe(return_url);
-  });
+  test.each([base, `${base}/`, `${base}/x?y=1`, `${base}?y=1`, `${base}/a..b/...?next=/../x`])(
+    "§4.2 return_url %s is allowed",
+    async (return_url) => {
+      const { draft_id } = await addDraft(world);
+      expect((await authLink({ draft_id, return_url })).body.return_url).toBe(return_url);
+    },
+  );
 
   test.each([
     `${base}x`,
@@ -283,6 +286,9 @@ describe("POST /partner/drafts/auth-link", () => {
     "http://partner-a.example/klaar",
     `${base}/#x`,
     "https://partner-a.example/Klaar",
+    `${base}/../x`,
+    `${base}/..`,
+    `${base}/a/%2E./..\\..?x`,
   ])("§4.2 return_url %s: 400 return_url_not_allowed, and no link", async (return_url) => {
     const { draft_id } = await addDraft(world);
     expect(await authLink({ draft_id, return_url })).toMatchObject({
