@@ -5094,7 +5094,8 @@ CREATE OR REPLACE FUNCTION private.claim_facts(draft core.drafts)
  SET search_path TO ''
 AS $function$
   select jsonb_build_object(
-    'partner_name', p.name,
+    -- under the name it is registered by, and the one its customers know it by
+    'partner_name', concat(p.name, ' (' || nullif(private.partner_display_name(p), p.name) || ')'),
     'type', a.answers ->> 'type',
     'company_name', case when a.answers ->> 'type' <> 'particulier' then a.answers ->> 'company_name' end,
     'kvk', case when a.answers ->> 'type' <> 'particulier' then a.answers ->> 'kvk' end,
@@ -6048,7 +6049,7 @@ AS $function$
   select private.enqueue_mails(mail, jsonb_build_array(jsonb_build_object('recipient', recipient, 'cause', cause,
     'fields', fields || jsonb_strip_nulls(jsonb_build_object('reply_to', mail -> 'reply_to')))))
 $function$;
-comment on function private.enqueue_mail(jsonb,text,text,jsonb) is 'Puts a composed mail {template, locale, subject, html, text, links, reply_to} in the outbox. {{name}} marks are filled from fields: what only the database knows when the mail is composed.';
+comment on function private.enqueue_mail(jsonb,text,text,jsonb) is 'Puts a composed mail {template, locale, subject, html, text, links, defaults, reply_to} in the outbox. {{name}} marks are filled from fields: what only the database knows when the mail is composed.';
 grant execute on function private.enqueue_mail(jsonb,text,text,jsonb) to api_owner;
 
 CREATE OR REPLACE FUNCTION private.enqueue_mails(mail jsonb, letters jsonb)
@@ -6059,17 +6060,18 @@ AS $function$
   insert into core.mail_outbox
     (partner_id, cause, template, locale, recipient, subject, html, text, links, reply_to, unsubscribe_url, status, done_at)
   select private.partner_id(), l.cause, mail ->> 'template', mail ->> 'locale', l.recipient,
-         private.fill_marks(mail ->> 'subject', l.fields, false),
-         private.fill_marks(mail ->> 'html', l.fields, true),
-         private.fill_marks(mail ->> 'text', l.fields, false),
-         array(select private.fill_marks(link, l.fields, false) from jsonb_array_elements_text(mail -> 'links') as link),
+         private.fill_marks(mail ->> 'subject', m.marks, false),
+         private.fill_marks(mail ->> 'html', m.marks, true),
+         private.fill_marks(mail ->> 'text', m.marks, false),
+         array(select private.fill_marks(link, m.marks, false) from jsonb_array_elements_text(mail -> 'links') as link),
          l.fields ->> 'reply_to', l.fields ->> 'unsubscribe_url',
          case when private.is_sandbox() then 'captured' else 'queued' end,
          case when private.is_sandbox() then private.now() end
-    from jsonb_to_recordset(letters) as l (recipient text, cause text, fields jsonb)
+    from jsonb_to_recordset(letters) as l (recipient text, cause text, fields jsonb),
+         lateral (select l.fields || coalesce(mail -> 'defaults', '{}') || jsonb_strip_nulls(l.fields) as marks) as m
   on conflict on constraint mail_outbox_cause_key do nothing
 $function$;
-comment on function private.enqueue_mails(jsonb,jsonb) is 'enqueue_mail for many: one composed mail, and letters [{recipient, cause, fields}]. The fields reply_to and unsubscribe_url also become the mail''s headers.';
+comment on function private.enqueue_mails(jsonb,jsonb) is 'enqueue_mail for many: one composed mail, and letters [{recipient, cause, fields}]; its defaults stand in for fields that are null. The fields reply_to and unsubscribe_url also become the mail''s headers.';
 grant execute on function private.enqueue_mails(jsonb,jsonb) to api_owner;
 
 CREATE OR REPLACE FUNCTION private.enter_account(draft core.drafts)
@@ -6282,12 +6284,12 @@ declare
   filled text := template;
   field  record;
 begin
-  for field in select '{{' || f.key || '}}' as mark, coalesce(f.value, '') as value from jsonb_each_text(fields) as f loop
+  for field in select '{{' || f.key || '}}' as mark, replace(coalesce(f.value, ''), '{{', '{ {') as value from jsonb_each_text(fields) as f loop
     filled := replace(filled, field.mark, case when escape then private.escape_html(field.value) else field.value end);
   end loop;
   return filled;
 end $function$;
-comment on function private.fill_marks(text,jsonb,boolean) is 'The template with each {{name}} replaced by what fields say; what is put into HTML is escaped.';
+comment on function private.fill_marks(text,jsonb,boolean) is 'The template with each {{name}} replaced by what fields say, in which a mark is no mark; what is put into HTML is escaped.';
 grant execute on function private.fill_marks(text,jsonb,boolean) to api_owner;
 
 CREATE OR REPLACE FUNCTION private.find_account(criteria jsonb)
@@ -6721,14 +6723,14 @@ declare
 begin
   select private.partner_brand(p) into brand from core.partners p where p.id = draft.partner_id;
   return jsonb_build_object(
-    'full_name', coalesce(draft.contactpersoon, draft.naam, draft.bedrijfsnaam, draft.email),
+    'full_name', coalesce(draft.contactpersoon, draft.naam, draft.bedrijfsnaam),
     'partner_name', partner_name,
-    'accent', coalesce(brand ->> 'light', '#0b6b4f'),
+    'accent', brand ->> 'light',
     'reply_to', brand ->> 'reply_to',
     'claim_url', private.claim_url(draft.id, links),
     'unsubscribe_url', private.unsubscribe_url(draft.email, links));
 end $function$;
-comment on function private.letter_fields(core.drafts,text,jsonb) is 'What the marks in a mail to a draft''s customer stand for: full_name, partner_name, accent, reply_to, claim_url, unsubscribe_url.';
+comment on function private.letter_fields(core.drafts,text,jsonb) is 'What the marks in a mail to a draft''s customer stand for: full_name, partner_name, accent, reply_to, claim_url, unsubscribe_url. Null is for the mail''s defaults.';
 grant execute on function private.letter_fields(core.drafts,text,jsonb) to api_owner;
 
 CREATE OR REPLACE FUNCTION private.link_by_token(token_hash text)
@@ -7844,9 +7846,11 @@ CREATE OR REPLACE FUNCTION private.return_url_allowed(return_url text, registere
 AS $function$
   select coalesce(
     starts_with(return_url, registered) and substr(return_url, length(registered) + 1, 1) in ('', '/', '?')
-    and position('#' in return_url) = 0, false)
+    and position('#' in return_url) = 0
+    -- a browser resolves these, and would end up above the registered URL
+    and split_part(return_url, '?', 1) !~* '[/\\](\.|%2e){2}([/\\]|$)', false)
 $function$;
-comment on function private.return_url_allowed(text,text) is 'Whether a return URL is the registered one followed by /, ? or nothing, without a fragment.';
+comment on function private.return_url_allowed(text,text) is 'Whether a return URL is the registered one followed by /, ? or nothing, without a fragment and not climbing out of it.';
 grant execute on function private.return_url_allowed(text,text) to api_owner;
 
 CREATE OR REPLACE FUNCTION private.review_due_registrations()

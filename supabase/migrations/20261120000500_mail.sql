@@ -46,12 +46,12 @@ declare
   filled text := template;
   field  record;
 begin
-  for field in select '{{' || f.key || '}}' as mark, coalesce(f.value, '') as value from jsonb_each_text(fields) as f loop
+  for field in select '{{' || f.key || '}}' as mark, replace(coalesce(f.value, ''), '{{', '{ {') as value from jsonb_each_text(fields) as f loop
     filled := replace(filled, field.mark, case when escape then private.escape_html(field.value) else field.value end);
   end loop;
   return filled;
 end $$;
-comment on function private.fill_marks(text, jsonb, boolean) is 'The template with each {{name}} replaced by what fields say; what is put into HTML is escaped.';
+comment on function private.fill_marks(text, jsonb, boolean) is 'The template with each {{name}} replaced by what fields say, in which a mark is no mark; what is put into HTML is escaped.';
 
 create function private.enqueue_mails(mail jsonb, letters jsonb) returns void
 language sql
@@ -60,18 +60,19 @@ as $$
   insert into core.mail_outbox
     (partner_id, cause, template, locale, recipient, subject, html, text, links, reply_to, unsubscribe_url, status, done_at)
   select private.partner_id(), l.cause, mail ->> 'template', mail ->> 'locale', l.recipient,
-         private.fill_marks(mail ->> 'subject', l.fields, false),
-         private.fill_marks(mail ->> 'html', l.fields, true),
-         private.fill_marks(mail ->> 'text', l.fields, false),
-         array(select private.fill_marks(link, l.fields, false) from jsonb_array_elements_text(mail -> 'links') as link),
+         private.fill_marks(mail ->> 'subject', m.marks, false),
+         private.fill_marks(mail ->> 'html', m.marks, true),
+         private.fill_marks(mail ->> 'text', m.marks, false),
+         array(select private.fill_marks(link, m.marks, false) from jsonb_array_elements_text(mail -> 'links') as link),
          l.fields ->> 'reply_to', l.fields ->> 'unsubscribe_url',
          case when private.is_sandbox() then 'captured' else 'queued' end,
          case when private.is_sandbox() then private.now() end
-    from jsonb_to_recordset(letters) as l (recipient text, cause text, fields jsonb)
+    from jsonb_to_recordset(letters) as l (recipient text, cause text, fields jsonb),
+         lateral (select l.fields || coalesce(mail -> 'defaults', '{}') || jsonb_strip_nulls(l.fields) as marks) as m
   on conflict on constraint mail_outbox_cause_key do nothing
 $$;
 comment on function private.enqueue_mails(jsonb, jsonb) is
-  'enqueue_mail for many: one composed mail, and letters [{recipient, cause, fields}]. The fields reply_to and unsubscribe_url also become the mail''s headers.';
+  'enqueue_mail for many: one composed mail, and letters [{recipient, cause, fields}]; its defaults stand in for fields that are null. The fields reply_to and unsubscribe_url also become the mail''s headers.';
 
 create function private.enqueue_mail(mail jsonb, recipient text, cause text, fields jsonb default '{}') returns void
 language sql
@@ -81,7 +82,7 @@ as $$
     'fields', fields || jsonb_strip_nulls(jsonb_build_object('reply_to', mail -> 'reply_to')))))
 $$;
 comment on function private.enqueue_mail(jsonb, text, text, jsonb) is
-  'Puts a composed mail {template, locale, subject, html, text, links, reply_to} in the outbox. {{name}} marks are filled from fields: what only the database knows when the mail is composed.';
+  'Puts a composed mail {template, locale, subject, html, text, links, defaults, reply_to} in the outbox. {{name}} marks are filled from fields: what only the database knows when the mail is composed.';
 grant execute on function 
   private.escape_html(text), private.fill_marks(text, jsonb, boolean), private.enqueue_mails(jsonb, jsonb),
   private.enqueue_mail(jsonb, text, text, jsonb)

@@ -151,10 +151,12 @@ set search_path = ''
 as $$
   select coalesce(
     starts_with(return_url, registered) and substr(return_url, length(registered) + 1, 1) in ('', '/', '?')
-    and position('#' in return_url) = 0, false)
+    and position('#' in return_url) = 0
+    -- a browser resolves these, and would end up above the registered URL
+    and split_part(return_url, '?', 1) !~* '[/\\](\.|%2e){2}([/\\]|$)', false)
 $$;
 comment on function private.return_url_allowed(text, text) is
-  'Whether a return URL is the registered one followed by /, ? or nothing, without a fragment.';
+  'Whether a return URL is the registered one followed by /, ? or nothing, without a fragment and not climbing out of it.';
 
 grant execute on function
   private.find_account(jsonb), private.pick_connection(uuid, uuid, boolean), private.return_url_allowed(text, text)

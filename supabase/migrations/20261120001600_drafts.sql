@@ -137,15 +137,15 @@ declare
 begin
   select private.partner_brand(p) into brand from core.partners p where p.id = draft.partner_id;
   return jsonb_build_object(
-    'full_name', coalesce(draft.contactpersoon, draft.naam, draft.bedrijfsnaam, draft.email),
+    'full_name', coalesce(draft.contactpersoon, draft.naam, draft.bedrijfsnaam),
     'partner_name', partner_name,
-    'accent', coalesce(brand ->> 'light', '#0b6b4f'),
+    'accent', brand ->> 'light',
     'reply_to', brand ->> 'reply_to',
     'claim_url', private.claim_url(draft.id, links),
     'unsubscribe_url', private.unsubscribe_url(draft.email, links));
 end $$;
 comment on function private.letter_fields(core.drafts, text, jsonb) is
-  'What the marks in a mail to a draft''s customer stand for: full_name, partner_name, accent, reply_to, claim_url, unsubscribe_url.';
+  'What the marks in a mail to a draft''s customer stand for: full_name, partner_name, accent, reply_to, claim_url, unsubscribe_url. Null is for the mail''s defaults.';
 
 grant execute on function
   private.draft_status(core.drafts), private.partner_display_name(core.partners), private.letter_fields(core.drafts, text, jsonb)

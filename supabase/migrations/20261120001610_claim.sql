@@ -98,7 +98,8 @@ language sql stable
 set search_path = ''
 as $$
   select jsonb_build_object(
-    'partner_name', p.name,
+    -- under the name it is registered by, and the one its customers know it by
+    'partner_name', concat(p.name, ' (' || nullif(private.partner_display_name(p), p.name) || ')'),
     'type', a.answers ->> 'type',
     'company_name', case when a.answers ->> 'type' <> 'particulier' then a.answers ->> 'company_name' end,
     'kvk', case when a.answers ->> 'type' <> 'particulier' then a.answers ->> 'kvk' end,

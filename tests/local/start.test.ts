@@ -95,7 +95,7 @@ describe("one data folder over several starts", () => {
     expect((await token(stack)).status).toBe(200);
   });
 
-  test("two stacks with other ports and folders run side by side", { timeout: 60_000 }, async () => {
+  test("two stacks with other ports and folders run side by side", async () => {
     const there = await place();
     try {
       const other = await there.start("--host", "production");
@@ -105,26 +105,27 @@ describe("one data folder over several starts", () => {
       expect((await signIn(other.stack, "first@example.com")).status).toBe(400);
       other.run.child.kill("SIGINT");
       expect(await other.run.exit).toBe(0);
-
-      // the folder may become the other host, and itself again: the key in stack.json is good each time
-      for (const [host, helpers] of [
-        ["sandbox", 200],
-        ["production", 404],
-      ] as const) {
-        const again = await there.start("--host", host);
-        const call = (path: string) =>
-          fetch(again.stack.base_url + path, {
-            headers: { Authorization: `Bearer ${again.stack.demo.partner.api_key}` },
-          });
-        expect((await call("/partner/me")).status).toBe(200);
-        expect((await call("/sandbox/v1/mail")).status).toBe(helpers);
-        again.run.child.kill("SIGINT");
-        expect(await again.run.exit).toBe(0);
-      }
     } finally {
       await there.remove();
     }
     expect((await token(stack)).status).toBe(200);
+  });
+
+  test("a data folder that is one host and then the other, and back, prints a partner key that works; production has no sandbox helpers", async () => {
+    const there = await place();
+    try {
+      for (const host of ["sandbox", "production", "sandbox"]) {
+        const { run, stack } = await there.start("--host", host);
+        const headers = { Authorization: `Bearer ${stack.demo.partner.api_key}` };
+        const me = await fetch(`${stack.base_url}/partner/me`, { headers });
+        const helper = await fetch(`${stack.base_url}/sandbox/v1/mail`, { headers });
+        expect([host, me.status, helper.status]).toEqual([host, 200, host === "sandbox" ? 200 : 404]);
+        run.child.kill("SIGTERM");
+        expect(await run.exit).toBe(0);
+      }
+    } finally {
+      await there.remove();
+    }
   });
 
   test("SIGTERM ends everything and takes stack.json away", async () => {

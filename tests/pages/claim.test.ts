@@ -52,7 +52,7 @@ describe("contract §4 a claim, from the link to the account", () => {
     });
     const form = await readyToSign(world, ask, draft);
     const shown = (await ask(`${draft.link}/document`)).text;
-    expect(shown).toContain("Op verzoek van: Zonneveld Laadpalen");
+    expect(shown).toContain("Op verzoek van: Zonneveld Laadpalen (Zonneveld)");
     const signed = await ask(`${draft.link}/sign`, { form, headers: { "user-agent": "Firefox/1.0" } });
     expect(signed.status, signed.text).toBe(303);
 
@@ -102,6 +102,9 @@ describe("contract §4 a claim, from the link to the account", () => {
     });
     const copy = await world.row("select * from core.mail_outbox where cause = 'claim_signed:' || $1", draft.id);
     expect(copy).toMatchObject({ partner_id: world.partnerA.id, recipient: draft.email, links: [draft.link] });
+    expect(copy, "in the partner's name").toMatchObject({ reply_to: "hulp@zonneveld.example" });
+    expect(copy.html).toContain("solid #7a1fa2");
+    expect(copy.text).toMatch(/waar Zonneveld om vroeg.*op elk moment intrekken\..*Zonneveld, via/s);
     expect(copy.text).toContain(shown);
     expect(await auditsOf(draft)).toEqual(["draft.claimed", "draft.activated"]);
 
@@ -563,6 +566,7 @@ describe("the steps", () => {
     expect(JSON.stringify(progress)).not.toContain("0417164300");
     const page = await ask(`${draft.link}/payout`);
     expect(page.text).toContain("Het nummer dat eindigt op 4300");
+    expect((await ask(`${draft.link}/address`)).text, "as people write it").toContain('value="3818 LH"');
     expect(page.text).toContain('value="keep" checked');
     await fill(ask, draft, "payout", { account: "keep" });
     expect((await draftRow(world, draft)).progress.iban.last4).toBe("4300");
@@ -575,6 +579,11 @@ describe("the steps", () => {
     const known = await ask(`${draft.link}/charger`);
     expect(known.text, "the brand the partner gave goes straight to its models").toContain('name="catalog_charger_id"');
     expect((await ask(`${draft.link}/charger?other=1`)).text).toContain('<option value="Alfen" selected>');
+    const none = await ask(`${draft.link}/charger?lang=nl&brand=`);
+    expect(none.text, "going on without a brand").toMatch(
+      /<title>Fout: .*<a href="#brand">Kies een merk<.*id="brand-error">Kies een merk</s,
+    );
+    expect((await ask(`${draft.link}/charger?other=1`)).text).not.toContain("brand-error");
     const other = await world.row("select id from core.charger_models where brand <> 'Alfen' and mid_meter limit 1");
     for (const catalog_charger_id of ["", "x", other.id]) {
       const refused = await fill(ask, draft, "charger", { brand: "Alfen", catalog_charger_id, serial_number: "AB 1" });

@@ -538,6 +538,22 @@ describe.skipIf(noBrowser)("the claim pages in a browser", () => {
       },
     },
   ];
+  test("a partner whose name is one long word sticks out nowhere on a small phone", () =>
+    on({ baseURL: world.url, bypassCSP: true, viewport: { width: 320, height: 700 } }, async (page) => {
+      await world.row(
+        "update core.partners set branding = jsonb_build_object('display_name', repeat('Laadpunten', 12)) where id = $1",
+        world.partnerB.id,
+      );
+      const draft = await newDraft(world, {}, world.partnerB);
+      const overflow = () => page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+      await page.goto(draft.link);
+      expect(await overflow()).toBeLessThanOrEqual(0);
+      await submit(page);
+      const { html } = await world.row("select html from core.mail_outbox where recipient = $1", draft.email);
+      await page.setContent(html);
+      expect(await overflow()).toBeLessThanOrEqual(0);
+    }));
+
   const filled = async ({ id }: Draft, { html }: Mail): Promise<string> =>
     (
       await world.row(

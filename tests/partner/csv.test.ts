@@ -113,13 +113,13 @@ describe("importing", () => {
     world.post("/partner/drafts/import", { consent: true, send_invite: false, csv }, world.keyA);
   /** As a browser does. */
   const upload = async (
-    file: BlobPart,
+    file: BlobPart | null,
     fields: Record<string, string> = { consent: "true", send_invite: "false" },
     token = manager,
   ) => {
     const form = new FormData();
     for (const [name, value] of Object.entries(fields)) form.set(name, value);
-    form.set("file", new Blob([file], { type: "text/csv" }), "klanten.csv");
+    if (file !== null) form.set("file", new Blob([file], { type: "text/csv" }), "klanten.csv");
     const request = new Response(form);
     return world.send("/partner/uploads", {
       token,
@@ -187,9 +187,17 @@ describe("importing", () => {
     ["no e-mail column", "naam\nJan"],
     ["a quote never closed", 'email,naam\n"a,b'],
     ["tabs", "email\tnaam\na@voorbeeld.nl\tJan"],
-  ])("contract §9 %s: 400 invalid_request that says what to do, nothing stored", async (_what, csv) => {
+    [
+      "UTF-16, which Excel calls Unicode text",
+      Buffer.from("\ufeffemail;naam\r\na@b.nl;Jan", "utf16le").toString("utf8"),
+      /CSV UTF-8/,
+    ],
+  ])("contract §9 %s: 400 invalid_request that says what to do, nothing stored", async (_what, csv, says = /./) => {
     const answer = await send(csv);
-    expect(answer).toMatchObject({ status: 400, body: { error: "invalid_request", issues: [{ path: "csv" }] } });
+    expect(answer).toMatchObject({
+      status: 400,
+      body: { error: "invalid_request", detail: expect.stringMatching(says), issues: [{ path: "csv" }] },
+    });
     expect((await upload(csv)).status).toBe(400);
   });
 
@@ -218,6 +226,11 @@ describe("importing", () => {
       status: 403,
       body: { error: "Insufficient scope", required_scope: "partners:write" },
     });
+  });
+
+  test("an upload without a file: 400 that says so, whatever else is right", async () => {
+    for (const answer of [await upload(null), await world.post("/partner/uploads", { consent: true }, manager)])
+      expect(answer).toMatchObject({ status: 400, body: { error: "invalid_request", issues: [{ path: "file" }] } });
   });
 
   test("a form that is none: 400", async () => {

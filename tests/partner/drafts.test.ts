@@ -164,6 +164,9 @@ describe("POST /partner/drafts/withdraw", () => {
     await claim.query("begin");
     await claim.query("select 1 from core.drafts where id = $1 for update", [draft_id]);
     const withdrawal = withdraw(draft_id);
+    const waiting = () =>
+      world.row("select 1 as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'");
+    await expect.poll(waiting).toEqual({ n: 1 });
     await claim.query("update core.drafts set status = 'active' where id = $1", [draft_id]);
     await claim.query("commit");
     claim.release();
@@ -268,10 +271,13 @@ describe("POST /partner/drafts/auth-link", () => {
   });
 
   const base = "https://partner-a.example/klaar";
-  test.each([base, `${base}/`, `${base}/x?y=1`, `${base}?y=1`])("§4.2 return_url %s is allowed", async (return_url) => {
-    const { draft_id } = await addDraft(world);
-    expect((await authLink({ draft_id, return_url })).body.return_url).toBe(return_url);
-  });
+  test.each([base, `${base}/`, `${base}/x?y=1`, `${base}?y=1`, `${base}/a..b/...?next=/../x`])(
+    "§4.2 return_url %s is allowed",
+    async (return_url) => {
+      const { draft_id } = await addDraft(world);
+      expect((await authLink({ draft_id, return_url })).body.return_url).toBe(return_url);
+    },
+  );
 
   test.each([
     `${base}x`,
@@ -280,6 +286,9 @@ describe("POST /partner/drafts/auth-link", () => {
     "http://partner-a.example/klaar",
     `${base}/#x`,
     "https://partner-a.example/Klaar",
+    `${base}/../x`,
+    `${base}/..`,
+    `${base}/a/%2E./..\\..?x`,
   ])("§4.2 return_url %s: 400 return_url_not_allowed, and no link", async (return_url) => {
     const { draft_id } = await addDraft(world);
     expect(await authLink({ draft_id, return_url })).toMatchObject({

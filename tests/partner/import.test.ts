@@ -260,12 +260,13 @@ describe("what a row becomes", () => {
   });
 
   test("no value of a row reaches SQL or HTML as anything but text", async () => {
-    const naam = `'); drop table core.drafts; -- <script>alert(1)</script> {{claim_url}} $1`;
+    const naam = `'); drop table core.drafts; -- <script>alert(1)</script> {{unsubscribe_url}} $1`;
     const row = draftRow({ naam });
     expect((await world.import([row], { send_invite: true })).body.added).toBe(1);
     expect((await stored(row.email)).naam).toBe(naam);
-    const { html } = await world.row("select html from core.mail_outbox where recipient = $1", row.email);
+    const { html, text } = await world.row("select html, text from core.mail_outbox where recipient = $1", row.email);
     expect(html).not.toContain("<script>");
+    expect(text, "a mark in a name is no mark").toContain("{ {unsubscribe_url}} $1,");
   });
 });
 
@@ -309,6 +310,11 @@ describe("every counter", () => {
   test("contract §4 missing_kvk: zakelijk without eight digits; vve needs none, and neither needs a name", async () => {
     for (const kvk of [undefined, "", "1234567", "123456789", "abcdefgh"])
       expect(await reasons([draftRow({ type: "zakelijk", kvk })])).toEqual(["missing_kvk"]);
+    const { rejected } = (
+      await world.import([draftRow({ type: "zakelijk", kvk: 1234567 }), draftRow({ type: "zakelijk" })])
+    ).body;
+    expect(rejected[0].detail, "a number out of a spreadsheet").toContain("leading zero");
+    expect(rejected[1].detail).toBeUndefined();
     expect(
       await reasons([draftRow({ type: "zakelijk", kvk: "12345678", naam: "" }), draftRow({ type: "vve", naam: "" })]),
     ).toEqual([]);

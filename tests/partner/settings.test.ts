@@ -86,7 +86,9 @@ describe("company and branding", () => {
     ["branding", { reply_to: "a@b, c@d" }],
   ])("%s %j: 400, nothing stored", async (path, body) => {
     const before = await me();
-    expect(await post(path, body)).toMatchObject({ status: 400, body: { error: "invalid_request" } });
+    const answer = await post(path, body);
+    expect(answer).toMatchObject({ status: 400, body: { error: "invalid_request" } });
+    expect(answer.body.issues, "said once").toHaveLength(1);
     expect({ ...(await me()), api_key: null }).toEqual({ ...before, api_key: null });
   });
 });
@@ -184,7 +186,7 @@ describe("invites", () => {
     const email = newEmail();
     const { body } = await post("invites", {
       emails: [email, "geen adres", email],
-      message: "Doe mee! <b>{{claim_url}}</b>",
+      message: "Doe mee!\r\n\r\n<b>{{claim_url}}</b>",
     });
     expect(body).toMatchObject({ added: 1, skipped: { invalid: 1, already_drafted: 1 } });
     expect(await world.row("select source, type, naam, send_invite from core.drafts where email = $1", email)).toEqual({
@@ -194,7 +196,9 @@ describe("invites", () => {
       send_invite: true,
     });
     const { html, text } = await world.row("select html, text from core.mail_outbox where recipient = $1", email);
-    expect(text).toContain("Doe mee!");
+    expect(text, "the lines of a message stay").toContain("Doe mee!\n\n<b>");
+    expect(html).toMatch(/white-space: pre-line">[^<]*Doe mee!\n\n&lt;b&gt;/);
+    expect(text, "nobody is greeted by an e-mail address").toContain("Beste heer of mevrouw,");
     expect(html).not.toContain("<b>");
     expect(text.match(/\/claim\//g)).toHaveLength(1);
     // who claims it was invited, not uploaded
@@ -204,6 +208,11 @@ describe("invites", () => {
     expect(await world.row("select source from core.attributions where user_id = $1", id)).toEqual({
       source: "partner_invite",
     });
+  });
+
+  test("a message with control characters, or over 1,000: 400", async () => {
+    for (const message of ["a\u0000b", "a\u001bb", "x".repeat(1001), 7])
+      expect((await post("invites", { emails: [newEmail()], message })).status).toBe(400);
   });
 
   test.each([[[]], [Array(101).fill("a@voorbeeld.nl")], ["a@voorbeeld.nl"], [[7]], [null]])(

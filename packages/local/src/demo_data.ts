@@ -43,9 +43,9 @@ export async function ensureDemo(admin_url: string, host: Stack["host"], secrets
               exists (select from core.oauth_clients where client_id = $3) as app,
               exists (select from auth.users where email = $4) as person,
               exists (select from auth.users u join core.partner_managers m on m.user_id = u.id where u.email = $4) as manager,
-              exists (select from core.partner_keys k join core.partners p on p.id = k.partner_id where p.slug = $1 and k.prefix = $5 and k.revoked_at is null) as key,
-              exists (select from core.partner_keys where key_hash = decode($6, 'hex')) as kept_key`,
-      [PARTNER.slug, CLIENT.client_id, APP.client_id, USER.email, stored.prefix, stored.key_hash],
+              (select count(*) filter (where k.prefix = $5) > 0 and count(*) filter (where k.prefix <> $5 and k.revoked_at is null) = 0
+                 from core.partner_keys k join core.partners p on p.id = k.partner_id where p.slug = $1) as key`,
+      [PARTNER.slug, CLIENT.client_id, APP.client_id, USER.email, stored.prefix],
     );
     const partner = PARTNER.slug;
     if (!rows[0].partner) await make("partner_create", PARTNER);
@@ -63,17 +63,12 @@ export async function ensureDemo(admin_url: string, host: Stack["host"], secrets
       );
     }
     if (!rows[0].manager) await make("partner_add_manager", { partner, user: USER.email });
+    if (!rows[0].key) {
+      // a data folder that was the other host has that host's key; the one it had as this host before is made again
+      await client.query("delete from core.partner_keys where key_hash = decode($1, 'hex')", [stored.key_hash]);
+      await make("partner_mint_key", { partner, rotate: true, ...stored });
+    }
     partner_id = (await client.query("select id from core.partners where slug = $1", [partner])).rows[0].id;
-    // a data folder that was the other host has that host's key; one that is this host again gets its own back
-    if (!rows[0].key && rows[0].kept_key) {
-      await client.query(
-        "update core.partner_keys set revoked_at = private.now() where partner_id = $1 and revoked_at is null",
-        [partner_id],
-      );
-      await client.query("update core.partner_keys set revoked_at = null where key_hash = decode($1, 'hex')", [
-        stored.key_hash,
-      ]);
-    } else if (!rows[0].key) await make("partner_mint_key", { partner, rotate: true, ...stored });
     await ensureCharging(client, USER.email, personal_token);
   } finally {
     await client.end();

@@ -44,6 +44,8 @@ export type SignOutcome = "signed" | "changed" | "conflict" | "charger_claimed" 
 
 type Signature = {
   facts: Facts;
+  /** In whose name the copy is mailed. */
+  brand?: Brand | null;
   signed_name: string;
   code: string;
   locale: Locale;
@@ -107,7 +109,7 @@ export class ClaimFlow {
     return composeDocument(facts, { name: SERVICE_NAME, email: SUPPORT_EMAIL }, locale);
   }
 
-  sign({ facts, code, locale, ...signature }: Signature): Promise<{ outcome: SignOutcome }> {
+  sign({ facts, brand, code, locale, ...signature }: Signature): Promise<{ outcome: SignOutcome }> {
     const { config } = this.environment;
     const { full_name, partner_name } = facts;
     const document = this.document(facts, locale);
@@ -118,7 +120,7 @@ export class ClaimFlow {
       code_hash: this.#hashCode(code, "sign"),
       document,
       document_sha256: hashSecret(document),
-      mail: composeMandateSigned({ config, locale, link, full_name, partner_name, document }),
+      mail: composeMandateSigned({ config, locale, link, full_name, partner_name, document, brand }),
     });
   }
 

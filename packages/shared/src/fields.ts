@@ -23,6 +23,14 @@ export const trimmedTo = (length: number) => line().transform((value) => cut(val
 /** One line of text, trimmed, refused outside `min` to `max` characters. */
 export const lineOf = (min: number, max: number) => line().pipe(z.string().min(min).max(max));
 
+/** Text of several lines, trimmed, refused outside `min` to `max` characters. */
+export const linesOf = (min: number, max: number) =>
+  z
+    .string()
+    .transform((value) => value.replace(/\r\n?/g, "\n").trim())
+    .refine((value) => !UNSTORABLE.test(value.replace(/[\n\t]/g, " ")), "must not contain control characters")
+    .pipe(z.string().min(min).max(max));
+
 /** Optional and nullable: absent, null and empty are all null. */
 export const orNull = <T extends z.ZodType>(schema: T) =>
   z

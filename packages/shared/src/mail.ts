@@ -23,6 +23,8 @@ export type Mail = {
   html: string;
   text: string;
   links: string[];
+  /** What a mark stands for where the database knows nothing to put there. */
+  defaults?: Record<string, string>;
   /** Where an answer goes: the partner's address, on a mail that names the partner as its sender. */
   reply_to?: string;
 };
@@ -61,7 +63,7 @@ export function composeMandateCode({
   });
 }
 
-/** The signatory's copy: the text as signed, and where it can be read again. */
+/** The signatory's copy: the text as signed, and where it can be read again. After a claim, in the name of its partner. */
 export function composeMandateSigned({
   config,
   locale,
@@ -69,14 +71,22 @@ export function composeMandateSigned({
   full_name,
   partner_name,
   document,
-}: Sender & { link: string; full_name: string; partner_name: string; document: string }): Mail {
+  brand,
+}: Sender & {
+  link: string;
+  full_name: string;
+  partner_name: string;
+  document: string;
+  brand?: Brand | null | undefined;
+}): Mail {
   const { greeting, mandate_signed: message } = MAIL_MESSAGES[locale];
   return compose("mandate_signed", config, locale, {
     subject: message.subject,
+    ...(brand ? sentBy(brand) : {}),
     greeting: greeting(full_name),
-    lines: message.lines(partner_name),
+    lines: message.lines(brand?.name ?? partner_name),
     button: { label: message.button, link },
-    after: message.after,
+    after: brand ? message.after_claim : message.after,
     unexpected: message.unexpected,
     document: { title: message.document, text: document },
   });
@@ -231,6 +241,8 @@ function compose(template: Mail["template"], config: Sender["config"], locale: L
     html: toHtml(config, locale, content),
     text: toText(config, locale, content),
     links: [content.button, content.unsubscribe].flatMap((linked) => (linked ? [linked.link] : [])),
+    // an invitation is composed before it is known whom it greets and whose colour it takes
+    ...(content.unsubscribe ? { defaults: { full_name: MAIL_MESSAGES[locale].somebody, accent: ACCENT } } : {}),
     ...(content.reply_to ? { reply_to: content.reply_to } : {}),
   };
 }
@@ -272,9 +284,9 @@ const QUIET = `margin: 0 0 12px; font-size: 14px; line-height: 1.5; color: #5561
 function toHtml({ SERVICE_NAME, SUPPORT_EMAIL }: Sender["config"], locale: Locale, content: Content): string {
   const { lang, regards, questions, linkFallback } = MAIL_MESSAGES[locale];
   const { subject, greeting, lines, code, button, after, unexpected, document, sender, unsubscribe } = content;
-  // an invitation is composed before it is known whose colour it takes
   const accent = content.accent ?? (unsubscribe ? "{{accent}}" : ACCENT);
-  const paragraph = (text: string) => html`<p style="${TEXT}">${text}</p>`;
+  // what a partner writes may have lines
+  const paragraph = (text: string) => html`<p style="${TEXT}; white-space: pre-line">${text}</p>`;
   return html`<!doctype html>
 <html lang="${lang}">
 <head>
@@ -286,7 +298,7 @@ function toHtml({ SERVICE_NAME, SUPPORT_EMAIL }: Sender["config"], locale: Local
 </style>
 </head>
 <body style="margin: 0; background: #f3f6f4">
-<div class="ground" role="article" lang="${lang}" style="padding: 32px 12px; background: #f3f6f4">
+<div class="ground" role="article" lang="${lang}" style="padding: 32px 12px; background: #f3f6f4; overflow-wrap: break-word">
 <div class="sheet" style="max-width: 544px; margin: 0 auto; padding: 32px 28px 20px; background: #ffffff; border: 1px solid #d8e0db; border-radius: 10px">
 <p style="${TEXT}; font-weight: 600${sender ? `; padding: 0 0 12px; border-bottom: 3px solid ${accent}` : ""}">${sender ?? SERVICE_NAME}</p>
 ${paragraph(greeting)}

@@ -290,9 +290,12 @@ export const showStep = onClaim(
     const brand = c.req.query("brand");
     // the brand that was just chosen goes before the one that is known
     const value = (field: string) => (field === "brand" && brand ? brand : known(field));
+    const words = frame.messages.claim;
     const errors = c.req.query("taken")
-      ? refusalOf("charger_claimed", { form: c.var.form, words: frame.messages.claim })
-      : {};
+      ? refusalOf("charger_claimed", { form: c.var.form, words })
+      : name === "charger" && brand === ""
+        ? { brand: words.charger.errors.brand }
+        : {};
     return visit.page(STEP_VIEWS[name](frame, claim, value, errors));
   },
   (c) => aboutStep(c),
@@ -348,7 +351,7 @@ export const sendSignCode = onFacts((visit) => {
 });
 
 export const sign = onFacts(async (visit, facts) => {
-  const { c, flow, frame, locale, document, signing } = visit;
+  const { c, flow, claim, frame, locale, document, signing } = visit;
   const { form } = c.var;
   const words = frame.messages.sign.errors;
   if (form.get("seen") !== visit.version) return visit.page(changedPage(signing), 409);
@@ -357,7 +360,8 @@ export const sign = onFacts(async (visit, facts) => {
   if (name === null || Object.keys(errors).length > 0) return again(errors);
 
   const user_agent = c.req.header("user-agent") ?? null;
-  const { outcome } = await flow.sign({ facts, signed_name: name, code, locale, address: c.var.address, user_agent });
+  const about = { facts, brand: claim.brand ?? null, locale, address: c.var.address, user_agent };
+  const { outcome } = await flow.sign({ ...about, signed_name: name, code });
   c.set("outcome", outcome);
   switch (outcome) {
     case "signed":

@@ -88,10 +88,13 @@ export const STEPS: Record<StepName, Step> = {
   },
 
   address: {
-    known: (claim, name) =>
-      name === "house_number"
-        ? [claim.answers?.house_number, claim.answers?.house_number_addition].filter(Boolean).join(" ")
-        : answered(claim, name),
+    known(claim, name) {
+      const { postal_code, house_number, house_number_addition } = claim.answers ?? {};
+      if (name === "postal_code") return postal_code?.replace(/^\d{4}/, "$& ");
+      return name === "house_number"
+        ? [house_number, house_number_addition].filter(Boolean).join(" ")
+        : answered(claim, name);
+    },
     async read({ environment, form, words }) {
       const read = check(
         {

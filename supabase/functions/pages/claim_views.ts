@@ -341,6 +341,7 @@ ${stepActions(frame, "payout")}
 ${selectInput({
   id: "brand",
   label: words.brand,
+  error: errors.brand,
   empty: words.choose_brand,
   value: brand,
   options: brands.map((name) => ({ value: name, label: name })),

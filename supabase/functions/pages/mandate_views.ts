@@ -59,7 +59,7 @@ export function askCodePage(frame: MandateFrame, facts: Facts, seen: string): Ht
     body: html`<p>${words.to}</p>
 <p class="panel address">${maskEmail(facts.email ?? "")}</p>
 <p>${words.why}</p>
-<p class="quiet">${words.wrong(facts.partner_name)}</p>
+${frame.within ? "" : html`<p class="quiet">${words.wrong(facts.partner_name)}</p>`}
 <form method="post" action="${to("/code")}">
 ${hiddenFields(frame, seen)}
 <div class="actions">

@@ -27,7 +27,8 @@ main { flex: 1; padding-top: 1rem; padding-bottom: 3rem; }
 footer { padding-top: 1rem; padding-bottom: 2rem; color: var(--quiet); font-size: 1rem; }
 footer p { margin: 0; padding-top: 1rem; border-top: 1px solid var(--line); }
 
-.service { display: flex; align-items: center; gap: .6rem; margin: 0; font-weight: 650; }
+.service { display: flex; align-items: center; gap: .6rem; margin: 0; font-weight: 650; overflow-wrap: anywhere; }
+.service svg { flex: none; }
 .service small { display: block; font-size: .9375rem; font-weight: 400; color: var(--quiet); }
 .leaf { fill: var(--accent); }
 .bolt { fill: var(--on-accent); }
@@ -90,7 +91,7 @@ legend { padding: 0; margin-bottom: .4rem; font-weight: 650; }
 .under { margin: .25rem 0 0 2.5rem; }
 .pair { display: grid; grid-template-columns: 1fr 1fr; gap: 0 1.25rem; }
 input.code { width: 11.5rem; font-size: 1.5rem; letter-spacing: .22em; font-variant-numeric: tabular-nums; }
-input[aria-invalid="true"] { border-color: var(--wrong); border-width: 2px; }
+[aria-invalid="true"] { border-color: var(--wrong); border-width: 2px; }
 .tick label { display: grid; grid-template-columns: 1.75rem 1fr; gap: .75rem; align-items: start; min-height: 2.75rem; padding: .5rem 0; font-weight: 400; cursor: pointer; }
 .tick input { width: 1.75rem; height: 1.75rem; margin: 0; accent-color: var(--accent); }
 .tick { margin-bottom: 1rem; }

@@ -22,6 +22,8 @@ export function readCsv(csv: string): RawRow[] {
 
   const delimiters = DELIMITERS.filter((delimiter) => !separator || separator[1] === delimiter);
   const delimiter = delimiters.find((candidate) => headerOf(text, candidate).includes("email"));
+  if (!delimiter && /[\u0000\ufffd]/.test(text.slice(0, 200)))
+    throw new CsvError('The file is not UTF-8: save it as "CSV UTF-8" and send it again.');
   if (!delimiter)
     throw new CsvError(
       "The first line must be a header with a column email, separated by commas or semicolons (tabs are not).",

@@ -3,7 +3,7 @@ import { claimLinks } from "../../../packages/shared/src/claim.ts";
 import { type Context, endpoint } from "../../../packages/shared/src/endpoint.ts";
 import { type Configuration, type Environment, oncePerEnvironment } from "../../../packages/shared/src/environment.ts";
 import type { ErrorCode } from "../../../packages/shared/src/errors.ts";
-import { lineOf, orNull } from "../../../packages/shared/src/fields.ts";
+import { linesOf, orNull } from "../../../packages/shared/src/fields.ts";
 import { composeClaim, type Mail } from "../../../packages/shared/src/mail.ts";
 import { CsvError, readCsv } from "./csv.ts";
 import { EanStatus } from "./drafts.ts";
@@ -56,7 +56,10 @@ const Imported = z
         email: z.string().nullable().meta({ description: "As it was sent" }),
         reason: z.enum(COUNTERS),
         row: z.int().meta({ description: "Which row, from 1, the header and blank lines not counted" }),
-        detail: z.string().optional().meta({ description: "What is wrong with an invalid row" }),
+        detail: z
+          .string()
+          .optional()
+          .meta({ description: "What is wrong with the row, where more can be said than the reason does" }),
       }),
     ),
     skipped: z.object(Object.fromEntries(COUNTERS.map((counter) => [counter, z.int()]))).meta({
@@ -263,10 +266,17 @@ export const uploadDrafts = endpoint(
   },
   (context) => {
     const { file, csv, consent, send_invite } = context.body;
-    if (consent !== true && !(file !== undefined && consent === "true"))
+    // a form has no booleans
+    if (consent !== true && !(consent === "true" && csv === undefined))
       return context.fail("consent_required", { message: CONSENT_MESSAGE });
     const given = context as unknown as ImportContext;
-    return importRows(given, { rows: rowsOfCsv(given, file ?? csv ?? ""), source: "csv", send_invite });
+    const text = file ?? csv;
+    if (text === undefined)
+      return given.fail("invalid_request", {
+        detail: "Send the CSV as file in a form, or as csv in JSON.",
+        issues: [{ path: "file", message: "is missing" }],
+      });
+    return importRows(given, { rows: rowsOfCsv(given, text), source: "csv", send_invite });
   },
 );
 
@@ -282,7 +292,9 @@ export const invitePeople = endpoint(
     body: z
       .object({
         emails: z.array(z.string()).min(1).max(100),
-        message: orNull(lineOf(1, 1000)).meta({ description: "Put into the mail, in the partner's name" }),
+        message: orNull(linesOf(1, 1000)).meta({
+          description: "Put into the mail, in the partner's name; its lines are kept",
+        }),
       })
       .meta({ id: "InvitePeople" }),
     errors: [],

@@ -127,7 +127,9 @@ function read(row: RawRow, named: boolean, reserved: Rules["reserved"]) {
     ...readAddress(row),
   };
   if (reserved(email.slice(email.lastIndexOf("@") + 1))) return { ...fields, reason: "reserved_domain" as const };
-  return type === "zakelijk" && fields.kvk === null ? { ...fields, reason: "missing_kvk" as const } : fields;
+  if (type !== "zakelijk" || fields.kvk !== null) return fields;
+  const detail = kvk && "kvk: must be 8 digits; format the column as text, spreadsheets drop a leading zero";
+  return { ...fields, reason: "missing_kvk" as const, ...(detail ? { detail } : {}) };
 }
 
 function readAddress(row: RawRow) {

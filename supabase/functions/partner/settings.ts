@@ -55,7 +55,11 @@ export const setBranding = endpoint(
     body: z
       .object({
         display_name: setting(lineOf(1, 120)),
-        logo_url: setting(z.url({ protocol: /^https$/, hostname: z.regexes.domain }).max(500)),
+        logo_url: setting(
+          z
+            .url({ protocol: /^https$/, hostname: z.regexes.domain, error: "must be an https address", abort: true })
+            .max(500),
+        ),
         primary_color: setting(z.string().regex(/^#[0-9A-Fa-f]{6}$/, "must look like #0b6b4f")),
         reply_to: setting(email()),
       })

@@ -225,8 +225,9 @@ async function activate(asked: Asked, draft: Standing, wishes: Wishes, iban: str
   const code = await mailedCode(flow, draft, "sign");
   const { facts } = await flow.open<{ facts?: Facts | null }>({ address_hash: visitorOf(asked), proven: true });
   if (!code || !facts) return false;
+  const { brand, locale } = draft;
   const signature = { signed_name: facts.full_name, address: asked.address, user_agent: "sandbox" };
-  const { outcome } = await flow.sign({ facts, code, locale: draft.locale, ...signature });
+  const { outcome } = await flow.sign({ facts, brand, code, locale, ...signature });
   if (outcome === "conflict") throw notClaimable("conflict", "conflict");
   if (outcome === "charger_claimed") throw new ApiError(outcome);
   return outcome === "signed";

@@ -4,6 +4,7 @@ export const en: MailMessages = {
   lang: "en",
   greeting: (name) => `Dear ${name},`,
   hello: "Hello,",
+  somebody: "Sir or Madam",
   through: (partner, service) => `${partner}, through ${service}`,
   regards: "Kind regards,",
   questions: "Questions? Mail",
@@ -33,6 +34,8 @@ export const en: MailMessages = {
     button: "View your mandate",
     after:
       "Would you like to stop? You can withdraw the mandate at any time. Let us know; the address is at the end of this mail.",
+    after_claim:
+      "The button also shows where your registration stands. There you can add what is missing, and withdraw the mandate at any time.",
     document: "This is what you signed",
     unexpected: "Did you not sign this yourself? Tell us at once.",
   },

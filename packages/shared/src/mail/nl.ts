@@ -3,6 +3,7 @@ export const nl = {
   lang: "nl",
   greeting: (name: string) => `Beste ${name},`,
   hello: "Hallo,",
+  somebody: "heer of mevrouw",
   through: (partner: string, service: string) => `${partner}, via ${service}`,
   regards: "Met vriendelijke groet,",
   questions: "Vragen? Mail naar",
@@ -34,6 +35,8 @@ export const nl = {
     button: "Bekijk uw machtiging",
     after:
       "Wilt u stoppen? U kunt de machtiging op elk moment intrekken. Laat het ons weten; het adres staat onder aan deze mail.",
+    after_claim:
+      "Met deze knop ziet u ook hoe uw aanmelding ervoor staat. Daar kunt u iets doorgeven, en de machtiging op elk moment intrekken.",
     document: "Dit heeft u ondertekend",
     unexpected: "Heeft u dit niet zelf ondertekend? Laat het ons meteen weten.",
   },

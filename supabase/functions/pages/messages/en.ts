@@ -111,7 +111,7 @@ Would you like to sign after all? Then ask ${partner} for a new link.`,
   },
 
   claim: {
-    through: (service) => `through ${service}`,
+    through: (service) => `via ${service}`,
     steps: ["E-mail", "Details", "Connection", "Payout", "Charger", "Mandate"],
     continue: "Continue",
     save: "Save",
@@ -240,6 +240,7 @@ Would you like to sign after all? Then ask ${partner} for a new link.`,
         "Then continue without. You can tell us later with the same link. Your charging counts only once we know your charger.",
       later_submit: "I do not know yet",
       errors: {
+        brand: "Choose a brand",
         model: "Choose a model",
         serial_number: "Enter a serial number of at most 64 letters and digits",
         charger_claimed: "Somebody has registered this charger already. Check the serial number once more",

@@ -242,6 +242,7 @@ Wilt u toch ondertekenen? Vraag ${partner} dan om een nieuwe link.`,
         "Ga dan verder zonder. U kunt uw laadpaal later doorgeven met dezelfde link. Uw laadstroom telt pas mee als wij hem kennen.",
       later_submit: "Ik weet het nog niet",
       errors: {
+        brand: "Kies een merk",
         model: "Kies een model",
         serial_number: "Vul een serienummer in van hooguit 64 letters en cijfers",
         charger_claimed: "Deze laadpaal is al door iemand aangemeld. Kijk het serienummer nog eens na",
