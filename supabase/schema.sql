@@ -1823,7 +1823,7 @@ begin
   tenant := private.partner_id();
   -- One import at a time, across partners: the cap, "one open draft an address" and "nobody else's" are all judged against what
   -- the import before this one made. An import of 500 rows takes a fraction of a second.
-  perform pg_advisory_xact_lock(hashtextextended('core.drafts import', 0));
+  perform private.lock_imports(tenant), pg_advisory_xact_lock(hashtextextended('core.drafts import', 0));
   select * into partner from core.partners p where p.id = tenant;
   remaining := greatest(private.draft_cap() - private.drafts_made(), 0);
   -- what ran out but was not noted yet holds no address any more
@@ -2786,7 +2786,7 @@ declare
 begin
   perform private.act_as(caller, 'partner'), private.only_in_sandbox();
   -- an import that runs is either before this or after it, whole
-  perform pg_advisory_xact_lock(hashtextextended('core.drafts import', 0));
+  perform private.lock_imports(private.partner_id());
   select * into erased from private.erase_customers(private.partner_id(), null);
   perform private.audit('sandbox.reset', private.partner_id(), jsonb_build_object('customers', erased.customers, 'drafts', erased.drafts));
   return json_build_object('ok', true, 'customers_deleted', erased.customers, 'drafts_deleted', erased.drafts);
@@ -3015,7 +3015,7 @@ begin
   draft := private.enter_draft((request ->> 'draft_id')::uuid, true);
   if private.draft_state(draft) not in ('open', 'active') or private.claim_stage(draft) <> coalesce(request ->> 'stage', private.claim_stage(draft)) then
     return json_build_object('outcome', 'not_open');
-  elsif draft.code_hash = decode(request ->> 'code_hash', 'hex') and draft.code_expires_at > private.now() and draft.code_attempts < 5 then
+  elsif private.judge_code(draft.code_hash, draft.code_expires_at, draft.code_attempts, request ->> 'code_hash') is null then
     return json_build_object('outcome', 'sent');  -- the very code that is out already
   end if;
   rate := private.debit('draft:' || draft.id, 'claim_code');
@@ -3023,7 +3023,7 @@ begin
     return json_build_object('outcome', 'too_many_codes', 'rate', rate);
   end if;
   update core.drafts d
-     set code_hash = decode(request ->> 'code_hash', 'hex'), code_expires_at = private.now() + interval '10 minutes', code_attempts = 0
+     set code_hash = decode(request ->> 'code_hash', 'hex'), code_expires_at = private.code_expiry(), code_attempts = 0
    where d.partner_id = draft.partner_id and d.id = draft.id;
   perform private.enqueue_mail(request -> 'mail', draft.email, 'claim_code:' || draft.id || ':' || (request ->> 'code_hash'));
   return json_build_object('outcome', 'sent');
@@ -3057,7 +3057,7 @@ begin
     return json_build_object('outcome', 'too_many_codes', 'retry_after', rate -> 'retry_after');
   end if;
   update core.mandate_links l
-     set code_hash = decode(request ->> 'code_hash', 'hex'), code_expires_at = private.now() + interval '10 minutes', code_attempts = 0
+     set code_hash = decode(request ->> 'code_hash', 'hex'), code_expires_at = private.code_expiry(), code_attempts = 0
    where l.partner_id = link.partner_id and l.id = link.id;
   perform private.enqueue_mail(request -> 'mail', recipient, 'mandate_code:' || link.id || ':' || (request ->> 'code_hash'));
   return json_build_object('outcome', 'sent');
@@ -5073,16 +5073,13 @@ CREATE OR REPLACE FUNCTION private.claim_code_outcome(draft core.drafts, code_ha
  LANGUAGE plpgsql
  SET search_path TO ''
 AS $function$
+declare
+  refused constant text := private.judge_code(draft.code_hash, draft.code_expires_at, draft.code_attempts, code_hash);
 begin
-  if draft.code_hash is null or draft.code_expires_at <= private.now() then
-    return 'code_expired';
-  elsif draft.code_attempts >= 5 then
-    return 'too_many_attempts';
-  elsif draft.code_hash is distinct from decode(code_hash, 'hex') then
+  if refused = 'wrong_code' then
     update core.drafts d set code_attempts = d.code_attempts + 1 where d.partner_id = draft.partner_id and d.id = draft.id;
-    return 'wrong_code';
   end if;
-  return null;
+  return refused;
 end $function$;
 comment on function private.claim_code_outcome(core.drafts,text) is 'Why a one-time code is refused, or null; a wrong one is counted.';
 grant execute on function private.claim_code_outcome(core.drafts,text) to api_owner;
@@ -5360,21 +5357,27 @@ end $function$;
 comment on function private.closed_gates(core.connections) is 'The gates that keep a registration from being approved: one may have closed since it was submitted. A missing IBAN is no ground.';
 grant execute on function private.closed_gates(core.connections) to api_owner;
 
+CREATE OR REPLACE FUNCTION private.code_expiry()
+ RETURNS timestamp with time zone
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$ begin return private.now() + interval '10 minutes'; end $function$;
+comment on function private.code_expiry() is 'Until when a one-time code that is mailed now can be used.';
+grant execute on function private.code_expiry() to api_owner;
+
 CREATE OR REPLACE FUNCTION private.code_outcome(link core.mandate_links, code_hash text)
  RETURNS text
  LANGUAGE plpgsql
  SET search_path TO ''
 AS $function$
+declare
+  refused constant text := private.judge_code(link.code_hash, link.code_expires_at, link.code_attempts, code_hash);
 begin
-  if link.code_hash is null or link.code_expires_at <= private.now() then
-    return 'code_expired';
-  elsif link.code_attempts >= 5 then
-    return 'too_many_attempts';
-  elsif link.code_hash is distinct from decode(code_hash, 'hex') then
+  if refused = 'wrong_code' then
     update core.mandate_links l set code_attempts = l.code_attempts + 1 where l.partner_id = link.partner_id and l.id = link.id;
-    return 'wrong_code';
   end if;
-  return null;
+  return refused;
 end $function$;
 comment on function private.code_outcome(core.mandate_links,text) is 'Why a one-time code is refused, or null; a wrong one is counted.';
 grant execute on function private.code_outcome(core.mandate_links,text) to api_owner;
@@ -6572,6 +6575,20 @@ end $function$;
 comment on function private.judge_charger(jsonb) is 'Why a draft cannot come with this charger {brand, serial_number}; null when it can.';
 grant execute on function private.judge_charger(jsonb) to api_owner;
 
+CREATE OR REPLACE FUNCTION private.judge_code(kept bytea, expires_at timestamp with time zone, attempts integer, presented text)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+begin
+  return case when kept is null or expires_at > private.now() is not true then 'code_expired'
+              when attempts >= 5 then 'too_many_attempts'
+              when kept <> decode(presented, 'hex') is not false then 'wrong_code' end;
+end $function$;
+comment on function private.judge_code(bytea,timestamp with time zone,integer,text) is 'Why the SHA-256 of a presented code is refused, or null; a wrong_code is for the caller to count, its row locked.';
+grant execute on function private.judge_code(bytea,timestamp with time zone,integer,text) to api_owner;
+
 CREATE OR REPLACE FUNCTION private.judge_months(connection uuid)
  RETURNS void
  LANGUAGE sql
@@ -6649,7 +6666,7 @@ CREATE OR REPLACE FUNCTION private.keep_sign_in_code(request jsonb)
  SET search_path TO ''
 AS $function$
   insert into core.sign_in_codes (token_hash, code_hash, email, expires_at)
-  values (decode(request ->> 'token_hash', 'hex'), decode(request ->> 'code_hash', 'hex'), request ->> 'email', private.now() + interval '10 minutes')
+  values (decode(request ->> 'token_hash', 'hex'), decode(request ->> 'code_hash', 'hex'), request ->> 'email', private.code_expiry())
 $function$;
 comment on function private.keep_sign_in_code(jsonb) is 'Definer: codes are nobody''s to read.';
 grant execute on function private.keep_sign_in_code(jsonb) to api_owner;
@@ -6777,6 +6794,14 @@ begin
 end $function$;
 comment on function private.location_for(jsonb) is 'The tenant''s row for an address: {postal_code, house_number, house_number_addition, street, city}.';
 grant execute on function private.location_for(jsonb) to api_owner;
+
+CREATE OR REPLACE FUNCTION private.lock_imports(tenant uuid)
+ RETURNS void
+ LANGUAGE sql
+ SET search_path TO ''
+AS $function$ select pg_advisory_xact_lock(hashtextextended('core.drafts import', 0) # hashtextextended(tenant::text, 1)) $function$;
+comment on function private.lock_imports(uuid) is 'Until the end of the transaction no other import of the partner begins.';
+grant execute on function private.lock_imports(uuid) to api_owner;
 
 CREATE OR REPLACE FUNCTION private.lock_link(link core.mandate_links)
  RETURNS core.mandate_links
@@ -7653,16 +7678,12 @@ declare
 begin
   -- of ten at once, nine wait here and then see no code
   select * into code from core.sign_in_codes c where c.token_hash = presented for update;
-  if code.expires_at > private.now() is not true then
-    outcome := 'code_expired';
-  elsif code.attempts >= 5 then
-    outcome := 'too_many_attempts';
-  elsif code.code_hash <> decode(request ->> 'code_hash', 'hex') or private.login_at(code.email) is null then
+  outcome := coalesce(private.judge_code(code.code_hash, code.expires_at, code.attempts, request ->> 'code_hash'),
+                      case when private.login_at(code.email) is null then 'wrong_code' else 'right_code' end);
+  if outcome = 'wrong_code' then
     update core.sign_in_codes c set attempts = c.attempts + 1 where c.token_hash = presented;
-    outcome := 'wrong_code';
-  else
+  elsif outcome = 'right_code' then
     delete from core.sign_in_codes c where c.token_hash = presented;
-    outcome := 'right_code';
     email := code.email;
   end if;
 end $function$;

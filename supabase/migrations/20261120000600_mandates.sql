@@ -349,7 +349,7 @@ begin
     return json_build_object('outcome', 'too_many_codes', 'retry_after', rate -> 'retry_after');
   end if;
   update core.mandate_links l
-     set code_hash = decode(request ->> 'code_hash', 'hex'), code_expires_at = private.now() + interval '10 minutes', code_attempts = 0
+     set code_hash = decode(request ->> 'code_hash', 'hex'), code_expires_at = private.code_expiry(), code_attempts = 0
    where l.partner_id = link.partner_id and l.id = link.id;
   perform private.enqueue_mail(request -> 'mail', recipient, 'mandate_code:' || link.id || ':' || (request ->> 'code_hash'));
   return json_build_object('outcome', 'sent');
@@ -362,16 +362,13 @@ create function private.code_outcome(link core.mandate_links, code_hash text) re
 language plpgsql
 set search_path = ''
 as $$
+declare
+  refused constant text := private.judge_code(link.code_hash, link.code_expires_at, link.code_attempts, code_hash);
 begin
-  if link.code_hash is null or link.code_expires_at <= private.now() then
-    return 'code_expired';
-  elsif link.code_attempts >= 5 then
-    return 'too_many_attempts';
-  elsif link.code_hash is distinct from decode(code_hash, 'hex') then
+  if refused = 'wrong_code' then
     update core.mandate_links l set code_attempts = l.code_attempts + 1 where l.partner_id = link.partner_id and l.id = link.id;
-    return 'wrong_code';
   end if;
-  return null;
+  return refused;
 end $$;
 comment on function private.code_outcome(core.mandate_links, text) is 'Why a one-time code is refused, or null; a wrong one is counted.';
 grant execute on function private.code_outcome(core.mandate_links, text) to api_owner;

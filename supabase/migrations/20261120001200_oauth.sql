@@ -188,7 +188,7 @@ language sql security definer
 set search_path = ''
 as $$
   insert into core.sign_in_codes (token_hash, code_hash, email, expires_at)
-  values (decode(request ->> 'token_hash', 'hex'), decode(request ->> 'code_hash', 'hex'), request ->> 'email', private.now() + interval '10 minutes')
+  values (decode(request ->> 'token_hash', 'hex'), decode(request ->> 'code_hash', 'hex'), request ->> 'email', private.code_expiry())
 $$;
 comment on function private.keep_sign_in_code(jsonb) is 'Definer: codes are nobody''s to read.';
 
@@ -202,16 +202,12 @@ declare
 begin
   -- of ten at once, nine wait here and then see no code
   select * into code from core.sign_in_codes c where c.token_hash = presented for update;
-  if code.expires_at > private.now() is not true then
-    outcome := 'code_expired';
-  elsif code.attempts >= 5 then
-    outcome := 'too_many_attempts';
-  elsif code.code_hash <> decode(request ->> 'code_hash', 'hex') or private.login_at(code.email) is null then
+  outcome := coalesce(private.judge_code(code.code_hash, code.expires_at, code.attempts, request ->> 'code_hash'),
+                      case when private.login_at(code.email) is null then 'wrong_code' else 'right_code' end);
+  if outcome = 'wrong_code' then
     update core.sign_in_codes c set attempts = c.attempts + 1 where c.token_hash = presented;
-    outcome := 'wrong_code';
-  else
+  elsif outcome = 'right_code' then
     delete from core.sign_in_codes c where c.token_hash = presented;
-    outcome := 'right_code';
     email := code.email;
   end if;
 end $$;

@@ -258,6 +258,13 @@ create type private.draft_row as (
   city            text,
   charger         jsonb);
 
+create function private.lock_imports(tenant uuid) returns void
+language sql
+set search_path = ''
+as $$ select pg_advisory_xact_lock(hashtextextended('core.drafts import', 0) # hashtextextended(tenant::text, 1)) $$;
+comment on function private.lock_imports(uuid) is 'Until the end of the transaction no other import of the partner begins.';
+grant execute on function private.lock_imports(uuid) to api_owner;
+
 create function api.import_drafts(caller jsonb, input jsonb) returns json
 language plpgsql security definer
 set search_path = ''
@@ -277,7 +284,7 @@ begin
   tenant := private.partner_id();
   -- One import at a time, across partners: the cap, "one open draft an address" and "nobody else's" are all judged against what
   -- the import before this one made. An import of 500 rows takes a fraction of a second.
-  perform pg_advisory_xact_lock(hashtextextended('core.drafts import', 0));
+  perform private.lock_imports(tenant), pg_advisory_xact_lock(hashtextextended('core.drafts import', 0));
   select * into partner from core.partners p where p.id = tenant;
   remaining := greatest(private.draft_cap() - private.drafts_made(), 0);
   -- what ran out but was not noted yet holds no address any more

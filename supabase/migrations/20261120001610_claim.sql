@@ -256,7 +256,7 @@ begin
   draft := private.enter_draft((request ->> 'draft_id')::uuid, true);
   if private.draft_state(draft) not in ('open', 'active') or private.claim_stage(draft) <> coalesce(request ->> 'stage', private.claim_stage(draft)) then
     return json_build_object('outcome', 'not_open');
-  elsif draft.code_hash = decode(request ->> 'code_hash', 'hex') and draft.code_expires_at > private.now() and draft.code_attempts < 5 then
+  elsif private.judge_code(draft.code_hash, draft.code_expires_at, draft.code_attempts, request ->> 'code_hash') is null then
     return json_build_object('outcome', 'sent');  -- the very code that is out already
   end if;
   rate := private.debit('draft:' || draft.id, 'claim_code');
@@ -264,7 +264,7 @@ begin
     return json_build_object('outcome', 'too_many_codes', 'rate', rate);
   end if;
   update core.drafts d
-     set code_hash = decode(request ->> 'code_hash', 'hex'), code_expires_at = private.now() + interval '10 minutes', code_attempts = 0
+     set code_hash = decode(request ->> 'code_hash', 'hex'), code_expires_at = private.code_expiry(), code_attempts = 0
    where d.partner_id = draft.partner_id and d.id = draft.id;
   perform private.enqueue_mail(request -> 'mail', draft.email, 'claim_code:' || draft.id || ':' || (request ->> 'code_hash'));
   return json_build_object('outcome', 'sent');
@@ -278,16 +278,13 @@ create function private.claim_code_outcome(draft core.drafts, code_hash text) re
 language plpgsql
 set search_path = ''
 as $$
+declare
+  refused constant text := private.judge_code(draft.code_hash, draft.code_expires_at, draft.code_attempts, code_hash);
 begin
-  if draft.code_hash is null or draft.code_expires_at <= private.now() then
-    return 'code_expired';
-  elsif draft.code_attempts >= 5 then
-    return 'too_many_attempts';
-  elsif draft.code_hash is distinct from decode(code_hash, 'hex') then
+  if refused = 'wrong_code' then
     update core.drafts d set code_attempts = d.code_attempts + 1 where d.partner_id = draft.partner_id and d.id = draft.id;
-    return 'wrong_code';
   end if;
-  return null;
+  return refused;
 end $$;
 comment on function private.claim_code_outcome(core.drafts, text) is 'Why a one-time code is refused, or null; a wrong one is counted.';
 

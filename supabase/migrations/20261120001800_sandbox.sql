@@ -557,7 +557,7 @@ declare
 begin
   perform private.act_as(caller, 'partner'), private.only_in_sandbox();
   -- an import that runs is either before this or after it, whole
-  perform pg_advisory_xact_lock(hashtextextended('core.drafts import', 0));
+  perform private.lock_imports(private.partner_id());
   select * into erased from private.erase_customers(private.partner_id(), null);
   perform private.audit('sandbox.reset', private.partner_id(), jsonb_build_object('customers', erased.customers, 'drafts', erased.drafts));
   return json_build_object('ok', true, 'customers_deleted', erased.customers, 'drafts_deleted', erased.drafts);
