@@ -7,6 +7,9 @@ import { claimLinks } from "../../packages/shared/src/claim.ts";
 import { composeClaim, composeCustomerIbanChanged, composeSignIn, type Mail } from "../../packages/shared/src/mail.ts";
 import { noBrowser, startBrowser } from "../harness/browser.ts";
 import {
+  ANSWERS,
+  type Ask,
+  answer,
   type ClaimWorld,
   createClaimWorld,
   type Draft,
@@ -14,6 +17,8 @@ import {
   mailedCode,
   newDraft,
   newSignInLink,
+  prove,
+  readyToSign,
 } from "./claimant.ts";
 
 /** Set to a folder to get a PNG of every page, to be looked at. */
@@ -322,11 +327,30 @@ describe.skipIf(noBrowser)("the claim pages in a browser", () => {
   // Every page, in both languages, light and dark, on a phone and on a desk ------------------------------------------
 
   type Scene = { name: string; go: (page: Page, locale: string) => Promise<void> };
-  const at = (step: string, then: (page: Page) => Promise<void> = async () => {}, fields = {}): Scene["go"] => {
+  /** What leads to a page is sent as that page would, without being drawn: the flows above click through all of it. */
+  const asking =
+    (page: Page): Ask =>
+    async (address, { form } = {}) => {
+      const options = { maxRedirects: 0, headers: { "sec-fetch-site": "same-origin" } };
+      const answered = await (form
+        ? page.request.post(address, { form, ...options })
+        : page.request.get(address, options));
+      const headers = new Headers(answered.headers());
+      return { status: answered.status(), headers, text: await answered.text(), location: headers.get("location") };
+    };
+  const at = (
+    step: string,
+    then: (page: Page) => Promise<void> = async () => {},
+    fields: Record<string, unknown> = {},
+    steps: Parameters<typeof answer>[2] = {},
+  ): Scene["go"] => {
     return async (page, locale) => {
       const draft = await draftAt(fields);
-      await proveIn(page, draft, locale);
-      await to(page, step);
+      const address = { ...ANSWERS.address, house_number: String(fields.house_number ?? house) };
+      await prove(world, asking(page), draft);
+      await answer(asking(page), draft, { address, ...steps, until: step });
+      await page.goto(`${draft.link}/${step}?lang=${locale}`);
+      expect(new URL(page.url()).pathname).toMatch(new RegExp(`/${step}$`));
       await then(page);
     };
   };
@@ -346,12 +370,20 @@ describe.skipIf(noBrowser)("the claim pages in a browser", () => {
     contactpersoon: "Jan Jansen",
     naam: null,
   };
+  const businessSteps = {
+    details: { full_name: "Jan Jansen", type: "zakelijk", phone: "" },
+    company: { company_name: business.bedrijfsnaam, kvk: business.kvk, vat: "" },
+  };
   /** The page of a signed claim, or the one told, and what is done on it. */
   const signed = (then: (page: Page, draft: Draft) => Promise<void> = async () => {}, step?: string): Scene["go"] => {
     return async (page, locale) => {
       const draft = await draftAt();
-      await signIn(page, draft, locale);
-      if (step) await page.goto(`${draft.link}/${step}?lang=${locale}`);
+      const address = { ...ANSWERS.address, house_number: String(house) };
+      await prove(world, asking(page), draft);
+      await answer(asking(page), draft, { address, payout: { account: "later" } });
+      const signature = await readyToSign(world, asking(page), draft);
+      expect((await asking(page)(`${draft.link}/sign`, { form: signature })).status).toBe(303);
+      await page.goto(`${draft.link}${step ? `/${step}` : ""}?lang=${locale}`);
       await then(page, draft);
     };
   };
@@ -393,7 +425,7 @@ describe.skipIf(noBrowser)("the claim pages in a browser", () => {
         await submit(page);
       }),
     },
-    { name: "claim-company", go: at("company", undefined, business) },
+    { name: "claim-company", go: at("company", undefined, business, businessSteps) },
     { name: "claim-address", go: at("address") },
     { name: "claim-ean-one", go: at("ean") },
     {
@@ -432,6 +464,7 @@ describe.skipIf(noBrowser)("the claim pages in a browser", () => {
           await submit(page);
         },
         business,
+        businessSteps,
       ),
     },
     {

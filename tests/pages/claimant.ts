@@ -136,6 +136,8 @@ export function newBrowser(world: World) {
   return Object.assign(ask, { cookie: () => cookie });
 }
 export type Browser = ReturnType<typeof newBrowser>;
+/** As much of it as a step needs. */
+export type Ask = (address: string, sent?: { form?: Record<string, string> }) => Promise<PageAnswer>;
 
 /** The newest code mailed for a draft. */
 export async function mailedCode(world: World, draft: Draft): Promise<string> {
@@ -147,7 +149,7 @@ export async function mailedCode(world: World, draft: Draft): Promise<string> {
 }
 
 /** Proves the address by its code. */
-export async function prove(world: World, ask: Browser, draft: Draft): Promise<PageAnswer> {
+export async function prove(world: World, ask: Ask, draft: Draft): Promise<PageAnswer> {
   expect((await ask(`${draft.link}/code`, { form: {} })).status).toBe(303);
   return ask(`${draft.link}/proof`, { form: { code: await mailedCode(world, draft) } });
 }
@@ -156,12 +158,7 @@ export const formToken = (text: string) => /name="form_token" value="([^"]+)"/.e
 export const heading = (text: string) => /<h1>([^<]*)<\/h1>/.exec(text)?.[1];
 
 /** Fills in a step; its own form token is read from the page. */
-export async function fill(
-  ask: Browser,
-  draft: Draft,
-  step: string,
-  form: Record<string, string>,
-): Promise<PageAnswer> {
+export async function fill(ask: Ask, draft: Draft, step: string, form: Record<string, string>): Promise<PageAnswer> {
   const { text } = await ask(`${draft.link}/${step}`);
   return ask(`${draft.link}/${step}`, { form: { form_token: formToken(text), ...form } });
 }
@@ -180,19 +177,22 @@ export const freshAddress = () => {
   return { postal_code: "1012 AB", house_number: String(house), street: "Kade", city: "Amsterdam" };
 };
 
-/** Every step up to the mandate; the connection is the one the register knows at the address, or the one told. */
+/** Every step up to the mandate, or to the one told; the connection is the one the register knows at the address, or the one told. */
 export async function answer(
-  ask: Browser,
+  ask: Ask,
   draft: Draft,
   {
     ean,
+    until,
     ...steps
   }: Partial<Record<"details" | "company" | "address" | "payout" | "charger", Record<string, string>>> & {
     ean?: string;
+    until?: string;
   } = {},
 ): Promise<void> {
   const all: Record<string, Record<string, string> | undefined> = { ...ANSWERS, ...steps };
   for (const step of ["details", "company", "address", "ean", "payout", "charger"]) {
+    if (step === until) return;
     if (step === "company" && !all.company) continue;
     if (step === "ean") {
       const { text } = await ask(`${draft.link}/ean`);
@@ -207,7 +207,7 @@ export async function answer(
 }
 
 /** Up to the last click of signing. */
-export async function readyToSign(world: World, ask: Browser, draft: Draft): Promise<Record<string, string>> {
+export async function readyToSign(world: World, ask: Ask, draft: Draft): Promise<Record<string, string>> {
   const { text } = await ask(`${draft.link}/mandate`);
   const seen = /seen=([0-9a-f]{16})/.exec(text)?.[1] ?? "";
   const form = { seen, form_token: formToken((await ask(`${draft.link}/sign?seen=${seen}`)).text) };
