@@ -12,6 +12,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import pg from "pg";
 import { startStack } from "../packages/local/src/runner.ts";
+import { denoProgram } from "../packages/shared/scripts/functions.ts";
 import { compare, load, type Target } from "./load.ts";
 
 const { values } = parseArgs({ options: { accounts: { type: "string", default: "20000" } } });
@@ -28,7 +29,7 @@ try {
   const account = await fill(demo.cpo.client_id, ACCOUNTS);
   await fill(SMALL.client_id, 1000);
   const floorPort = await freePort();
-  floor = spawn("deno", ["run", "--quiet", "-A", new URL("floor.ts", import.meta.url).pathname], {
+  floor = spawn(denoProgram(), ["run", "--quiet", "-A", new URL("floor.ts", import.meta.url).pathname], {
     env: { ...process.env, PORT: String(floorPort), DATABASE_URL: database_url },
     stdio: ["ignore", "pipe", "inherit"],
   });

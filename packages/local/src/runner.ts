@@ -12,10 +12,10 @@ import {
   statfsSync,
   statSync,
 } from "node:fs";
-import { createRequire } from "node:module";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { denoProgram } from "../../shared/scripts/functions.ts";
 import { ensureDemo } from "./demo_data.ts";
 import { bootstrap, MigrationError, migrate, ROOT, setPasswords } from "./migrate.ts";
 import { freePort, isFree, type Postgres, PostgresError, startPostgres, stopLeftover } from "./postgres.ts";
@@ -262,12 +262,6 @@ async function serveFunctions(data_dir: string, variables: Record<string, string
 }
 
 const SERVE = fileURLToPath(new URL("serve.ts", import.meta.url));
-
-/** The program itself: the package's own launcher would stand between it and our pipe. */
-function denoProgram(): string {
-  const require = createRequire(import.meta.url);
-  return require("deno/install_api.cjs").runInstall();
-}
 
 // Jobs ----------------------------------------------------------------------------------------------------------------
 
