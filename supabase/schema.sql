@@ -2054,6 +2054,9 @@ begin
   returning id into link;
   email_sent := input -> 'mails' <> 'null' and not private.is_suppressed(private.email_hash(draft.email, input #>> '{links,key}'));
   if email_sent then
+    email_sent := private.debit('draft:' || draft.id, 'draft_mail') ->> 'allowed';
+  end if;
+  if email_sent then
     perform private.enqueue_mails(input -> 'mails' -> draft.locale, (
       select jsonb_build_array(jsonb_build_object('recipient', draft.email, 'cause', 'claim_sign_in:' || draft.id || ':' || link,
                'fields', private.letter_fields(draft, private.partner_display_name(p), input -> 'links')))
@@ -2063,7 +2066,7 @@ begin
   return json_build_object('ok', true, 'auth_url', input ->> 'auth_url', 'expires_in', 300,
                            'resume', customer.user_id is not null, 'return_url', target, 'email_sent', email_sent);
 end $function$;
-comment on function api.issue_auth_link(jsonb,jsonb) is 'POST /partner/drafts/auth-link: {draft_id, email, return_url, token_hash, auth_url, mails: {nl, en} | null, links}. A newer link voids the older. Where there are mails the customer gets theirs, unless they opted out.';
+comment on function api.issue_auth_link(jsonb,jsonb) is 'POST /partner/drafts/auth-link: {draft_id, email, return_url, token_hash, auth_url, mails: {nl, en} | null, links}. A newer link voids the older. Where there are mails the customer gets theirs, unless they opted out or had ten today.';
 alter function api.issue_auth_link(jsonb,jsonb) owner to api_owner;
 grant execute on function api.issue_auth_link(jsonb,jsonb) to edge;
 

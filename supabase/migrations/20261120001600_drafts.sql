@@ -565,6 +565,9 @@ comment on function private.draft_login(core.drafts) is
   'The login of a draft''s customer, and whether their account has no connection yet. Definer, because logins belong to Auth and accounts to the house.';
 grant execute on function private.draft_login(core.drafts) to api_owner;
 
+-- links a partner may have mailed to the customer of a draft in a day
+insert into core.rate_limits (bucket, quota, window_seconds) values ('draft_mail', 10, 86400);
+
 create function api.issue_auth_link(caller jsonb, input jsonb) returns json
 language plpgsql security definer
 set search_path = ''
@@ -608,6 +611,9 @@ begin
   returning id into link;
   email_sent := input -> 'mails' <> 'null' and not private.is_suppressed(private.email_hash(draft.email, input #>> '{links,key}'));
   if email_sent then
+    email_sent := private.debit('draft:' || draft.id, 'draft_mail') ->> 'allowed';
+  end if;
+  if email_sent then
     perform private.enqueue_mails(input -> 'mails' -> draft.locale, (
       select jsonb_build_array(jsonb_build_object('recipient', draft.email, 'cause', 'claim_sign_in:' || draft.id || ':' || link,
                'fields', private.letter_fields(draft, private.partner_display_name(p), input -> 'links')))
@@ -619,7 +625,7 @@ begin
 end $$;
 comment on function api.issue_auth_link(jsonb, jsonb) is
   'POST /partner/drafts/auth-link: {draft_id, email, return_url, token_hash, auth_url, mails: {nl, en} | null, links}. A newer link voids the older. '
-  'Where there are mails the customer gets theirs, unless they opted out.';
+  'Where there are mails the customer gets theirs, unless they opted out or had ten today.';
 select private.expose('api.issue_auth_link(jsonb, jsonb)');
 
 -- Scheduled work -----------------------------------------------------------------------------------------------------

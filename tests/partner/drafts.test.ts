@@ -203,6 +203,24 @@ describe("POST /partner/drafts/auth-link", () => {
     expect((await authLink({ draft_id, email })).status).toBe(200);
   });
 
+  test("§4.2 mailed to its customer ten times a day at most, of those asked for at once too; the link is minted all the same", async () => {
+    await world.row("update core.rate_limits set quota = 10 where bucket = 'draft_mail'");
+    const { draft_id, email } = await addDraft(world);
+    const answers = await Promise.all(Array.from({ length: 12 }, () => authLink({ draft_id, send_email: true })));
+    expect(answers.map(({ status, body }) => [status, body.email_sent]).sort()).toEqual([
+      ...Array(2).fill([200, false]),
+      ...Array(10).fill([200, true]),
+    ]);
+    const { count } = await world.row(
+      "select count(*)::int from core.mail_outbox where recipient = $1 and template = 'sign_in'",
+      email,
+    );
+    expect(count).toBe(10);
+    // another draft's customer has not had any
+    const other = await addDraft(world);
+    expect((await authLink({ draft_id: other.draft_id, send_email: true })).body.email_sent).toBe(true);
+  });
+
   test("§3 a newer link voids the older; of ten minted at once one is left", async () => {
     const { draft_id } = await addDraft(world);
     await Promise.all(Array.from({ length: 10 }, () => authLink({ draft_id })));

@@ -110,7 +110,8 @@ export const issueAuthLink = endpoint(
             "The return URL registered for the partner, followed by /, ? or nothing; no fragment. The registered URL where absent.",
         }),
         send_email: z.boolean().default(false).meta({
-          description: "Mail the link to the customer, in the partner's name; never to who opted out of mail",
+          description:
+            "Mail the link to the customer, in the partner's name; never to who opted out of mail, and ten times a day at most",
         }),
       })
       .meta({ id: "IssueAuthLink" }),
@@ -121,7 +122,7 @@ export const issueAuthLink = endpoint(
         expires_in: z.int().meta({ description: "Seconds", example: 300 }),
         resume: z.boolean().meta({ description: "Whether the customer has a login already" }),
         return_url: z.string().nullable(),
-        email_sent: z.boolean(),
+        email_sent: z.boolean().meta({ description: "Whether a mail was written" }),
       })
       .meta({ id: "AuthLink" }),
     errors: ["draft_id_required", "draft_not_found", "draft_not_claimable", "return_url_not_allowed"],
