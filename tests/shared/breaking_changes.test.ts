@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -213,10 +213,10 @@ test("§9.5 a line of the changelog that begins with ⚠️ announces", () => {
 
 test("§9.5 the program refuses a breaking change that nobody announced", () => {
   const folder = mkdtempSync(join(tmpdir(), "ere-breaking-"));
+  // as on any machine, whatever its owner has set up for git
+  const env = { ...process.env, GIT_CONFIG_GLOBAL: "/dev/null", GIT_CONFIG_NOSYSTEM: "1" };
   const git = (...args: string[]) =>
-    execFileSync("git", ["-C", folder, "-c", "user.name=t", "-c", "user.email=t@example.com", ...args], {
-      encoding: "utf8",
-    });
+    execFileSync("git", ["-C", folder, "-c", "user.name=t", "-c", "user.email=t@example.com", ...args], { env });
   const run = () => {
     try {
       const script = join(folder, "packages/shared/scripts/breaking_changes.ts");
@@ -229,15 +229,9 @@ test("§9.5 the program refuses a breaking change that nobody announced", () => 
       return [status, stdout];
     }
   };
-  const write = (name: string, text: string) =>
-    execFileSync("sh", ["-c", 'cat > "$0"', join(folder, name)], { input: text });
+  const write = (name: string, text: string) => writeFileSync(join(folder, name), text);
   try {
-    execFileSync("sh", [
-      "-c",
-      `mkdir -p "$0/packages/shared/scripts" && cp "$1"packages/shared/scripts/*.ts "$0/packages/shared/scripts/"`,
-      folder,
-      ROOT,
-    ]);
+    cpSync(join(ROOT, "packages/shared/scripts"), join(folder, "packages/shared/scripts"), { recursive: true });
     git("init", "-q");
     write("openapi.json", JSON.stringify(document()));
     write("CHANGELOG.md", "# Changelog\n\n- ⚠️ 2026-01-01: something else\n");
