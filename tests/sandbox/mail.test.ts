@@ -1,9 +1,11 @@
 // GET /sandbox/v1/mail: the mail the sandbox kept instead of sending (specification sections 2 and 4.3).
 
+import { randomBytes } from "node:crypto";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { composeSignInCode } from "../../packages/shared/src/mail.ts";
 import { accountBody, liftRateLimits } from "../harness/world.ts";
 import { heading, newBrowser } from "../pages/claimant.ts";
-import { draftRow, newEmail } from "../partner/partner_world.ts";
+import { addLogin, draftRow, newEmail } from "../partner/partner_world.ts";
 import { createSandboxWorld, later, type SandboxWorld, START } from "./sandbox_world.ts";
 
 let world: SandboxWorld;
@@ -123,5 +125,42 @@ describe("§4.3 captured mail", () => {
     expect((await newBrowser(world)(a[0]?.links[0] ?? "")).status).toBe(200);
     const own = new Set((await mail("?limit=200")).map(({ id }) => id));
     expect((await mail("?limit=200", world.keyB)).filter(({ id }) => own.has(id))).toEqual([]);
+  });
+
+  test("contract §5 the code with which a customer signs in is shown to who brought them; of somebody who came by themselves to nobody", async () => {
+    const { draft_id, email } = await invite(newEmail());
+    expect((await world.claim(draft_id)).status).toBe(200);
+    const { email: stranger } = await addLogin(world);
+    await world.row("update auth.users set email_confirmed_at = now() where email = $1", stranger);
+    await invite(stranger);
+    const { config, db } = world.environment;
+    for (const address of [email, stranger]) {
+      const secret = () => randomBytes(32).toString("hex");
+      const answer = await db.call(
+        "send_sign_in_code",
+        { kind: "anyone", host: "sandbox", request_id: "test" },
+        {
+          ...{
+            address_hash: secret(),
+            email_hash: secret(),
+            token_hash: secret(),
+            code_hash: secret(),
+            email: address,
+          },
+          mail: composeSignInCode({ config, locale: "nl", code: "123456", app: "Laadapp" }),
+        },
+      );
+      expect(JSON.parse(answer)).toEqual({ outcome: "sent" });
+      const { sent } = await world.row(
+        "select count(*)::int as sent from core.mail_outbox where recipient = $1 and template = 'sign_in'",
+        address,
+      );
+      expect(sent).toBe(1);
+    }
+    const codes = async (address: string, key: string) =>
+      (await mail(`?to=${address}`, key)).filter(({ template }) => template === "sign_in").map(({ text }) => text);
+    expect(await codes(email, world.keyA)).toEqual([expect.stringContaining("123456")]);
+    expect(await codes(email, world.keyB)).toEqual([]);
+    expect([...(await codes(stranger, world.keyA)), ...(await codes(stranger, world.keyB))]).toEqual([]);
   });
 });
