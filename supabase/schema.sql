@@ -1296,7 +1296,7 @@ declare
   model      core.charger_models;
   connection uuid;
   virtual    core.virtual_chargers;
-  charger    core.chargers;
+  charger    uuid;
 begin
   perform private.act_as(caller, 'partner'), private.only_in_sandbox();
   model := private.virtual_model(profile);
@@ -1319,19 +1319,14 @@ begin
     if (select count(*) from core.chargers h where h.user_id = customer.user_id and h.status = 'active') >= 10 then
       perform private.refuse('charger_limit_reached');
     end if;
-    insert into core.chargers
-      (partner_id, account_id, connection_id, user_id, catalog_charger_id, brand, serial_number, mid_eligible, nickname, power_kw)
-    values
-      (private.house(), customer.account_id, connection, customer.user_id, model.id, model.brand,
-       'SANDBOX-' || upper(left(replace(gen_random_uuid()::text, '-', ''), 16)), model.mid_meter, left(model.brand || ' ' || model.model, 100),
-       (profile ->> 'power_kw')::numeric)
-    returning * into charger;
+    charger := private.add_own_charger(customer.account_id, connection, jsonb_build_object(
+      'catalog_charger_id', model.id, 'serial_number', 'SANDBOX-' || upper(left(replace(gen_random_uuid()::text, '-', ''), 16)),
+      'power_kw', profile -> 'power_kw'), '{"virtual": true}');
     insert into core.virtual_chargers (partner_id, charger_id, wh_per_session, sessions_per_week, power_kw, since)
-    values (private.house(), charger.id, (profile ->> 'wh_per_session')::int, (profile ->> 'sessions_per_week')::numeric,
+    values (private.house(), charger, (profile ->> 'wh_per_session')::int, (profile ->> 'sessions_per_week')::numeric,
             (profile ->> 'power_kw')::numeric, (profile ->> 'since')::date)
     returning * into virtual;
     perform private.advance_registration(customer.account_id, true);
-    perform private.audit('charger.registered', charger.id, '{"virtual": true}');
   end if;
   return private.virtual_charger_answer(virtual)::json;
 end $function$;
@@ -4410,25 +4405,26 @@ end $function$;
 comment on function private.active_partner(uuid) is 'The partner if it is active, else null; definer because admission runs before a tenant is set.';
 grant execute on function private.active_partner(uuid) to api_owner;
 
-CREATE OR REPLACE FUNCTION private.add_claimed_charger(account uuid, connection uuid, answers jsonb)
- RETURNS void
+CREATE OR REPLACE FUNCTION private.add_own_charger(account uuid, connection uuid, chosen jsonb, details jsonb DEFAULT '{}'::jsonb)
+ RETURNS uuid
  LANGUAGE plpgsql
  SET search_path TO ''
 AS $function$
 declare
   charger uuid;
 begin
-  insert into core.chargers (partner_id, account_id, connection_id, user_id, catalog_charger_id, brand, serial_number, mid_eligible, nickname)
-  select private.partner_id(), account, connection, private.user_id(), m.id, m.brand, answers ->> 'serial_number', m.mid_meter,
-         left(m.brand || ' ' || m.model, 100)
-    from core.charger_models m where m.id = (answers ->> 'catalog_charger_id')::uuid
+  insert into core.chargers (partner_id, account_id, connection_id, user_id, catalog_charger_id, brand, serial_number, mid_eligible, nickname, power_kw)
+  select private.partner_id(), account, connection, private.user_id(), m.id, m.brand, chosen ->> 'serial_number', m.mid_meter,
+         left(m.brand || ' ' || m.model, 100), (chosen ->> 'power_kw')::numeric
+    from core.charger_models m where m.id = (chosen ->> 'catalog_charger_id')::uuid
   returning id into charger;
   if charger is not null then
-    perform private.audit('charger.registered', charger);
+    perform private.audit('charger.registered', charger, details);
   end if;
+  return charger;
 end $function$;
-comment on function private.add_claimed_charger(uuid,uuid,jsonb) is 'The charger a person chose on the claim pages: {catalog_charger_id, serial_number}; none where they put it off. A taken serial number is a unique violation.';
-grant execute on function private.add_claimed_charger(uuid,uuid,jsonb) to api_owner;
+comment on function private.add_own_charger(uuid,uuid,jsonb,jsonb) is 'A charger on the account of the person who acts: {catalog_charger_id, serial_number, power_kw?}; null where they put it off. A taken serial number is a unique violation.';
+grant execute on function private.add_own_charger(uuid,uuid,jsonb,jsonb) to api_owner;
 
 CREATE OR REPLACE FUNCTION private.add_refresh_token(family uuid, generation integer, request jsonb)
  RETURNS void
@@ -4790,10 +4786,7 @@ CREATE OR REPLACE FUNCTION private.candidates_at(answers jsonb, register jsonb)
 AS $function$
 begin
   if register ->> 'source' = 'table' then
-    return (select coalesce(jsonb_agg(jsonb_build_object('ean_code', p.ean_code, 'street', p.street, 'city', p.city) order by p.ean_code), '[]')
-              from core.ean_register_points p
-             where p.postal_code = answers ->> 'postal_code' and p.house_number = (answers ->> 'house_number')::int
-               and p.house_number_addition is not distinct from answers ->> 'house_number_addition');
+    return private.points_in_table(answers ->> 'postal_code', (answers ->> 'house_number')::int, answers ->> 'house_number_addition');
   end if;
   return coalesce(register -> 'points', '[]');
 end $function$;
@@ -5000,10 +4993,7 @@ begin
   source := register ->> 'source';
   reason := register ->> 'reason';
   if source = 'table' then
-    select jsonb_agg(to_jsonb(p) order by p.ean_code) into points
-      from core.ean_register_points p
-     where p.postal_code = check_ean.postal_code and p.house_number = check_ean.house_number
-       and p.house_number_addition is not distinct from addition;
+    points := private.points_in_table(postal_code, house_number, addition);
   elsif register ->> 'outcome' = 'unavailable' then
     outcome := 'unavailable';
     return;
@@ -5432,7 +5422,7 @@ begin
   elsif active > 0 and serial is null then
     return 'serial_number_required';
   end if;
-  perform private.add_claimed_charger(draft.account_id, connection, answers);
+  perform private.add_own_charger(draft.account_id, connection, answers);
   perform private.advance_registration(draft.account_id, true);
   return 'saved';
 exception when unique_violation then
@@ -7074,7 +7064,7 @@ begin
   returning id into connection;
   perform private.record_ean_check(connection, ean, facts ->> 'postal_code', (facts ->> 'house_number')::int,
     facts ->> 'house_number_addition', checked ->> 'source', checked ->> 'outcome', checked ->> 'reason');
-  perform private.add_claimed_charger(account, connection, answers);
+  perform private.add_own_charger(account, connection, answers);
   -- evidence hangs on a link; this one was never anybody's to open: the claim link is
   insert into core.mandate_links (partner_id, connection_id, token_hash, locale, validity_years, expires_at)
   values (private.house(), connection, sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())), request #>> '{mail,locale}', 1, private.now())
@@ -7340,6 +7330,23 @@ end $function$;
 comment on function private.pick_connection(uuid,uuid,boolean) is 'The active connection of an account: the one wanted, the only one, or the first where otherwise_first says that will do.';
 grant execute on function private.pick_connection(uuid,uuid,boolean) to api_owner;
 
+CREATE OR REPLACE FUNCTION private.points_in_table(postal_code text, house_number integer, addition text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+begin
+  return (
+    select coalesce(jsonb_agg(jsonb_build_object('ean_code', p.ean_code, 'street', p.street, 'city', p.city,
+                                                 'house_number_addition', p.house_number_addition) order by p.ean_code), '[]')
+      from core.ean_register_points p
+     where p.postal_code = points_in_table.postal_code and p.house_number = points_in_table.house_number
+       and p.house_number_addition is not distinct from addition);
+end $function$;
+comment on function private.points_in_table(text,integer,text) is 'The metering points of an address in the register of our own, as the public one answers them.';
+grant execute on function private.points_in_table(text,integer,text) to api_owner;
+
 CREATE OR REPLACE FUNCTION private.prove_draft(draft core.drafts)
  RETURNS jsonb
  LANGUAGE plpgsql
@@ -7587,11 +7594,7 @@ begin
   end if;
   points := case
     when register ->> 'source' = 'table' then
-      (select coalesce(jsonb_agg(jsonb_build_object('ean_code', p.ean_code, 'street', p.street, 'city', p.city,
-                                                    'house_number_addition', p.house_number_addition) order by p.ean_code), '[]')
-         from core.ean_register_points p
-        where p.postal_code = found_draft.postal_code and p.house_number = found_draft.house_number
-          and p.house_number_addition is not distinct from found_draft.house_number_addition)
+      private.points_in_table(found_draft.postal_code, found_draft.house_number, found_draft.house_number_addition)
     when register ->> 'outcome' = 'points' then register -> 'points'
     when register ->> 'outcome' = 'unknown_address' then '[]' end;
   count := jsonb_array_length(points);

@@ -167,6 +167,21 @@ $$;
 comment on function private.ean_taken(text, uuid) is
   'Whether another active connection holds the EAN. Definer, because it looks across tenants; it says that, never whose.';
 
+create function private.points_in_table(postal_code text, house_number int, addition text) returns jsonb
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  return (
+    select coalesce(jsonb_agg(jsonb_build_object('ean_code', p.ean_code, 'street', p.street, 'city', p.city,
+                                                 'house_number_addition', p.house_number_addition) order by p.ean_code), '[]')
+      from core.ean_register_points p
+     where p.postal_code = points_in_table.postal_code and p.house_number = points_in_table.house_number
+       and p.house_number_addition is not distinct from addition);
+end $$;
+comment on function private.points_in_table(text, int, text) is
+  'The metering points of an address in the register of our own, as the public one answers them.';
+
 create function private.check_ean(
   ean text, postal_code text, house_number int, addition text, register jsonb,
   out outcome text, out street text, out city text, out source text, out reason text)
@@ -179,10 +194,7 @@ begin
   source := register ->> 'source';
   reason := register ->> 'reason';
   if source = 'table' then
-    select jsonb_agg(to_jsonb(p) order by p.ean_code) into points
-      from core.ean_register_points p
-     where p.postal_code = check_ean.postal_code and p.house_number = check_ean.house_number
-       and p.house_number_addition is not distinct from addition;
+    points := private.points_in_table(postal_code, house_number, addition);
   elsif register ->> 'outcome' = 'unavailable' then
     outcome := 'unavailable';
     return;
@@ -304,7 +316,7 @@ comment on function private.repeat_account(uuid, jsonb) is
   'A repeat by cpo_external_ref: stores a new IBAN if one was sent and ignores the rest (specification section 4.1).';
 
 grant execute on function
-  private.is_test_ean(text), private.ean_taken(text, uuid), private.check_ean(text, text, int, text, jsonb),
+  private.is_test_ean(text), private.ean_taken(text, uuid), private.points_in_table(text, int, text), private.check_ean(text, text, int, text, jsonb),
   private.record_ean_check(uuid, text, text, int, text, text, text, text), private.location_for(jsonb), private.drop_unused_location(uuid),
   private.account_answer(uuid, boolean), private.store_iban(uuid, jsonb), private.known_account(text),
   private.repeat_account(uuid, jsonb)

@@ -387,11 +387,7 @@ begin
   end if;
   points := case
     when register ->> 'source' = 'table' then
-      (select coalesce(jsonb_agg(jsonb_build_object('ean_code', p.ean_code, 'street', p.street, 'city', p.city,
-                                                    'house_number_addition', p.house_number_addition) order by p.ean_code), '[]')
-         from core.ean_register_points p
-        where p.postal_code = found_draft.postal_code and p.house_number = found_draft.house_number
-          and p.house_number_addition is not distinct from found_draft.house_number_addition)
+      private.points_in_table(found_draft.postal_code, found_draft.house_number, found_draft.house_number_addition)
     when register ->> 'outcome' = 'points' then register -> 'points'
     when register ->> 'outcome' = 'unknown_address' then '[]' end;
   count := jsonb_array_length(points);

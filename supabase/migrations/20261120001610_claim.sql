@@ -454,10 +454,7 @@ set search_path = ''
 as $$
 begin
   if register ->> 'source' = 'table' then
-    return (select coalesce(jsonb_agg(jsonb_build_object('ean_code', p.ean_code, 'street', p.street, 'city', p.city) order by p.ean_code), '[]')
-              from core.ean_register_points p
-             where p.postal_code = answers ->> 'postal_code' and p.house_number = (answers ->> 'house_number')::int
-               and p.house_number_addition is not distinct from answers ->> 'house_number_addition');
+    return private.points_in_table(answers ->> 'postal_code', (answers ->> 'house_number')::int, answers ->> 'house_number_addition');
   end if;
   return coalesce(register -> 'points', '[]');
 end $$;
@@ -556,24 +553,25 @@ end $$;
 comment on function private.attribute_claimant(core.drafts) is
   'Attributes the person of a draft to its partner; false when another partner has them. Definer, because it looks across tenants.';
 
-create function private.add_claimed_charger(account uuid, connection uuid, answers jsonb) returns void
+create function private.add_own_charger(account uuid, connection uuid, chosen jsonb, details jsonb default '{}') returns uuid
 language plpgsql
 set search_path = ''
 as $$
 declare
   charger uuid;
 begin
-  insert into core.chargers (partner_id, account_id, connection_id, user_id, catalog_charger_id, brand, serial_number, mid_eligible, nickname)
-  select private.partner_id(), account, connection, private.user_id(), m.id, m.brand, answers ->> 'serial_number', m.mid_meter,
-         left(m.brand || ' ' || m.model, 100)
-    from core.charger_models m where m.id = (answers ->> 'catalog_charger_id')::uuid
+  insert into core.chargers (partner_id, account_id, connection_id, user_id, catalog_charger_id, brand, serial_number, mid_eligible, nickname, power_kw)
+  select private.partner_id(), account, connection, private.user_id(), m.id, m.brand, chosen ->> 'serial_number', m.mid_meter,
+         left(m.brand || ' ' || m.model, 100), (chosen ->> 'power_kw')::numeric
+    from core.charger_models m where m.id = (chosen ->> 'catalog_charger_id')::uuid
   returning id into charger;
   if charger is not null then
-    perform private.audit('charger.registered', charger);
+    perform private.audit('charger.registered', charger, details);
   end if;
+  return charger;
 end $$;
-comment on function private.add_claimed_charger(uuid, uuid, jsonb) is
-  'The charger a person chose on the claim pages: {catalog_charger_id, serial_number}; none where they put it off. A taken serial number is a unique violation.';
+comment on function private.add_own_charger(uuid, uuid, jsonb, jsonb) is
+  'A charger on the account of the person who acts: {catalog_charger_id, serial_number, power_kw?}; null where they put it off. A taken serial number is a unique violation.';
 
 create function private.open_account(draft core.drafts, facts jsonb, request jsonb) returns uuid
 language plpgsql
@@ -604,7 +602,7 @@ begin
   returning id into connection;
   perform private.record_ean_check(connection, ean, facts ->> 'postal_code', (facts ->> 'house_number')::int,
     facts ->> 'house_number_addition', checked ->> 'source', checked ->> 'outcome', checked ->> 'reason');
-  perform private.add_claimed_charger(account, connection, answers);
+  perform private.add_own_charger(account, connection, answers);
   -- evidence hangs on a link; this one was never anybody's to open: the claim link is
   insert into core.mandate_links (partner_id, connection_id, token_hash, locale, validity_years, expires_at)
   values (private.house(), connection, sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())), request #>> '{mail,locale}', 1, private.now())
@@ -618,7 +616,7 @@ comment on function private.open_account(core.drafts, jsonb, jsonb) is
   'What a signed claim becomes, in the service''s own tenant: account, signatory, connection, charger where one was chosen, mandate. A taken EAN or serial number is a unique violation.';
 
 grant execute on function
-  private.attribute_claimant(core.drafts), private.add_claimed_charger(uuid, uuid, jsonb), private.open_account(core.drafts, jsonb, jsonb)
+  private.attribute_claimant(core.drafts), private.add_own_charger(uuid, uuid, jsonb, jsonb), private.open_account(core.drafts, jsonb, jsonb)
 to api_owner;
 
 create function api.sign_claim(caller jsonb, request jsonb) returns json
@@ -747,7 +745,7 @@ begin
   elsif active > 0 and serial is null then
     return 'serial_number_required';
   end if;
-  perform private.add_claimed_charger(draft.account_id, connection, answers);
+  perform private.add_own_charger(draft.account_id, connection, answers);
   perform private.advance_registration(draft.account_id, true);
   return 'saved';
 exception when unique_violation then

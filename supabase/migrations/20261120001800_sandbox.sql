@@ -220,7 +220,7 @@ declare
   model      core.charger_models;
   connection uuid;
   virtual    core.virtual_chargers;
-  charger    core.chargers;
+  charger    uuid;
 begin
   perform private.act_as(caller, 'partner'), private.only_in_sandbox();
   model := private.virtual_model(profile);
@@ -243,19 +243,14 @@ begin
     if (select count(*) from core.chargers h where h.user_id = customer.user_id and h.status = 'active') >= 10 then
       perform private.refuse('charger_limit_reached');
     end if;
-    insert into core.chargers
-      (partner_id, account_id, connection_id, user_id, catalog_charger_id, brand, serial_number, mid_eligible, nickname, power_kw)
-    values
-      (private.house(), customer.account_id, connection, customer.user_id, model.id, model.brand,
-       'SANDBOX-' || upper(left(replace(gen_random_uuid()::text, '-', ''), 16)), model.mid_meter, left(model.brand || ' ' || model.model, 100),
-       (profile ->> 'power_kw')::numeric)
-    returning * into charger;
+    charger := private.add_own_charger(customer.account_id, connection, jsonb_build_object(
+      'catalog_charger_id', model.id, 'serial_number', 'SANDBOX-' || upper(left(replace(gen_random_uuid()::text, '-', ''), 16)),
+      'power_kw', profile -> 'power_kw'), '{"virtual": true}');
     insert into core.virtual_chargers (partner_id, charger_id, wh_per_session, sessions_per_week, power_kw, since)
-    values (private.house(), charger.id, (profile ->> 'wh_per_session')::int, (profile ->> 'sessions_per_week')::numeric,
+    values (private.house(), charger, (profile ->> 'wh_per_session')::int, (profile ->> 'sessions_per_week')::numeric,
             (profile ->> 'power_kw')::numeric, (profile ->> 'since')::date)
     returning * into virtual;
     perform private.advance_registration(customer.account_id, true);
-    perform private.audit('charger.registered', charger.id, '{"virtual": true}');
   end if;
   return private.virtual_charger_answer(virtual)::json;
 end $$;
