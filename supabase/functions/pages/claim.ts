@@ -27,11 +27,18 @@ import {
   revokePage,
   STEP_VIEWS,
   startPage,
-  tooManyCodesPage,
 } from "./claim_views.ts";
 import type { Html } from "./layout.ts";
-import { asFile, readSignature, signedText } from "./mandate.ts";
-import { askCodePage, changedPage, kindPage, type MandateFrame, type SignErrors, signPage } from "./mandate_views.ts";
+import { asFile, readCode, readSignature, signedText } from "./mandate.ts";
+import {
+  askCodePage,
+  changedPage,
+  kindPage,
+  type MandateFrame,
+  type SignErrors,
+  signPage,
+  tooManyCodesPage,
+} from "./mandate_views.ts";
 import { acceptedLocale, isLocale, type Locale, MESSAGES } from "./messages.ts";
 import type { PagesEnv } from "./pages.ts";
 
@@ -212,8 +219,8 @@ export const showProof: Handler = async (c, environment) => {
 export const prove: Handler = async (c, environment) => {
   const flow = flowOf(c, environment);
   if (!flow) return unknown(c, environment);
-  const code = (c.var.form.get("code") ?? "").replace(/[\s.-]/g, "");
-  if (!/^\d{6}$/.test(code)) {
+  const code = readCode(c.var.form);
+  if (code === null) {
     const visit = await Visit.open(c, environment);
     if (visit instanceof Response) return visit;
     const { state, email = "" } = visit.claim;

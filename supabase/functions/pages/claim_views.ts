@@ -527,15 +527,6 @@ ${action ? html`<form method="post" action="${action.href}"><div class="actions"
   });
 }
 
-export function tooManyCodesPage(frame: ClaimFrame, seconds: number, back: string): Html {
-  const { messages } = frame;
-  return layout(frame, {
-    title: messages.too_many_codes.title,
-    body: html`<p>${messages.too_many_codes.text}</p><p>${messages.retry_in(seconds)}</p>
-<div class="actions"><a class="button" href="${back}">${messages.back}</a></div>`,
-  });
-}
-
 export function unsubscribePage(frame: Frame): Html {
   const words = frame.messages.claim.unsubscribe;
   return layout(frame, {

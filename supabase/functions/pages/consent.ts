@@ -21,9 +21,10 @@ import {
   donePage,
   type SignInErrors,
   signInPage,
-  tooManyCodesPage,
 } from "./consent_views.ts";
 import type { Frame, Html } from "./layout.ts";
+import { readCode } from "./mandate.ts";
+import { tooManyCodesPage } from "./mandate_views.ts";
 import { acceptedLocale, isLocale, MESSAGES } from "./messages.ts";
 import type { PagesEnv } from "./pages.ts";
 
@@ -306,7 +307,7 @@ export const mailCode: Handler = async (c, environment) => {
   c.set("outcome", outcome);
   if (outcome === "too_many_codes") {
     c.header("Retry-After", String(retry_after));
-    return visit.page(tooManyCodesPage(frame, retry_after), 429);
+    return visit.page(tooManyCodesPage(frame, retry_after, frame.to("/code")), 429);
   }
   visit.keep("consent-code", `${token} ${address}`, CODE_COOKIE_SECONDS);
   return visit.go("/code");
@@ -329,8 +330,8 @@ export const signInByCode: Handler = async (c, environment) => {
   if (visit instanceof Response) return visit;
   const waiting = visit.waiting();
   if (!waiting) return visit.go("");
-  const code = (c.var.form.get("code") ?? "").replace(/[\s.-]/g, "");
-  if (!/^\d{6}$/.test(code)) return visit.askCode(waiting.email, "code_missing");
+  const code = readCode(c.var.form);
+  if (code === null) return visit.askCode(waiting.email, "code_missing");
 
   const answer = await call(c, environment, "redeem_sign_in_code", hashesOf(waiting.token, code));
   const { outcome, email } = answer as { outcome: "right_code"; email: string } | { outcome: CodeError; email: null };

@@ -92,16 +92,6 @@ ${textField({
   });
 }
 
-/** An earlier code may still work: back leads to where it is entered, or to signing in where there is none. */
-export function tooManyCodesPage(frame: ConsentFrame, seconds: number): Html {
-  const { messages, to } = frame;
-  return layout(frame, {
-    title: messages.too_many_codes.title,
-    body: html`<p>${messages.too_many_codes.text}</p><p>${messages.retry_in(seconds)}</p>
-<div class="actions"><a class="button" href="${to("/code")}">${messages.back}</a></div>`,
-  });
-}
-
 /** `proof` ties the answer to this session and to what was shown. */
 export function askPage(
   frame: ConsentFrame,

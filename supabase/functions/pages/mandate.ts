@@ -214,12 +214,20 @@ export const sendCode = onOpenLink(async (visit, facts) => {
   visit.c.set("outcome", outcome);
   if (outcome !== "too_many_codes") return visit.go(outcome === "not_open" ? "" : "/sign", { seen });
   visit.c.header("Retry-After", String(retry_after));
-  return visit.page(tooManyCodesPage(visit.frame, retry_after ?? 60, seen), 429);
+  const { frame } = visit;
+  const { action } = frame.messages.too_many_codes;
+  return visit.page(tooManyCodesPage(frame, retry_after ?? 60, frame.to("/sign", { seen }), action), 429);
 });
+
+/** A one-time code as it was typed, spaces, dots and dashes forgiven; null where it is none. */
+export function readCode(form: URLSearchParams): string | null {
+  const code = (form.get("code") ?? "").replace(/[\s.-]/g, "");
+  return /^\d{6}$/.test(code) ? code : null;
+}
 
 /** The form of the signature: what was typed, as it is shown again, and what is wrong with it. */
 export function readSignature(form: URLSearchParams, facts: Facts, words: Messages["sign"]["errors"]) {
-  const code = (form.get("code") ?? "").replace(/[\s.-]/g, "");
+  const code = readCode(form);
   const name = lineOf(2, 120).safeParse(form.get("name") ?? "");
   const typed: Typed = {
     name: (form.get("name") ?? "").slice(0, 200),
@@ -227,12 +235,12 @@ export function readSignature(form: URLSearchParams, facts: Facts, words: Messag
     authority: form.has("authority"),
   };
   const errors: SignErrors = {
-    ...(facts.email !== null && !/^\d{6}$/.test(code) ? { code: words.code_missing } : {}),
+    ...(facts.email !== null && code === null ? { code: words.code_missing } : {}),
     ...(name.success ? {} : { name: words.name }),
     ...(typed.agree ? {} : { agree: words.agree }),
     ...(facts.type === "particulier" || typed.authority ? {} : { authority: words.authority }),
   };
-  return { code, name: name.success ? name.data : null, typed, errors };
+  return { code: code ?? "", name: name.success ? name.data : null, typed, errors };
 }
 
 type SignOutcome = "signed" | "changed" | "wrong_code" | "code_expired" | "too_many_attempts" | "not_open";

@@ -221,11 +221,12 @@ export function changedPage(frame: MandateFrame): Html {
   return layout(frame, { title, body: html`<p>${text}</p><p>${help}</p>${onward(frame.to(""), action)}` });
 }
 
-export function tooManyCodesPage(frame: MandateFrame, seconds: number, seen: string): Html {
-  const { title, text, action } = frame.messages.too_many_codes;
+/** `href` leads to where a code is typed: an earlier one may still work. */
+export function tooManyCodesPage(frame: Frame, seconds: number, href: string, label = frame.messages.back): Html {
+  const { title, text } = frame.messages.too_many_codes;
   return layout(frame, {
     title,
-    body: html`<p>${text}</p><p>${frame.messages.retry_in(seconds)}</p>${onward(frame.to("/sign", { seen }), action)}`,
+    body: html`<p>${text}</p><p>${frame.messages.retry_in(seconds)}</p>${onward(href, label)}`,
   });
 }
 
