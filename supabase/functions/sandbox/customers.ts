@@ -1,14 +1,10 @@
 import * as z from "zod";
 import { claimKey } from "../../../packages/shared/src/claim.ts";
 import { endpoint } from "../../../packages/shared/src/endpoint.ts";
-import { cut } from "../../../packages/shared/src/fields.ts";
 import { RegistrationStatus } from "../../../packages/shared/src/models.ts";
+import { CALLER, named } from "./caller.ts";
 import { SandboxChargerProfile, SyncResult, VirtualCharger } from "./charger_profile.ts";
 import { during } from "./rehearsal.ts";
-
-const CALLER = { kind: "sandbox", scope: "partner_api_key", key: true } as const;
-/** The path's customer_ref, account id or reference: longer than any of them is nothing's. */
-export const named = (param: (name: string) => string) => cut(param("id"), 120);
 
 export const connectCharger = endpoint(
   {

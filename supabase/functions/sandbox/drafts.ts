@@ -1,10 +1,10 @@
 import * as z from "zod";
 import { endpoint } from "../../../packages/shared/src/endpoint.ts";
-import { iban as ibanRule, orNull, trimmedTo } from "../../../packages/shared/src/fields.ts";
+import { eanCode, iban as ibanRule, orNull, trimmedTo } from "../../../packages/shared/src/fields.ts";
 import { RegistrationStatus } from "../../../packages/shared/src/models.ts";
 import { phone } from "../../../packages/shared/src/phone.ts";
+import { CALLER, named } from "./caller.ts";
 import { ChargerProfile, SandboxChargerProfile, SyncResult, VirtualCharger } from "./charger_profile.ts";
-import { named } from "./customers.ts";
 import { REHEARSAL_ERRORS, REHEARSAL_SQL, type Rehearsed, rehearse, TEST } from "./rehearsal.ts";
 
 const StepResult = z.enum(["done", "already_done", "skipped"]).meta({
@@ -23,7 +23,7 @@ export const claimDraft = endpoint(
       "each page is confirmed with what you uploaded, or test values where you uploaded nothing, and the mandate is signed. Safe to repeat: a step that is done says so. " +
       "A failure names its step; the steps before it stay done. EAN test values 8716870000000000 followed by 16 matched, 23 unverified, 30 mismatch, 47 address unknown, " +
       "54 in use, 61 register timeout; any other EAN is matched. Never enters a login that a claim of yours did not make.",
-    caller: { kind: "sandbox", scope: "partner_api_key", key: true },
+    caller: CALLER,
     limit: "sandbox",
     sql: REHEARSAL_SQL,
     body: z
@@ -73,7 +73,7 @@ export const claimDraft = endpoint(
     failure: "sandbox_step_failed",
   },
   async ({ body, param, call, environment, caller, address, fail }) => {
-    const ean = readEan(body.ean);
+    const ean = orNull(eanCode()).safeParse(body.ean).data;
     if (ean === undefined) return fail("invalid_ean");
     const iban = body.iban === undefined || body.iban === null ? body.iban : ibanRule().safeParse(body.iban).data;
     if (iban === undefined && body.iban !== undefined) return fail("invalid_iban");
@@ -84,13 +84,6 @@ export const claimDraft = endpoint(
     return answerOf(rehearsed);
   },
 );
-
-/** Null where none was sent, undefined where it is none. */
-function readEan(sent: unknown): string | null | undefined {
-  if (sent === undefined || sent === null || sent === "") return null;
-  const digits = typeof sent === "string" ? sent.replace(/[\s.]/g, "") : "";
-  return /^\d{18}$/.test(digits) ? digits : undefined;
-}
 
 function answerOf(rehearsed: Rehearsed) {
   const {

@@ -5,6 +5,7 @@ import { ClaimFlow } from "../../../packages/shared/src/claim_flow.ts";
 import { endpoint } from "../../../packages/shared/src/endpoint.ts";
 import { ApiError, wireText } from "../../../packages/shared/src/errors.ts";
 import { describeCause } from "../../../packages/shared/src/log.ts";
+import { CALLER } from "./caller.ts";
 import { ChargerProfile, SyncResult } from "./charger_profile.ts";
 import { REHEARSAL_ERRORS, REHEARSAL_SQL, type Rehearsed, rehearse, TEST, type Wishes } from "./rehearsal.ts";
 
@@ -49,7 +50,7 @@ export const createFixtures = endpoint(
       "eligible: everything holds, and the registration is approved; rejected: it is rejected; no_mandate: the customer ended the mandate; ean_unverified: the register was silent; " +
       "no_mid_charger: the charger has no MID meter; no_iban: nothing to pay out to. Each is claimed, signed and submitted like any customer, with an external_ref of FIXTURE-<STATE>; " +
       "those not decided here are reviewed after 2 minutes. A re-run replaces the customer of that state. One that fails says so in its row, and the others are made.",
-    caller: { kind: "sandbox", scope: "partner_api_key", key: true },
+    caller: CALLER,
     limit: "sandbox",
     sql: [...REHEARSAL_SQL, "clear_fixture", "import_drafts", "review_customer"] as const,
     body: z

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { endpoint } from "../../../packages/shared/src/endpoint.ts";
 import { filter, instant, limit } from "../../../packages/shared/src/fields.ts";
+import { CALLER } from "./caller.ts";
 
 const CapturedMail = z
   .object({
@@ -24,7 +25,7 @@ export const listMail = endpoint(
     summary: "Read the mail that the sandbox kept instead of sending it, newest first",
     description:
       "Every mail written on the partner's behalf, mandates of its CPO accounts included, and the codes with which its customers sign in. Kept for 90 days.",
-    caller: { kind: "sandbox", scope: "partner_api_key", key: true },
+    caller: CALLER,
     limit: "sandbox",
     sql: ["list_captured_mail"],
     query: z.object({

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { endpoint } from "../../../packages/shared/src/endpoint.ts";
+import { CALLER } from "./caller.ts";
 
 export const resetSandbox = endpoint(
   {
@@ -10,7 +11,7 @@ export const resetSandbox = endpoint(
     description:
       "In one transaction: drafts, the accounts customers made of them, their chargers, sessions, mail and logins; e-mail addresses and the import cap are free again. " +
       "People who came with a login of their own (through an application) keep it, and are the partner's no more. The key, settings and accounts of the CPO API stay.",
-    caller: { kind: "sandbox", scope: "partner_api_key", key: true },
+    caller: CALLER,
     limit: "sandbox",
     sql: ["reset_sandbox"],
     response: z

@@ -1,0 +1,7 @@
+import { cut } from "../../../packages/shared/src/fields.ts";
+
+/** Who may call the helpers. */
+export const CALLER = { kind: "sandbox", scope: "partner_api_key", key: true } as const;
+
+/** The path's customer_ref, account id or reference: longer than any of them is nothing's. */
+export const named = (param: (name: string) => string) => cut(param("id"), 120);
