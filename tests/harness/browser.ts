@@ -1,9 +1,12 @@
 // A real browser in front of our functions: Chromium by playwright-core, and an HTTP server that hands its requests to `fetch`.
 
-import { existsSync } from "node:fs";
+import { existsSync, mkdirSync } from "node:fs";
 import { createServer } from "node:http";
+import { createRequire } from "node:module";
 import type { AddressInfo } from "node:net";
-import { type Browser, chromium } from "playwright-core";
+import type { AxeResults } from "axe-core";
+import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+import { expect } from "vitest";
 
 const CHROMIUM = process.env.CHROMIUM_PATH ?? "/usr/bin/chromium";
 
@@ -24,6 +27,51 @@ export function startBrowser(): Promise<Browser> {
       "--disable-sync",
     ],
   });
+}
+
+/** Runs on one page of a context of its own. */
+export async function onPage(
+  browser: Browser,
+  options: Parameters<Browser["newContext"]>[0],
+  run: (page: Page, context: BrowserContext) => Promise<void>,
+): Promise<void> {
+  const context = await browser.newContext(options);
+  try {
+    await run(await context.newPage(), context);
+  } finally {
+    await context.close();
+  }
+}
+
+/** Set to a folder to get a PNG of every page, to be looked at. */
+const SCREENSHOTS = process.env.SCREENSHOTS;
+const AXE = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
+type Look = readonly ["light" | "dark", number];
+const BOTH: readonly Look[] = [
+  ["light", 390],
+  ["dark", 1280],
+];
+/** Each scheme at each width. */
+export const EVERY_LOOK: readonly Look[] = [...BOTH, ["light", 1280], ["dark", 390]];
+/** Both schemes and both widths; every pair of them where somebody wants to look. */
+export const LOOKS = SCREENSHOTS ? EVERY_LOOK : BOTH;
+
+/** Nothing sticks out of the page as it stands, and axe finds nothing, in each of the looks. */
+export async function look(page: Page, name: string, locale: string, looks = LOOKS): Promise<void> {
+  // a mail lies within the page of a mail program, which has the landmarks
+  const rules = name.startsWith("mail") ? "{ runOnly: ['wcag2a', 'wcag2aa', 'wcag21aa'] }" : "{}";
+  await page.addScriptTag({ path: AXE });
+  for (const [colorScheme, width] of looks) {
+    await page.emulateMedia({ colorScheme });
+    await page.setViewportSize({ width, height: 844 });
+    const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    expect(overflow, "nothing sticks out").toBeLessThanOrEqual(0);
+    const { violations } = (await page.evaluate(`axe.run(${rules})`)) as AxeResults;
+    expect(violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])).toEqual([]);
+    if (!SCREENSHOTS) continue;
+    mkdirSync(SCREENSHOTS, { recursive: true });
+    await page.screenshot({ path: `${SCREENSHOTS}/${name}-${locale}-${colorScheme}-${width}.png`, fullPage: true });
+  }
 }
 
 export type Answerer = (request: Request) => Response | Promise<Response>;

@@ -1,15 +1,8 @@
-import { mkdirSync } from "node:fs";
-import { createRequire } from "node:module";
-import type { AxeResults } from "axe-core";
-import type { Browser, Page } from "playwright-core";
+import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Answerer, noBrowser, serveHttp, startBrowser } from "../harness/browser.ts";
+import { type Answerer, EVERY_LOOK, look, noBrowser, onPage, serveHttp, startBrowser } from "../harness/browser.ts";
 import { liftRateLimits } from "../harness/world.ts";
 import { type App, authorizationOf, createOAuthWorld, newVerifier, type OAuth, type Person } from "./oauth_world.ts";
-
-/** Set to a folder to get a PNG of every page, to be looked at. */
-const SCREENSHOTS = process.env.SCREENSHOTS;
-const AXE = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
 
 describe.skipIf(noBrowser)(`§4.5 the consent page in a browser${noBrowser ? ` (skipped: ${noBrowser})` : ""}`, () => {
   let world: OAuth;
@@ -46,14 +39,10 @@ describe.skipIf(noBrowser)(`§4.5 the consent page in a browser${noBrowser ? ` (
     return `${world.url}/pages/consent?${new URLSearchParams(asked as Record<string, string>)}`;
   };
 
-  async function on(options: Parameters<Browser["newContext"]>[0], run: (page: Page) => Promise<void>) {
-    const context = await browser.newContext(options);
-    try {
-      await run(await context.newPage());
-    } finally {
-      await context.close();
-    }
-  }
+  const on = (
+    options: Parameters<Browser["newContext"]>[0],
+    run: (page: Page, context: BrowserContext) => Promise<void>,
+  ) => onPage(browser, options, run);
 
   test("sign in, allow, and be back in the app: on a phone, without script, from a link of another site", () =>
     on({ viewport: { width: 390, height: 844 }, javaScriptEnabled: false, locale: "nl" }, async (page) => {
@@ -242,22 +231,7 @@ describe.skipIf(noBrowser)(`§4.5 the consent page in a browser${noBrowser ? ` (
       for (const lang of ["nl", "en"]) {
         await on({ bypassCSP: true }, async (page) => {
           await go(page, lang);
-          await page.addScriptTag({ path: AXE });
-          for (const colorScheme of ["light", "dark"] as const) {
-            await page.emulateMedia({ colorScheme });
-            for (const width of [390, 1280]) {
-              await page.setViewportSize({ width, height: 844 });
-              const wide = await page.evaluate(() => document.documentElement.scrollWidth);
-              expect(wide, "nothing sticks out").toBeLessThanOrEqual(width);
-              const { violations } = (await page.evaluate("axe.run()")) as AxeResults;
-              expect(violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])).toEqual([]);
-              if (SCREENSHOTS) {
-                mkdirSync(SCREENSHOTS, { recursive: true });
-                const path = `${SCREENSHOTS}/${name}-${lang}-${colorScheme}-${width}.png`;
-                await page.screenshot({ path, fullPage: true });
-              }
-            }
-          }
+          await look(page, name, lang, EVERY_LOOK);
         });
       }
     },

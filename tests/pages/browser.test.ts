@@ -1,31 +1,12 @@
-import { mkdirSync } from "node:fs";
-import { createRequire } from "node:module";
-import type { AxeResults } from "axe-core";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { serve } from "../../packages/shared/src/surface.ts";
 import { surface } from "../../supabase/functions/pages/app.ts";
-import { type Answerer, noBrowser, serveHttp, startBrowser } from "../harness/browser.ts";
+import { type Answerer, look, noBrowser, onPage, serveHttp, startBrowser } from "../harness/browser.ts";
 import { createWorld, type World } from "../harness/world.ts";
 import { issueLink, type Link, linkFor, mailedCode } from "./signatory.ts";
 
-/** Set to a folder to get a PNG of every page, to be looked at. */
-const SCREENSHOTS = process.env.SCREENSHOTS;
-const AXE = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
-
 const SIGNATORY = "Sanne de Vries";
-/** Both schemes and both widths; every pair of them where somebody wants to look. */
-const LOOKS = [
-  ["light", 390],
-  ["dark", 1280],
-  ...(SCREENSHOTS
-    ? ([
-        ["light", 1280],
-        ["dark", 390],
-      ] as const)
-    : []),
-] as const;
-
 if (noBrowser) console.warn(`The signing page is not tested in a browser: ${noBrowser}`);
 
 describe.skipIf(noBrowser)("§2 the signing page in a browser", () => {
@@ -49,18 +30,10 @@ describe.skipIf(noBrowser)("§2 the signing page in a browser", () => {
 
   const phone = { viewport: { width: 390, height: 844 }, javaScriptEnabled: false };
 
-  /** Runs on one page of a browser of its own. */
-  async function on(
+  const on = (
     options: Parameters<Browser["newContext"]>[0],
     run: (page: Page, context: BrowserContext) => Promise<void>,
-  ) {
-    const context = await browser.newContext(options);
-    try {
-      await run(await context.newPage(), context);
-    } finally {
-      await context.close();
-    }
-  }
+  ) => onPage(browser, options, run);
 
   async function mandateStatus(connection_id: string): Promise<string> {
     return (
@@ -351,24 +324,7 @@ describe.skipIf(noBrowser)("§2 the signing page in a browser", () => {
       for (const locale of ["nl", "en"]) {
         await on({ locale, bypassCSP: true, baseURL: http.url }, async (page) => {
           await go(page, locale);
-          await page.addScriptTag({ path: AXE });
-          for (const [colorScheme, width] of LOOKS) {
-            await page.emulateMedia({ colorScheme });
-            await page.setViewportSize({ width, height: 844 });
-            const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-            expect(overflow, "nothing sticks out").toBeLessThanOrEqual(0);
-            // a mail lies within the page of a mail program, which has the landmarks
-            const rules = name.startsWith("mail") ? "{ runOnly: ['wcag2a', 'wcag2aa', 'wcag21aa'] }" : "{}";
-            const { violations } = (await page.evaluate(`axe.run(${rules})`)) as AxeResults;
-            expect(violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])).toEqual([]);
-            if (SCREENSHOTS) {
-              mkdirSync(SCREENSHOTS, { recursive: true });
-              await page.screenshot({
-                path: `${SCREENSHOTS}/${name}-${locale}-${colorScheme}-${width}.png`,
-                fullPage: true,
-              });
-            }
-          }
+          await look(page, name, locale);
         });
       }
     },

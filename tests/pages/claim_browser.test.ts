@@ -1,11 +1,8 @@
-import { mkdirSync } from "node:fs";
-import { createRequire } from "node:module";
-import type { AxeResults } from "axe-core";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { claimLinks } from "../../packages/shared/src/claim.ts";
 import { composeClaim, composeCustomerIbanChanged, composeSignIn, type Mail } from "../../packages/shared/src/mail.ts";
-import { noBrowser, startBrowser } from "../harness/browser.ts";
+import { look, noBrowser, onPage, startBrowser } from "../harness/browser.ts";
 import {
   ANSWERS,
   type Ask,
@@ -20,20 +17,6 @@ import {
   prove,
   readyToSign,
 } from "./claimant.ts";
-
-/** Set to a folder to get a PNG of every page, to be looked at. */
-const SCREENSHOTS = process.env.SCREENSHOTS;
-const AXE = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
-const LOOKS = [
-  ["light", 390],
-  ["dark", 1280],
-  ...(SCREENSHOTS
-    ? ([
-        ["light", 1280],
-        ["dark", 390],
-      ] as const)
-    : []),
-] as const;
 
 if (noBrowser) console.warn(`The claim pages are not tested in a browser: ${noBrowser}`);
 
@@ -55,17 +38,10 @@ describe.skipIf(noBrowser)("the claim pages in a browser", () => {
   const heading = (page: Page) => page.getByRole("heading", { level: 1 }).textContent();
   const submit = (page: Page) => page.locator("main form .button").first().click();
 
-  async function on(
+  const on = (
     options: Parameters<Browser["newContext"]>[0],
     run: (page: Page, context: BrowserContext) => Promise<void>,
-  ) {
-    const context = await browser.newContext(options);
-    try {
-      await run(await context.newPage(), context);
-    } finally {
-      await context.close();
-    }
-  }
+  ) => onPage(browser, options, run);
 
   /** An address of its own has a connection of its own. */
   const draftAt = (fields: Record<string, unknown> = {}) => {
@@ -607,23 +583,7 @@ describe.skipIf(noBrowser)("the claim pages in a browser", () => {
         await on({ locale, bypassCSP: true, baseURL: world.url }, async (page) => {
           await go(page, locale);
           expect(await page.locator("html").getAttribute("lang")).toBe(locale);
-          await page.addScriptTag({ path: AXE });
-          for (const [colorScheme, width] of LOOKS) {
-            await page.emulateMedia({ colorScheme });
-            await page.setViewportSize({ width, height: 844 });
-            const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-            expect(overflow, "nothing sticks out").toBeLessThanOrEqual(0);
-            const rules = name.startsWith("mail") ? "{ runOnly: ['wcag2a', 'wcag2aa', 'wcag21aa'] }" : "{}";
-            const { violations } = (await page.evaluate(`axe.run(${rules})`)) as AxeResults;
-            expect(violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])).toEqual([]);
-            if (SCREENSHOTS) {
-              mkdirSync(SCREENSHOTS, { recursive: true });
-              await page.screenshot({
-                path: `${SCREENSHOTS}/${name}-${locale}-${colorScheme}-${width}.png`,
-                fullPage: true,
-              });
-            }
-          }
+          await look(page, name, locale);
         });
       }
     },
