@@ -12,7 +12,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import pg from "pg";
 import { startStack } from "../packages/local/src/runner.ts";
-import { denoProgram } from "../packages/shared/scripts/functions.ts";
+import { denoProgram } from "../packages/tools/src/functions.ts";
 import { compare, load, type Target } from "./load.ts";
 
 const { values } = parseArgs({ options: { accounts: { type: "string", default: "20000" } } });

@@ -10,11 +10,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import pg from "pg";
+import { newPartnerKey } from "#shared/auth/tokens.ts";
+import { readEnvironment } from "#shared/foundation/environment.ts";
+import { serve } from "#shared/http/surface.ts";
 import { bootstrap, migrate, setPasswords } from "../packages/local/src/migrate.ts";
 import { freePort, startPostgres } from "../packages/local/src/postgres.ts";
-import { readEnvironment } from "../packages/shared/src/environment.ts";
-import { serve } from "../packages/shared/src/surface.ts";
-import { newPartnerKey } from "../packages/shared/src/tokens.ts";
 import { surface } from "../supabase/functions/partner/app.ts";
 
 const { values } = parseArgs({ options: { customers: { type: "string", default: "100000" } } });

@@ -5200,7 +5200,7 @@ CREATE OR REPLACE FUNCTION private.claim_token(draft uuid, key text)
  IMMUTABLE
  SET search_path TO ''
 AS $function$ begin return replace(draft::text, '-', '') || '-' || private.base64url(private.claim_mac('claim:' || draft, key)); end $function$;
-comment on function private.claim_token(uuid,text) is 'The token of a claim link, derived whenever it is shown; claimToken in packages/shared/src/claim.ts makes the same.';
+comment on function private.claim_token(uuid,text) is 'The token of a claim link, derived whenever it is shown; claimToken in packages/shared/src/domain/claim/links.ts makes the same.';
 grant execute on function private.claim_token(uuid,text) to api_owner;
 
 CREATE OR REPLACE FUNCTION private.claim_url(draft uuid, links jsonb)

@@ -21,7 +21,7 @@ create function private.claim_token(draft uuid, key text) returns text
 language plpgsql immutable
 set search_path = ''
 as $$ begin return replace(draft::text, '-', '') || '-' || private.base64url(private.claim_mac('claim:' || draft, key)); end $$;
-comment on function private.claim_token(uuid, text) is 'The token of a claim link, derived whenever it is shown; claimToken in packages/shared/src/claim.ts makes the same.';
+comment on function private.claim_token(uuid, text) is 'The token of a claim link, derived whenever it is shown; claimToken in packages/shared/src/domain/claim/links.ts makes the same.';
 
 create function private.email_hash(email text, key text) returns bytea
 language plpgsql immutable

@@ -2,7 +2,7 @@
 
 import fc from "fast-check";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import type { Endpoint } from "../../packages/shared/src/endpoint.ts";
+import type { Endpoint } from "#shared/http/endpoint.ts";
 import { liftRateLimits, newEan } from "../harness/world.ts";
 import { createOAuthWorld, type OAuth } from "../oauth/oauth_world.ts";
 import { ENDPOINTS, named, type Sample, samplesFor, sent } from "./samples.ts";

@@ -2,13 +2,13 @@
 
 import { decodeJwt, importJWK, SignJWT } from "jose";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { connect } from "../../packages/shared/src/db.ts";
-import type { CallerRule, Endpoint } from "../../packages/shared/src/endpoint.ts";
-import type { Environment } from "../../packages/shared/src/environment.ts";
-import { wireText } from "../../packages/shared/src/errors.ts";
-import { CPO_SCOPES, USER_SCOPES } from "../../packages/shared/src/scopes.ts";
-import { serve } from "../../packages/shared/src/surface.ts";
-import { hashSecret, newSecret } from "../../packages/shared/src/tokens.ts";
+import { hashSecret, newSecret } from "#shared/auth/tokens.ts";
+import { connect } from "#shared/foundation/db.ts";
+import type { Environment } from "#shared/foundation/environment.ts";
+import { wireText } from "#shared/foundation/errors.ts";
+import type { CallerRule, Endpoint } from "#shared/http/endpoint.ts";
+import { serve } from "#shared/http/surface.ts";
+import { CPO_SCOPES, USER_SCOPES } from "#shared/values/scopes.ts";
 import {
   BASE_URL,
   liftRateLimits,

@@ -1,7 +1,7 @@
 // One good request for each endpoint, so that a test derived from the endpoint list can get past the door.
 
 import { decodeJwt } from "jose";
-import type { CallerRule, Endpoint } from "../../packages/shared/src/endpoint.ts";
+import type { CallerRule, Endpoint } from "#shared/http/endpoint.ts";
 import {
   accountBody,
   addCharger,

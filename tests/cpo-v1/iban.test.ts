@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { openIban } from "../../packages/shared/src/iban.ts";
+import { openIban } from "#shared/values/iban.ts";
 import {
   accountBody,
   createAccount,

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { hashSecret } from "../../packages/shared/src/tokens.ts";
+import { hashSecret } from "#shared/auth/tokens.ts";
 import { createAccount, createWorld, liftRateLimits, rowCounts, type World } from "../harness/world.ts";
 
 let world: World;

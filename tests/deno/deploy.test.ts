@@ -5,11 +5,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { functionsTouchedBy } from "../../packages/shared/scripts/changed_functions.ts";
-import { denoProgram, deployedFunctions, modulesOf, ROOT } from "../../packages/shared/scripts/functions.ts";
-import { wireText } from "../../packages/shared/src/errors.ts";
-import { functionFor, ROUTES } from "../../packages/shared/src/routes.ts";
-import { pathsOf, type Surface } from "../../packages/shared/src/surface.ts";
+import { wireText } from "#shared/foundation/errors.ts";
+import { functionFor, ROUTES } from "#shared/http/routes.ts";
+import { pathsOf, type Surface } from "#shared/http/surface.ts";
+import { functionsTouchedBy } from "../../packages/tools/src/changed_functions.ts";
+import { denoProgram, deployedFunctions, modulesOf, ROOT } from "../../packages/tools/src/functions.ts";
 import { bootFunction, forgetCompiled, type Running } from "../harness/deno.ts";
 import { type ManagementApi, startManagementApi, unpack } from "../harness/management_api.ts";
 import { createWorld, variables, type World } from "../harness/world.ts";
@@ -162,8 +162,8 @@ describe("a push deploys the functions it touches", () => {
 
   test.each([
     ["supabase/functions/cpo-v1/sessions.ts", ["cpo-v1", "v1"]],
-    ["packages/shared/src/iban.ts", ["cpo-v1", "partner", "sandbox", "pages", "v1"]],
-    ["packages/shared/src/surface.ts", SLUGS],
+    ["packages/shared/src/values/iban.ts", ["cpo-v1", "partner", "sandbox", "pages", "v1"]],
+    ["packages/shared/src/http/surface.ts", SLUGS],
     ["deno.json", SLUGS],
     ["supabase/config.toml", SLUGS],
     ["README.md", []],

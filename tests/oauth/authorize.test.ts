@@ -1,6 +1,6 @@
 import { generateKeyPair, SignJWT } from "jose";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import { hashSecret } from "../../packages/shared/src/tokens.ts";
+import { hashSecret } from "#shared/auth/tokens.ts";
 import { liftRateLimits, newTokenKey, rowCounts } from "../harness/world.ts";
 import {
   type App,

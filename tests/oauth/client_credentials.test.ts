@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { decodeJwt, decodeProtectedHeader } from "jose";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { readConfiguration } from "../../packages/shared/src/environment.ts";
-import { serve } from "../../packages/shared/src/surface.ts";
-import { hashSecret, newSecret } from "../../packages/shared/src/tokens.ts";
+import { hashSecret, newSecret } from "#shared/auth/tokens.ts";
+import { readConfiguration } from "#shared/foundation/environment.ts";
+import { serve } from "#shared/http/surface.ts";
 import { surface as cpo } from "../../supabase/functions/cpo-v1/app.ts";
 import { surface as oauthToken } from "../../supabase/functions/oauth-token/app.ts";
 import { BASE_URL, type Client, createWorld, newTokenKey, type Sent, variables, type World } from "../harness/world.ts";

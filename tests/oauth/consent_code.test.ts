@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { makeLogin } from "../../packages/shared/src/claim_login.ts";
+import { makeLogin } from "#shared/domain/claim/login.ts";
 import { liftRateLimits, rowCounts, statementsOf } from "../harness/world.ts";
 import { type ConsentVisit, consentVisit, onward, type Seen } from "./consent_visit.ts";
 import { type App, createOAuthWorld, exchange, type OAuth } from "./oauth_world.ts";

@@ -1,7 +1,7 @@
 // What RFC 6749 asks of every endpoint of OAuth, beside what holds for every endpoint (contract/every_endpoint.test.ts).
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Endpoint } from "../../packages/shared/src/endpoint.ts";
+import type { Endpoint } from "#shared/http/endpoint.ts";
 import { type Sample, samplesFor, sent } from "../contract/samples.ts";
 import { SURFACES } from "../harness/world.ts";
 import { createOAuthWorld, type OAuth } from "./oauth_world.ts";

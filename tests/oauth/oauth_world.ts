@@ -3,9 +3,9 @@
 import { createHash, randomBytes } from "node:crypto";
 import { importJWK, type JWTHeaderParameters, SignJWT } from "jose";
 import { expect } from "vitest";
+import { functionFor } from "#shared/http/routes.ts";
+import { type Surface, serve } from "#shared/http/surface.ts";
 import { auth } from "../../packages/local/src/auth.ts";
-import { functionFor } from "../../packages/shared/src/routes.ts";
-import { type Surface, serve } from "../../packages/shared/src/surface.ts";
 import { surface as pages } from "../../supabase/functions/pages/app.ts";
 import { type Answerer, serveHttp } from "../harness/browser.ts";
 import { type Answer, createWorld, newTokenKey, SURFACES, type World } from "../harness/world.ts";

@@ -3,9 +3,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { decodeJwt, decodeProtectedHeader } from "jose";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import * as z from "zod";
-import { endpoint } from "../../packages/shared/src/endpoint.ts";
-import type { Surface } from "../../packages/shared/src/surface.ts";
-import { hashSecret, issueUserToken } from "../../packages/shared/src/tokens.ts";
+import { hashSecret, issueUserToken } from "#shared/auth/tokens.ts";
+import { endpoint } from "#shared/http/endpoint.ts";
+import type { Surface } from "#shared/http/surface.ts";
 import { type Answer, liftRateLimits, SURFACES, statementsOf } from "../harness/world.ts";
 import {
   type App,

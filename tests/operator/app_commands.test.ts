@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { USER_SCOPES } from "../../packages/shared/src/scopes.ts";
-import { hashSecret, newSecret } from "../../packages/shared/src/tokens.ts";
+import { hashSecret, newSecret } from "#shared/auth/tokens.ts";
+import { USER_SCOPES } from "#shared/values/scopes.ts";
 import {
   type App,
   authorizationOf,

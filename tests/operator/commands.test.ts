@@ -1,6 +1,6 @@
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { hashSecret } from "../../packages/shared/src/tokens.ts";
+import { hashSecret } from "#shared/auth/tokens.ts";
 import { createAccount, createWorld, MID_CHARGER, newEan, signMandate, type World } from "../harness/world.ts";
 import { auditOf, operatorOf, type Ran } from "./operator.ts";
 
@@ -861,7 +861,7 @@ describe("§8 who may run it", () => {
 
   test("§5 the scopes an operator can give are those the API knows and the table stores", async () => {
     const { scopes } = await world.row("select private.cpo_scopes() as scopes");
-    const { CPO_SCOPES } = await import("../../packages/shared/src/scopes.ts");
+    const { CPO_SCOPES } = await import("#shared/values/scopes.ts");
     expect(scopes).toEqual(Object.keys(CPO_SCOPES));
     const { definition } = await world.row(
       "select pg_get_constraintdef(oid) as definition from pg_constraint where conname = 'oauth_clients_scopes_known'",

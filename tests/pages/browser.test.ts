@@ -1,6 +1,6 @@
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { serve } from "../../packages/shared/src/surface.ts";
+import { serve } from "#shared/http/surface.ts";
 import { surface } from "../../supabase/functions/pages/app.ts";
 import { type Answerer, look, noBrowser, onPage, serveHttp, startBrowser } from "../harness/browser.ts";
 import { createWorld, type World } from "../harness/world.ts";

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { HOUSE } from "../../packages/shared/src/claim.ts";
-import { openIban } from "../../packages/shared/src/iban.ts";
+import { HOUSE } from "#shared/domain/claim/links.ts";
+import { openIban } from "#shared/values/iban.ts";
 import { newEan, statementsOf } from "../harness/world.ts";
 import {
   answer,

@@ -1,9 +1,9 @@
 // A claim after its signature: what was put off is given, what was given is changed, the mandate is ended.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { HOUSE } from "../../packages/shared/src/claim.ts";
-import { openIban } from "../../packages/shared/src/iban.ts";
-import { hashSecret, newSecret } from "../../packages/shared/src/tokens.ts";
+import { hashSecret, newSecret } from "#shared/auth/tokens.ts";
+import { HOUSE } from "#shared/domain/claim/links.ts";
+import { openIban } from "#shared/values/iban.ts";
 import { liftRateLimits, statementsOf } from "../harness/world.ts";
 import { giveKey } from "../partner/partner_world.ts";
 import {

@@ -1,7 +1,7 @@
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { claimLinks } from "../../packages/shared/src/claim.ts";
-import { composeClaim, composeCustomerIbanChanged, composeSignIn, type Mail } from "../../packages/shared/src/mail.ts";
+import { claimLinks } from "#shared/domain/claim/links.ts";
+import { composeClaim, composeCustomerIbanChanged, composeSignIn, type Mail } from "#shared/domain/mail/mail.ts";
 import { look, noBrowser, onPage, startBrowser } from "../harness/browser.ts";
 import {
   ANSWERS,

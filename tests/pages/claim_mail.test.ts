@@ -2,7 +2,7 @@
 
 import { SMTPServer } from "smtp-server";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { claimKey, claimLinks, claimToken, readClaimToken } from "../../packages/shared/src/claim.ts";
+import { claimKey, claimLinks, claimToken, readClaimToken } from "#shared/domain/claim/links.ts";
 import {
   composeClaim,
   composeClaimCode,
@@ -10,8 +10,8 @@ import {
   composeIbanChanged,
   composeReminder,
   composeSignIn,
-} from "../../packages/shared/src/mail.ts";
-import { serve } from "../../packages/shared/src/surface.ts";
+} from "#shared/domain/mail/mail.ts";
+import { serve } from "#shared/http/surface.ts";
 import { surface as pages } from "../../supabase/functions/pages/app.ts";
 import { surface as worker } from "../../supabase/functions/worker/app.ts";
 import { type ClaimWorld, createClaimWorld, type Draft, heading, newBrowser, newDraft } from "./claimant.ts";

@@ -2,10 +2,10 @@
 
 import { randomBytes } from "node:crypto";
 import { expect } from "vitest";
+import { hashSecret, newSecret } from "#shared/auth/tokens.ts";
+import { claimToken, signInLink } from "#shared/domain/claim/links.ts";
+import { serve } from "#shared/http/surface.ts";
 import { auth } from "../../packages/local/src/auth.ts";
-import { claimToken, signInLink } from "../../packages/shared/src/claim.ts";
-import { serve } from "../../packages/shared/src/surface.ts";
-import { hashSecret, newSecret } from "../../packages/shared/src/tokens.ts";
 import { surface } from "../../supabase/functions/pages/app.ts";
 import { type Answerer, serveHttp } from "../harness/browser.ts";
 import { createWorld, newTokenKey, type World } from "../harness/world.ts";

@@ -1,7 +1,7 @@
 // Time, limits and a database that is away: each changes the world it runs in, so each has one of its own.
 
 import { afterEach, expect, test } from "vitest";
-import { connect } from "../../packages/shared/src/db.ts";
+import { connect } from "#shared/foundation/db.ts";
 import { createWorld, type World } from "../harness/world.ts";
 import { issueLink, pageClient, readMandate, readyToSign } from "./signatory.ts";
 

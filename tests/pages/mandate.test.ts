@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { hashSecret, newSecret } from "../../packages/shared/src/tokens.ts";
+import { hashSecret, newSecret } from "#shared/auth/tokens.ts";
 import { createWorld, type World } from "../harness/world.ts";
 import { type Ask, issueLink, linkFor, mailedCode, pageClient, readMandate, readyToSign } from "./signatory.ts";
 

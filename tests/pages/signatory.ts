@@ -1,7 +1,7 @@
 // What the tests of the signing page need: an account, a link to its page, and the code from the captured mail.
 
 import { expect } from "vitest";
-import { serve } from "../../packages/shared/src/surface.ts";
+import { serve } from "#shared/http/surface.ts";
 import { surface } from "../../supabase/functions/pages/app.ts";
 import { createAccount, type World } from "../harness/world.ts";
 

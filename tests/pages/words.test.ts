@@ -4,8 +4,8 @@ import {
   composeMandateLink,
   composeMandateSigned,
   MAIL_MESSAGES,
-} from "../../packages/shared/src/mail.ts";
-import { composeDocument, type Facts, inGroups } from "../../packages/shared/src/mandate_text.ts";
+} from "#shared/domain/mail/mail.ts";
+import { composeDocument, type Facts, inGroups } from "#shared/domain/mandate_text/mandate_text.ts";
 import { maskEmail } from "../../supabase/functions/pages/mandate_views.ts";
 import { acceptedLocale, MESSAGES } from "../../supabase/functions/pages/messages.ts";
 

@@ -2,11 +2,11 @@
 
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { connect } from "../../packages/shared/src/db.ts";
-import { type Endpoint, errorsOf } from "../../packages/shared/src/endpoint.ts";
-import { wireText } from "../../packages/shared/src/errors.ts";
-import { pathsOf, serve } from "../../packages/shared/src/surface.ts";
-import { hashSecret, newPartnerKey, newSecret } from "../../packages/shared/src/tokens.ts";
+import { hashSecret, newPartnerKey, newSecret } from "#shared/auth/tokens.ts";
+import { connect } from "#shared/foundation/db.ts";
+import { wireText } from "#shared/foundation/errors.ts";
+import { type Endpoint, errorsOf } from "#shared/http/endpoint.ts";
+import { pathsOf, serve } from "#shared/http/surface.ts";
 import { surface } from "../../supabase/functions/partner/app.ts";
 import { BASE_URL, type World } from "../harness/world.ts";
 import { addDraft, addLogin, createPartnerWorld, draftRow, newEmail, type PartnerWorld } from "./partner_world.ts";

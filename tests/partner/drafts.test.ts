@@ -2,8 +2,8 @@
 
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { claimToken, readClaimToken } from "../../packages/shared/src/claim.ts";
-import { hashSecret } from "../../packages/shared/src/tokens.ts";
+import { hashSecret } from "#shared/auth/tokens.ts";
+import { claimToken, readClaimToken } from "#shared/domain/claim/links.ts";
 import { rowCounts } from "../harness/world.ts";
 import {
   addCustomer,

@@ -2,7 +2,7 @@
 
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { claimKey } from "../../packages/shared/src/claim.ts";
+import { claimKey } from "#shared/domain/claim/links.ts";
 import { newEan, rowCounts, statementsOf } from "../harness/world.ts";
 import {
   addCustomer,

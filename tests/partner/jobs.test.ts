@@ -3,8 +3,8 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { claimKey } from "../../packages/shared/src/claim.ts";
-import { serve } from "../../packages/shared/src/surface.ts";
+import { claimKey } from "#shared/domain/claim/links.ts";
+import { serve } from "#shared/http/surface.ts";
 import { lookUp } from "../../supabase/functions/partner/look_up.ts";
 import { surface as worker } from "../../supabase/functions/worker/app.ts";
 import { addDraft, createPartnerWorld, draftRow, type PartnerWorld } from "./partner_world.ts";

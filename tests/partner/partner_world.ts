@@ -2,7 +2,7 @@
 
 import { randomBytes, randomUUID } from "node:crypto";
 import { expect } from "vitest";
-import { issueUserToken, newPartnerKey } from "../../packages/shared/src/tokens.ts";
+import { issueUserToken, newPartnerKey } from "#shared/auth/tokens.ts";
 import { type Answer, createWorld, liftRateLimits, newEan, type Partner, type World } from "../harness/world.ts";
 
 export type PartnerWorld = World & {

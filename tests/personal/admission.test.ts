@@ -154,7 +154,7 @@ test("contract §1 browsers of other origins may call, preflight included", asyn
     "access-control-request-method": "DELETE",
     "access-control-request-headers": "authorization",
   };
-  const { serve } = await import("../../packages/shared/src/surface.ts");
+  const { serve } = await import("#shared/http/surface.ts");
   const preflight = await serve(surface, world.environment).fetch(
     new Request("http://api.test/tokens/x", { method: "OPTIONS", headers }),
   );

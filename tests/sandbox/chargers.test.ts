@@ -1,8 +1,8 @@
 // POST /sandbox/v1/customers/{id}/chargers and /sync: virtual chargers, whose sessions go in where real ones do (specification section 4.3).
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { serve } from "../../packages/shared/src/surface.ts";
-import { hashSecret, newSecret } from "../../packages/shared/src/tokens.ts";
+import { hashSecret, newSecret } from "#shared/auth/tokens.ts";
+import { serve } from "#shared/http/surface.ts";
 import { surface as worker } from "../../supabase/functions/worker/app.ts";
 import { addCharger, createAccount, createWorld } from "../harness/world.ts";
 import { addCustomer } from "../partner/partner_world.ts";

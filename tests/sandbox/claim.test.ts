@@ -1,8 +1,8 @@
 // POST /sandbox/v1/drafts/{id}/claim: the claim flow of the pages, played from wherever a draft is (specification section 4.3).
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { HOUSE } from "../../packages/shared/src/claim.ts";
-import { openIban } from "../../packages/shared/src/iban.ts";
+import { HOUSE } from "#shared/domain/claim/links.ts";
+import { openIban } from "#shared/values/iban.ts";
 import { newEan } from "../harness/world.ts";
 import { ANSWERS, answer, type Draft, fill, newBrowser, prove, readyToSign } from "../pages/claimant.ts";
 import { draftRow, newEmail } from "../partner/partner_world.ts";

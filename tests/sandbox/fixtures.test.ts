@@ -172,7 +172,7 @@ describe("§4.3 fixtures", () => {
     await world.row(
       "select private.suppress(private.email_hash($1, $2))",
       first.email,
-      (await import("../../packages/shared/src/claim.ts")).claimKey(world.environment),
+      (await import("#shared/domain/claim/links.ts")).claimKey(world.environment),
     );
     expect((await fixtures({ states: ["rejected"] })).body.fixtures[0]).toMatchObject({
       ok: false,

@@ -1,8 +1,8 @@
 // Where the sandbox helpers exist, and for whom (specification section 4.3, contract section 1).
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { serve } from "../../packages/shared/src/surface.ts";
-import { hashSecret, newPartnerKey } from "../../packages/shared/src/tokens.ts";
+import { hashSecret, newPartnerKey } from "#shared/auth/tokens.ts";
+import { serve } from "#shared/http/surface.ts";
 import { surface } from "../../supabase/functions/sandbox/app.ts";
 import { type Answer, createWorld, type Partner, type World } from "../harness/world.ts";
 import { createPartnerWorld, type PartnerWorld } from "../partner/partner_world.ts";

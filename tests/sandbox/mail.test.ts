@@ -2,7 +2,7 @@
 
 import { randomBytes } from "node:crypto";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { composeSignInCode } from "../../packages/shared/src/mail.ts";
+import { composeSignInCode } from "#shared/domain/mail/mail.ts";
 import { accountBody, liftRateLimits } from "../harness/world.ts";
 import { heading, newBrowser } from "../pages/claimant.ts";
 import { addLogin, draftRow, newEmail } from "../partner/partner_world.ts";

@@ -1,7 +1,7 @@
 // POST /sandbox/v1/customers/{id}/review, and the reviewer that decides after two minutes (specification sections 3 and 4.3).
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { serve } from "../../packages/shared/src/surface.ts";
+import { serve } from "#shared/http/surface.ts";
 import { surface as worker } from "../../supabase/functions/worker/app.ts";
 import { createAccount, MID_CHARGER, type Partner, signMandate } from "../harness/world.ts";
 import { createSandboxWorld, everyCount, later, type SandboxWorld, START, testEan } from "./sandbox_world.ts";

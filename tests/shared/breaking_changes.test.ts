@@ -3,8 +3,8 @@ import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { announcements, breakingChanges, type Document } from "../../packages/shared/scripts/breaking_changes.ts";
-import { openapi } from "../../packages/shared/scripts/write_openapi.ts";
+import { announcements, breakingChanges, type Document } from "../../packages/tools/src/breaking_changes.ts";
+import { openapi } from "../../packages/tools/src/write_openapi.ts";
 
 const ROOT = new URL("../../", import.meta.url).pathname;
 const COMMITTED = openapi();
@@ -219,7 +219,7 @@ test("§9.5 the program refuses a breaking change that nobody announced", () => 
     execFileSync("git", ["-C", folder, "-c", "user.name=t", "-c", "user.email=t@example.com", ...args], { env });
   const run = () => {
     try {
-      const script = join(folder, "packages/shared/scripts/breaking_changes.ts");
+      const script = join(folder, "packages/tools/src/breaking_changes.ts");
       return [
         0,
         execFileSync(process.execPath, [script, "HEAD"], { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] }),
@@ -231,7 +231,7 @@ test("§9.5 the program refuses a breaking change that nobody announced", () => 
   };
   const write = (name: string, text: string) => writeFileSync(join(folder, name), text);
   try {
-    cpSync(join(ROOT, "packages/shared/scripts"), join(folder, "packages/shared/scripts"), { recursive: true });
+    cpSync(join(ROOT, "packages/tools/src"), join(folder, "packages/tools/src"), { recursive: true });
     git("init", "-q");
     write("openapi.json", JSON.stringify(document()));
     write("CHANGELOG.md", "# Changelog\n\n- ⚠️ 2026-01-01: something else\n");

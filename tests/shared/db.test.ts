@@ -2,8 +2,8 @@
 
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { connect } from "../../packages/shared/src/db.ts";
-import { ApiError } from "../../packages/shared/src/errors.ts";
+import { connect } from "#shared/foundation/db.ts";
+import { ApiError } from "#shared/foundation/errors.ts";
 import { createWorld, type World } from "../harness/world.ts";
 
 let world: World;

@@ -6,7 +6,7 @@ import {
   type EanRegisterConfig,
   type RegisterAddress,
   type RegisterAnswer,
-} from "../../packages/shared/src/ean_register.ts";
+} from "#shared/domain/ean_register/ean_register.ts";
 import { type CodeboekPoint, type Fault, faults, startEanCodeboek } from "../harness/ean_codeboek.ts";
 
 const home: RegisterAddress = { postal_code: "3818LH", house_number: 8, house_number_addition: null };

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { parseEnv } from "node:util";
 import { describe, expect, test } from "vitest";
-import { newKeys } from "../../packages/shared/scripts/new_keys.ts";
-import { ConfigurationError, readConfiguration } from "../../packages/shared/src/environment.ts";
+import { ConfigurationError, readConfiguration } from "#shared/foundation/environment.ts";
+import { newKeys } from "../../packages/tools/src/new_keys.ts";
 
 const example = readFileSync(new URL("../../.env.example", import.meta.url), "utf8");
 const required = parseEnv(example);

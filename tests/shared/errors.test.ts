@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { errorsOf } from "../../packages/shared/src/endpoint.ts";
-import { ApiError, ERRORS, type ErrorCode, isErrorCode, wireText } from "../../packages/shared/src/errors.ts";
-import { describeCause } from "../../packages/shared/src/log.ts";
+import { ApiError, ERRORS, type ErrorCode, isErrorCode, wireText } from "#shared/foundation/errors.ts";
+import { describeCause } from "#shared/foundation/log.ts";
+import { errorsOf } from "#shared/http/endpoint.ts";
 import { ENDPOINTS, named } from "../contract/samples.ts";
 import { cloneDatabase, type Database } from "../harness/database.ts";
 

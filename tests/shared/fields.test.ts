@@ -16,8 +16,8 @@ import {
   postalCode,
   trimmedTo,
   uuid,
-} from "../../packages/shared/src/fields.ts";
-import { phone } from "../../packages/shared/src/phone.ts";
+} from "#shared/values/fields.ts";
+import { phone } from "#shared/values/phone.ts";
 
 /** The value as a handler sees it, or the word refused. */
 function read(schema: z.ZodType, value: unknown): unknown {

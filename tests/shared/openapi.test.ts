@@ -3,9 +3,9 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
-import { openapi } from "../../packages/shared/scripts/write_openapi.ts";
-import { type CallerRule, type Endpoint, errorsOf } from "../../packages/shared/src/endpoint.ts";
-import { ERRORS, wireText } from "../../packages/shared/src/errors.ts";
+import { ERRORS, wireText } from "#shared/foundation/errors.ts";
+import { type CallerRule, type Endpoint, errorsOf } from "#shared/http/endpoint.ts";
+import { openapi } from "../../packages/tools/src/write_openapi.ts";
 import { ENDPOINTS, named, scopeOf } from "../contract/samples.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));

@@ -2,7 +2,7 @@
 
 import { Hono } from "hono";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { serve } from "../../packages/shared/src/surface.ts";
+import { serve } from "#shared/http/surface.ts";
 import { surface as cpo } from "../../supabase/functions/cpo-v1/app.ts";
 import { surface as oauthToken } from "../../supabase/functions/oauth-token/app.ts";
 import { BASE_URL, createWorld, type World } from "../harness/world.ts";

@@ -1,5 +1,4 @@
 import { expect, test } from "vitest";
-import { type Environment, readConfiguration } from "../../packages/shared/src/environment.ts";
 import {
   hashAddress,
   hashSecret,
@@ -7,7 +6,8 @@ import {
   newSecret,
   readAccessToken,
   sameSecret,
-} from "../../packages/shared/src/tokens.ts";
+} from "#shared/auth/tokens.ts";
+import { type Environment, readConfiguration } from "#shared/foundation/environment.ts";
 import { variables } from "../harness/world.ts";
 
 /** What tokens need of an environment; a database is not among it. */

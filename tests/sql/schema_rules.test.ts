@@ -2,8 +2,8 @@
 
 import { readdirSync, readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Surface } from "#shared/http/surface.ts";
 import { ROOT } from "../../packages/local/src/migrate.ts";
-import type { Surface } from "../../packages/shared/src/surface.ts";
 import { cloneDatabase, type Database } from "../harness/database.ts";
 
 const OURS = "('core', 'api', 'ops', 'private')";

@@ -2,7 +2,7 @@
 
 import { randomUUID } from "node:crypto";
 import { afterAll, describe, expect, test } from "vitest";
-import { newPartnerKey } from "../../packages/shared/src/tokens.ts";
+import { newPartnerKey } from "#shared/auth/tokens.ts";
 import { createAccount, createWorld, ingest, MID_CHARGER, type Partner, signMandate } from "../harness/world.ts";
 
 const world = await createWorld();

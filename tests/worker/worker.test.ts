@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { composeMandateLink } from "../../packages/shared/src/mail.ts";
-import { serve } from "../../packages/shared/src/surface.ts";
+import { composeMandateLink } from "#shared/domain/mail/mail.ts";
+import { serve } from "#shared/http/surface.ts";
 import { surface } from "../../supabase/functions/worker/app.ts";
 import { thawClock } from "../harness/database.ts";
 import { startSmtp } from "../harness/smtp.ts";

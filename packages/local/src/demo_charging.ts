@@ -1,8 +1,8 @@
 // What the demo's person has: an account with a signed mandate, two chargers, a year of sessions, and a personal token.
 
 import type pg from "pg";
-import { USER_SCOPES } from "../../shared/src/scopes.ts";
-import { hashSecret } from "../../shared/src/tokens.ts";
+import { hashSecret } from "#shared/auth/tokens.ts";
+import { USER_SCOPES } from "#shared/values/scopes.ts";
 
 const CONNECTION = { ean_code: "871687110000000070", postal_code: "3818LH", house_number: 12 };
 /** One whose kWh earn ERE, and one without a MID meter, whose kWh are energy only. */

@@ -1,8 +1,8 @@
 // The partner, the client, the person and the application that a newcomer's first curl uses.
 
 import pg from "pg";
-import { USER_SCOPES } from "../../shared/src/scopes.ts";
-import { hashSecret, newPartnerKey } from "../../shared/src/tokens.ts";
+import { hashSecret, newPartnerKey } from "#shared/auth/tokens.ts";
+import { USER_SCOPES } from "#shared/values/scopes.ts";
 import { hashPassword } from "./auth.ts";
 import { ensureCharging } from "./demo_charging.ts";
 import type { Secrets } from "./secrets.ts";

@@ -15,7 +15,7 @@ import {
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { denoProgram } from "../../shared/scripts/functions.ts";
+import { denoProgram } from "../../tools/src/functions.ts";
 import { ensureDemo } from "./demo_data.ts";
 import { bootstrap, MigrationError, migrate, ROOT, setPasswords } from "./migrate.ts";
 import { freePort, isFree, type Postgres, PostgresError, startPostgres, stopLeftover } from "./postgres.ts";

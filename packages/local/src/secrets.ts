@@ -3,8 +3,8 @@
 import { generateKeyPairSync, randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { newKeys } from "../../shared/scripts/new_keys.ts";
-import { newSecret } from "../../shared/src/tokens.ts";
+import { newSecret } from "#shared/auth/tokens.ts";
+import { newKeys } from "../../tools/src/new_keys.ts";
 import { readJson, writeJson } from "./stack.ts";
 
 export type Jwk = JsonWebKey & { kid: string };

@@ -1,8 +1,8 @@
 // All edge functions in one Deno process behind one port, at the paths they have hosted and at the specification's own.
 // Started by main.ts, which holds the other end of standard input: when the runner is gone, however it went, so is this.
 
-import { functionFor } from "../../shared/src/routes.ts";
-import { type Surface, serve } from "../../shared/src/surface.ts";
+import { functionFor } from "#shared/http/routes.ts";
+import { type Surface, serve } from "#shared/http/surface.ts";
 import { auth } from "./auth.ts";
 
 const HOSTED = "/functions/v1";

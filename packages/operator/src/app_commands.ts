@@ -1,7 +1,7 @@
 // Applications that act for people, and people's tokens.
 
 import { Argument, Option } from "commander";
-import { USER_SCOPES } from "../../shared/src/scopes.ts";
+import { USER_SCOPES } from "#shared/values/scopes.ts";
 import { type Command, changed, limit, list, partner } from "./command.ts";
 
 const app = () => new Argument("<app>", "client_id (or id) of the application");

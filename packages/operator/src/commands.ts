@@ -1,8 +1,8 @@
 // Every command as data: what it takes, which ops function it runs, how a person reads the answer.
 
 import { Argument, Option } from "commander";
-import { eanCode, houseNumber, postalCode, trimmedTo } from "../../shared/src/fields.ts";
-import { CPO_SCOPES } from "../../shared/src/scopes.ts";
+import { eanCode, houseNumber, postalCode, trimmedTo } from "#shared/values/fields.ts";
+import { CPO_SCOPES } from "#shared/values/scopes.ts";
 import { APP_COMMANDS } from "./app_commands.ts";
 import { type Command, changed, limit, list, partner, type Row, read, whole } from "./command.ts";
 import { fields, plain } from "./text.ts";

@@ -1,7 +1,7 @@
 // The command line: reads what was typed, runs one ops function, prints a table or JSON, answers with an exit code.
 
 import { Argument, CommanderError, Command as Program } from "commander";
-import { hashSecret, newPartnerKey, newSecret } from "../../shared/src/tokens.ts";
+import { hashSecret, newPartnerKey, newSecret } from "#shared/auth/tokens.ts";
 import type { Command, Input } from "./command.ts";
 import { COMMANDS } from "./commands.ts";
 import { type Answer, callOps, OperatorError } from "./database.ts";

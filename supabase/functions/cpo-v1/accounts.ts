@@ -1,17 +1,7 @@
 import * as z from "zod";
-import { endpoint } from "../../../packages/shared/src/endpoint.ts";
-import {
-  email,
-  filter,
-  iban,
-  instant,
-  limit,
-  lineOf,
-  offset,
-  orNull,
-  trimmedTo,
-} from "../../../packages/shared/src/fields.ts";
-import { sealIban } from "../../../packages/shared/src/iban.ts";
+import { endpoint } from "#shared/http/endpoint.ts";
+import { email, filter, iban, instant, limit, lineOf, offset, orNull, trimmedTo } from "#shared/values/fields.ts";
+import { sealIban } from "#shared/values/iban.ts";
 import {
   AccountType,
   Connection,
@@ -19,8 +9,8 @@ import {
   MandateStatus,
   PayoutHandler,
   pageFields,
-} from "../../../packages/shared/src/models.ts";
-import { phone } from "../../../packages/shared/src/phone.ts";
+} from "#shared/values/models.ts";
+import { phone } from "#shared/values/phone.ts";
 import { ConnectionInput } from "./connection_input.ts";
 import { askingRegister } from "./register.ts";
 

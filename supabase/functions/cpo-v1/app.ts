@@ -1,4 +1,4 @@
-import type { Surface } from "../../../packages/shared/src/surface.ts";
+import type { Surface } from "#shared/http/surface.ts";
 import { createAccount, listAccounts } from "./accounts.ts";
 import { listCatalogChargers, resolveCatalogCharger } from "./catalog.ts";
 import { registerCharger } from "./chargers.ts";

@@ -1,7 +1,7 @@
 import * as z from "zod";
-import { endpoint } from "../../../packages/shared/src/endpoint.ts";
-import { cut, filter, limit } from "../../../packages/shared/src/fields.ts";
-import { CatalogCharger } from "../../../packages/shared/src/models.ts";
+import { endpoint } from "#shared/http/endpoint.ts";
+import { cut, filter, limit } from "#shared/values/fields.ts";
+import { CatalogCharger } from "#shared/values/models.ts";
 
 /** Characters with a meaning in a search pattern, replaced with spaces (specification section 4.1). */
 const PATTERN_CHARACTERS = /[%_,()]/g;

@@ -1,7 +1,7 @@
 import * as z from "zod";
-import { endpoint } from "../../../packages/shared/src/endpoint.ts";
-import { orNull, trimmedTo, uuid } from "../../../packages/shared/src/fields.ts";
-import { CatalogCharger } from "../../../packages/shared/src/models.ts";
+import { endpoint } from "#shared/http/endpoint.ts";
+import { orNull, trimmedTo, uuid } from "#shared/values/fields.ts";
+import { CatalogCharger } from "#shared/values/models.ts";
 
 const reported = () => orNull(trimmedTo(120));
 

@@ -1,12 +1,5 @@
 import * as z from "zod";
-import {
-  eanCode,
-  houseNumber,
-  houseNumberAddition,
-  lineOf,
-  orNull,
-  postalCode,
-} from "../../../packages/shared/src/fields.ts";
+import { eanCode, houseNumber, houseNumberAddition, lineOf, orNull, postalCode } from "#shared/values/fields.ts";
 
 const fields = {
   ean_code: eanCode(),

@@ -1,7 +1,7 @@
 import * as z from "zod";
-import { endpoint } from "../../../packages/shared/src/endpoint.ts";
-import { orNull, trimmedTo, uuid } from "../../../packages/shared/src/fields.ts";
-import { EanValidationStatus, MandateStatus, RegistrationStatus } from "../../../packages/shared/src/models.ts";
+import { endpoint } from "#shared/http/endpoint.ts";
+import { orNull, trimmedTo, uuid } from "#shared/values/fields.ts";
+import { EanValidationStatus, MandateStatus, RegistrationStatus } from "#shared/values/models.ts";
 import { ConnectionChange } from "./connection_input.ts";
 import { askingRegister } from "./register.ts";
 

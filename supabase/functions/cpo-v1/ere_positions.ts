@@ -1,7 +1,7 @@
 import * as z from "zod";
-import { endpoint } from "../../../packages/shared/src/endpoint.ts";
-import { filter, instant, limit, offset } from "../../../packages/shared/src/fields.ts";
-import { calendarDate, PayoutHandler, pageFields } from "../../../packages/shared/src/models.ts";
+import { endpoint } from "#shared/http/endpoint.ts";
+import { filter, instant, limit, offset } from "#shared/values/fields.ts";
+import { calendarDate, PayoutHandler, pageFields } from "#shared/values/models.ts";
 
 const DeliveredMonth = z
   .object({

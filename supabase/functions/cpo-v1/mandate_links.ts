@@ -1,9 +1,9 @@
 import * as z from "zod";
-import { endpoint } from "../../../packages/shared/src/endpoint.ts";
-import { instant, lineOf, orNull, trimmedTo, uuid } from "../../../packages/shared/src/fields.ts";
-import { composeMandateLink } from "../../../packages/shared/src/mail.ts";
-import { MandateStatus } from "../../../packages/shared/src/models.ts";
-import { hashSecret, newSecret } from "../../../packages/shared/src/tokens.ts";
+import { hashSecret, newSecret } from "#shared/auth/tokens.ts";
+import { composeMandateLink } from "#shared/domain/mail/mail.ts";
+import { endpoint } from "#shared/http/endpoint.ts";
+import { instant, lineOf, orNull, trimmedTo, uuid } from "#shared/values/fields.ts";
+import { MandateStatus } from "#shared/values/models.ts";
 
 const ReturnUrl = lineOf(1, 500).meta({
   description:

@@ -1,5 +1,5 @@
-import { type PartialAddress, type RegisterAnswer, registerOf } from "../../../packages/shared/src/ean_register.ts";
-import type { Environment } from "../../../packages/shared/src/environment.ts";
+import { type PartialAddress, type RegisterAnswer, registerOf } from "#shared/domain/ean_register/ean_register.ts";
+import type { Environment } from "#shared/foundation/environment.ts";
 import type { ConnectionInput } from "./connection_input.ts";
 
 type Question = Pick<ConnectionInput, "ean_code" | "postal_code" | "house_number" | "house_number_addition">;

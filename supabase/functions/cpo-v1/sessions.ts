@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import * as z from "zod";
 import type { oas31 } from "zod-openapi";
-import { endpoint } from "../../../packages/shared/src/endpoint.ts";
-import { orNull, trimmedTo, uuid } from "../../../packages/shared/src/fields.ts";
+import { endpoint } from "#shared/http/endpoint.ts";
+import { orNull, trimmedTo, uuid } from "#shared/values/fields.ts";
 
 /** An item of `months`, for the document only: SQL judges each on its own, so that a malformed one fails nothing but itself. */
 const MONTH: oas31.SchemaObject = {

@@ -1,7 +1,7 @@
 import * as z from "zod";
+import { endpoint } from "#shared/http/endpoint.ts";
+import type { Surface } from "#shared/http/surface.ts";
 import openapi from "../../../openapi.json" with { type: "json" };
-import { endpoint } from "../../../packages/shared/src/endpoint.ts";
-import type { Surface } from "../../../packages/shared/src/surface.ts";
 
 /** The description of the API, of this host. A function of its own: no other should carry its weight at a cold start. */
 const openApi = endpoint(

@@ -1,2 +1,2 @@
 /** For a dashboard that has the person's session. The consent page, in `pages`, runs the same endpoint. */
-export { surface } from "../../../packages/shared/src/authorization.ts";
+export { surface } from "#shared/auth/authorize.ts";

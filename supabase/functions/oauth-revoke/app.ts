@@ -1,7 +1,7 @@
 import * as z from "zod";
-import { endpoint } from "../../../packages/shared/src/endpoint.ts";
-import type { Surface } from "../../../packages/shared/src/surface.ts";
-import { ACCESS_TOKEN_SECONDS, hashAddress, hashSecret, readAccessToken } from "../../../packages/shared/src/tokens.ts";
+import { ACCESS_TOKEN_SECONDS, hashAddress, hashSecret, readAccessToken } from "#shared/auth/tokens.ts";
+import { endpoint } from "#shared/http/endpoint.ts";
+import type { Surface } from "#shared/http/surface.ts";
 
 // RFC 6749 appendix A
 const parameter = z.string().regex(/^[\x20-\x7e]*$/, "must be printable ASCII");

@@ -1,7 +1,7 @@
 import * as z from "zod";
-import { type Context, endpoint } from "../../../packages/shared/src/endpoint.ts";
-import type { ErrorCode } from "../../../packages/shared/src/errors.ts";
-import type { Surface } from "../../../packages/shared/src/surface.ts";
+import type { ErrorCode } from "#shared/foundation/errors.ts";
+import { type Context, endpoint } from "#shared/http/endpoint.ts";
+import type { Surface } from "#shared/http/surface.ts";
 import * as authorizationCode from "./authorization_code.ts";
 import * as clientCredentials from "./client_credentials.ts";
 import { metadata } from "./metadata.ts";

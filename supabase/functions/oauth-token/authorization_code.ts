@@ -1,4 +1,4 @@
-import { challengeOf } from "../../../packages/shared/src/authorization.ts";
+import { challengeOf } from "#shared/auth/authorize.ts";
 import type { GrantContext } from "./app.ts";
 import { grantUserToken } from "./user_token.ts";
 

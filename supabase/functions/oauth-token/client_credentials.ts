@@ -1,9 +1,4 @@
-import {
-  ACCESS_TOKEN_SECONDS,
-  hashAddress,
-  hashSecret,
-  issueClientToken,
-} from "../../../packages/shared/src/tokens.ts";
+import { ACCESS_TOKEN_SECONDS, hashAddress, hashSecret, issueClientToken } from "#shared/auth/tokens.ts";
 import type { GrantContext } from "./app.ts";
 
 /** Client credentials (RFC 6749 section 4.4; specification section 4.1): a CPO client gets a token for its partner. */

@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { endpoint } from "../../../packages/shared/src/endpoint.ts";
-import { CPO_SCOPES, USER_SCOPES } from "../../../packages/shared/src/scopes.ts";
+import { endpoint } from "#shared/http/endpoint.ts";
+import { CPO_SCOPES, USER_SCOPES } from "#shared/values/scopes.ts";
 
 const url = z.string().meta({ format: "uri" });
 

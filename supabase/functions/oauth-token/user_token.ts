@@ -1,10 +1,4 @@
-import {
-  ACCESS_TOKEN_SECONDS,
-  hashAddress,
-  hashSecret,
-  issueUserToken,
-  newSecret,
-} from "../../../packages/shared/src/tokens.ts";
+import { ACCESS_TOKEN_SECONDS, hashAddress, hashSecret, issueUserToken, newSecret } from "#shared/auth/tokens.ts";
 import type { GrantContext } from "./app.ts";
 
 /** What both grants of a person's tokens share: parameters that must be there, one statement, an access and a refresh token. */

@@ -1,4 +1,4 @@
-import type { Surface } from "../../../packages/shared/src/surface.ts";
+import type { Surface } from "#shared/http/surface.ts";
 import { pages } from "./pages.ts";
 
 /** What people see: the page a signatory signs on. */

@@ -1,5 +1,5 @@
 import type { Context } from "hono";
-import { claimToken, readClaimToken } from "../../../packages/shared/src/claim.ts";
+import { hashAddress, hashSecret } from "#shared/auth/tokens.ts";
 import {
   CLAIM_SQL,
   ClaimFlow,
@@ -9,10 +9,10 @@ import {
   type SaveOutcome,
   STEP_NAMES,
   type StepName,
-} from "../../../packages/shared/src/claim_flow.ts";
-import type { Environment } from "../../../packages/shared/src/environment.ts";
-import type { Facts } from "../../../packages/shared/src/mandate_text.ts";
-import { hashAddress, hashSecret } from "../../../packages/shared/src/tokens.ts";
+} from "#shared/domain/claim/flow.ts";
+import { claimToken, readClaimToken } from "#shared/domain/claim/links.ts";
+import type { Facts } from "#shared/domain/mandate_text/mandate_text.ts";
+import type { Environment } from "#shared/foundation/environment.ts";
 import { beginClaimSession, type ClaimSession, isFormOf, readClaimSession } from "./claim_session.ts";
 import { refusalOf, STEPS, shownValue } from "./claim_steps.ts";
 import {

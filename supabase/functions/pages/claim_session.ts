@@ -1,8 +1,8 @@
 import type { Context } from "hono";
 import { getCookie, setCookie } from "hono/cookie";
-import { mac } from "../../../packages/shared/src/claim.ts";
-import type { Environment } from "../../../packages/shared/src/environment.ts";
-import { newSecret, sameSecret } from "../../../packages/shared/src/tokens.ts";
+import { newSecret, sameSecret } from "#shared/auth/tokens.ts";
+import { mac } from "#shared/domain/claim/links.ts";
+import type { Environment } from "#shared/foundation/environment.ts";
 
 const NAME = "claim";
 const SECONDS = 24 * 3600;

@@ -1,19 +1,11 @@
 import { isValidIBAN } from "ibantools";
 import * as z from "zod";
-import { HOUSE } from "../../../packages/shared/src/claim.ts";
-import type { Kept, StepName } from "../../../packages/shared/src/claim_flow.ts";
-import { registerOf } from "../../../packages/shared/src/ean_register.ts";
-import type { Environment } from "../../../packages/shared/src/environment.ts";
-import {
-  eanCode,
-  houseNumber,
-  lineOf,
-  orNull,
-  postalCode,
-  trimmedTo,
-  uuid,
-} from "../../../packages/shared/src/fields.ts";
-import { sealIban } from "../../../packages/shared/src/iban.ts";
+import type { Kept, StepName } from "#shared/domain/claim/flow.ts";
+import { HOUSE } from "#shared/domain/claim/links.ts";
+import { registerOf } from "#shared/domain/ean_register/ean_register.ts";
+import type { Environment } from "#shared/foundation/environment.ts";
+import { eanCode, houseNumber, lineOf, orNull, postalCode, trimmedTo, uuid } from "#shared/values/fields.ts";
+import { sealIban } from "#shared/values/iban.ts";
 import type { Claim, Errors, Value } from "./claim_views.ts";
 import type { Messages } from "./messages.ts";
 
@@ -64,7 +56,7 @@ export const STEPS: Record<StepName, Step> = {
     known: answered,
     async read({ form, words }) {
       // loaded only here: numbering plans are heavy, and of all pages one needs them
-      const { phone } = await import("../../../packages/shared/src/phone.ts");
+      const { phone } = await import("#shared/values/phone.ts");
       return check(
         { full_name: lineOf(2, 120), type: z.enum(["particulier", "zakelijk", "vve"]), phone: orNull(phone()) },
         form,

@@ -1,6 +1,6 @@
 import { html } from "hono/html";
-import { STEP_NAMES, type StepName } from "../../../packages/shared/src/claim_flow.ts";
-import { type Facts, inGroups, longDate } from "../../../packages/shared/src/mandate_text.ts";
+import { STEP_NAMES, type StepName } from "#shared/domain/claim/flow.ts";
+import { type Facts, inGroups, longDate } from "#shared/domain/mandate_text/mandate_text.ts";
 import { radios, selectInput, textInput } from "./claim_fields.ts";
 import { showDocument } from "./document.ts";
 import { type Brand, type Frame, type Html, layout } from "./layout.ts";

@@ -1,16 +1,16 @@
 import type { Context } from "hono";
 import { deleteCookie, getCookie, setCookie } from "hono/cookie";
 import { decodeJwt } from "jose";
-import { AuthorizationRequest, redirectUrl, surface } from "../../../packages/shared/src/authorization.ts";
-import type { Caller } from "../../../packages/shared/src/endpoint.ts";
-import { ConfigurationError, type Environment, oncePerEnvironment } from "../../../packages/shared/src/environment.ts";
-import { ApiError } from "../../../packages/shared/src/errors.ts";
-import { email } from "../../../packages/shared/src/fields.ts";
-import { composeSignInCode } from "../../../packages/shared/src/mail.ts";
-import { readSession } from "../../../packages/shared/src/session.ts";
-import { secretKey, signInByMail, signInByPassword } from "../../../packages/shared/src/supabase_auth.ts";
-import { serve } from "../../../packages/shared/src/surface.ts";
-import { hashAddress, hashSecret, newCode, newSecret, sameSecret } from "../../../packages/shared/src/tokens.ts";
+import { AuthorizationRequest, redirectUrl, surface } from "#shared/auth/authorize.ts";
+import { readSession } from "#shared/auth/session.ts";
+import { secretKey, signInByMail, signInByPassword } from "#shared/auth/supabase_auth.ts";
+import { hashAddress, hashSecret, newCode, newSecret, sameSecret } from "#shared/auth/tokens.ts";
+import { composeSignInCode } from "#shared/domain/mail/mail.ts";
+import type { Caller } from "#shared/foundation/caller.ts";
+import { ConfigurationError, type Environment, oncePerEnvironment } from "#shared/foundation/environment.ts";
+import { ApiError } from "#shared/foundation/errors.ts";
+import { serve } from "#shared/http/surface.ts";
+import { email } from "#shared/values/fields.ts";
 import {
   type Asking,
   askPage,

@@ -1,5 +1,5 @@
 import { html } from "hono/html";
-import type { UserScope } from "../../../packages/shared/src/scopes.ts";
+import type { UserScope } from "#shared/values/scopes.ts";
 import { type Frame, type Html, layout } from "./layout.ts";
 import { textField } from "./mandate_views.ts";
 

@@ -1,8 +1,8 @@
 import type { Context } from "hono";
-import { withLogin } from "../../../packages/shared/src/claim_flow.ts";
-import type { AskLogin } from "../../../packages/shared/src/claim_login.ts";
-import type { Environment } from "../../../packages/shared/src/environment.ts";
-import { hashAddress, hashSecret } from "../../../packages/shared/src/tokens.ts";
+import { hashAddress, hashSecret } from "#shared/auth/tokens.ts";
+import { withLogin } from "#shared/domain/claim/flow.ts";
+import type { AskLogin } from "#shared/domain/claim/login.ts";
+import type { Environment } from "#shared/foundation/environment.ts";
 import { DEAD, unknown, welcome } from "./claim.ts";
 import { claimKindPage, enterPage } from "./claim_views.ts";
 import type { Brand, Frame } from "./layout.ts";

@@ -1,5 +1,5 @@
 import { html } from "hono/html";
-import type { Configuration } from "../../../packages/shared/src/environment.ts";
+import type { Configuration } from "#shared/foundation/environment.ts";
 import { LANGUAGES, type Locale, MESSAGES, type Messages } from "./messages.ts";
 
 export type Html = ReturnType<typeof html>;

@@ -1,10 +1,10 @@
 import type { Context } from "hono";
-import type { Caller } from "../../../packages/shared/src/endpoint.ts";
-import type { Environment } from "../../../packages/shared/src/environment.ts";
-import { lineOf } from "../../../packages/shared/src/fields.ts";
-import { composeMandateCode, composeMandateSigned } from "../../../packages/shared/src/mail.ts";
-import { composeDocument, type Facts } from "../../../packages/shared/src/mandate_text.ts";
-import { hashAddress, hashSecret, newCode } from "../../../packages/shared/src/tokens.ts";
+import { hashAddress, hashSecret, newCode } from "#shared/auth/tokens.ts";
+import { composeMandateCode, composeMandateSigned } from "#shared/domain/mail/mail.ts";
+import { composeDocument, type Facts } from "#shared/domain/mandate_text/mandate_text.ts";
+import type { Caller } from "#shared/foundation/caller.ts";
+import type { Environment } from "#shared/foundation/environment.ts";
+import { lineOf } from "#shared/values/fields.ts";
 import type { Html } from "./layout.ts";
 import {
   askCodePage,

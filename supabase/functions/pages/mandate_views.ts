@@ -1,5 +1,5 @@
 import { html } from "hono/html";
-import { type Facts, longDate } from "../../../packages/shared/src/mandate_text.ts";
+import { type Facts, longDate } from "#shared/domain/mandate_text/mandate_text.ts";
 import { longMoment, showDocument } from "./document.ts";
 import { type Frame, type Html, layout, type Page } from "./layout.ts";
 import { type Locale, MESSAGES, type Messages } from "./messages.ts";

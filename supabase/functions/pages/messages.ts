@@ -1,4 +1,4 @@
-import type { Locale } from "../../../packages/shared/src/mail.ts";
+import type { Locale } from "#shared/domain/mail/mail.ts";
 import { en } from "./messages/en.ts";
 import { type Messages, nl } from "./messages/nl.ts";
 

@@ -1,6 +1,6 @@
 import type { Context } from "hono";
-import { readUnsubscribeToken } from "../../../packages/shared/src/claim.ts";
-import type { Environment } from "../../../packages/shared/src/environment.ts";
+import { readUnsubscribeToken } from "#shared/domain/claim/links.ts";
+import type { Environment } from "#shared/foundation/environment.ts";
 import { unknown } from "./claim.ts";
 import { claimKindPage, unsubscribePage } from "./claim_views.ts";
 import type { Frame } from "./layout.ts";

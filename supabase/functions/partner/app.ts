@@ -1,4 +1,4 @@
-import type { Surface } from "../../../packages/shared/src/surface.ts";
+import type { Surface } from "#shared/http/surface.ts";
 import { listCustomers } from "./customers.ts";
 import { issueAuthLink, listDrafts, withdrawDraft } from "./drafts.ts";
 import { addCustomers, importDrafts, invitePeople, uploadDrafts } from "./import.ts";

@@ -1,8 +1,8 @@
 import * as z from "zod";
-import { claimKey } from "../../../packages/shared/src/claim.ts";
-import { endpoint } from "../../../packages/shared/src/endpoint.ts";
-import { instant } from "../../../packages/shared/src/fields.ts";
-import { AccountType, calendarDate, RegistrationStatus } from "../../../packages/shared/src/models.ts";
+import { claimKey } from "#shared/domain/claim/links.ts";
+import { endpoint } from "#shared/http/endpoint.ts";
+import { instant } from "#shared/values/fields.ts";
+import { AccountType, calendarDate, RegistrationStatus } from "#shared/values/models.ts";
 
 /** What one statement builds: some 2 MB of JSON, so that neither side ever holds a hundred thousand customers at once. */
 const STRETCH = 5_000;

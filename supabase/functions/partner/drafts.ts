@@ -1,10 +1,10 @@
 import * as z from "zod";
-import { claimLinks, signInLink } from "../../../packages/shared/src/claim.ts";
-import { endpoint } from "../../../packages/shared/src/endpoint.ts";
-import { filter, instant, lineOf, orNull, trimmedTo, typedEmail, uuid } from "../../../packages/shared/src/fields.ts";
-import { composeSignIn } from "../../../packages/shared/src/mail.ts";
-import { AccountType } from "../../../packages/shared/src/models.ts";
-import { hashSecret, newSecret } from "../../../packages/shared/src/tokens.ts";
+import { hashSecret, newSecret } from "#shared/auth/tokens.ts";
+import { claimLinks, signInLink } from "#shared/domain/claim/links.ts";
+import { composeSignIn } from "#shared/domain/mail/mail.ts";
+import { endpoint } from "#shared/http/endpoint.ts";
+import { filter, instant, lineOf, orNull, trimmedTo, typedEmail, uuid } from "#shared/values/fields.ts";
+import { AccountType } from "#shared/values/models.ts";
 
 export const EanStatus = z
   .enum(["pending", "resolved", "ambiguous", "not_found", "provided", "no_address", "failed"])

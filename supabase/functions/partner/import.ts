@@ -1,10 +1,10 @@
 import * as z from "zod";
-import { claimLinks } from "../../../packages/shared/src/claim.ts";
-import { type Context, endpoint } from "../../../packages/shared/src/endpoint.ts";
-import { type Configuration, type Environment, oncePerEnvironment } from "../../../packages/shared/src/environment.ts";
-import type { ErrorCode } from "../../../packages/shared/src/errors.ts";
-import { linesOf, orNull } from "../../../packages/shared/src/fields.ts";
-import { composeClaim, type Mail } from "../../../packages/shared/src/mail.ts";
+import { claimLinks } from "#shared/domain/claim/links.ts";
+import { composeClaim, type Mail } from "#shared/domain/mail/mail.ts";
+import { type Configuration, type Environment, oncePerEnvironment } from "#shared/foundation/environment.ts";
+import type { ErrorCode } from "#shared/foundation/errors.ts";
+import { type Context, endpoint } from "#shared/http/endpoint.ts";
+import { linesOf, orNull } from "#shared/values/fields.ts";
 import { CsvError, readCsv } from "./csv.ts";
 import { EanStatus } from "./drafts.ts";
 import { type DraftLookup, lookUp } from "./look_up.ts";

@@ -1,4 +1,4 @@
-import { serve } from "../../../packages/shared/src/surface.ts";
+import { serve } from "#shared/http/surface.ts";
 import { surface } from "./app.ts";
 
 Deno.serve(serve(surface).fetch);

@@ -1,5 +1,5 @@
-import { type RegisterAddress, type RegisterAnswer, registerOf } from "../../../packages/shared/src/ean_register.ts";
-import type { Environment } from "../../../packages/shared/src/environment.ts";
+import { type RegisterAddress, type RegisterAnswer, registerOf } from "#shared/domain/ean_register/ean_register.ts";
+import type { Environment } from "#shared/foundation/environment.ts";
 
 export type DraftLookup = RegisterAddress & { draft_id: string };
 export type DraftLookupResult = { draft_id: string; register: RegisterAnswer };

@@ -1,12 +1,5 @@
-import {
-  cut,
-  eanCode,
-  houseNumber,
-  houseNumberAddition,
-  postalCode,
-  typedEmail,
-} from "../../../packages/shared/src/fields.ts";
-import { phone } from "../../../packages/shared/src/phone.ts";
+import { cut, eanCode, houseNumber, houseNumberAddition, postalCode, typedEmail } from "#shared/values/fields.ts";
+import { phone } from "#shared/values/phone.ts";
 
 /** A row as it came, by column name. */
 export type RawRow = Record<string, unknown>;

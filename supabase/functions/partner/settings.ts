@@ -1,10 +1,10 @@
 import { isValidIBAN } from "ibantools";
 import * as z from "zod";
-import { endpoint } from "../../../packages/shared/src/endpoint.ts";
-import { email, iban, instant, lineOf, postalCode } from "../../../packages/shared/src/fields.ts";
-import { sealIban } from "../../../packages/shared/src/iban.ts";
-import { composeIbanChanged } from "../../../packages/shared/src/mail.ts";
-import { newPartnerKey } from "../../../packages/shared/src/tokens.ts";
+import { newPartnerKey } from "#shared/auth/tokens.ts";
+import { composeIbanChanged } from "#shared/domain/mail/mail.ts";
+import { endpoint } from "#shared/http/endpoint.ts";
+import { email, iban, instant, lineOf, postalCode } from "#shared/values/fields.ts";
+import { sealIban } from "#shared/values/iban.ts";
 import { Branding, Company, Payout } from "./reads.ts";
 
 /** What a managing person changes: never a key (contract section 4). */

@@ -1,4 +1,4 @@
-import type { Surface } from "../../../packages/shared/src/surface.ts";
+import type { Surface } from "#shared/http/surface.ts";
 import { listChargers, registerOwnCharger } from "./chargers.ts";
 import { getEnergy } from "./energy.ts";
 import { getErePosition } from "./ere_position.ts";

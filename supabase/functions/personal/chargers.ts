@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import * as z from "zod";
-import { endpoint } from "../../../packages/shared/src/endpoint.ts";
-import { instant, lineOf, orNull } from "../../../packages/shared/src/fields.ts";
-import { hashSecret } from "../../../packages/shared/src/tokens.ts";
+import { hashSecret } from "#shared/auth/tokens.ts";
+import { endpoint } from "#shared/http/endpoint.ts";
+import { instant, lineOf, orNull } from "#shared/values/fields.ts";
 
 const ConnectionType = z.enum(["easee", "wallbox", "zaptec", "enphase", "ocpp", "smappee", "v2c", "other"]);
 const ChargerStatus = z

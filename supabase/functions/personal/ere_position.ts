@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { endpoint } from "../../../packages/shared/src/endpoint.ts";
-import { instant } from "../../../packages/shared/src/fields.ts";
+import { endpoint } from "#shared/http/endpoint.ts";
+import { instant } from "#shared/values/fields.ts";
 
 export const getErePosition = endpoint(
   {

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { endpoint } from "../../../packages/shared/src/endpoint.ts";
+import { endpoint } from "#shared/http/endpoint.ts";
 
 export const getProfile = endpoint(
   {

@@ -1,7 +1,7 @@
 import * as z from "zod";
-import { endpoint } from "../../../packages/shared/src/endpoint.ts";
-import { instant, limit, offset, uuid } from "../../../packages/shared/src/fields.ts";
-import { pageFields } from "../../../packages/shared/src/models.ts";
+import { endpoint } from "#shared/http/endpoint.ts";
+import { instant, limit, offset, uuid } from "#shared/values/fields.ts";
+import { pageFields } from "#shared/values/models.ts";
 
 /** A date, which is the Dutch midnight it begins with, or a moment with its offset. */
 const border = (description: string) =>

@@ -1,7 +1,7 @@
 import * as z from "zod";
-import { endpoint } from "../../../packages/shared/src/endpoint.ts";
-import { instant, lineOf, orNull } from "../../../packages/shared/src/fields.ts";
-import { hashSecret, newSecret } from "../../../packages/shared/src/tokens.ts";
+import { hashSecret, newSecret } from "#shared/auth/tokens.ts";
+import { endpoint } from "#shared/http/endpoint.ts";
+import { instant, lineOf, orNull } from "#shared/values/fields.ts";
 
 /** What a personal token may do; never what concerns a partner. */
 const Scope = z.enum(["chargers:read", "chargers:write", "sessions:read", "energy:read", "profile:read"]);

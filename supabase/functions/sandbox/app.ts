@@ -1,4 +1,4 @@
-import type { Surface } from "../../../packages/shared/src/surface.ts";
+import type { Surface } from "#shared/http/surface.ts";
 import { connectCharger, reviewCustomer, syncCustomer } from "./customers.ts";
 import { claimDraft } from "./drafts.ts";
 import { createFixtures } from "./fixtures.ts";

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { orNull, uuid } from "../../../packages/shared/src/fields.ts";
+import { orNull, uuid } from "#shared/values/fields.ts";
 
 const WEEK_S = 7 * 24 * 3600;
 const hundredths = (value: number) => Math.round(value * 100) / 100;

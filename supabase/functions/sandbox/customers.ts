@@ -1,7 +1,7 @@
 import * as z from "zod";
-import { claimKey } from "../../../packages/shared/src/claim.ts";
-import { endpoint } from "../../../packages/shared/src/endpoint.ts";
-import { RegistrationStatus } from "../../../packages/shared/src/models.ts";
+import { claimKey } from "#shared/domain/claim/links.ts";
+import { endpoint } from "#shared/http/endpoint.ts";
+import { RegistrationStatus } from "#shared/values/models.ts";
 import { CALLER, named } from "./caller.ts";
 import { SandboxChargerProfile, SyncResult, VirtualCharger } from "./charger_profile.ts";
 import { during } from "./rehearsal.ts";

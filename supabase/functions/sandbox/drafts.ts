@@ -1,8 +1,8 @@
 import * as z from "zod";
-import { endpoint } from "../../../packages/shared/src/endpoint.ts";
-import { eanCode, iban as ibanRule, orNull, trimmedTo } from "../../../packages/shared/src/fields.ts";
-import { RegistrationStatus } from "../../../packages/shared/src/models.ts";
-import { phone } from "../../../packages/shared/src/phone.ts";
+import { endpoint } from "#shared/http/endpoint.ts";
+import { eanCode, iban as ibanRule, orNull, trimmedTo } from "#shared/values/fields.ts";
+import { RegistrationStatus } from "#shared/values/models.ts";
+import { phone } from "#shared/values/phone.ts";
 import { CALLER, named } from "./caller.ts";
 import { ChargerProfile, SandboxChargerProfile, SyncResult, VirtualCharger } from "./charger_profile.ts";
 import { REHEARSAL_ERRORS, REHEARSAL_SQL, type Rehearsed, rehearse, TEST } from "./rehearsal.ts";

@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import * as z from "zod";
-import { claimKey, claimLinks } from "../../../packages/shared/src/claim.ts";
-import { ClaimFlow } from "../../../packages/shared/src/claim_flow.ts";
-import { endpoint } from "../../../packages/shared/src/endpoint.ts";
-import { ApiError, wireText } from "../../../packages/shared/src/errors.ts";
-import { describeCause } from "../../../packages/shared/src/log.ts";
+import { ClaimFlow } from "#shared/domain/claim/flow.ts";
+import { claimKey, claimLinks } from "#shared/domain/claim/links.ts";
+import { ApiError, wireText } from "#shared/foundation/errors.ts";
+import { describeCause } from "#shared/foundation/log.ts";
+import { endpoint } from "#shared/http/endpoint.ts";
 import { CALLER } from "./caller.ts";
 import { ChargerProfile, SyncResult } from "./charger_profile.ts";
 import { REHEARSAL_ERRORS, REHEARSAL_SQL, type Rehearsed, rehearse, TEST, type Wishes } from "./rehearsal.ts";

@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { endpoint } from "../../../packages/shared/src/endpoint.ts";
-import { filter, instant, limit } from "../../../packages/shared/src/fields.ts";
+import { endpoint } from "#shared/http/endpoint.ts";
+import { filter, instant, limit } from "#shared/values/fields.ts";
 import { CALLER } from "./caller.ts";
 
 const CapturedMail = z

@@ -1,19 +1,13 @@
-import { claimKey, HOUSE, mac } from "../../../packages/shared/src/claim.ts";
-import {
-  ClaimFlow,
-  type Kept,
-  STEP_NAMES,
-  type Stage,
-  type StepName,
-} from "../../../packages/shared/src/claim_flow.ts";
-import { type RegisterAddress, type RegisterPoint, registerOf } from "../../../packages/shared/src/ean_register.ts";
-import type { Caller } from "../../../packages/shared/src/endpoint.ts";
-import type { Environment } from "../../../packages/shared/src/environment.ts";
-import { ApiError, ERRORS } from "../../../packages/shared/src/errors.ts";
-import { sealIban } from "../../../packages/shared/src/iban.ts";
-import type { Brand, Locale } from "../../../packages/shared/src/mail.ts";
-import type { Facts } from "../../../packages/shared/src/mandate_text.ts";
-import { hashAddress } from "../../../packages/shared/src/tokens.ts";
+import { hashAddress } from "#shared/auth/tokens.ts";
+import { ClaimFlow, type Kept, STEP_NAMES, type Stage, type StepName } from "#shared/domain/claim/flow.ts";
+import { claimKey, HOUSE, mac } from "#shared/domain/claim/links.ts";
+import { type RegisterAddress, type RegisterPoint, registerOf } from "#shared/domain/ean_register/ean_register.ts";
+import type { Brand, Locale } from "#shared/domain/mail/mail.ts";
+import type { Facts } from "#shared/domain/mandate_text/mandate_text.ts";
+import type { Caller } from "#shared/foundation/caller.ts";
+import type { Environment } from "#shared/foundation/environment.ts";
+import { ApiError, ERRORS } from "#shared/foundation/errors.ts";
+import { sealIban } from "#shared/values/iban.ts";
 import type { ChargerProfile } from "./charger_profile.ts";
 
 /** What a customer is played with where neither the draft nor the caller says it (contract section 5). */

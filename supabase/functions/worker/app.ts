@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { endpoint } from "../../../packages/shared/src/endpoint.ts";
-import type { Surface } from "../../../packages/shared/src/surface.ts";
+import { endpoint } from "#shared/http/endpoint.ts";
+import type { Surface } from "#shared/http/surface.ts";
 import { tendDrafts } from "./drafts.ts";
 import { checkEans } from "./ean_checks.ts";
 import { admitCharger, ingestSessions } from "./gateway.ts";

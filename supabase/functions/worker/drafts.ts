@@ -1,8 +1,8 @@
-import { claimLinks } from "../../../packages/shared/src/claim.ts";
-import { type RegisterAddress, registerOf } from "../../../packages/shared/src/ean_register.ts";
-import type { Environment } from "../../../packages/shared/src/environment.ts";
-import { describeCause } from "../../../packages/shared/src/log.ts";
-import { composeReminder } from "../../../packages/shared/src/mail.ts";
+import { claimLinks } from "#shared/domain/claim/links.ts";
+import { type RegisterAddress, registerOf } from "#shared/domain/ean_register/ean_register.ts";
+import { composeReminder } from "#shared/domain/mail/mail.ts";
+import type { Environment } from "#shared/foundation/environment.ts";
+import { describeCause } from "#shared/foundation/log.ts";
 
 const REMINDERS = 200;
 const BATCH = 40;

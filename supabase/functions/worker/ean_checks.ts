@@ -1,6 +1,6 @@
-import { type RegisterAddress, registerOf } from "../../../packages/shared/src/ean_register.ts";
-import type { Environment } from "../../../packages/shared/src/environment.ts";
-import { describeCause } from "../../../packages/shared/src/log.ts";
+import { type RegisterAddress, registerOf } from "#shared/domain/ean_register/ean_register.ts";
+import type { Environment } from "#shared/foundation/environment.ts";
+import { describeCause } from "#shared/foundation/log.ts";
 
 const BATCH = 20;
 const AT_ONCE = 4;

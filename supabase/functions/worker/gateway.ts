@@ -1,9 +1,9 @@
 // What the OCPP gateway asks and brings, with WORKER_SECRET as bearer.
 
 import * as z from "zod";
-import { endpoint } from "../../../packages/shared/src/endpoint.ts";
-import { orNull, trimmedTo } from "../../../packages/shared/src/fields.ts";
-import { hashSecret } from "../../../packages/shared/src/tokens.ts";
+import { hashSecret } from "#shared/auth/tokens.ts";
+import { endpoint } from "#shared/http/endpoint.ts";
+import { orNull, trimmedTo } from "#shared/values/fields.ts";
 
 const FIELDS = [
   "charger_id",

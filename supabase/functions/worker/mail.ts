@@ -1,6 +1,6 @@
 import { createTransport, type Transporter } from "nodemailer";
-import type { Environment } from "../../../packages/shared/src/environment.ts";
-import { describeCause } from "../../../packages/shared/src/log.ts";
+import type { Environment } from "#shared/foundation/environment.ts";
+import { describeCause } from "#shared/foundation/log.ts";
 
 /** What one worker sends at once; a claim lasts five minutes, a batch far less. */
 const BATCH = 20;

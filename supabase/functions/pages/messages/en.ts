@@ -1,4 +1,4 @@
-import { en as mandate } from "../../../../packages/shared/src/mandate_text/en.ts";
+import { en as mandate } from "#shared/domain/mandate_text/en.ts";
 import type { Messages } from "./nl.ts";
 
 export const en: Messages = {

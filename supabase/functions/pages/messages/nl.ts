@@ -1,5 +1,5 @@
 /** Every sentence of the pages in Dutch: the original. Written at B1 level, with "u"; the mandate itself says "ik". */
-import { nl as mandate } from "../../../../packages/shared/src/mandate_text/nl.ts";
+import { nl as mandate } from "#shared/domain/mandate_text/nl.ts";
 
 export const nl = {
   ...mandate,

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import * as z from "zod";
-import { endpoint } from "./endpoint.ts";
-import type { Surface } from "./surface.ts";
+import { endpoint } from "#shared/http/endpoint.ts";
+import type { Surface } from "#shared/http/surface.ts";
 import { hashSecret, newSecret } from "./tokens.ts";
 
 /**

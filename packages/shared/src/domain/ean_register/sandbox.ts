@@ -1,5 +1,5 @@
-import type { PartialAddress, RegisterAnswer, RegisterPoint, UnavailableReason } from "../ean_register.ts";
 import { addressKey } from "./address.ts";
+import type { PartialAddress, RegisterAnswer, RegisterPoint, UnavailableReason } from "./ean_register.ts";
 
 const test_values = "8716870000000000";
 const cities = [

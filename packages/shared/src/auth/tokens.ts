@@ -1,6 +1,6 @@
 import { createHash, createHmac, randomBytes, randomInt, timingSafeEqual } from "node:crypto";
 import { createLocalJWKSet, importJWK, type JWTVerifyGetKey, jwtVerify, SignJWT } from "jose";
-import { type Environment, oncePerEnvironment } from "./environment.ts";
+import { type Environment, oncePerEnvironment } from "#shared/foundation/environment.ts";
 
 /** Lifetime of an access token in seconds (specification section 8). */
 export const ACCESS_TOKEN_SECONDS = 3600;

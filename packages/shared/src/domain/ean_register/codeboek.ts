@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { addressKey, isWhole, sameForm } from "./address.ts";
 import type {
   CodeboekLimits,
   EanRegister,
@@ -7,8 +8,7 @@ import type {
   RegisterAddress,
   RegisterAnswer,
   UnavailableReason,
-} from "../ean_register.ts";
-import { addressKey, isWhole, sameForm } from "./address.ts";
+} from "./ean_register.ts";
 
 // The EAN-codeboek of the Dutch grid operators, https://www.eancodeboek.nl. Its OpenAPI document (EDSN, version 1)
 // allows product + postalCode + streetNumber, answers ordinary and special metering points alike, pages by at most 100

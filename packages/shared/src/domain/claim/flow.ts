@@ -1,11 +1,17 @@
-import { claimToken } from "./claim.ts";
-import { type AskLogin, makeLogin } from "./claim_login.ts";
-import type { Caller, Rate } from "./endpoint.ts";
-import type { Environment } from "./environment.ts";
-import type { SealedIban } from "./iban.ts";
-import { type Brand, composeClaimCode, composeCustomerIbanChanged, composeMandateSigned, type Locale } from "./mail.ts";
-import { composeDocument, type Facts } from "./mandate_text.ts";
-import { hashSecret, newCode } from "./tokens.ts";
+import { hashSecret, newCode } from "#shared/auth/tokens.ts";
+import {
+  type Brand,
+  composeClaimCode,
+  composeCustomerIbanChanged,
+  composeMandateSigned,
+  type Locale,
+} from "#shared/domain/mail/mail.ts";
+import { composeDocument, type Facts } from "#shared/domain/mandate_text/mandate_text.ts";
+import type { Caller, Rate } from "#shared/foundation/caller.ts";
+import type { Environment } from "#shared/foundation/environment.ts";
+import type { SealedIban } from "#shared/values/iban.ts";
+import { claimToken } from "./links.ts";
+import { type AskLogin, makeLogin } from "./login.ts";
 
 /** The api functions behind a claim. Each is one statement; where a login is made, a call of Auth stands between two. */
 export const CLAIM_SQL = [

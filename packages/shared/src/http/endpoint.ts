@@ -1,7 +1,8 @@
 import type * as z from "zod";
-import type { Environment } from "./environment.ts";
-import type { ErrorCode } from "./errors.ts";
-import type { CpoScope, UserScope } from "./scopes.ts";
+import type { Caller, Rate } from "#shared/foundation/caller.ts";
+import type { Environment } from "#shared/foundation/environment.ts";
+import type { ErrorCode } from "#shared/foundation/errors.ts";
+import type { CpoScope, UserScope } from "#shared/values/scopes.ts";
 
 /** Who may call an endpoint. `scope: null` is any credential of that kind, whatever its scopes. */
 export type CallerRule =
@@ -17,29 +18,6 @@ export type CallerRule =
   /** Nobody is admitted beforehand: the endpoint authenticates what is in the body, or is public. */
   | { kind: "anyone" }
   | { kind: "worker" };
-
-/** The admitted caller, as SQL receives it in the first argument of every api function. */
-export type Caller = {
-  kind: string;
-  client_id?: string;
-  user_id?: string;
-  /** The person who acts for a partner; absent when its API key does. */
-  manager_id?: string;
-  partner_id?: string;
-  host: "sandbox" | "production";
-  request_id: string;
-};
-
-/** What the rate limiter said, in SQL's own words; `window`, `reset` and `retry_after` in seconds. */
-export type Rate = {
-  allowed: boolean;
-  bucket: string;
-  quota: number;
-  window: number;
-  remaining: number;
-  reset: number;
-  retry_after: number;
-};
 
 export type Context<Body, Query, Errors extends ErrorCode, Functions extends string> = {
   body: Body;

@@ -1,11 +1,12 @@
 import { Hono } from "hono";
 import { cors } from "hono/cors";
 import type * as z from "zod";
+import type { Caller, Rate } from "#shared/foundation/caller.ts";
+import { type Environment, readEnvironment } from "#shared/foundation/environment.ts";
+import { ApiError, type ErrorCode, RETRY_AFTER_UNAVAILABLE } from "#shared/foundation/errors.ts";
+import { describeCause, logToConsole } from "#shared/foundation/log.ts";
 import { admit } from "./admit.ts";
-import { type Answer, type Caller, type Context, type Endpoint, errorsOf, type Rate } from "./endpoint.ts";
-import { type Environment, readEnvironment } from "./environment.ts";
-import { ApiError, type ErrorCode, RETRY_AFTER_UNAVAILABLE } from "./errors.ts";
-import { describeCause, logToConsole } from "./log.ts";
+import { type Answer, type Context, type Endpoint, errorsOf } from "./endpoint.ts";
 
 /** What one edge function answers: plain data, so that documents, tests and tools can read it without running it. */
 export type Surface = {

@@ -1,7 +1,7 @@
-import { isWhole } from "./ean_register/address.ts";
-import { createCodeboek } from "./ean_register/codeboek.ts";
-import { sandboxAnswer } from "./ean_register/sandbox.ts";
-import { oncePerEnvironment } from "./environment.ts";
+import { oncePerEnvironment } from "#shared/foundation/environment.ts";
+import { isWhole } from "./address.ts";
+import { createCodeboek } from "./codeboek.ts";
+import { sandboxAnswer } from "./sandbox.ts";
 
 export type RegisterAddress = {
   postal_code: string;

@@ -1,8 +1,8 @@
 import * as z from "zod";
 import { createDocument, type ZodOpenApiPathsObject, type ZodOpenApiResponsesObject } from "zod-openapi";
+import { ERRORS, type ErrorCode, wireText } from "#shared/foundation/errors.ts";
+import { CPO_SCOPES, USER_SCOPES } from "#shared/values/scopes.ts";
 import { type CallerRule, type Endpoint, errorsOf } from "./endpoint.ts";
-import { ERRORS, type ErrorCode, wireText } from "./errors.ts";
-import { CPO_SCOPES, USER_SCOPES } from "./scopes.ts";
 import type { Surface } from "./surface.ts";
 
 const RATE_HEADERS = {

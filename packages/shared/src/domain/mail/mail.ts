@@ -1,7 +1,7 @@
 import { html, raw } from "hono/html";
-import type { Configuration } from "./environment.ts";
-import { en } from "./mail/en.ts";
-import { nl } from "./mail/nl.ts";
+import type { Configuration } from "#shared/foundation/environment.ts";
+import { en } from "./en.ts";
+import { nl } from "./nl.ts";
 
 export const MAIL_MESSAGES = { nl, en };
 export type Locale = keyof typeof MAIL_MESSAGES;

@@ -1,5 +1,5 @@
-import { en } from "./mandate_text/en.ts";
-import { type MandateWords, nl } from "./mandate_text/nl.ts";
+import { en } from "./en.ts";
+import { type MandateWords, nl } from "./nl.ts";
 
 export const MANDATE_WORDS = { nl, en } satisfies Record<string, MandateWords>;
 type Locale = keyof typeof MANDATE_WORDS;

@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
-import type { Environment } from "./environment.ts";
+import type { Environment } from "#shared/foundation/environment.ts";
 
 /** An IBAN as the database keeps it: SQL knows that there is one, and its last four characters. */
 export type SealedIban = { ciphertext: string; key_id: string; last4: string };

@@ -1,5 +1,6 @@
 // Writes openapi.json from the endpoints' declarations: `npm run openapi`. A test fails when the committed file is out of date.
 import { readFileSync, writeFileSync } from "node:fs";
+import { describe } from "#shared/http/openapi.ts";
 import { surface as cpo } from "../../../supabase/functions/cpo-v1/app.ts";
 import { surface as oauthAuthorize } from "../../../supabase/functions/oauth-authorize/app.ts";
 import { surface as oauthRevoke } from "../../../supabase/functions/oauth-revoke/app.ts";
@@ -7,7 +8,6 @@ import { surface as oauthToken } from "../../../supabase/functions/oauth-token/a
 import { surface as partner } from "../../../supabase/functions/partner/app.ts";
 import { surface as personal } from "../../../supabase/functions/personal/app.ts";
 import { surface as sandbox } from "../../../supabase/functions/sandbox/app.ts";
-import { describe } from "../src/openapi.ts";
 
 const root = new URL("../../../", import.meta.url);
 

@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import { createHmac, hkdfSync } from "node:crypto";
-import { type Environment, oncePerEnvironment } from "./environment.ts";
-import { sameSecret } from "./tokens.ts";
+import { sameSecret } from "#shared/auth/tokens.ts";
+import { type Environment, oncePerEnvironment } from "#shared/foundation/environment.ts";
 
 /** Where a partner's customers are at home once they are accounts: private.house() in SQL. */
 export const HOUSE = "00000000-0000-4000-8000-000000000000";

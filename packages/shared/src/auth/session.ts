@@ -1,6 +1,6 @@
 import { createRemoteJWKSet, errors, type JWTVerifyGetKey, jwtVerify } from "jose";
-import { type Environment, oncePerEnvironment } from "./environment.ts";
-import { ApiError } from "./errors.ts";
+import { type Environment, oncePerEnvironment } from "#shared/foundation/environment.ts";
+import { ApiError } from "#shared/foundation/errors.ts";
 
 /** A person signed in with Supabase Auth. */
 export type Session = { userId: string; sessionId: string | null };

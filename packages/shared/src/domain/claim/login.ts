@@ -1,7 +1,7 @@
-import type { Environment } from "./environment.ts";
-import { ApiError } from "./errors.ts";
-import { authAsAdmin } from "./supabase_auth.ts";
-import { newSecret } from "./tokens.ts";
+import { authAsAdmin } from "#shared/auth/supabase_auth.ts";
+import { newSecret } from "#shared/auth/tokens.ts";
+import type { Environment } from "#shared/foundation/environment.ts";
+import { ApiError } from "#shared/foundation/errors.ts";
 
 /** What private.prove_draft asks for when Supabase Auth does not know the address, or nobody ever confirmed it. */
 export type AskLogin = {

@@ -1,5 +1,5 @@
-import { ConfigurationError, type Environment } from "./environment.ts";
-import { ApiError } from "./errors.ts";
+import { ConfigurationError, type Environment } from "#shared/foundation/environment.ts";
+import { ApiError } from "#shared/foundation/errors.ts";
 
 /** A client of Supabase Auth that keeps nothing between two calls. Loaded when it is needed, which on most pages is never. */
 async function authAs({ config }: Environment, key: string) {

@@ -1,8 +1,9 @@
-import type { Caller, CallerRule, EndpointSpec, Rate } from "./endpoint.ts";
-import type { Environment } from "./environment.ts";
-import { ApiError, type ErrorCode } from "./errors.ts";
-import { readSession } from "./session.ts";
-import { hashSecret, readAccessToken, sameSecret } from "./tokens.ts";
+import { readSession } from "#shared/auth/session.ts";
+import { hashSecret, readAccessToken, sameSecret } from "#shared/auth/tokens.ts";
+import type { Caller, Rate } from "#shared/foundation/caller.ts";
+import type { Environment } from "#shared/foundation/environment.ts";
+import { ApiError, type ErrorCode } from "#shared/foundation/errors.ts";
+import type { CallerRule, EndpointSpec } from "./endpoint.ts";
 
 /** A credential whose signature or form was verified; whether it is still good is for the database to say. */
 type Credential =
