@@ -2,7 +2,7 @@ import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join, relative } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { wireText } from "#shared/foundation/errors.ts";
@@ -20,6 +20,10 @@ const FOLDERS = readdirSync(`${ROOT}supabase/functions`, { withFileTypes: true }
   entry.isDirectory() ? [entry.name] : [],
 );
 const readJson = (path: string) => JSON.parse(readFileSync(ROOT + path, "utf8"));
+/** What lies behind the alias `#shared/`. A mapped folder goes up whole, with every function. */
+const SHARED = readdirSync(`${ROOT}packages/shared/src`, { recursive: true, withFileTypes: true })
+  .filter((entry) => entry.isFile())
+  .map((entry) => relative(ROOT, join(entry.parentPath, entry.name)));
 
 /** The folder that a slug runs, be it the function itself or an alias. */
 const folderOf = (slug: string) =>
@@ -107,8 +111,17 @@ describe("deno.json", () => {
       // a trailing slash maps what lies inside the package
       ...(`${name}/` in imports ? [[`${name}/`, `npm:/${name}@${version}/`]] : []),
     ]);
-    expect(imports).toEqual(Object.fromEntries(expected));
+    expect(imports).toEqual({ ...Object.fromEntries(expected), "#shared/": "./packages/shared/src/" });
     for (const version of Object.values(dependencies)) expect(version).toMatch(/^\d+\.\d+\.\d+$/);
+  });
+
+  test("leads #shared/ where package.json leads it, which no other package.json takes over", () => {
+    expect(readJson("package.json").imports).toEqual({ "#shared/*": "./packages/shared/src/*" });
+    // Node asks the nearest package.json for a name that begins with #, and does not look further up
+    const nested = ["packages", "supabase", "tests"]
+      .flatMap((name) => readdirSync(ROOT + name, { recursive: true, encoding: "utf8" }))
+      .filter((path) => basename(path) === "package.json");
+    expect(nested).toEqual([]);
   });
 });
 
@@ -126,10 +139,10 @@ describe("supabase functions deploy", () => {
     expect(api.published.get(slug)).toMatchObject(metadata);
   });
 
-  test.each(FUNCTIONS)("uploads of $slug what its entrypoint reaches, and nothing else", ({ slug, entrypoint }) => {
+  test.each(FUNCTIONS)("uploads of $slug its own files, the shared ones, and nothing else", ({ slug, entrypoint }) => {
     const files = [...upload(slug).files.keys()].sort();
-    expect(files).toEqual(["deno.json", ...modulesOf(entrypoint)].sort());
-    const foreign = files.filter((file) => /^(tests|packages\/(local|operator)|supabase\/functions)\//.test(file));
+    expect(files).toEqual([...new Set(["deno.json", ...modulesOf(entrypoint), ...SHARED])].sort());
+    const foreign = files.filter((file) => /^(tests|packages\/(?!shared\/src\/)|supabase\/functions)\b/.test(file));
     expect(foreign.filter((file) => !file.startsWith(`supabase/functions/${folderOf(slug)}/`))).toEqual([]);
     const size = [...upload(slug).files.values()].reduce((total, content) => total + content.length, 0);
     // the platform takes 5 MB with the packages; our own part is text that a person wrote
@@ -141,12 +154,13 @@ describe("supabase functions deploy", () => {
     ["cpo-v1", ["hono", "jose", "libphonenumber-js", "pg", "zod"]],
     ["partner", ["hono", "ibantools", "jose", "libphonenumber-js", "papaparse", "pg", "zod"]],
   ])("%s starts with these packages only: %j", (slug, packages) => {
-    const sources = [...upload(slug).files].filter(([path]) => path.endsWith(".ts")).map(([, content]) => `${content}`);
+    const { files, metadata } = upload(slug);
+    const sources = modulesOf(metadata.entrypoint_path).map((path) => `${files.get(path)}`);
     const imported = sources.flatMap((source) =>
       [...source.matchAll(/^(?:import|export) (?!type ).*from "([^."][^"]*)"/gm)].map(([, name = ""]) => name),
     );
     const named = new Set(
-      imported.filter((name) => !name.startsWith("node:")).map((name) => name.match(/^(@[^/]+\/)?[^/]+/)?.[0]),
+      imported.filter((name) => !/^(node:|#)/.test(name)).map((name) => name.match(/^(@[^/]+\/)?[^/]+/)?.[0]),
     );
     expect([...named].sort()).toEqual(packages);
   });

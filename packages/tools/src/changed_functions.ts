@@ -6,7 +6,10 @@ import { deployedFunctions, modulesOf, ROOT } from "./functions.ts";
 /** Goes up with, or decides about, every function. */
 const COMMON = ["supabase/config.toml", "deno.json"];
 
-/** The slugs whose upload holds at least one of the files. A changed alias of a function is a function of its own. */
+/**
+ * The slugs whose program reaches at least one of the files. A shared file goes up with every function, and changes those that
+ * import it. A changed alias of a function is a function of its own.
+ */
 export function functionsTouchedBy(files: ReadonlySet<string>): string[] {
   const functions = deployedFunctions();
   if (COMMON.some((file) => files.has(file))) return functions.map(({ slug }) => slug);
