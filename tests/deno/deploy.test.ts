@@ -181,7 +181,7 @@ describe("a push deploys the functions it touches", () => {
     ["deno.json", SLUGS],
     ["supabase/config.toml", SLUGS],
     ["README.md", []],
-    ["supabase/migrations/20261120000100_foundation.sql", []],
+    ["supabase/schemas/foundation/clock.sql", []],
   ])("%s: %j", (file, slugs) => {
     expect(functionsTouchedBy(new Set([file]))).toEqual(slugs);
   });

@@ -1,0 +1,8549 @@
+-- The database as the files of supabase/schemas make it, in the order of schema_paths in supabase/config.toml.
+-- Written by `npm run migration -- --baseline`, and until the first release written anew.
+
+-- The ground everything stands on: schemas and roles.
+--
+--   core     tables with row-level security; nobody but `api_owner` and the table owner reaches them
+--   api      one function = one transaction that an edge function may run
+--   ops      one function = one transaction that the operator's command line may run
+--   private  helpers; the few that cross tenants are security definer and say why
+--
+-- Nothing lives in `public`, and the Data API is off. A schema file may use what the files before it in `schema_paths` made.
+--
+-- A function in plpgsql keeps its plans for the life of the connection; one in SQL is planned again in every
+-- statement that calls it, unless it can be inlined, which a set search_path forbids. So what every request runs is plpgsql, or a view.
+
+create schema core;
+create schema api;
+create schema ops;
+create schema private;
+
+comment on schema core is 'Tables. Every tenant table carries partner_id and is isolated by row-level security.';
+comment on schema api is 'What edge functions may run. Owned by api_owner, which owns no table and obeys row-level security.';
+comment on schema ops is 'What the operator may run. Crosses tenants on purpose; every change writes an audit row.';
+comment on schema private is 'Helpers. Not callable by a login role.';
+
+-- Roles belong to the cluster, not to the database: several databases of one server share them.
+do $$
+declare
+  wanted record;
+begin
+  for wanted in
+    select * from (values
+      ('edge',      'login noinherit'),
+      ('operator',  'login noinherit'),
+      ('api_owner', 'nologin noinherit')
+    ) as roles (name, attributes)
+  loop
+    if not exists (select from pg_catalog.pg_roles where rolname = wanted.name) then
+      begin
+        execute format('create role %I %s', wanted.name, wanted.attributes);
+      exception when duplicate_object or unique_violation then
+        null;  -- another database of this cluster was being migrated at the same moment
+      end;
+    end if;
+  end loop;
+  -- the migrating role hands functions over to api_owner and keeps the right to replace them
+  if not pg_catalog.pg_has_role(current_user, 'api_owner', 'set') then
+    execute format('grant api_owner to %I with inherit true, set true', current_user);
+  end if;
+end $$;
+
+comment on role edge is 'Login of the edge functions. May execute functions in api, and nothing else.';
+comment on role operator is 'Login of the operator command line. May execute functions in ops, and nothing else.';
+comment on role api_owner is 'Owner of the api functions. No login, no table, no bypassrls: policies hold inside the functions.';
+
+alter default privileges revoke execute on functions from public;
+
+grant usage on schema api to edge;
+grant usage on schema ops to operator;
+grant usage, create on schema api to api_owner;
+grant usage on schema core, private to api_owner;
+
+-- Publishing: what stands beside each table and each function that a login role may reach.
+
+create function private.expose(signature regprocedure) returns void
+language plpgsql
+set search_path = ''
+as $$
+begin
+  execute format('revoke all on function %s from public', signature);
+  execute format('grant execute on function %s to edge', signature);
+  execute format('alter function %s owner to api_owner', signature);
+end $$;
+comment on function private.expose(regprocedure) is
+  'Stands beside each api function: hands it to api_owner, so that row-level security holds inside it, and lets edge run it.';
+
+create function private.expose_ops(signature regprocedure) returns void
+language plpgsql
+set search_path = ''
+as $$
+begin
+  execute format('revoke all on function %s from public', signature);
+  execute format('grant execute on function %s to operator', signature);
+end $$;
+comment on function private.expose_ops(regprocedure) is 'Stands beside each ops function: lets the operator''s login run it, and nobody else.';
+
+create function private.isolate(tenant_table regclass, privileges text) returns void
+language plpgsql
+set search_path = ''
+as $$
+begin
+  execute format('alter table %s enable row level security', tenant_table);
+  execute format('create policy "a tenant reaches its own rows" on %s to api_owner '
+                 'using (partner_id = (select private.partner_id())) '
+                 'with check (partner_id = (select private.partner_id()))', tenant_table);
+  execute format('grant %s on %s to api_owner', privileges, tenant_table);
+end $$;
+comment on function private.isolate(regclass, text) is
+  'Stands beside each tenant table: row-level security by partner_id, and what the api functions may do with the rows.';
+
+-- The one clock. Tests replace private.now() in their own copy of the database, to travel in time.
+
+create function private.now() returns timestamptz
+language plpgsql stable
+set search_path = ''
+as $$ begin return pg_catalog.now(); end $$;
+comment on function private.now() is
+  'The only clock of the rules. Tests replace this one function in their own copy of the database to travel in time.';
+grant execute on function private.now() to api_owner;
+
+create function private.today() returns date
+language plpgsql stable
+set search_path = ''
+as $$ begin return (private.now() at time zone 'Europe/Amsterdam')::date; end $$;
+comment on function private.today() is 'The calendar day in the Netherlands: borders of months, years and mandates are Dutch.';
+grant execute on function private.today() to api_owner;
+
+create function private.iso(moment timestamptz) returns text
+language plpgsql immutable
+set search_path = ''
+as $$ begin return to_char(moment at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'); end $$;
+comment on function private.iso(timestamptz) is 'A moment as the API writes it: UTC, no fraction, Z.';
+grant execute on function private.iso(timestamptz) to api_owner;
+
+-- The caller of this transaction, and the tenant that row-level security reads.
+
+create function private.act_as(caller jsonb, variadic kinds text[]) returns void
+language plpgsql
+set search_path = ''
+as $$
+begin
+  if (caller ->> 'kind') = any (kinds) is not true then
+    raise exception 'caller kind % may not run this function', coalesce(caller ->> 'kind', 'none')
+      using errcode = 'insufficient_privilege';
+  end if;
+  perform set_config('app.caller_kind', coalesce(caller ->> 'kind', ''), true),
+          set_config('app.partner_id',  coalesce(caller ->> 'partner_id', ''), true),
+          set_config('app.client_id',   coalesce(caller ->> 'client_id', ''), true),
+          set_config('app.user_id',     coalesce(caller ->> 'user_id', ''), true),
+          set_config('app.host',        coalesce(caller ->> 'host', ''), true),
+          set_config('app.request_id',  coalesce(caller ->> 'request_id', ''), true);
+end $$;
+comment on function private.act_as(jsonb, text[]) is
+  'First line of every api function: the second lock behind the scope check, and the tenant for row-level security, local to the transaction.';
+grant execute on function private.act_as(jsonb, text[]) to api_owner;
+
+create function private.act_for_partner(partner uuid) returns void
+language sql
+set search_path = ''
+as $$ select set_config('app.partner_id', coalesce(partner::text, ''), true) $$;
+comment on function private.act_for_partner(uuid) is
+  'Narrows the transaction to the tenant a link or a job was found to belong to.';
+grant execute on function private.act_for_partner(uuid) to api_owner;
+
+create function private.partner_id() returns uuid
+language plpgsql stable
+set search_path = ''
+as $$ begin return nullif(current_setting('app.partner_id', true), '')::uuid; end $$;
+comment on function private.partner_id() is 'The tenant of this transaction; null matches no row.';
+grant execute on function private.partner_id() to api_owner;
+
+create function private.client_id() returns uuid
+language plpgsql stable
+set search_path = ''
+as $$ begin return nullif(current_setting('app.client_id', true), '')::uuid; end $$;
+comment on function private.client_id() is 'The CPO client of this transaction, or null.';
+grant execute on function private.client_id() to api_owner;
+
+create function private.user_id() returns uuid
+language plpgsql stable
+set search_path = ''
+as $$ begin return nullif(current_setting('app.user_id', true), '')::uuid; end $$;
+comment on function private.user_id() is 'The person this transaction acts for, or null.';
+grant execute on function private.user_id() to api_owner;
+
+create function private.is_sandbox() returns boolean
+language plpgsql stable
+set search_path = ''
+as $$ begin return coalesce(current_setting('app.host', true), '') = 'sandbox'; end $$;
+comment on function private.is_sandbox() is 'Whether this transaction runs for the sandbox host.';
+grant execute on function private.is_sandbox() to api_owner;
+
+create function private.only_in_sandbox() returns void
+language plpgsql
+set search_path = ''
+as $$
+begin
+  if not private.is_sandbox() then
+    raise exception 'this function runs on the sandbox only' using errcode = 'insufficient_privilege';
+  end if;
+end $$;
+comment on function private.only_in_sandbox() is 'The second lock behind the routes, which exist on the sandbox host only.';
+grant execute on function private.only_in_sandbox() to api_owner;
+
+-- How a rule says no.
+
+create function private.refuse(code text, detail json default '{}') returns void
+language plpgsql
+set search_path = ''
+as $$
+begin
+  raise exception using errcode = 'RULE1', message = code, detail = detail::text;
+end $$;
+comment on function private.refuse(text, json) is
+  'Ends the transaction with an error of the API. code is a key of the error table; detail holds the extra fields of the answer.';
+grant execute on function private.refuse(text, json) to api_owner;
+
+create function private.refusal(code text, detail json default '{}') returns json
+language sql immutable
+set search_path = ''
+as $$ select json_build_object('refused', code, 'with', detail) $$;
+comment on function private.refusal(text, json) is
+  'The same refusal as an answer, for where something written in this transaction must stay (an attempt, a recorded check).';
+grant execute on function private.refusal(text, json) to api_owner;
+
+-- Reading values that came from outside as JSON, and writing bytes.
+
+create function private.as_uuid(value text) returns uuid
+language sql immutable
+set search_path = ''
+as $$ select case when value ~* '^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$' then value::uuid end $$;
+comment on function private.as_uuid(text) is 'The text as an id, or null where it is none: what a person typed may be a name.';
+grant execute on function private.as_uuid(text) to api_owner;
+
+create function private.as_moment(value text) returns timestamptz
+language sql stable
+set search_path = ''
+as $$
+  select case when value ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,9})?)?(Z|[+-][0-9]{2}:?[0-9]{2})$'
+               and pg_input_is_valid(value, 'timestamptz')
+              then date_trunc('second', value::timestamptz) end
+$$;
+comment on function private.as_moment(text) is 'ISO 8601 with its offset, to the second as the API shows it; null where it is none.';
+grant execute on function private.as_moment(text) to api_owner;
+
+create function private.as_count(value jsonb) returns bigint
+language sql immutable
+set search_path = ''
+as $$ select case when jsonb_typeof(value) = 'number' and abs((value #>> '{}')::numeric) < 1e12 then round((value #>> '{}')::numeric)::bigint end $$;
+comment on function private.as_count(jsonb) is 'A number of JSON as a whole one; null where it is none, or absurd.';
+grant execute on function private.as_count(jsonb) to api_owner;
+
+create function private.as_border(value text) returns timestamptz
+language sql stable
+set search_path = ''
+as $$ select case when value ~ '^[0-9-]{10}$' then value::timestamp at time zone 'Europe/Amsterdam' else value::timestamptz end $$;
+comment on function private.as_border(text) is 'A date as the Dutch midnight it begins with, a moment as itself.';
+grant execute on function private.as_border(text) to api_owner;
+
+create function private.base64url(bytes bytea) returns text
+language plpgsql immutable
+set search_path = ''
+as $$ begin return translate(rtrim(encode(bytes, 'base64'), '='), E'+/\n', '-_'); end $$;
+comment on function private.base64url(bytea) is 'RFC 4648 section 5, without padding.';
+grant execute on function private.base64url(bytea) to api_owner;
+
+-- One-time codes: how long they work, how many guesses they stand.
+
+-- Where a code is kept is for who sends it; how long it is good, and for how many guesses, is the same for all.
+create function private.code_expiry() returns timestamptz
+language plpgsql stable
+set search_path = ''
+as $$ begin return private.now() + interval '10 minutes'; end $$;
+comment on function private.code_expiry() is 'Until when a one-time code that is mailed now can be used.';
+grant execute on function private.code_expiry() to api_owner;
+
+create function private.judge_code(kept bytea, expires_at timestamptz, attempts int, presented text) returns text
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  return case when kept is null or expires_at > private.now() is not true then 'code_expired'
+              when attempts >= 5 then 'too_many_attempts'
+              when kept <> decode(presented, 'hex') is not false then 'wrong_code' end;
+end $$;
+comment on function private.judge_code(bytea, timestamptz, int, text) is
+  'Why the SHA-256 of a presented code is refused, or null; a wrong_code is for the caller to count, its row locked.';
+grant execute on function private.judge_code(bytea, timestamptz, int, text) to api_owner;
+
+-- The audit log: who did what, in the same transaction as the change.
+
+create table core.audit_log (
+  id          bigint generated always as identity,
+  at          timestamptz not null default private.now(),
+  actor       text        not null,
+  action      text        not null,
+  partner_id  uuid,
+  subject_id  uuid,
+  details     jsonb       not null default '{}',
+  request_id  text,
+  constraint audit_log_pkey primary key (id)
+);
+comment on table core.audit_log is
+  'One row per change somebody may have to account for. No personal data and no secrets in details. Append-only, kept seven years.';
+-- serves: the history of one account, client or connection
+create index audit_log_subject on core.audit_log (subject_id, id);
+alter table core.audit_log enable row level security;
+create policy "api functions append, and read nothing" on core.audit_log
+  for insert to api_owner with check (partner_id is not distinct from (select private.partner_id()));
+grant insert on core.audit_log to api_owner;
+
+create function private.audit(action text, subject uuid default null, details jsonb default '{}') returns void
+language sql
+set search_path = ''
+as $$
+  insert into core.audit_log (actor, action, partner_id, subject_id, details, request_id)
+  values (
+    concat_ws(':', coalesce(nullif(current_setting('app.caller_kind', true), ''), 'unknown'),
+                   coalesce(nullif(current_setting('app.user_id', true), ''), nullif(current_setting('app.client_id', true), ''))),
+    action, private.partner_id(), subject, details, nullif(current_setting('app.request_id', true), ''))
+$$;
+comment on function private.audit(text, uuid, jsonb) is 'Appends to the audit log in the same transaction as the change.';
+grant execute on function private.audit(text, uuid, jsonb) to api_owner;
+
+-- How an operator's function begins. All of them, ops.*, take one jsonb and answer one json. They are definers owned by the role
+-- that owns the tables, so they cross tenants, which is the operator's work; the tenant they touch is set all the same, for the
+-- audit row and for shared helpers. A change that changes nothing answers changed: false and leaves no audit row.
+
+create function private.act_as_operator(input jsonb) returns void
+language sql
+set search_path = ''
+as $$
+  -- who typed the command is what the command line says: the login is shared
+  select set_config('app.caller_kind', concat_ws(':', 'operator', nullif(left(input ->> 'operator', 64), '')), true),
+         set_config('app.partner_id', '', true),
+         set_config('app.client_id', '', true),
+         set_config('app.request_id', '', true)
+$$;
+comment on function private.act_as_operator(jsonb) is
+  'First line of every ops function that changes or shows something personal: {operator} is the person the audit row names.';
+
+create function private.operator_name(value text) returns text
+language plpgsql immutable
+set search_path = ''
+as $$
+begin
+  if coalesce(length(btrim(value)), 0) not between 1 and 120 or value ~ '[[:cntrl:]]' then
+    perform private.refuse('invalid_name');
+  end if;
+  return btrim(value);
+end $$;
+comment on function private.operator_name(text) is 'A name of 1 to 120 characters on one line, trimmed.';
+
+-- Partners: the tenants, and the service's own tenant among them, the house.
+
+create table core.partners (
+  id                uuid          not null default gen_random_uuid(),
+  name              text          not null,
+  slug              text          not null,
+  is_active         boolean       not null default true,
+  created_at        timestamptz   not null default private.now(),
+  referral_code     text,
+  return_url        text,
+  default_fee_pct   numeric(5, 2) not null default 20,
+  partner_share_pct numeric(5, 2) not null default 25,
+  company           jsonb         not null default '{}',
+  iban_ciphertext   text,
+  iban_key_id       text,
+  iban_last4        text,
+  iban_holder       text,
+  branding          jsonb         not null default '{}',
+  charger_brands    text[]        not null default '{}',
+  constraint partners_pkey primary key (id),
+  constraint partners_slug_key unique (slug),
+  constraint partners_slug_shape check (slug ~ '^[a-z0-9]+(-[a-z0-9]+)*$' and length(slug) <= 60),
+  constraint partners_name_length check (length(name) between 1 and 120),
+  constraint partners_house_is_active check (is_active or id <> '00000000-0000-4000-8000-000000000000'),
+  constraint partners_referral_code_key unique (referral_code),
+  constraint partners_referral_code_shape check (referral_code ~ '^[A-Z0-9]{4,20}$'),
+  constraint partners_return_url_length check (length(return_url) <= 500),
+  constraint partners_percentages check (default_fee_pct between 0 and 100 and partner_share_pct between 0 and 100),
+  constraint partners_iban_whole check (num_nulls(iban_ciphertext, iban_key_id, iban_last4, iban_holder) in (0, 4))
+);
+comment on table core.partners is 'A tenant: a charge-point operator, installer or other business. Kept as long as its customers'' records are.';
+comment on column core.partners.return_url is 'Registered by the operator or in the portal; sign-in links may lead back to it and below it, nowhere else.';
+comment on column core.partners.branding is 'display_name, logo_url, primary_color, reply_to: how pages and mail to its customers look.';
+comment on column core.partners.charger_brands is 'Brands whose cloud the partner has linked to the service: a draft may come with a charger of these only. Set by the operator.';
+
+alter table core.partners enable row level security;
+create policy "a tenant sees itself" on core.partners
+  for select to api_owner using (id = (select private.partner_id()));
+create policy "a tenant changes itself" on core.partners for update to api_owner
+  using (id = (select private.partner_id())) with check (id = (select private.partner_id()));
+grant select on core.partners to api_owner;
+grant update (company, iban_ciphertext, iban_key_id, iban_last4, iban_holder, branding) on core.partners to api_owner;
+
+create function private.house() returns uuid
+language plpgsql immutable
+set search_path = ''
+as $$ begin return uuid '00000000-0000-4000-8000-000000000000'; end $$;
+comment on function private.house() is
+  'The service''s own tenant. What a person owns lives here, whoever brought them: attribution may come later, or end, without moving a row.';
+grant execute on function private.house() to api_owner;
+
+insert into core.partners (id, name, slug) values (private.house(), 'De dienst zelf', 'service');
+
+create function private.active_partner(partner uuid) returns uuid
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  return (select p.id from core.partners p where p.id = active_partner.partner and p.is_active);
+end $$;
+comment on function private.active_partner(uuid) is
+  'The partner if it is active, else null; definer because admission runs before a tenant is set.';
+grant execute on function private.active_partner(uuid) to api_owner;
+
+create function private.partner_display_name(partner core.partners) returns text
+language plpgsql stable
+set search_path = ''
+as $$ begin return coalesce(partner.branding ->> 'display_name', partner.name); end $$;
+grant execute on function private.partner_display_name(core.partners) to api_owner;
+
+create function private.luminance(color text) returns double precision
+language sql immutable
+set search_path = ''
+as $$
+  select sum(w.weight * case when v.level <= 0.04045 then v.level / 12.92 else ((v.level + 0.055) / 1.055) ^ 2.4 end)
+    from (values (0, 0.2126::double precision), (1, 0.7152), (2, 0.0722)) as w (place, weight),
+         lateral (select get_byte(decode(substr(color, 2), 'hex'), w.place) / 255.0::double precision as level) as v
+$$;
+comment on function private.luminance(text) is 'Relative luminance of #rrggbb (WCAG 2.2).';
+grant execute on function private.luminance(text) to api_owner;
+
+create function private.contrast(one text, other text) returns double precision
+language sql immutable
+set search_path = ''
+as $$
+  select (greatest(l.a, l.b) + 0.05) / (least(l.a, l.b) + 0.05) from (select private.luminance(one) as a, private.luminance(other) as b) as l
+$$;
+comment on function private.contrast(text, text) is 'Contrast of two colours (WCAG 2.2): 4.5 is needed to read by.';
+grant execute on function private.contrast(text, text) to api_owner;
+
+create function private.partner_brand(partner core.partners) returns jsonb
+language sql stable
+set search_path = ''
+as $$
+  select jsonb_build_object(
+    'name', private.partner_display_name(partner),
+    'reply_to', nullif(partner.branding ->> 'reply_to', ''),
+    -- against the grounds of the style sheet that are hardest to read it on, and with what is written on it
+    'light', case when c.color is not null then case when private.contrast(c.color, '#e6f2ec') >= 4.5 then c.color end end,
+    'dark', case when c.color is not null then
+              case when least(private.contrast(c.color, '#1c2f27'), private.contrast(c.color, '#06281c')) >= 4.5 then c.color end end)
+  from (select case when partner.branding ->> 'primary_color' ~ '^#[0-9A-Fa-f]{6}$' then lower(partner.branding ->> 'primary_color') end as color) as c
+$$;
+comment on function private.partner_brand(core.partners) is
+  'How pages and mail name a partner: {name, reply_to, light, dark}; a colour only where it can be read, else null.';
+grant execute on function private.partner_brand(core.partners) to api_owner;
+
+-- The people who manage a partner. They, not its key, change where money and mail go.
+
+create table core.partner_managers (
+  partner_id uuid        not null,
+  user_id    uuid        not null,
+  created_at timestamptz not null default private.now(),
+  constraint partner_managers_pkey primary key (partner_id, user_id),
+  constraint partner_managers_user_id_key unique (user_id),
+  constraint partner_managers_partner_id_fkey foreign key (partner_id) references core.partners (id),
+  constraint partner_managers_user_id_fkey foreign key (user_id) references auth.users (id) on delete cascade
+);
+comment on table core.partner_managers is 'Who manages a partner in the portal: a person manages one partner. Added by the operator.';
+select private.isolate('core.partner_managers', 'select');
+
+create function private.managed_partner(person uuid) returns uuid
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  return (select m.partner_id from core.partner_managers m join core.partners p on p.id = m.partner_id and p.is_active where m.user_id = person);
+end $$;
+comment on function private.managed_partner(uuid) is 'The active partner a person manages, or null. Definer, because admission runs before a tenant is set.';
+grant execute on function private.managed_partner(uuid) to api_owner;
+
+create function private.act_as_manager(caller jsonb) returns void
+language plpgsql
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'partner');
+  if caller ->> 'manager_id' is null then
+    raise exception 'a partner key may not run this function' using errcode = 'insufficient_privilege';
+  end if;
+  -- one change of a partner's settings at a time
+  perform from core.partners p where p.id = private.partner_id() for no key update;
+end $$;
+comment on function private.act_as_manager(jsonb) is 'The second lock behind admission: settings are changed by a person, never by a key.';
+grant execute on function private.act_as_manager(jsonb) to api_owner;
+
+create function private.manager_emails(partner uuid) returns setof text
+language sql stable security definer
+set search_path = ''
+as $$
+  select u.email
+    from core.partner_managers m join auth.users u on u.id = m.user_id
+   where m.partner_id = partner and u.email is not null
+$$;
+comment on function private.manager_emails(uuid) is 'Whom to write to about a partner itself. Definer, because logins belong to Supabase Auth.';
+grant execute on function private.manager_emails(uuid) to api_owner;
+
+-- Partner API keys: one active key a partner, kept as a hash.
+
+create table core.partner_keys (
+  partner_id   uuid        not null,
+  id           uuid        not null default gen_random_uuid(),
+  key_hash     bytea       not null,
+  prefix       text        not null,
+  last4        text        not null,
+  created_at   timestamptz not null default private.now(),
+  last_used_at timestamptz,
+  revoked_at   timestamptz,
+  constraint partner_keys_pkey primary key (partner_id, id),
+  constraint partner_keys_key_hash_key unique (key_hash),
+  constraint partner_keys_partner_id_fkey foreign key (partner_id) references core.partners (id)
+);
+comment on table core.partner_keys is 'Partner API keys as their SHA-256, shown once. One active key a partner. Revoked ones stay for the audit.';
+-- serves: one active key a partner
+create unique index partner_keys_active on core.partner_keys (partner_id) where revoked_at is null;
+select private.isolate('core.partner_keys', 'select, insert, update');
+
+create function private.key_holder(credential jsonb, out partner_id uuid, out partner_active boolean)
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  hash constant bytea := decode(credential ->> 'key_hash', 'hex');
+begin
+  select k.partner_id, p.is_active into key_holder.partner_id, key_holder.partner_active
+    from core.partner_keys k join core.partners p on p.id = k.partner_id
+   where k.key_hash = hash and k.revoked_at is null
+     -- the sandbox handed out keys of the other prefix until September 2026
+     and (credential ->> 'key_host' = credential ->> 'host' or credential ->> 'host' = 'sandbox' and k.created_at < '2026-09-01Z');
+  if found then
+    -- last use to the minute: worth showing, not worth a write a request
+    update core.partner_keys k set last_used_at = private.now()
+     where k.key_hash = hash and (k.last_used_at is null or k.last_used_at < private.now() - interval '1 minute');
+  end if;
+end $$;
+comment on function private.key_holder(jsonb) is
+  'Whose active key this is: {key_hash, key_host, host}, where key_host is what the key''s prefix says. Definer, because admission runs before a tenant is set.';
+grant execute on function private.key_holder(jsonb) to api_owner;
+
+create function private.store_partner_key(key jsonb, rotate boolean) returns json
+language plpgsql
+set search_path = ''
+as $$
+declare
+  minted core.partner_keys;
+begin
+  if rotate then
+    update core.partner_keys k set revoked_at = private.now() where k.partner_id = private.partner_id() and k.revoked_at is null;
+  end if;
+  insert into core.partner_keys (partner_id, key_hash, prefix, last4)
+  values (private.partner_id(), decode(key ->> 'key_hash', 'hex'), key ->> 'prefix', key ->> 'last4')
+  on conflict (partner_id) where revoked_at is null do nothing
+  returning * into minted;
+  if minted.id is null then
+    return null;
+  end if;
+  perform private.audit('partner.key_minted', minted.id, jsonb_build_object('rotated', rotate));
+  return json_build_object('prefix', minted.prefix, 'last4', minted.last4, 'created_at', private.iso(minted.created_at));
+end $$;
+comment on function private.store_partner_key(jsonb, boolean) is
+  'Stores a new key of the tenant: {key_hash, prefix, last4}. Null while one is active, unless rotate ends that one at once.';
+grant execute on function private.store_partner_key(jsonb, boolean) to api_owner;
+
+-- OAuth clients: of charge-point operators, which act for themselves, and applications, which act for people.
+
+create table core.oauth_clients (
+  id                uuid        not null default gen_random_uuid(),
+  client_id         text        not null,
+  partner_id        uuid,
+  name              text        not null,
+  grant_types       text[]      not null default '{client_credentials}',
+  secret_hash       bytea       not null,
+  secret_rotated_at timestamptz not null default private.now(),
+  scopes            text[]      not null default '{}',
+  return_url        text,
+  tokens_valid_from timestamptz not null default '-infinity',
+  disabled_at       timestamptz,
+  created_at        timestamptz not null default private.now(),
+  redirect_uris     text[]      not null default '{}',
+  operated_by       text,
+  constraint oauth_clients_pkey primary key (id),
+  constraint oauth_clients_client_id_key unique (client_id),
+  constraint oauth_clients_partner_id_fkey foreign key (partner_id) references core.partners (id),
+  constraint oauth_clients_grant_types_known check (grant_types <@ '{client_credentials,authorization_code,refresh_token}'),
+  constraint oauth_clients_scopes_known check (scopes <@ array[
+    'cpo:accounts:read', 'cpo:accounts:write', 'cpo:mandates:write', 'cpo:chargers:write', 'cpo:sessions:write',
+    'chargers:read', 'chargers:write', 'sessions:read', 'energy:read', 'profile:read', 'partners:read', 'partners:write']),
+  constraint oauth_clients_secret_is_sha256 check (length(secret_hash) = 32),
+  constraint oauth_clients_return_url_length check (length(return_url) <= 500),
+  constraint oauth_clients_operated_by_length check (length(operated_by) between 1 and 120)
+);
+comment on table core.oauth_clients is
+  'A registered OAuth client. secret_hash is the SHA-256 of 32 random bytes; the secret is shown once and never stored. Never deleted: disabled.';
+comment on column core.oauth_clients.partner_id is 'Null until the operator links the client; a client without partner is refused with client_not_linked.';
+comment on column core.oauth_clients.tokens_valid_from is 'Access tokens issued earlier are refused: how an operator ends the tokens a leaked secret bought.';
+comment on column core.oauth_clients.redirect_uris is 'Compared letter for letter (RFC 9700 section 2.1).';
+comment on column core.oauth_clients.operated_by is 'Who runs the application, as the consent page names them; null: the partner it belongs to.';
+-- serves: the clients of one partner in the operator's list
+create index oauth_clients_partner_id on core.oauth_clients (partner_id);
+alter table core.oauth_clients enable row level security;
+create policy "a client sees itself" on core.oauth_clients
+  for select to api_owner using (id = (select private.client_id()));
+grant select on core.oauth_clients to api_owner;
+
+create function private.client_by_client_id(client_id text) returns core.oauth_clients
+language plpgsql stable security definer
+set search_path = ''
+as $$
+declare
+  client core.oauth_clients;
+begin
+  select * into client from core.oauth_clients c where c.client_id = client_by_client_id.client_id;
+  return client;
+end $$;
+comment on function private.client_by_client_id(text) is
+  'Looks a client up before its tenant is known; definer for that reason alone.';
+grant execute on function private.client_by_client_id(text) to api_owner;
+
+-- People: logins of Supabase Auth, and the partner that brought each of them.
+
+create function private.user_profile(person uuid, out email text, out name text, out created_at timestamptz)
+language sql stable security definer
+set search_path = ''
+as $$
+  select u.email, coalesce(u.raw_user_meta_data ->> 'full_name', u.raw_user_meta_data ->> 'name'), u.created_at
+    from auth.users u where u.id = person and u.deleted_at is null
+$$;
+comment on function private.user_profile(uuid) is
+  'E-mail, name and age of a login, all null when it is gone. Definer, because logins belong to Supabase Auth; we keep no copy.';
+grant execute on function private.user_profile(uuid) to api_owner;
+
+create function private.login_at(address text) returns uuid
+language sql stable security definer
+set search_path = ''
+as $$
+  select u.id from auth.users u
+   where u.email = address and not u.is_sso_user and u.deleted_at is null and u.email_confirmed_at is not null
+     and coalesce(u.banned_until <= private.now(), true)
+$$;
+comment on function private.login_at(text) is
+  'The login that a code mailed to an address opens, or null. One never confirmed may be a stranger''s, laid in wait with a password of theirs. Definer, because logins belong to Supabase Auth.';
+grant execute on function private.login_at(text) to api_owner;
+
+create table core.attributions (
+  partner_id     uuid        not null,
+  user_id        uuid        not null,
+  source         text        not null,
+  external_ref   text,
+  attached_month date        not null,
+  created_at     timestamptz not null default private.now(),
+  constraint attributions_pkey primary key (partner_id, user_id),
+  constraint attributions_user_id_key unique (user_id),
+  constraint attributions_partner_id_fkey foreign key (partner_id) references core.partners (id),
+  constraint attributions_user_id_fkey foreign key (user_id) references auth.users (id) on delete cascade,
+  constraint attributions_not_to_the_house check (partner_id <> '00000000-0000-4000-8000-000000000000'),
+  constraint attributions_source_known
+    check (source in ('partner_upload', 'partner_invite', 'referral_link', 'referral_code', 'oauth_consent', 'manual')),
+  constraint attributions_attached_month_is_month check (attached_month = date_trunc('month', attached_month))
+);
+comment on table core.attributions is
+  'Which partner brought a person: at most one, never overwritten. Only partner_upload and partner_invite disclose who it is. Ends with the login or when the person stops sharing.';
+select private.isolate('core.attributions', 'select');
+-- serves: the customers of a partner, newest first
+create index attributions_newest on core.attributions (partner_id, created_at desc, user_id desc);
+
+create function private.attribute_user(person uuid, partner uuid, source text) returns boolean
+language sql security definer
+set search_path = ''
+as $$
+  with attributed as (
+    insert into core.attributions (partner_id, user_id, source, attached_month)
+    select p.id, person, attribute_user.source, date_trunc('month', private.today())::date
+      from core.partners p where p.id = partner and p.is_active
+    on conflict (user_id) do nothing
+    returning 1)
+  select exists (select from attributed)
+$$;
+comment on function private.attribute_user(uuid, uuid, text) is
+  'Attributes a person to an active partner unless somebody has them already; says whether it did. Definer, because it looks across tenants.';
+grant execute on function private.attribute_user(uuid, uuid, text) to api_owner;
+
+-- Rate limits: how many requests a subject may make in a window, refilled continuously.
+
+create table core.rate_limits (
+  bucket         text not null,
+  quota          int  not null,
+  window_seconds int  not null default 60,
+  constraint rate_limits_pkey primary key (bucket),
+  constraint rate_limits_positive check (quota > 0 and window_seconds > 0)
+);
+comment on table core.rate_limits is 'Requests a subject may make per window, refilled continuously. Changed by the operator.';
+alter table core.rate_limits enable row level security;
+
+insert into core.rate_limits (bucket, quota, window_seconds) values
+  ('cpo_read',        300,     60),
+  ('cpo_write',       120,     60),
+  ('cpo_sessions',     60,     60),
+  ('token',            60,     60),
+  ('token_failures',   10,    300),
+  ('page',             60,     60),
+  ('user',             60,     60),
+  ('partner_read',    120,     60),
+  ('partner_write',    60,     60),
+  ('partner_import',   10,     60),
+  ('sandbox',          60,     60),
+  -- ten codes at once, then one each 2.4 hours, five guesses a code: over the 14 days of a link a guess succeeds with less than 1 in 1,000
+  ('mandate_code',     10,  86400),
+  -- ten codes at once, then one each six hours, five guesses a code: over a draft's 60 days a guess succeeds with about 1 in 800
+  ('claim_code',       10, 216000),
+  -- Sign-ins on the consent page, counted before Supabase Auth is asked: per account and address, and per address. Codes for it, per
+  -- account and address, and per account: who has one address leaves the owner half of the codes, and who has many guesses right
+  -- once in 10,000 days (20 codes a day, five guesses each).
+  ('sign_in',          10,    300),
+  ('sign_in_address',  30,    300),
+  ('sign_in_code',     10,  86400),
+  ('sign_in_mail',     20,  86400),
+  -- links a partner may have mailed to the customer of a draft in a day
+  ('draft_mail',       10,  86400);
+
+create table core.rate_limit_overrides (
+  subject text not null,
+  bucket  text not null,
+  quota   int  not null,
+  constraint rate_limit_overrides_pkey primary key (subject, bucket),
+  constraint rate_limit_overrides_bucket_fkey foreign key (bucket) references core.rate_limits (bucket),
+  constraint rate_limit_overrides_positive check (quota > 0)
+);
+comment on table core.rate_limit_overrides is 'A quota of one subject (client:<uuid>) that differs from the bucket''s.';
+alter table core.rate_limit_overrides enable row level security;
+
+-- Unlogged: written on every request, worth nothing after a crash.
+create unlogged table core.rate_limit_state (
+  subject    text        not null,
+  bucket     text        not null,
+  full_at    timestamptz not null,
+  constraint rate_limit_state_pkey primary key (subject, bucket)
+) with (fillfactor = 50);
+comment on table core.rate_limit_state is
+  'When a subject''s bucket is full again (the generic cell rate algorithm). Addresses appear hashed. Rows in the past are swept.';
+-- serves: the sweep of buckets that are full again
+create index rate_limit_state_full_at on core.rate_limit_state (full_at);
+alter table core.rate_limit_state enable row level security;
+
+create function private.debit(subject text, bucket text, cost int default 1) returns jsonb
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  at       constant timestamptz := private.now();
+  policy   record;
+  step     interval;
+  full_at  timestamptz;
+  allowed  boolean := true;
+  slack    numeric;
+begin
+  select coalesce(o.quota, l.quota) as quota, make_interval(secs => l.window_seconds) as span, l.window_seconds
+    into strict policy
+    from core.rate_limits l
+    left join core.rate_limit_overrides o on o.bucket = l.bucket and o.subject = debit.subject
+   where l.bucket = debit.bucket;
+  -- rounded down to whole microseconds: rounded up, the last request of a quota would not fit into its window
+  step := greatest(floor(policy.window_seconds * 1e6 / policy.quota), 1) * interval '1 microsecond';
+
+  insert into core.rate_limit_state as s (subject, bucket, full_at)
+  values (debit.subject, debit.bucket, at + step * cost)
+  on conflict on constraint rate_limit_state_pkey do update
+     set full_at = greatest(s.full_at, at) + step * cost
+   where greatest(s.full_at, at) + step * cost <= at + policy.span
+  returning s.full_at into full_at;
+
+  if not found then
+    allowed := false;
+    select s.full_at into full_at from core.rate_limit_state s where s.subject = debit.subject and s.bucket = debit.bucket;
+  end if;
+
+  slack := extract(epoch from at + policy.span - full_at);
+  return jsonb_build_object(
+    'allowed', allowed,
+    'bucket', debit.bucket,
+    'quota', policy.quota,
+    'window', policy.window_seconds,
+    'remaining', least(greatest(floor(slack / extract(epoch from step)), 0), policy.quota)::int,
+    'reset', greatest(ceil(extract(epoch from full_at - at)), 0)::int,
+    'retry_after', greatest(ceil(extract(epoch from step) - slack), case when allowed then 0 else 1 end)::int);
+end $$;
+comment on function private.debit(text, text, int) is
+  'Takes from a subject''s bucket and says what is left. Definer, because limits belong to no tenant. A cost of 0 only looks.';
+grant execute on function private.debit(text, text, int) to api_owner;
+
+create function private.sweep_rate_limits() returns bigint
+language sql security definer
+set search_path = ''
+as $$
+  with swept as (delete from core.rate_limit_state where full_at < private.now() returning 1)
+  select count(*) from swept
+$$;
+comment on function private.sweep_rate_limits() is 'Deletes buckets that are full again: same as never used. Definer, because limits belong to no tenant.';
+grant execute on function private.sweep_rate_limits() to api_owner;
+
+-- Admission, the first of a request's two statements: is the credential still good, may it do this, is the limit kept.
+
+create function private.admit_cpo(credential jsonb, demand jsonb) returns json
+language plpgsql
+set search_path = ''
+as $$
+declare
+  client  core.oauth_clients := private.client_by_client_id(credential ->> 'client_id');
+  scope   constant text := demand ->> 'scope';
+  rate    jsonb;
+begin
+  if client.id is null or client.disabled_at is not null
+     or to_timestamp((credential ->> 'issued_at')::bigint) < client.tokens_valid_from then
+    return private.refusal('missing_or_invalid_token');
+  elsif demand ->> 'kind' <> 'cpo' then
+    return json_build_object('wrong_kind', true);
+  elsif private.active_partner(client.partner_id) is null then
+    return private.refusal('client_not_linked');
+  elsif scope is not null and not (scope = any (client.scopes) and credential -> 'scopes' ? scope) then
+    return private.refusal('insufficient_scope', json_build_object('required_scope', scope));
+  end if;
+
+  rate := private.debit('client:' || client.id, demand ->> 'bucket');
+  if not (rate ->> 'allowed')::boolean then
+    return private.refusal('too_many_requests', json_build_object('rate', rate));
+  end if;
+  return json_build_object(
+    'caller', json_build_object('kind', 'cpo', 'client_id', client.id, 'partner_id', client.partner_id),
+    'rate', rate);
+end $$;
+comment on function private.admit_cpo(jsonb, jsonb) is
+  'A client-credentials token, its signature already verified. A scope holds only while token and client both have it.';
+grant execute on function private.admit_cpo(jsonb, jsonb) to api_owner;
+
+create function private.user_scopes(credential jsonb, out user_id uuid, out client_id uuid, out scopes text[])
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  if credential ->> 'kind' = 'personal_token' then
+    -- last use to the minute: worth showing, not worth a write a request
+    update core.personal_tokens t set last_used_at = private.now()
+     where t.token_hash = decode(credential ->> 'token_hash', 'hex') and t.revoked_at is null
+       and (t.last_used_at is null or t.last_used_at < private.now() - interval '1 minute');
+    select t.user_id, t.scopes into user_scopes.user_id, user_scopes.scopes
+      from core.personal_tokens t
+     where t.token_hash = decode(credential ->> 'token_hash', 'hex')
+       and t.revoked_at is null and (t.expires_at is null or t.expires_at > private.now());
+  else
+    select g.user_id, c.id, array(select unnest(c.scopes) intersect select jsonb_array_elements_text(credential -> 'scopes'))
+      into user_scopes.user_id, user_scopes.client_id, user_scopes.scopes
+      from core.oauth_grants g
+      join core.oauth_clients c on c.id = g.client_id
+     where g.id = (credential ->> 'grant_id')::uuid and g.revoked_at is null
+       and g.user_id = (credential ->> 'user_id')::uuid and c.client_id = credential ->> 'client_id'
+       and c.disabled_at is null and to_timestamp((credential ->> 'issued_at')::bigint) >= c.tokens_valid_from;
+  end if;
+end $$;
+comment on function private.user_scopes(jsonb) is
+  'Whose token this is and what it may do, all null when it is no longer good. A scope holds only while token and client both have it. Definer: admission runs before there is a person.';
+grant execute on function private.user_scopes(jsonb) to api_owner;
+
+create function private.admit_user(credential jsonb, demand jsonb) returns json
+language plpgsql
+set search_path = ''
+as $$
+declare
+  person record;
+  rate   jsonb;
+begin
+  select * into person from private.user_scopes(credential);
+  if person.user_id is null or (private.user_profile(person.user_id)).created_at is null then
+    return private.refusal('missing_or_invalid_token');  -- a login that Auth marks as deleted keeps its rows, and is nobody's
+  elsif demand ->> 'kind' not in ('user', 'partner') then
+    return json_build_object('wrong_kind', true);
+  elsif demand ->> 'scope' is not null and not (demand ->> 'scope') = any (person.scopes) then
+    return private.refusal('insufficient_scope', json_build_object('required_scope', demand ->> 'scope'));
+  elsif demand ->> 'kind' = 'partner' then
+    return private.admit_partner_user(person.user_id, person.client_id, demand);
+  end if;
+  -- limits are kept per client and person, or per person for their own tokens
+  rate := private.debit('user:' || person.user_id || coalesce(':' || person.client_id, ''), demand ->> 'bucket');
+  if not (rate ->> 'allowed')::boolean then
+    return private.refusal('too_many_requests', json_build_object('rate', rate));
+  end if;
+  return json_build_object(
+    'caller', json_build_object('kind', 'user', 'user_id', person.user_id, 'client_id', person.client_id, 'partner_id', private.house()),
+    'rate', rate);
+end $$;
+comment on function private.admit_user(jsonb, jsonb) is 'A personal token, or the access token of an application acting for a person.';
+grant execute on function private.admit_user(jsonb, jsonb) to api_owner;
+
+create function private.admit_session(credential jsonb, demand jsonb) returns json
+language plpgsql
+set search_path = ''
+as $$
+declare
+  rate jsonb;
+begin
+  if (private.user_profile((credential ->> 'user_id')::uuid)).created_at is null then
+    return private.refusal('missing_or_invalid_token');  -- the login is gone; its session JWT lives on for a while
+  elsif demand ->> 'kind' <> 'session' then
+    return json_build_object('wrong_kind', true);
+  end if;
+  rate := private.debit('user:' || (credential ->> 'user_id'), demand ->> 'bucket');
+  if not (rate ->> 'allowed')::boolean then
+    return private.refusal('too_many_requests', json_build_object('rate', rate));
+  end if;
+  return json_build_object(
+    'caller', json_build_object('kind', 'session', 'user_id', credential ->> 'user_id', 'partner_id', private.house()),
+    'rate', rate);
+end $$;
+comment on function private.admit_session(jsonb, jsonb) is 'A person signed in with Supabase Auth, its session JWT already verified.';
+grant execute on function private.admit_session(jsonb, jsonb) to api_owner;
+
+create function private.admit_partner_key(credential jsonb, demand jsonb) returns json
+language plpgsql
+set search_path = ''
+as $$
+declare
+  holder record;
+  rate   jsonb;
+begin
+  select * into holder from private.key_holder(credential);
+  if holder.partner_id is null then
+    return private.refusal('missing_or_invalid_token');
+  elsif demand ->> 'kind' not in ('partner', 'sandbox') then
+    return json_build_object('wrong_kind', true);
+  elsif not (demand ->> 'key')::boolean then
+    return private.refusal('insufficient_scope', json_build_object('required_scope', demand ->> 'scope'));
+  elsif not holder.partner_active then
+    return private.refusal('no_partner_linked');
+  end if;
+  rate := private.debit('partner:' || holder.partner_id, demand ->> 'bucket');
+  if not (rate ->> 'allowed')::boolean then
+    return private.refusal('too_many_requests', json_build_object('rate', rate));
+  end if;
+  return json_build_object('caller', json_build_object('kind', 'partner', 'partner_id', holder.partner_id), 'rate', rate);
+end $$;
+comment on function private.admit_partner_key(jsonb, jsonb) is 'A partner API key: {key_hash, key_host, host}. Routes that need a managing person refuse it.';
+grant execute on function private.admit_partner_key(jsonb, jsonb) to api_owner;
+
+create function private.admit_partner_user(person uuid, client uuid, demand jsonb) returns json
+language plpgsql
+set search_path = ''
+as $$
+declare
+  partner constant uuid := private.managed_partner(person);
+  rate    jsonb;
+begin
+  if partner is null then
+    return private.refusal('no_partner_linked');
+  end if;
+  rate := private.debit('user:' || person || coalesce(':' || client, ''), demand ->> 'bucket');
+  if not (rate ->> 'allowed')::boolean then
+    return private.refusal('too_many_requests', json_build_object('rate', rate));
+  end if;
+  return json_build_object(
+    'caller', json_build_object('kind', 'partner', 'partner_id', partner, 'manager_id', person, 'client_id', client), 'rate', rate);
+end $$;
+comment on function private.admit_partner_user(uuid, uuid, jsonb) is
+  'A person who manages a partner, through an application with partners:*; manager_id says so, and customers are pseudonymised.';
+grant execute on function private.admit_partner_user(uuid, uuid, jsonb) to api_owner;
+
+create function api.admit(credential jsonb, demand jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  if private.is_revoked(credential ->> 'token_id') then
+    return private.refusal('missing_or_invalid_token');
+  end if;
+  return case credential ->> 'kind'
+    when 'cpo' then private.admit_cpo(credential, demand)
+    when 'user' then private.admit_user(credential, demand)
+    when 'personal_token' then private.admit_user(credential, demand)
+    when 'session' then private.admit_session(credential, demand)
+    when 'partner_key' then private.admit_partner_key(credential, demand)
+    else private.refusal('missing_or_invalid_token')
+  end;
+end $$;
+comment on function api.admit(jsonb, jsonb) is
+  'The first of a request''s two statements: credential still good, partner active, scope held, rate limit debited, in that order. '
+  'credential {kind, …}, demand {kind, scope, bucket} to {caller, rate}, or {wrong_kind} for a good credential of another kind. Refusals are answers: the debit must stay.';
+select private.expose('api.admit(jsonb, jsonb)');
+
+-- What an application holds of a person: grants, the codes and refresh tokens of each, and access tokens revoked before their end.
+
+create table core.oauth_grants (
+  id         uuid        not null default gen_random_uuid(),
+  user_id    uuid        not null,
+  client_id  uuid        not null,
+  scopes     text[]      not null,
+  created_at timestamptz not null default private.now(),
+  revoked_at timestamptz,
+  constraint oauth_grants_pkey primary key (id),
+  constraint oauth_grants_user_id_fkey foreign key (user_id) references auth.users (id) on delete cascade,
+  constraint oauth_grants_client_id_fkey foreign key (client_id) references core.oauth_clients (id)
+);
+comment on table core.oauth_grants is
+  'What one authorization code began: the family of access and refresh tokens that came of it. Revoking it ends them all at once.';
+-- serves: the applications of a person
+create index oauth_grants_user on core.oauth_grants (user_id, created_at);
+-- serves: the purge
+create index oauth_grants_created_at on core.oauth_grants (created_at);
+alter table core.oauth_grants enable row level security;
+create policy "a person sees their own grants" on core.oauth_grants for select to api_owner using (user_id = (select private.user_id()));
+grant select on core.oauth_grants to api_owner;
+
+create table core.oauth_codes (
+  code_hash      bytea       not null,
+  grant_id       uuid        not null,
+  redirect_uri   text        not null,
+  code_challenge text        not null,
+  expires_at     timestamptz not null,
+  used_at        timestamptz,
+  constraint oauth_codes_pkey primary key (code_hash),
+  constraint oauth_codes_grant_id_fkey foreign key (grant_id) references core.oauth_grants (id) on delete cascade
+);
+comment on table core.oauth_codes is
+  'An authorization code as its SHA-256: ten minutes, single use, bound to client, redirect URI and PKCE challenge. Kept after use, to notice a second one; purged after a day.';
+-- serves: the purge of grants
+create index oauth_codes_grant_id on core.oauth_codes (grant_id);
+-- serves: the purge of codes
+create index oauth_codes_expires_at on core.oauth_codes (expires_at);
+alter table core.oauth_codes enable row level security;
+
+create table core.oauth_refresh_tokens (
+  token_hash  bytea       not null,
+  grant_id    uuid        not null,
+  generation  int         not null,
+  expires_at  timestamptz not null,
+  rotated_at  timestamptz,
+  created_at  timestamptz not null default private.now(),
+  constraint oauth_refresh_tokens_pkey primary key (token_hash),
+  constraint oauth_refresh_tokens_generation_key unique (grant_id, generation),
+  constraint oauth_refresh_tokens_grant_id_fkey foreign key (grant_id) references core.oauth_grants (id) on delete cascade
+);
+comment on table core.oauth_refresh_tokens is
+  'A refresh token as its SHA-256: thirty days, one successor. Kept after rotation, to notice reuse; purged when expired.';
+-- serves: the purge
+create index oauth_refresh_tokens_expires_at on core.oauth_refresh_tokens (expires_at);
+alter table core.oauth_refresh_tokens enable row level security;
+
+create table core.revoked_access_tokens (
+  id         text        not null,
+  expires_at timestamptz not null,
+  constraint revoked_access_tokens_pkey primary key (id)
+);
+comment on table core.revoked_access_tokens is 'Access tokens (jti) revoked on their own before their hour was over; purged when it is.';
+-- serves: the purge
+create index revoked_access_tokens_expires_at on core.revoked_access_tokens (expires_at);
+alter table core.revoked_access_tokens enable row level security;
+
+create function private.end_grant(family uuid, reason text) returns boolean
+language plpgsql
+set search_path = ''
+as $$
+begin
+  update core.oauth_grants g set revoked_at = private.now() where g.id = family and g.revoked_at is null;
+  if not found then
+    return false;
+  end if;
+  perform private.audit('oauth.grant_ended', family, jsonb_build_object('reason', reason));
+  return true;
+end $$;
+comment on function private.end_grant(uuid, text) is 'Ends every token of a grant at once; says whether it was still live.';
+
+create function private.is_revoked(token_id text) returns boolean
+language sql stable security definer
+set search_path = ''
+as $$ select exists (select from core.revoked_access_tokens r where r.id = token_id) $$;
+comment on function private.is_revoked(text) is
+  'Whether an access token (jti) was revoked on its own. Definer: admission runs before there is a client or a person.';
+grant execute on function private.is_revoked(text) to api_owner;
+
+create function private.is_live(family core.oauth_grants) returns boolean
+language sql stable
+set search_path = ''
+as $$ select family.revoked_at is null and (private.user_profile(family.user_id)).created_at is not null $$;
+comment on function private.is_live(core.oauth_grants) is
+  'Whether a grant may still give tokens: not revoked, and its login not deleted, which Supabase Auth may do by a mark alone.';
+
+create function private.is_race(used_at timestamptz) returns boolean
+language sql stable
+set search_path = ''
+as $$ select used_at >= private.now() - interval '30 seconds' $$;
+comment on function private.is_race(timestamptz) is
+  'Whether a second use is soon enough after the first to be a lost answer or an honest client racing itself, rather than a theft.';
+
+create function private.add_refresh_token(family uuid, generation int, request jsonb) returns void
+language sql
+set search_path = ''
+as $$
+  insert into core.oauth_refresh_tokens (token_hash, grant_id, generation, expires_at)
+  values (decode(request ->> 'new_refresh_hash', 'hex'), family, generation, private.now() + interval '30 days')
+$$;
+
+create function private.purge_oauth() returns bigint
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  purged bigint := 0;
+  counted bigint;
+begin
+  delete from core.revoked_access_tokens r where r.expires_at < private.now();
+  get diagnostics counted = row_count;
+  purged := purged + counted;
+  delete from core.oauth_codes c where c.expires_at < private.now() - interval '1 day';
+  get diagnostics counted = row_count;
+  purged := purged + counted;
+  delete from core.oauth_refresh_tokens t where t.expires_at < private.now();
+  get diagnostics counted = row_count;
+  purged := purged + counted;
+  delete from core.sign_in_codes c where c.expires_at < private.now();
+  get diagnostics counted = row_count;
+  purged := purged + counted;
+  -- without a code or a refresh token a grant has given its last access token more than an hour ago
+  delete from core.oauth_grants g
+   where g.created_at < private.now() - interval '1 day'
+     and not exists (select from core.oauth_codes c where c.grant_id = g.id)
+     and not exists (select from core.oauth_refresh_tokens t where t.grant_id = g.id);
+  get diagnostics counted = row_count;
+  return purged + counted;
+end $$;
+comment on function private.purge_oauth() is
+  'Deletes codes, refresh tokens, revocations, grants and sign-in codes that can decide nothing any more. Definer: everybody''s at once.';
+grant execute on function private.purge_oauth() to api_owner;
+
+-- The client-credentials grant (RFC 6749 section 4.4), and the authentication of a client that every token request begins with.
+
+create function private.authenticate_client(
+  request jsonb, grant_type text, out client core.oauth_clients, out rate jsonb, out refusal json)
+language plpgsql
+set search_path = ''
+as $$
+declare
+  subject  text;
+  failures text;
+begin
+  client := private.client_by_client_id(left(request ->> 'client_id', 200));
+  -- an unknown client_id shares one subject an address, so that guessing names does not grow the table
+  subject := coalesce('client:' || client.id, 'unknown');
+  failures := subject || '@' || (request ->> 'address_hash');
+  rate := private.debit(failures, 'token_failures', 0);
+  if (rate ->> 'remaining')::int < 1 then
+    refusal := private.refusal('too_many_requests', json_build_object('rate', rate));
+  elsif client.id is null or client.disabled_at is not null or client.secret_hash <> decode(request ->> 'secret_hash', 'hex') then
+    rate := private.debit(failures, 'token_failures');
+    -- guesses sent at once were all let in by the look above; only as many as are allowed learn anything
+    refusal := private.refusal(case when (rate ->> 'allowed')::boolean then 'invalid_client' else 'too_many_requests' end,
+                               json_build_object('rate', rate));
+  else
+    -- only the client itself spends its own requests: a stranger who knows its name cannot lock it out
+    rate := private.debit(subject, 'token');
+    if not (rate ->> 'allowed')::boolean then
+      refusal := private.refusal('too_many_requests', json_build_object('rate', rate));
+    elsif not coalesce(grant_type, client.grant_types[1]) = any (client.grant_types) then
+      refusal := private.refusal('unauthorized_client', json_build_object('rate', rate));
+    end if;
+  end if;
+end $$;
+comment on function private.authenticate_client(jsonb, text) is
+  'The client of {client_id, secret_hash, address_hash} when its secret is right and it has the grant type (null: any); else a refusal. '
+  'A refusal is an answer, because a failed attempt must be counted.';
+grant execute on function private.authenticate_client(jsonb, text) to api_owner;
+
+create function api.grant_client_credentials(caller jsonb, request jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  door    record;
+  client  core.oauth_clients;
+  wanted  text[];
+begin
+  perform private.act_as(caller, 'anyone');
+  select * into door from private.authenticate_client(request, 'client_credentials');
+  if door.refusal is not null then
+    return door.refusal;
+  end if;
+  client := door.client;
+  wanted := array(select s.word from string_to_table(request ->> 'scope', ' ') as s (word) where s.word <> '');
+  if not wanted <@ client.scopes then
+    return private.refusal('invalid_scope', json_build_object('rate', door.rate));
+  end if;
+  if wanted = '{}' then
+    wanted := client.scopes;
+  end if;
+  return json_build_object(
+    'client_id', client.client_id,
+    'scope', (select coalesce(string_agg(s, ' '), '') from unnest(client.scopes) s where s = any (wanted)),
+    'rate', door.rate);
+end $$;
+comment on function api.grant_client_credentials(jsonb, jsonb) is
+  'Authenticates a client for the client-credentials grant (RFC 6749 section 4.4): {client_id, secret_hash, scope, address_hash} to {client_id, scope, rate}. '
+  'Refusals are answers, because a failed attempt must be counted.';
+select private.expose('api.grant_client_credentials(jsonb, jsonb)');
+
+-- A person allows an application: consents, authorization codes (RFC 6749 section 4.1, RFC 7636).
+
+create table core.oauth_consents (
+  user_id      uuid        not null,
+  client_id    uuid        not null,
+  scopes       text[]      not null,
+  first_at     timestamptz not null default private.now(),
+  last_at      timestamptz not null default private.now(),
+  withdrawn_at timestamptz,
+  constraint oauth_consents_pkey primary key (user_id, client_id),
+  constraint oauth_consents_user_id_fkey foreign key (user_id) references auth.users (id) on delete cascade,
+  constraint oauth_consents_client_id_fkey foreign key (client_id) references core.oauth_clients (id)
+);
+comment on table core.oauth_consents is
+  'What a person allowed an application: scopes as of the last time. Stays when withdrawn, so that a first consent happens once. Ends with the login.';
+alter table core.oauth_consents enable row level security;
+-- serves: how many people use an application
+create index oauth_consents_client_id on core.oauth_consents (client_id);
+
+create function private.user_scope_names() returns text[]
+language sql immutable
+set search_path = ''
+as $$ select array['chargers:read', 'chargers:write', 'sessions:read', 'energy:read', 'profile:read', 'partners:read', 'partners:write'] $$;
+comment on function private.user_scope_names() is 'The scopes of an application that acts for a person, in the specification''s order.';
+grant execute on function private.user_scope_names() to api_owner;
+
+create function private.scope_words(scope text) returns text[]
+language sql immutable
+set search_path = ''
+as $$ select array(select distinct s.word from string_to_table(scope, ' ') as s (word) where s.word <> '') $$;
+grant execute on function private.scope_words(text) to api_owner;
+
+create function private.check_authorization(
+  request jsonb, out client core.oauth_clients, out scopes text[], out refusal text)
+language plpgsql stable
+set search_path = ''
+as $$
+declare
+  wanted constant text[] := private.scope_words(request ->> 'scope');
+begin
+  client := private.client_by_client_id(left(request ->> 'client_id', 200));
+  scopes := array(select s from unnest(private.user_scope_names()) s where s = any (wanted) and s = any (client.scopes));
+  refusal := case
+    when client.id is null or client.disabled_at is not null then 'invalid_client'
+    when not (request ->> 'redirect_uri') = any (client.redirect_uris) then 'invalid_redirect_uri'
+    when not 'authorization_code' = any (client.grant_types) then 'unauthorized_client'
+    when wanted = '{}' or not wanted <@ scopes then 'invalid_scope'
+  end;
+end $$;
+comment on function private.check_authorization(jsonb) is
+  'The client and scopes of {client_id, redirect_uri, scope}, or why not, in the order in which an answer may be given: without client and redirect URI, never by redirect.';
+grant execute on function private.check_authorization(jsonb) to api_owner;
+
+create function private.consent(person uuid, client core.oauth_clients, scopes text[], request jsonb) returns void
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  family uuid;
+begin
+  insert into core.oauth_consents (user_id, client_id, scopes) values (person, client.id, scopes)
+  on conflict on constraint oauth_consents_pkey do nothing;
+  if not found then
+    update core.oauth_consents c set scopes = consent.scopes, last_at = private.now(), withdrawn_at = null
+     where c.user_id = person and c.client_id = consent.client.id;
+  -- the first consent, and only that, may attribute (specification section 4.5)
+  elsif client.partner_id <> private.house()
+        and (private.user_profile(person)).created_at >= private.now() - interval '7 days'
+        and private.attribute_user(person, client.partner_id, 'oauth_consent') then
+    perform private.audit('user.attributed', person, jsonb_build_object('source', 'oauth_consent', 'to', client.partner_id));
+  end if;
+
+  insert into core.oauth_grants (user_id, client_id, scopes) values (person, client.id, scopes) returning id into family;
+  insert into core.oauth_codes (code_hash, grant_id, redirect_uri, code_challenge, expires_at)
+  values (decode(request ->> 'code_hash', 'hex'), family, request ->> 'redirect_uri', request ->> 'code_challenge',
+          private.now() + interval '10 minutes');
+  perform private.audit('oauth.consented', family, jsonb_build_object('client_id', client.client_id, 'scopes', scopes));
+end $$;
+comment on function private.consent(uuid, core.oauth_clients, text[], jsonb) is
+  'Records a person''s consent, attributes them on the first one, and begins a grant with its code. Definer: consents, grants and codes are nobody''s to read.';
+grant execute on function private.consent(uuid, core.oauth_clients, text[], jsonb) to api_owner;
+
+create function api.issue_authorization_code(caller jsonb, request jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  checked record;
+begin
+  perform private.act_as(caller, 'session');
+  select * into checked from private.check_authorization(request);
+  if checked.refusal is not null then
+    perform private.refuse(checked.refusal);
+  end if;
+  perform private.consent(private.user_id(), checked.client, checked.scopes, request);
+  return json_build_object('scope', array_to_string(checked.scopes, ' '));
+end $$;
+comment on function api.issue_authorization_code(jsonb, jsonb) is
+  'The person allows it: {client_id, redirect_uri, scope, code_challenge, code_hash} to {scope}. The code lives ten minutes.';
+select private.expose('api.issue_authorization_code(jsonb, jsonb)');
+
+create function api.describe_authorization(caller jsonb, request jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  rate    jsonb;
+  checked record;
+begin
+  perform private.act_as(caller, 'anyone');
+  rate := private.debit('address:' || (request ->> 'address_hash'), 'page');
+  if not (rate ->> 'allowed')::boolean then
+    return private.refusal('too_many_requests', json_build_object('rate', rate));
+  end if;
+  select * into checked from private.check_authorization(request);
+  if checked.refusal is not null then
+    return private.refusal(checked.refusal);
+  end if;
+  perform private.act_for_partner((checked.client).partner_id);
+  return json_build_object(
+    'name', (checked.client).name,
+    'operated_by', coalesce((checked.client).operated_by, (select p.name from core.partners p where p.id = private.partner_id())),
+    'scopes', checked.scopes);
+end $$;
+comment on function api.describe_authorization(jsonb, jsonb) is
+  'What the consent page shows of {client_id, redirect_uri, scope, address_hash}: {name, operated_by, scopes}. Refusals are answers, because a visit must be counted.';
+select private.expose('api.describe_authorization(jsonb, jsonb)');
+
+-- Signing in on the consent page: counted before Supabase Auth is asked, and one-time codes by mail.
+
+create table core.sign_in_codes (
+  token_hash bytea       not null,
+  code_hash  bytea       not null,
+  email      text        not null,
+  attempts   int         not null default 0,
+  expires_at timestamptz not null,
+  constraint sign_in_codes_pkey primary key (token_hash)
+);
+comment on table core.sign_in_codes is
+  'One-time codes of people who sign in by mail: good for ten minutes, five attempts and the one browser that asked. token_hash is the SHA-256 of 256 random bits in its cookie, '
+  'code_hash of the code with them. An address without a login has rows too, for it must not show. Personal data; ends with its use or the next clean-up.';
+-- serves: the clean-up
+create index sign_in_codes_expiry on core.sign_in_codes (expires_at);
+alter table core.sign_in_codes enable row level security;
+
+create function private.count_sign_in(attempt jsonb, bucket text) returns jsonb
+language plpgsql
+set search_path = ''
+as $$
+declare
+  address constant text  := 'address:' || (attempt ->> 'address_hash');
+  rate    constant jsonb := private.debit(address, 'sign_in_address');
+begin
+  if not (rate ->> 'allowed')::boolean then
+    return rate;
+  end if;
+  -- per account and address: a stranger elsewhere cannot lock the account's owner out
+  return private.debit('login:' || (attempt ->> 'email_hash') || '@' || address, bucket);
+end $$;
+grant execute on function private.count_sign_in(jsonb, text) to api_owner;
+
+create function private.keep_sign_in_code(request jsonb) returns void
+language sql security definer
+set search_path = ''
+as $$
+  insert into core.sign_in_codes (token_hash, code_hash, email, expires_at)
+  values (decode(request ->> 'token_hash', 'hex'), decode(request ->> 'code_hash', 'hex'), request ->> 'email', private.code_expiry())
+$$;
+comment on function private.keep_sign_in_code(jsonb) is 'Definer: codes are nobody''s to read.';
+grant execute on function private.keep_sign_in_code(jsonb) to api_owner;
+
+create function private.redeem_sign_in_code(request jsonb, out outcome text, out email text)
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  presented constant bytea := decode(request ->> 'token_hash', 'hex');
+  code      core.sign_in_codes;
+begin
+  -- of ten at once, nine wait here and then see no code
+  select * into code from core.sign_in_codes c where c.token_hash = presented for update;
+  outcome := coalesce(private.judge_code(code.code_hash, code.expires_at, code.attempts, request ->> 'code_hash'),
+                      case when private.login_at(code.email) is null then 'wrong_code' else 'right_code' end);
+  if outcome = 'wrong_code' then
+    update core.sign_in_codes c set attempts = c.attempts + 1 where c.token_hash = presented;
+  elsif outcome = 'right_code' then
+    delete from core.sign_in_codes c where c.token_hash = presented;
+    email := code.email;
+  end if;
+end $$;
+comment on function private.redeem_sign_in_code(jsonb) is
+  'Uses a code, once, or says why not; a wrong one is counted, and where there is no login every one is wrong. Definer: codes are nobody''s to read.';
+grant execute on function private.redeem_sign_in_code(jsonb) to api_owner;
+
+create function api.count_sign_in(caller jsonb, attempt jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  rate jsonb;
+begin
+  perform private.act_as(caller, 'anyone');
+  rate := private.count_sign_in(attempt, 'sign_in');
+  if not (rate ->> 'allowed')::boolean then
+    return private.refusal('too_many_requests', json_build_object('rate', rate));
+  end if;
+  return json_build_object('rate', rate);
+end $$;
+comment on function api.count_sign_in(jsonb, jsonb) is
+  'Counts a sign-in before it is tried, so that guesses sent at once count too: {address_hash, email_hash} to {rate}.';
+select private.expose('api.count_sign_in(jsonb, jsonb)');
+
+create function api.send_sign_in_code(caller jsonb, request jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  rate jsonb;
+begin
+  perform private.act_as(caller, 'anyone');
+  rate := private.count_sign_in(request, 'sign_in_code');
+  if (rate ->> 'allowed')::boolean then
+    rate := private.debit('login:' || (request ->> 'email_hash'), 'sign_in_mail');
+  end if;
+  if not (rate ->> 'allowed')::boolean then
+    return json_build_object('outcome', 'too_many_codes', 'retry_after', rate -> 'retry_after');
+  end if;
+  perform private.keep_sign_in_code(request);
+  if private.login_at(request ->> 'email') is not null then
+    perform private.act_for_partner(private.house());
+    perform private.enqueue_mail(request -> 'mail', request ->> 'email', 'sign_in_code:' || (request ->> 'token_hash'));
+  end if;
+  return json_build_object('outcome', 'sent');
+end $$;
+comment on function api.send_sign_in_code(jsonb, jsonb) is
+  'Mails a one-time code, good for ten minutes and five attempts, where the address has a login, and answers alike where it has none: '
+  '{address_hash, email_hash, email, token_hash, code_hash, mail} to {outcome: sent|too_many_codes, retry_after}.';
+select private.expose('api.send_sign_in_code(jsonb, jsonb)');
+
+create function api.redeem_sign_in_code(caller jsonb, request jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'anyone');
+  return (select row_to_json(r) from private.redeem_sign_in_code(request) as r);
+end $$;
+comment on function api.redeem_sign_in_code(jsonb, jsonb) is
+  'Uses a one-time code: {token_hash, code_hash} to {outcome: right_code|wrong_code|code_expired|too_many_attempts, email}. Whose e-mail it is may sign in.';
+select private.expose('api.redeem_sign_in_code(jsonb, jsonb)');
+
+-- The tokens of an application: a code or a refresh token for an access token, and revocation (RFC 6749, 7009, 9700).
+
+create function private.redeem_code(
+  client core.oauth_clients, request jsonb, out family core.oauth_grants, out scopes text[], out refusal text)
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  presented constant bytea := decode(request ->> 'code_hash', 'hex');
+  code      core.oauth_codes;
+begin
+  refusal := 'invalid_grant';
+  -- the family is locked first: of ten at once, nine wait here and then see a used code
+  select g.* into family from core.oauth_grants g join core.oauth_codes c on c.grant_id = g.id
+   where c.code_hash = presented and g.client_id = client.id for update of g;
+  select * into code from core.oauth_codes c where c.code_hash = presented and c.grant_id = family.id;
+  if code.used_at is not null and not private.is_race(code.used_at) then
+    perform private.end_grant(family.id, 'code_reused');
+  elsif code.used_at is null and private.is_live(family) and code.expires_at > private.now()
+        and code.redirect_uri = request ->> 'redirect_uri' and code.code_challenge = request ->> 'code_challenge' then
+    update core.oauth_codes c set used_at = private.now() where c.code_hash = presented;
+    perform private.add_refresh_token(family.id, 1, request);
+    scopes := family.scopes;
+    refusal := null;
+  end if;
+end $$;
+comment on function private.redeem_code(core.oauth_clients, jsonb) is
+  'Uses an authorization code, once, for the client, redirect URI and challenge it was made for; a later second use ends what it gave. Definer: codes are nobody''s to read.';
+grant execute on function private.redeem_code(core.oauth_clients, jsonb) to api_owner;
+
+create function private.rotate_refresh_token(
+  client core.oauth_clients, request jsonb, out family core.oauth_grants, out scopes text[], out refusal text)
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  presented constant bytea := decode(request ->> 'refresh_hash', 'hex');
+  wanted    constant text[] := private.scope_words(request ->> 'scope');
+  token     core.oauth_refresh_tokens;
+  newest    int;
+begin
+  refusal := 'invalid_grant';
+  -- the family is locked first: of ten at once, nine wait here and then see a rotated token
+  select g.* into family from core.oauth_grants g join core.oauth_refresh_tokens t on t.grant_id = g.id
+   where t.token_hash = presented and g.client_id = client.id for update of g;
+  select * into token from core.oauth_refresh_tokens t where t.token_hash = presented and t.grant_id = family.id;
+  if token.rotated_at is not null then
+    select max(t.generation) into newest from core.oauth_refresh_tokens t where t.grant_id = family.id;
+    if token.generation < newest - 1 or not private.is_race(token.rotated_at) then
+      perform private.end_grant(family.id, 'refresh_token_reused');
+    end if;
+  elsif private.is_live(family) and token.expires_at > private.now() then
+    if not wanted <@ family.scopes then
+      refusal := 'invalid_scope';
+      return;
+    end if;
+    update core.oauth_refresh_tokens t set rotated_at = private.now() where t.token_hash = presented;
+    perform private.add_refresh_token(family.id, token.generation + 1, request);
+    scopes := array(select s from unnest(family.scopes) s where wanted = '{}' or s = any (wanted));
+    refusal := null;
+  end if;
+end $$;
+comment on function private.rotate_refresh_token(core.oauth_clients, jsonb) is
+  'Exchanges a refresh token for its one successor. Its predecessor shown again within 30 seconds is a race and harms nothing; later, or an older one, ends the family. '
+  'Definer: refresh tokens are nobody''s to read.';
+grant execute on function private.rotate_refresh_token(core.oauth_clients, jsonb) to api_owner;
+
+create function api.grant_user_token(caller jsonb, request jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  door  record;
+  given record;
+begin
+  perform private.act_as(caller, 'anyone');
+  select * into door from private.authenticate_client(request, request ->> 'grant_type');
+  if door.refusal is not null then
+    return door.refusal;
+  end if;
+  if request ->> 'grant_type' = 'authorization_code' then
+    select * into given from private.redeem_code(door.client, request);
+  else
+    select * into given from private.rotate_refresh_token(door.client, request);
+  end if;
+  if given.refusal is not null then
+    return private.refusal(given.refusal, json_build_object('rate', door.rate));
+  end if;
+  return json_build_object(
+    'user_id', (given.family).user_id,
+    'client_id', (door.client).client_id,
+    'grant_id', (given.family).id,
+    'scope', array_to_string(given.scopes, ' '),
+    'rate', door.rate);
+end $$;
+comment on function api.grant_user_token(jsonb, jsonb) is
+  'Authenticates a client and redeems its code or refresh token: {grant_type, client_id, secret_hash, address_hash, new_refresh_hash} with {code_hash, redirect_uri, code_challenge} or '
+  '{refresh_hash, scope} to {user_id, client_id, grant_id, scope, rate}. Refusals are answers, because attempts are counted and reuse ends a grant.';
+select private.expose('api.grant_user_token(jsonb, jsonb)');
+
+create function private.revoke_presented(client core.oauth_clients, request jsonb) returns void
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  access constant jsonb := request -> 'access_token';
+begin
+  perform private.end_grant(g.id, 'revoked_by_client')
+     from core.oauth_grants g join core.oauth_refresh_tokens t on t.grant_id = g.id
+    where t.token_hash = decode(request ->> 'token_hash', 'hex') and g.client_id = client.id;
+  if access ->> 'client_id' = client.client_id then
+    insert into core.revoked_access_tokens (id, expires_at)
+    values (access ->> 'id', to_timestamp((access ->> 'expires_at')::bigint))
+    on conflict on constraint revoked_access_tokens_pkey do nothing;
+  end if;
+end $$;
+comment on function private.revoke_presented(core.oauth_clients, jsonb) is
+  'Ends the grant of a refresh token, or one access token, of this client; what is another''s, or nobody''s, is left alone. Definer: tokens are nobody''s to read.';
+grant execute on function private.revoke_presented(core.oauth_clients, jsonb) to api_owner;
+
+create function api.revoke_token(caller jsonb, request jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  door record;
+begin
+  perform private.act_as(caller, 'anyone');
+  select * into door from private.authenticate_client(request, null);
+  if door.refusal is not null then
+    return door.refusal;
+  end if;
+  perform private.revoke_presented(door.client, request);
+  return json_build_object('rate', door.rate);
+end $$;
+comment on function api.revoke_token(jsonb, jsonb) is
+  'RFC 7009: {client_id, secret_hash, address_hash, token_hash, access_token: {id, client_id, expires_at}?} to {rate}; says nothing of the token.';
+select private.expose('api.revoke_token(jsonb, jsonb)');
+
+-- The EAN register as a table of our own: what it knows at an address, and how an EAN is judged against it.
+
+create table core.ean_register_points (
+  ean_code              text not null,
+  postal_code           text not null,
+  house_number          int  not null,
+  house_number_addition text,
+  street                text not null,
+  city                  text not null,
+  constraint ean_register_points_pkey primary key (ean_code),
+  constraint ean_register_points_ean_code_shape check (ean_code ~ '^[0-9]{18}$')
+);
+comment on table core.ean_register_points is
+  'A register of our own, for hosts that do not ask the public one (EAN_REGISTER=table). Metering points, no persons.';
+-- serves: the metering points of an address
+create index ean_register_points_address on core.ean_register_points (postal_code, house_number);
+alter table core.ean_register_points enable row level security;
+create policy "every tenant reads the register" on core.ean_register_points for select to api_owner using (true);
+grant select on core.ean_register_points to api_owner;
+
+create function private.is_test_ean(ean text) returns boolean
+language sql stable
+set search_path = ''
+as $$ select private.is_sandbox() and ean ~ '^8716870000000000(16|23|30|47|54|61)$' $$;
+comment on function private.is_test_ean(text) is 'The six EANs with which an integrator picks the outcome of the check on the sandbox.';
+grant execute on function private.is_test_ean(text) to api_owner;
+
+create function private.points_in_table(postal_code text, house_number int, addition text) returns jsonb
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  return (
+    select coalesce(jsonb_agg(jsonb_build_object('ean_code', p.ean_code, 'street', p.street, 'city', p.city,
+                                                 'house_number_addition', p.house_number_addition) order by p.ean_code), '[]')
+      from core.ean_register_points p
+     where p.postal_code = points_in_table.postal_code and p.house_number = points_in_table.house_number
+       and p.house_number_addition is not distinct from addition);
+end $$;
+comment on function private.points_in_table(text, int, text) is
+  'The metering points of an address in the register of our own, as the public one answers them.';
+grant execute on function private.points_in_table(text, int, text) to api_owner;
+
+create function private.candidates_at(answers jsonb, register jsonb) returns jsonb
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  if register ->> 'source' = 'table' then
+    return private.points_in_table(answers ->> 'postal_code', (answers ->> 'house_number')::int, answers ->> 'house_number_addition');
+  end if;
+  return coalesce(register -> 'points', '[]');
+end $$;
+comment on function private.candidates_at(jsonb, jsonb) is 'The metering points the register knows at an address, to choose from.';
+grant execute on function private.candidates_at(jsonb, jsonb) to api_owner;
+
+create function private.check_ean(
+  ean text, postal_code text, house_number int, addition text, register jsonb,
+  out outcome text, out street text, out city text, out source text, out reason text)
+language plpgsql
+set search_path = ''
+as $$
+declare
+  points jsonb := register -> 'points';
+begin
+  source := register ->> 'source';
+  reason := register ->> 'reason';
+  if source = 'table' then
+    points := private.points_in_table(postal_code, house_number, addition);
+  elsif register ->> 'outcome' = 'unavailable' then
+    outcome := 'unavailable';
+    return;
+  end if;
+  if points is null or jsonb_array_length(points) = 0 then
+    outcome := 'unknown_address';
+    return;
+  end if;
+  select case when bool_or(p.ean_code = ean) then 'matched' else 'mismatch' end, min(p.street), min(p.city)
+    into outcome, street, city
+    from jsonb_to_recordset(points) as p (ean_code text, street text, city text);
+end $$;
+comment on function private.check_ean(text, text, int, text, jsonb) is
+  'Judges an EAN by the register''s answer for its address: {source, outcome, points, reason}, or {source: "table"} to look it up here.';
+grant execute on function private.check_ean(text, text, int, text, jsonb) to api_owner;
+
+-- The catalogue of charger models: brands, models, and the names under which chargers report themselves.
+
+create table core.charger_brands (
+  brand  text,
+  constraint charger_brands_pkey primary key (brand)
+);
+comment on table core.charger_brands is 'One row per make of charger, as the maker writes it. Reference data.';
+alter table core.charger_brands         enable row level security;
+create policy "api functions read the catalogue" on core.charger_brands         for select to api_owner using (true);
+grant select on core.charger_brands to api_owner;
+
+create table core.charger_models (
+  id            uuid,
+  brand         text    not null,
+  model         text    not null,
+  mid_meter     boolean,
+  mid_evidence  text    not null,
+  mid_source    text,
+  listed        boolean not null generated always as (coalesce(mid_meter, mid_evidence = 'variant')) stored,
+  constraint charger_models_pkey primary key (id),
+  constraint charger_models_name_key unique (brand, model),
+  constraint charger_models_brand_fkey foreign key (brand) references core.charger_brands,
+  constraint charger_models_mid_evidence_check check (mid_evidence in ('certain', 'variant', 'unknown')),
+  constraint charger_models_mid_meter_check check ((mid_meter is not null) = (mid_evidence = 'certain')),
+  constraint charger_models_mid_source_check check ((mid_source is null) = (mid_evidence = 'unknown'))
+);
+comment on table core.charger_models is
+  'One row per model or family of chargers. Reference data; ids never change, registered chargers point at them.';
+comment on column core.charger_models.mid_meter is
+  'Whether it measures with a MID meter; null where the name does not settle it. The mid_eligible of a charger of this model.';
+comment on column core.charger_models.mid_evidence is
+  'certain; variant: sold with and without, the row stands for the one with; unknown: not established, and never offered.';
+comment on column core.charger_models.mid_source is 'What mid_meter or the variant rests on.';
+comment on column core.charger_models.listed is 'Whether GET /v1/catalog/chargers shows it and the resolver suggests it.';
+alter table core.charger_models         enable row level security;
+create policy "api functions read the catalogue" on core.charger_models         for select to api_owner using (true);
+grant select on core.charger_models to api_owner;
+
+create table core.charger_vendor_aliases (
+  vendor       text,
+  brand        text,
+  names_brand  boolean not null default true,
+  constraint charger_vendor_aliases_pkey primary key (vendor, brand),
+  constraint charger_vendor_aliases_brand_fkey foreign key (brand) references core.charger_brands
+);
+comment on table core.charger_vendor_aliases is
+  'The chargePointVendor strings of each brand, as private.vendor_key() writes them. Reference data.';
+comment on column core.charger_vendor_aliases.names_brand is
+  'False where several makers send the string: it then stands for the brand only together with one of its model patterns.';
+create unique index charger_vendor_aliases_one_brand on core.charger_vendor_aliases (vendor) where names_brand;
+alter table core.charger_vendor_aliases enable row level security;
+create policy "api functions read the catalogue" on core.charger_vendor_aliases for select to api_owner using (true);
+grant select on core.charger_vendor_aliases to api_owner;
+
+create table core.charger_model_patterns (
+  brand               text,
+  model_pattern       text,
+  meter_type_pattern  text     default '^',
+  model               text     not null,
+  precedence          smallint not null default 1,
+  constraint charger_model_patterns_pkey primary key (brand, model_pattern, meter_type_pattern),
+  constraint charger_model_patterns_model_fkey foreign key (brand, model)
+    references core.charger_models (brand, model) on update cascade,
+  constraint charger_model_patterns_anchored_check check (model_pattern like '^%' and meter_type_pattern like '^%')
+);
+comment on table core.charger_model_patterns is
+  'How the models of a brand name themselves in chargePointModel, as private.charger_key() writes it. Reference data.';
+comment on column core.charger_model_patterns.meter_type_pattern is
+  'What meterType must say; the default accepts any and none.';
+comment on column core.charger_model_patterns.precedence is 'Lower is more specific and is tried first.';
+alter table core.charger_model_patterns enable row level security;
+create policy "api functions read the catalogue" on core.charger_model_patterns for select to api_owner using (true);
+grant select on core.charger_model_patterns to api_owner;
+
+create function private.charger_key(reported text) returns text
+language sql immutable
+set search_path = ''
+as $$
+  -- collate "C": the same letters and spaces on every deployment, whatever its locale; NFKC has made the others plain
+  select trim(regexp_replace(lower(normalize(reported, nfkc) collate "C"), '\s+', ' ', 'g'))
+$$;
+comment on function private.charger_key(text) is 'A string of a BootNotification as the patterns expect it.';
+grant execute on function private.charger_key(text) to api_owner;
+
+create function private.vendor_key(reported text) returns text
+language sql immutable
+set search_path = ''
+as $$
+  select regexp_replace(private.charger_key(reported),
+    '[ ,]+(b\.?v\.?|n\.?v\.?|gmbh( ?&? ?co\.? ?kg)?|kg|ag|asa?|a/s|ab|oy|s\.?a\.?s?\.?|s\.?l\.?u?\.?|s\.?r\.?l\.?|s\.?p\.?a\.?|'
+    'se|(co\.?,? ?)?ltd\.?|limited|inc\.?|corp\.?|llc|plc)$', '')
+$$;
+comment on function private.vendor_key(text) is 'A chargePointVendor as the aliases expect it: without the legal form of the company.';
+grant execute on function private.vendor_key(text) to api_owner;
+
+create function private.catalog_search_key(words text) returns text
+language sql immutable
+set search_path = ''
+as $$ select private.charger_key(translate(words, '%_,()', '     ')) $$;
+comment on function private.catalog_search_key(text) is
+  'Both sides of the catalogue search: what the specification blanks in the search is blanked in the names too, so that a name finds itself.';
+grant execute on function private.catalog_search_key(text) to api_owner;
+
+create function private.catalog_charger(entry core.charger_models) returns json
+language sql immutable
+set search_path = ''
+as $$ select json_build_object('catalog_charger_id', entry.id, 'brand', entry.brand, 'model', entry.model) $$;
+comment on function private.catalog_charger(core.charger_models) is 'A catalog model as every answer shows it (§2).';
+grant execute on function private.catalog_charger(core.charger_models) to api_owner;
+
+create function api.list_catalog_chargers(caller jsonb, query jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  wanted  text := private.catalog_search_key(coalesce(query ->> 'search', ''));
+  size    int  := (query ->> 'limit')::int;
+  answer  json;
+begin
+  perform private.act_as(caller, 'cpo');
+  with page as (
+    select m, row_number() over (order by lower(m.brand) collate "C", lower(m.model) collate "C") as place
+      from core.charger_models m
+     where m.listed and position(wanted in private.catalog_search_key(m.brand || ' ' || m.model)) > 0
+     order by place
+     limit size + 1
+  )
+  select json_build_object(
+           'models',   coalesce(json_agg(private.catalog_charger(m) order by place) filter (where place <= size), '[]'),
+           'count',    count(*) filter (where place <= size),
+           'has_more', count(*) > size)
+    into answer
+    from page;
+  return answer;
+end $$;
+comment on function api.list_catalog_chargers(jsonb, jsonb) is
+  'GET /v1/catalog/chargers: query {search, limit}. The search is a substring of brand, of model, or of both in a row ("alfen eve").';
+select private.expose('api.list_catalog_chargers(jsonb, jsonb)');
+
+-- The rows of the catalogue: brands and models.
+
+insert into core.charger_brands (brand) values
+  ('ABB'), ('ABL'), ('Alfen'), ('Autel'), ('Charge Amps'), ('CTEK'), ('Easee'), ('Ecotap'), ('EN+'),
+  ('Enphase'), ('Etrel'), ('EVBox'), ('FoxESS'), ('Fronius'), ('Garo'), ('go-e'), ('Growatt'), ('Hager'),
+  ('Huawei'), ('KEBA'), ('LMS'), ('Mennekes'), ('myenergi'), ('Peblar'), ('Phoenix Contact'), ('Ratio'),
+  ('Schneider Electric'), ('Shell Recharge'), ('Smappee'), ('SolarEdge'), ('Sungrow'), ('Tesla'), ('V2C'),
+  ('Vestel'), ('Volt Time'), ('Wallbox'), ('Webasto'), ('Zaptec');
+
+insert into core.charger_models (id, brand, model, mid_meter, mid_evidence, mid_source) values
+  ('668ceff8-2a78-4a8f-ac60-37de86d8eb61', 'ABB',                'Terra AC (MID variant)',                        null,  'variant', 'MID only on the order codes with -M-'),
+  ('8a03a134-5540-47c3-bfed-f0cc29ba1c5e', 'ABL',                'eMH1 / eMH2 / eMH3 / eM4',                      null,  'unknown', null),
+  ('c95c3c78-84a9-49ad-8058-60bf7e762fd9', 'Alfen',              'Eve Double (older NG920)',                      null,  'unknown', null),
+  ('5136d94b-680b-45b0-920f-360ed073a167', 'Alfen',              'Eve Double Pro-line',                           true,  'certain', 'order codes in an open-source client; dealer listing'),
+  ('98e37b4c-6efd-42ab-b609-07537e2abad1', 'Alfen',              'Eve Double Pro-line DE',                        true,  'certain', 'order codes in an open-source client; dealer listing; Eichrecht'),
+  ('ac75f287-7d2e-413d-b464-0d82cacbcfb0', 'Alfen',              'Eve Double Pro-line FR',                        true,  'certain', 'order codes in an open-source client; dealer listing; Eichrecht'),
+  ('924d9212-7593-40a3-9f32-08e3bd3f71f0', 'Alfen',              'Eve Single Pro-line 1-phase',                   true,  'certain', 'order codes in an open-source client; dealer listing'),
+  ('b021b28d-fef7-46f1-99a8-81210c0a8c88', 'Alfen',              'Eve Single Pro-line 3-phase',                   true,  'certain', 'order codes in an open-source client; dealer listing'),
+  ('45e2ca4e-8609-4cb9-958c-af2bfc9ee36c', 'Alfen',              'Eve Single Pro-line DE',                        true,  'certain', 'order codes in an open-source client; dealer listing; Eichrecht'),
+  ('1b275cc8-953d-4d2b-bfa0-825ad2974fb9', 'Alfen',              'Eve Single S-line 1-phase',                     true,  'certain', 'order codes in an open-source client; dealer listing'),
+  ('c8b1d2b0-4c8e-4402-9aec-f3484c9db0da', 'Alfen',              'Eve Single S-line 3-phase',                     true,  'certain', 'order codes in an open-source client; dealer listing'),
+  ('abc79eaf-e038-4f4a-af12-0d784eceea81', 'Alfen',              'ICU Eve Mini / Eve Dual',                       null,  'unknown', null),
+  ('4c0dbf0c-6b73-44b1-9e61-3702f96a0456', 'Autel',              'MaxiCharger AC (MID variant)',                  null,  'variant', 'MID by variant, open-source OCPP documentation'),
+  ('1434478b-062e-4bc6-bf3a-dda05df17dd2', 'Charge Amps',        'Halo / Aura / Luna / Dawn',                     null,  'unknown', null),
+  ('5aa2e8b8-4380-4cca-af13-25b0133958da', 'CTEK',               'Chargestorm Connected 2 / 3',                   null,  'unknown', null),
+  ('36bf59f9-297e-4464-a8ac-0001711cc6ad', 'Easee',              'Charge',                                        false, 'certain', 'open-source energy clients'),
+  ('dcb1e424-2387-4004-8d6b-27e32fe94a48', 'Easee',              'Charge Core',                                   false, 'certain', 'dealer listing'),
+  ('28ca0a69-7b90-4621-a4f1-e03289ed461f', 'Easee',              'Charge Lite',                                   false, 'certain', 'open-source energy client'),
+  ('9b764efe-a245-4b6d-bbd6-fd6406ffe11b', 'Easee',              'Charge Max',                                    true,  'certain', 'dealer listing: class B, EN 50470-3'),
+  ('bf260272-e367-4933-bd81-d83c8e3eefe4', 'Easee',              'Charge Pro',                                    true,  'certain', 'dealer listing and price lists'),
+  ('7becc11b-1c74-4fcd-9d5b-c8829fd7fbdc', 'Easee',              'Charge Up',                                     false, 'certain', 'dealer listing'),
+  ('61b5f466-8fab-4b72-8c04-58b01016f4db', 'Easee',              'Home',                                          false, 'certain', 'open-source energy clients'),
+  ('5a44f533-5d75-499b-95e0-c099db7fbd84', 'Easee',              'One',                                           false, 'certain', 'boot capture over native OCPP'),
+  ('b5720b2d-e989-41a8-99ab-f44c4de4295c', 'EN+',                'Caro / Silver',                                 null,  'unknown', null),
+  ('8469b7f9-ea36-4c39-b1dd-6c39fdb5b017', 'Enphase',            'IQ EV Charger 2 (EU)',                          true,  'certain', 'MID in the invoice text of the SKU'),
+  ('f9f05f65-8927-454f-b369-6550df061b95', 'Etrel',              'INCH Duo',                                      true,  'certain', 'product page of a Dutch seller'),
+  ('c6aee07c-c24b-4180-964a-90bf8b2adc24', 'Etrel',              'INCH Home / Pro',                               null,  'unknown', null),
+  ('77a75359-e8b7-46ff-bb53-b2809a7d98f3', 'EVBox',              'BusinessLine G3',                               null,  'unknown', null),
+  ('4be14706-bef0-42d8-ac00-425cc9e5ff27', 'EVBox',              'BusinessLine G4',                               null,  'unknown', null),
+  ('5efb9f20-8407-4571-bd34-00424bc4207d', 'EVBox',              'Elvi (MID variant)',                            null,  'variant', 'the MID meter is an option'),
+  ('465545e9-4996-4e1a-9017-9f8a511f13c0', 'EVBox',              'Livo / Liviqo',                                 null,  'unknown', null),
+  ('804f58f5-be24-4365-8cb7-1227a863f01e', 'Fronius',            'Wattpilot Home / Go / Flex',                    false, 'certain', 'open-source energy client; built on the go-e charger'),
+  ('728bc795-bb21-46ce-a382-388f564b2074', 'Garo',               'Entity Pro / Entity Compact',                   null,  'unknown', null),
+  ('e2417a82-d417-4a53-90e6-ec1bec826357', 'go-e',               'Charger HOME / Gemini',                         false, 'certain', 'maker: only the PRO has a MID meter'),
+  ('9f180d77-8319-4f23-a368-e1c9a15b3da8', 'go-e',               'Charger PRO (MID variant)',                     null,  'variant', 'maker: only the PRO has a MID meter'),
+  ('17b3f008-81f6-43cc-85cc-a66bd1ae6f01', 'Growatt',            'THOR',                                          null,  'unknown', null),
+  ('bbeb170c-61b3-4509-a382-f299e95c29a0', 'Hager',              'witty start / plus / pro / park 2',             null,  'unknown', null),
+  ('a3976d49-a8e0-4846-9d09-59f5470c53e6', 'Huawei',             'SCharger-7KS / 22KT',                           null,  'unknown', null),
+  ('9df4b3e1-abdd-4748-92fc-2d3acbcf4a7b', 'KEBA',               'KeContact P30 c / a / b / e-series',            null,  'unknown', null),
+  ('07cfb120-8343-4849-97a3-f9cabce9ddf0', 'KEBA',               'KeContact P30 x-series (MID variant)',          null,  'variant', 'the meter class is part of the order code'),
+  ('1fb1364a-332c-41fc-80cc-bec4f69bd5b5', 'KEBA',               'KeContact P40 / P40 Pro',                       null,  'unknown', null),
+  ('9acc4fad-50ba-4cc0-a733-8fd215725e52', 'KEBA',               'P30 Deutschland Edition',                       false, 'certain', 'no meter at all, by an open-source client'),
+  ('9a46db19-288e-4cdc-ae5e-dc5c78fd817b', 'LMS',                'EVC2.2',                                        null,  'unknown', null),
+  ('34c2f1cd-2884-4315-ac59-187185a8be19', 'Mennekes',           'AMTRON 4Business 600/700 (MID variant)',        null,  'variant', 'MID by order code'),
+  ('60f01537-d8b2-40e1-a40e-b43c1ae3e41b', 'Mennekes',           'AMTRON 4You 400/500 (MID variant)',             null,  'variant', 'MID by order code'),
+  ('20a479f1-0960-46ad-a6f1-9435f13d127d', 'Mennekes',           'AMTRON Charge Control / Professional',          null,  'unknown', null),
+  ('516bdc7a-3d88-41da-bcd3-7ce8a4db7ea8', 'Shell Recharge',     'Home Standard / Advanced (Lolo)',               null,  'unknown', null),
+  ('ce19247a-3a18-4724-ad83-e7d194ac8fe4', 'Peblar',             'Home / Home Plus / Business',                   null,  'unknown', null),
+  ('8fd8312b-8f8e-44ae-96bd-96be86eb1cda', 'Phoenix Contact',    'CHARX SEC-3xxx',                                null,  'unknown', null),
+  ('8cbcf007-c52c-4d28-bb16-02fb58e1b562', 'Ratio',              'io6 / io7',                                     null,  'unknown', null),
+  ('855676d2-bc09-4bd8-8ae0-834ad2005e12', 'Ratio',              'Solar MID 4G',                                  true,  'certain', 'dealer listing'),
+  ('ca406937-b5fd-41ab-bf3c-e2da66b11901', 'Ratio',              'Solar RFID',                                    false, 'certain', 'dealer listing'),
+  ('18e62324-a2a4-4b07-92db-ef664d8b8f6c', 'Ratio',              'Start',                                         false, 'certain', 'dealer listing'),
+  ('664452a0-75fc-44b2-b132-29f1c126f151', 'Schneider Electric', 'EVlink Pro AC',                                 true,  'certain', 'boot capture: meterType "Embedded MID meter"'),
+  ('d06ac5b9-227d-45e7-be42-e955957801d4', 'Schneider Electric', 'EVlink Smart Wallbox (MID variant)',            null,  'variant', 'MID by order code'),
+  ('9b6b16b8-5bc5-4c76-b80d-70aefbfaf514', 'Schneider Electric', 'Schneider Charge / Charge Pro',                 null,  'unknown', null),
+  ('4ece062a-c9bc-4ea4-937d-a78ed6693b6a', 'Smappee',            'EV Wall Home / Business, EV One',               null,  'unknown', null),
+  ('83ab9591-825f-44fa-82d1-e44d2265ebd6', 'Sungrow',            'AC011E-01 / AC22E',                             null,  'unknown', null),
+  ('f7873368-c979-4f23-8f31-00bb5afd7a5d', 'Tesla',              'Wall Connector Gen 2 / 3',                      false, 'certain', 'has no OCPP client'),
+  ('176e7b5b-499f-44bb-8a90-5a3f28599e6f', 'V2C',                'Trydan / Trydan Pro',                           null,  'unknown', null),
+  ('1d2763f9-fbb1-4f48-a88a-693542890af2', 'Vestel',             'EVC04 Home Smart / Connect Plus (MID variant)', null,  'variant', 'the hardware of the Webasto Unite'),
+  ('053d8680-8f52-479e-83d2-704bc904c517', 'Volt Time',          'Source / Source 2',                             null,  'unknown', null),
+  ('10230766-7d8f-4fc2-9a54-3c07c76af6d4', 'Wallbox',            'Commander / Commander 2',                       false, 'certain', 'maker''s documentation'),
+  ('150d9119-7cca-42f0-8e13-a44d53e3a34d', 'Wallbox',            'Copper SB',                                     false, 'certain', 'boot capture: meterType "Internal NON compliant"'),
+  ('f4af725b-0e14-4f2c-9451-cac827156cb0', 'Wallbox',            'Copper SB (MID variant)',                       null,  'variant', 'boot capture: meterType "External MID"'),
+  ('aabdd075-51ac-46a2-9c98-5eed935594c8', 'Wallbox',            'Pulsar Max',                                    false, 'certain', 'dealer listing'),
+  ('cf696861-d58e-4460-8043-d23e797ebecd', 'Wallbox',            'Pulsar Plus',                                   false, 'certain', 'maker''s documentation'),
+  ('eb8c9be7-42e1-4b5d-accb-1fab36fc9fea', 'Wallbox',            'Pulsar Pro',                                    false, 'certain', 'maker''s documentation: an external MID meter is an option'),
+  ('9e7e3fea-6f6b-438c-89a2-acaf82702203', 'Webasto',            'Next',                                          null,  'unknown', null),
+  ('2bcde87e-5b75-4c4e-9eb2-9b328755a40a', 'Webasto',            'Unite (MID variant)',                           null,  'variant', 'MID by variant'),
+  ('f5e49885-3000-4a72-88b7-fe6c09195c84', 'Zaptec',             'Go',                                            false, 'certain', 'maker''s firmware; dealer listing'),
+  ('e6282b3d-559f-4212-8239-b2dace220824', 'Zaptec',             'Go 2',                                          true,  'certain', 'dealer listing'),
+  ('e3fa843b-b7df-4624-bb4a-6353cdffe54a', 'Zaptec',             'Pro',                                           true,  'certain', 'dealer listing: class B');
+
+-- The rows of the catalogue: vendor aliases and model patterns.
+
+insert into core.charger_vendor_aliases (vendor, brand) values
+  ('abb', 'ABB'),
+  ('abl', 'ABL'),
+  ('alfen', 'Alfen'), ('alfen icu', 'Alfen'),
+  ('autel', 'Autel'),
+  ('charge amps', 'Charge Amps'),
+  ('ctek', 'CTEK'),
+  ('easee', 'Easee'),
+  ('ecotap', 'Ecotap'),
+  ('en+', 'EN+'), ('en plus', 'EN+'),
+  ('enphase', 'Enphase'), ('enphase energy', 'Enphase'),
+  ('etrel', 'Etrel'),
+  ('evbox', 'EVBox'), ('ev-box', 'EVBox'),
+  ('foxess', 'FoxESS'),
+  ('fronius', 'Fronius'),
+  ('garo', 'Garo'),
+  ('go-e', 'go-e'),
+  ('growatt', 'Growatt'),
+  ('hager', 'Hager'),
+  ('huawei', 'Huawei'),
+  ('keba', 'KEBA'),
+  ('lms', 'LMS'),
+  ('mennekes', 'Mennekes'),
+  ('myenergi', 'myenergi'),
+  ('peblar', 'Peblar'), ('prodrive technologies', 'Peblar'),
+  ('phoenix contact', 'Phoenix Contact'),
+  ('ratio', 'Ratio'), ('ratio electric', 'Ratio'),
+  ('schneider electric', 'Schneider Electric'),
+  ('shell recharge', 'Shell Recharge'), ('newmotion', 'Shell Recharge'), ('the new motion', 'Shell Recharge'),
+  ('smappee', 'Smappee'),
+  ('solaredge', 'SolarEdge'),
+  ('sungrow', 'Sungrow'),
+  ('tesla', 'Tesla'),
+  ('v2c', 'V2C'),
+  ('vestel', 'Vestel'),
+  ('volt time', 'Volt Time'), ('volttime', 'Volt Time'),
+  ('wallbox', 'Wallbox'), ('wall box chargers', 'Wallbox'),
+  ('webasto', 'Webasto'), ('ampure', 'Webasto'),
+  ('zaptec', 'Zaptec');
+-- strings that more than one maker sends
+insert into core.charger_vendor_aliases (vendor, brand, names_brand) values
+  ('bender', 'Mennekes', false),  -- builds the controller, which names its own maker
+  ('ebee',   'Mennekes', false),  -- Bender's former name
+  ('go-e',   'Fronius',  false),  -- builds the Wattpilot
+  ('',       'Huawei',   false);  -- leaves the vendor empty, as others may
+
+-- A pattern that can resolve was seen in a boot message or an order-code list, or is the model's whole readable name, which
+-- nothing else can mean. Three are names in place of a prefix that is only guessed: Etrel "G-D" would have declared MID,
+-- Wallbox "CMX" would have denied it unseen, and the Tesla speaks no OCPP. A prefix of a family that stays unresolved can
+-- do no harm: it only tells the detail and the suggestions. Names end in $ ("Go" is not "Go 2"), order codes may run on.
+insert into core.charger_model_patterns (brand, model_pattern, model) values
+  ('ABB',                '^cdt_tacw(4|7|11|22)(::.*)?$',                    'Terra AC (MID variant)'),
+  ('ABL',                '^em(h[123]|4)',                                   'eMH1 / eMH2 / eMH3 / eM4'),
+  ('Alfen',              '^ng920-525[0-9]{2}$',                             'Eve Double (older NG920)'),
+  ('Alfen',              '^ng920-610(01|02|11|12|21|22|31|32)$',            'Eve Double Pro-line'),
+  ('Alfen',              '^ng920-6110[12]$',                                'Eve Double Pro-line DE'),
+  ('Alfen',              '^ng920-612(05|06|15|16)$',                        'Eve Double Pro-line FR'),
+  ('Alfen',              '^ng910-600(03|05|07)$',                           'Eve Single Pro-line 1-phase'),
+  ('Alfen',              '^ng910-600(23|25|27)$',                           'Eve Single Pro-line 3-phase'),
+  ('Alfen',              '^ng910-601(23|27)$',                              'Eve Single Pro-line DE'),
+  ('Alfen',              '^ng9(00|10)-605(03|05|07)$',                      'Eve Single S-line 1-phase'),
+  ('Alfen',              '^ng910-605(2[357]|5[357]|7[357]|8[357]|9[357])$', 'Eve Single S-line 3-phase'),
+  ('Alfen',              '^(icu )?eve?[ -]?(mini|dual)$',                   'ICU Eve Mini / Eve Dual'),
+  ('Autel',              '^maxi ?charger ?ac',                              'MaxiCharger AC (MID variant)'),
+  ('Charge Amps',        '^(halo|aura|luna|dawn)',                          'Halo / Aura / Luna / Dawn'),
+  ('CTEK',               '^(cc2|cc3|chargestorm)',                          'Chargestorm Connected 2 / 3'),
+  ('Easee',              '^(easee )?charge$',                               'Charge'),
+  ('Easee',              '^(easee )?charge core$',                          'Charge Core'),
+  ('Easee',              '^(easee )?charge lite$',                          'Charge Lite'),
+  ('Easee',              '^(easee )?charge max$',                           'Charge Max'),
+  ('Easee',              '^(easee )?charge pro$',                           'Charge Pro'),
+  ('Easee',              '^(easee )?charge up$',                            'Charge Up'),
+  ('Easee',              '^(easee )?home$',                                 'Home'),
+  ('Easee',              '^easee one$',                                     'One'),
+  ('EN+',                '^(en\+|caro|silver)',                             'Caro / Silver'),
+  ('Enphase',            '^iq-evse-eu-[0-9]{4}',                            'IQ EV Charger 2 (EU)'),
+  ('Etrel',              '^(etrel )?inch duo$',                             'INCH Duo'),
+  ('Etrel',              '^g-h[a-z0-9]+-a[0-9]{2}$',                        'INCH Home / Pro'),
+  ('EVBox',              '^g3-m[0-9]{4}e?',                                 'BusinessLine G3'),
+  ('EVBox',              '^g4e?-',                                          'BusinessLine G4'),
+  ('EVBox',              '^elvi',                                           'Elvi (MID variant)'),
+  ('EVBox',              '^livi?q?o',                                       'Livo / Liviqo'),
+  ('Fronius',            '^wattpilot',                                      'Wattpilot Home / Go / Flex'),
+  ('Garo',               '^(entity|glb)',                                   'Entity Pro / Entity Compact'),
+  ('go-e',               '^go-echarger_v[34]$',                             'Charger HOME / Gemini'),
+  ('go-e',               '^go-echarger_v5$',                                'Charger PRO (MID variant)'),
+  ('Growatt',            '^thor',                                           'THOR'),
+  ('Hager',              '^witty',                                          'witty start / plus / pro / park 2'),
+  ('Huawei',             '^acchargepoint$',                                 'SCharger-7KS / 22KT'),
+  ('KEBA',               '^kc-p30-e[cs][0-9a-z]{6}-m',                      'KeContact P30 x-series (MID variant)'),
+  ('KEBA',               '^kc-p40',                                         'KeContact P40 / P40 Pro'),
+  ('KEBA',               '^kc-p30-ec220112-000-de$',                        'P30 Deutschland Edition'),
+  ('LMS',                '^evc2',                                           'EVC2.2'),
+  ('Mennekes',           '^amtron 4business',                               'AMTRON 4Business 600/700 (MID variant)'),
+  ('Mennekes',           '^amtron 4you',                                    'AMTRON 4You 400/500 (MID variant)'),
+  ('Shell Recharge',     '^lolo',                                           'Home Standard / Advanced (Lolo)'),
+  ('Peblar',             '^wlac1-',                                         'Home / Home Plus / Business'),
+  ('Phoenix Contact',    '^ev-cc-ac1-',                                     'CHARX SEC-3xxx'),
+  ('Ratio',              '^io[67]',                                         'io6 / io7'),
+  ('Ratio',              '^(ratio )?solar mid( 4g)?$',                      'Solar MID 4G'),
+  ('Ratio',              '^(ratio )?solar( rfid)?$',                        'Solar RFID'),
+  ('Ratio',              '^(ratio )?start$',                                'Start'),
+  ('Schneider Electric', '^(evlink smart wallbox|monoblock)$',              'EVlink Smart Wallbox (MID variant)'),
+  ('Schneider Electric', '^(schneider )?charge( pro)?$',                    'Schneider Charge / Charge Pro'),
+  ('Smappee',            '^(ev ?(wall|one|base)|evw|evb)',                  'EV Wall Home / Business, EV One'),
+  ('Sungrow',            '^ac(011e|22e)',                                   'AC011E-01 / AC22E'),
+  ('Tesla',              '^(tesla )?wall connector( gen ?[23])?$',          'Wall Connector Gen 2 / 3'),
+  ('V2C',                '^trydan',                                         'Trydan / Trydan Pro'),
+  ('Vestel',             '^evc04',                                          'EVC04 Home Smart / Connect Plus (MID variant)'),
+  ('Volt Time',          '^source',                                         'Source / Source 2'),
+  ('Wallbox',            '^(wallbox )?commander( 2)?$',                     'Commander / Commander 2'),
+  ('Wallbox',            '^plp2-',                                          'Pulsar Max'),
+  ('Wallbox',            '^plp1-',                                          'Pulsar Plus'),
+  ('Wallbox',            '^ppr1-',                                          'Pulsar Pro'),
+  ('Webasto',            '^wb_next',                                        'Next'),
+  ('Webasto',            '^evc04',                                          'Unite (MID variant)'),
+  ('Zaptec',             '^(zaptec )?go$',                                  'Go'),
+  ('Zaptec',             '^(zaptec )?go ?2$',                               'Go 2'),
+  ('Zaptec',             '^(zaptec )?pro$',                                 'Pro');
+-- what is left of a family once its better known members are told apart
+insert into core.charger_model_patterns (brand, model_pattern, model, precedence) values
+  ('KEBA',     '^kc-p30-',        'KeContact P30 c / a / b / e-series',   2),
+  ('Mennekes', '^(amtron|cc612)', 'AMTRON Charge Control / Professional', 2);
+-- the model string is the same with and without a MID meter; the meter names itself
+insert into core.charger_model_patterns (brand, model_pattern, meter_type_pattern, model) values
+  ('Schneider Electric', '^evlink pro ac$', '^embedded mid meter$',     'EVlink Pro AC'),
+  ('Wallbox',            '^cpb1-',          '^internal non compliant$', 'Copper SB'),
+  ('Wallbox',            '^cpb1-',          '^external mid',            'Copper SB (MID variant)');
+
+-- The resolver: from what a charger says in its BootNotification to a model. One function for the API and any gateway.
+
+create type private.charger_resolution as (
+  resolved            boolean,
+  vendor              text,
+  model               text,
+  catalog_charger_id  uuid,
+  brand               text,
+  catalog_model       text,
+  mid_meter           boolean,
+  detail              text,
+  suggestions         json
+);
+comment on type private.charger_resolution is
+  'The answer of GET /v1/catalog/chargers/resolve, field by field. Unresolved: no model and no mid_meter, brand where it is known.';
+
+create function private.resolve_charger(vendor text, model text, meter_type text default null)
+returns private.charger_resolution
+language plpgsql stable
+set search_path = ''
+as $$
+declare
+  answer      private.charger_resolution;
+  family      record;
+  vendor_key  text;
+  model_key   text;
+  meter_key   text := private.charger_key(coalesce(left(meter_type, 120), ''));
+begin
+  answer.vendor := left(trim(coalesce(vendor, '')), 120);
+  answer.model  := left(trim(coalesce(model, '')), 120);
+  vendor_key    := private.vendor_key(answer.vendor);
+  model_key     := private.charger_key(answer.model);
+
+  select m.id, m.brand, m.model, m.mid_meter, m.mid_evidence, meter_key ~ p.meter_type_pattern as meter_fits
+    into family
+    from core.charger_vendor_aliases a
+    join core.charger_model_patterns p on p.brand = a.brand and model_key ~ p.model_pattern
+    join core.charger_models m on m.brand = p.brand and m.model = p.model
+   where a.vendor = vendor_key
+   order by meter_fits desc, p.precedence, p.brand, p.model_pattern, p.meter_type_pattern
+   limit 1;
+
+  answer.resolved := coalesce(family.meter_fits and family.mid_meter is not null, false);
+  answer.brand    := coalesce(family.brand,
+    (select a.brand from core.charger_vendor_aliases a where a.vendor = vendor_key and a.names_brand));
+  if answer.resolved then
+    answer.catalog_charger_id := family.id;
+    answer.catalog_model      := family.model;
+    answer.mid_meter          := family.mid_meter;
+    answer.suggestions        := '[]';
+  else
+    select coalesce(json_agg(private.catalog_charger(m) order by lower(m.model) collate "C"), '[]')
+      into answer.suggestions
+      from core.charger_models m
+     where m.brand = answer.brand and m.listed;
+  end if;
+
+  answer.detail := case
+    when answer.mid_meter     then format('The %s %s has a MID meter.', family.brand, family.model)
+    when not answer.mid_meter then format('The %s %s has no MID meter: what it charges does not count for ERE.', family.brand, family.model)
+    when not family.meter_fits then
+      format('%s sells this model with and without a MID meter; only its meterType tells which.', family.brand)
+    when family.mid_evidence = 'variant' then
+      format('This model is sold with and without a MID meter. If this one has it, choose "%s" by its catalog_charger_id.', family.model)
+    when family.mid_evidence = 'unknown' then
+      format('Whether the %s %s has a MID meter is not established.', family.brand, family.model)
+    when answer.brand is null then 'No brand in the catalog is known by this vendor and model.'
+    when json_array_length(answer.suggestions) = 0 then
+      format('No %s model is known by this name, and none with a MID meter is in the catalog.', answer.brand)
+    else format('No %s model is known by this name. If it is one of the suggestions, choose it by its catalog_charger_id.', answer.brand)
+  end;
+  return answer;
+end $$;
+comment on function private.resolve_charger(text, text, text) is
+  'Which model a charger is, from its BootNotification (chargePointVendor, chargePointModel, meterType). The only resolver: API and gateways ask it. Never raises; takes 120 characters of each.';
+grant execute on function private.resolve_charger(text, text, text) to api_owner;
+
+create function api.resolve_catalog_charger(caller jsonb, query jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'cpo');
+  return row_to_json(private.resolve_charger(query ->> 'vendor', query ->> 'model', query ->> 'meter_type'));
+end $$;
+comment on function api.resolve_catalog_charger(jsonb, jsonb) is
+  'GET /v1/catalog/chargers/resolve: query {vendor, model} and, where the caller has it, {meter_type}.';
+select private.expose('api.resolve_catalog_charger(jsonb, jsonb)');
+
+-- Locations: addresses, shared by the connections at one address.
+
+create table core.locations (
+  partner_id            uuid not null,
+  id                    uuid not null default gen_random_uuid(),
+  postal_code           text not null,
+  house_number          int  not null,
+  house_number_addition text,
+  street                text,
+  city                  text,
+  created_at            timestamptz not null default private.now(),
+  constraint locations_pkey primary key (partner_id, id),
+  constraint locations_partner_id_fkey foreign key (partner_id) references core.partners (id),
+  constraint locations_address_key unique nulls not distinct (partner_id, postal_code, house_number, house_number_addition),
+  constraint locations_postal_code_shape check (postal_code ~ '^[1-9][0-9]{3}[A-Z]{2}$'),
+  constraint locations_house_number_positive check (house_number between 1 and 99999)
+);
+comment on table core.locations is
+  'An address, shared by the tenant''s connections there. Personal data; deleted with the last connection that refers to it.';
+select private.isolate('core.locations', 'select, insert, update, delete');
+
+create function private.location_for(address jsonb) returns uuid
+language plpgsql
+set search_path = ''
+as $$
+declare
+  location uuid;
+begin
+  insert into core.locations as l (partner_id, postal_code, house_number, house_number_addition, street, city)
+  values (private.partner_id(), address ->> 'postal_code', (address ->> 'house_number')::int,
+          address ->> 'house_number_addition', address ->> 'street', address ->> 'city')
+  on conflict on constraint locations_address_key do update
+     set street = coalesce(excluded.street, l.street), city = coalesce(excluded.city, l.city)
+  returning id into location;
+  return location;
+end $$;
+comment on function private.location_for(jsonb) is
+  'The tenant''s row for an address: {postal_code, house_number, house_number_addition, street, city}.';
+grant execute on function private.location_for(jsonb) to api_owner;
+
+create function private.drop_unused_location(location uuid) returns void
+language plpgsql
+set search_path = ''
+as $$
+begin
+  delete from core.locations l
+   where l.partner_id = private.partner_id() and l.id = location
+     and not exists (select from core.connections c where c.partner_id = l.partner_id and c.location_id = l.id);
+exception when foreign_key_violation then
+  null;  -- a connection moved in at the same moment
+end $$;
+comment on function private.drop_unused_location(uuid) is 'Deletes an address, personal data, that no connection is left at.';
+grant execute on function private.drop_unused_location(uuid) to api_owner;
+
+-- Accounts: customers. Each has a signatory and one or more connections.
+
+create table core.accounts (
+  partner_id        uuid        not null,
+  id                uuid        not null default gen_random_uuid(),
+  client_id         uuid,
+  user_id           uuid,
+  access_channel    text        not null default 'cpo_api',
+  type              text        not null,
+  display_name      text,
+  payout_handler    text        not null,
+  cpo_external_ref  text,
+  company           jsonb,
+  iban_ciphertext   text,
+  iban_key_id       text,
+  iban_last4        text,
+  created_at        timestamptz not null default private.now(),
+  constraint accounts_pkey primary key (partner_id, id),
+  constraint accounts_partner_id_fkey foreign key (partner_id) references core.partners (id),
+  constraint accounts_client_id_fkey foreign key (client_id) references core.oauth_clients (id),
+  constraint accounts_user_id_fkey foreign key (user_id) references auth.users (id) on delete restrict,
+  constraint accounts_cpo_external_ref_key unique (client_id, cpo_external_ref),
+  constraint accounts_access_channel_known check (access_channel in ('cpo_api', 'user')),
+  constraint accounts_owner check (case access_channel when 'cpo_api' then client_id is not null and user_id is null else client_id is null end),
+  constraint accounts_type_known check (type in ('particulier', 'zakelijk', 'vve')),
+  constraint accounts_payout_handler_known check (payout_handler in ('service_pays_customer', 'via_cpo_invoicing')),
+  constraint accounts_lengths check (length(display_name) <= 120 and length(cpo_external_ref) <= 120),
+  constraint accounts_iban_whole check (num_nulls(iban_ciphertext, iban_key_id, iban_last4) in (0, 3))
+);
+comment on table core.accounts is
+  'A customer: of a CPO client (client_id), or a person with a login (user_id) in the service''s own tenant. iban_ciphertext is AES-256-GCM made before it reaches the database, under the key iban_key_id; SQL knows presence and last four. Personal data.';
+-- serves: GET /v1/accounts and GET /v1/ere-positions, newest first
+create index accounts_newest on core.accounts (client_id, created_at desc, id desc);
+-- serves: the accounts of a person
+create index accounts_user on core.accounts (user_id) where user_id is not null;
+select private.isolate('core.accounts', 'select, insert, update');
+create policy "a person reaches only their own accounts" on core.accounts as restrictive to api_owner
+  using ((select private.user_id()) is null or user_id = (select private.user_id()));
+-- an application that acts for a person is no CPO client: what it reaches is what the person does
+create policy "a CPO client reaches only the accounts it created" on core.accounts as restrictive to api_owner
+  using ((select private.client_id()) is null or (select private.user_id()) is not null or client_id = (select private.client_id()));
+
+create table core.signatories (
+  partner_id uuid not null,
+  account_id uuid not null,
+  full_name  text not null,
+  email      text,
+  phone      text,
+  constraint signatories_pkey primary key (partner_id, account_id),
+  constraint signatories_account_fkey foreign key (partner_id, account_id) references core.accounts (partner_id, id),
+  constraint signatories_full_name_length check (length(full_name) between 2 and 120),
+  constraint signatories_email_shape check (length(email) <= 254 and email = lower(email))
+);
+comment on table core.signatories is 'The natural person who signs for an account. Personal data, kept as long as the mandate''s evidence must be.';
+select private.isolate('core.signatories', 'select, insert, update');
+
+create function private.store_iban(account uuid, iban jsonb) returns void
+language plpgsql
+set search_path = ''
+as $$
+begin
+  update core.accounts
+     set iban_ciphertext = iban ->> 'ciphertext', iban_key_id = iban ->> 'key_id', iban_last4 = iban ->> 'last4'
+   where id = account;
+  perform private.audit('account.iban_stored', account);
+  perform private.advance_registration(account);
+end $$;
+comment on function private.store_iban(uuid, jsonb) is 'Stores an encrypted IBAN: {ciphertext, key_id, last4}.';
+grant execute on function private.store_iban(uuid, jsonb) to api_owner;
+
+create function private.known_account(cpo_external_ref text) returns uuid
+language sql stable
+set search_path = ''
+as $$
+  select a.id from core.accounts a
+   where a.client_id = private.client_id() and a.cpo_external_ref = known_account.cpo_external_ref
+$$;
+grant execute on function private.known_account(text) to api_owner;
+
+create function private.find_account(criteria jsonb) returns uuid
+language plpgsql
+set search_path = ''
+as $$
+declare
+  account uuid;
+begin
+  select a.id into account from core.accounts a
+   where (criteria ->> 'account_id' is null or a.id = (criteria ->> 'account_id')::uuid)
+     and (criteria ->> 'cpo_external_ref' is null or a.client_id = private.client_id() and a.cpo_external_ref = criteria ->> 'cpo_external_ref');
+  if not found then
+    perform private.refuse('account_not_found');
+  end if;
+  return account;
+end $$;
+comment on function private.find_account(jsonb) is 'The account that agrees with every id given: {account_id, cpo_external_ref}, at least one of them.';
+grant execute on function private.find_account(jsonb) to api_owner;
+
+-- Connections: an EAN at an address, and what became of its checks against the EAN register.
+
+create table core.connections (
+  partner_id            uuid        not null,
+  id                    uuid        not null default gen_random_uuid(),
+  account_id            uuid        not null,
+  location_id           uuid        not null,
+  ean_code              text        not null,
+  ean_exclusive         boolean     not null default true,
+  ean_validation_status text,
+  ean_checked_at        timestamptz,
+  status                text        not null default 'active',
+  registration_status   text        not null default 'concept',
+  submitted_at          timestamptz,
+  created_at            timestamptz not null default private.now(),
+  constraint connections_pkey primary key (partner_id, id),
+  constraint connections_account_fkey foreign key (partner_id, account_id) references core.accounts (partner_id, id),
+  constraint connections_location_fkey foreign key (partner_id, location_id) references core.locations (partner_id, id),
+  constraint connections_ean_code_shape check (ean_code ~ '^[0-9]{18}$'),
+  constraint connections_ean_validation_status_known
+    check (ean_validation_status in ('pending', 'matched', 'unverified', 'mismatch', 'not_found', 'manual')),
+  constraint connections_status_known check (status in ('active', 'archived')),
+  constraint connections_registration_status_known
+    check (registration_status in ('concept', 'ingediend', 'goedgekeurd', 'afgekeurd'))
+);
+comment on table core.connections is
+  'An EAN at an address, registered for an account. At most one active connection holds an EAN, across all tenants. Personal data.';
+comment on column core.connections.ean_exclusive is 'False only for the sandbox''s test values, which every integrator may use at once.';
+-- serves: ean_in_use; unique across tenants on purpose
+create unique index connections_active_ean on core.connections (ean_code) where status = 'active' and ean_exclusive;
+-- serves: the connections of an account
+create index connections_account on core.connections (partner_id, account_id, created_at);
+-- serves: the location that became unused
+create index connections_location on core.connections (partner_id, location_id);
+-- serves: the weekly re-check of unverified connections
+create index connections_unverified on core.connections (ean_checked_at) where status = 'active' and ean_validation_status = 'unverified';
+select private.isolate('core.connections', 'select, insert, update');
+-- serves: the registrations that wait for review, oldest first
+create index connections_submitted on core.connections (submitted_at, id) where registration_status = 'ingediend' and status = 'active';
+
+create table core.ean_checks (
+  id            bigint generated always as identity,
+  partner_id    uuid        not null,
+  connection_id uuid,
+  ean_code      text        not null,
+  postal_code   text        not null,
+  house_number  int         not null,
+  house_number_addition text,
+  source        text        not null,
+  outcome       text        not null,
+  reason        text,
+  checked_at    timestamptz not null default private.now(),
+  constraint ean_checks_pkey primary key (id),
+  constraint ean_checks_outcome_known check (outcome in ('matched', 'mismatch', 'unknown_address', 'unavailable'))
+);
+comment on table core.ean_checks is 'Every question put to the EAN register and what it answered, refused creations included. Personal data; kept for audit.';
+-- serves: the check history of a connection
+create index ean_checks_connection on core.ean_checks (partner_id, connection_id, id);
+select private.isolate('core.ean_checks', 'select, insert');
+
+create function private.ean_taken(ean text, except_connection uuid default null) returns boolean
+language sql stable security definer
+set search_path = ''
+as $$
+  select private.is_sandbox() and ean = '871687000000000054'
+      or not private.is_test_ean(ean) and exists (
+           select from core.connections c
+            where c.ean_code = ean_taken.ean and c.status = 'active' and c.ean_exclusive
+              and c.id is distinct from except_connection)
+$$;
+comment on function private.ean_taken(text, uuid) is
+  'Whether another active connection holds the EAN. Definer, because it looks across tenants; it says that, never whose.';
+grant execute on function private.ean_taken(text, uuid) to api_owner;
+
+create function private.record_ean_check(
+  connection uuid, ean text, postal_code text, house_number int, addition text, source text, outcome text, reason text) returns void
+language sql
+set search_path = ''
+as $$
+  insert into core.ean_checks
+    (partner_id, connection_id, ean_code, postal_code, house_number, house_number_addition, source, outcome, reason)
+  values (private.partner_id(), connection, ean, postal_code, house_number, addition, source, outcome, reason)
+$$;
+grant execute on function private.record_ean_check(uuid, text, text, int, text, text, text, text) to api_owner;
+
+create function private.find_connection(criteria jsonb) returns uuid
+language plpgsql
+set search_path = ''
+as $$
+declare
+  account uuid;
+  found_ids uuid[];
+begin
+  -- through the account, where row-level security holds the client as well as the tenant
+  select array_agg(c.id order by c.created_at, c.id) into found_ids
+    from core.accounts a
+    join core.connections c on c.partner_id = a.partner_id and c.account_id = a.id and c.status = 'active'
+   where (criteria ->> 'account_id' is null or a.id = (criteria ->> 'account_id')::uuid)
+     and (criteria ->> 'cpo_external_ref' is null or a.client_id = private.client_id() and a.cpo_external_ref = criteria ->> 'cpo_external_ref')
+     and (criteria ->> 'connection_id' is null or c.id = (criteria ->> 'connection_id')::uuid);
+  if found_ids is null then
+    perform private.refuse('connection_not_found');
+  elsif cardinality(found_ids) > 1 then
+    perform private.refuse('ambiguous_connection');
+  end if;
+  return found_ids[1];
+end $$;
+comment on function private.find_connection(jsonb) is
+  'The one active connection that agrees with every id given: {connection_id, account_id, cpo_external_ref}, at least one of them.';
+grant execute on function private.find_connection(jsonb) to api_owner;
+
+create function private.pick_connection(account uuid, wanted uuid, otherwise_first boolean) returns uuid
+language plpgsql
+set search_path = ''
+as $$
+declare
+  active uuid[] := array(
+    select c.id from core.connections c
+     where c.partner_id = private.partner_id() and c.account_id = account and c.status = 'active' and (wanted is null or c.id = wanted)
+     order by c.created_at, c.id);
+begin
+  if cardinality(active) = 0 then
+    perform private.refuse('no_connection');
+  elsif cardinality(active) > 1 and not otherwise_first then
+    perform private.refuse('ambiguous_connection');
+  end if;
+  return active[1];
+end $$;
+comment on function private.pick_connection(uuid, uuid, boolean) is
+  'The active connection of an account: the one wanted, the only one, or the first where otherwise_first says that will do.';
+grant execute on function private.pick_connection(uuid, uuid, boolean) to api_owner;
+
+-- POST /v1/accounts.
+
+create function private.account_answer(account uuid, idempotent boolean) returns json
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  return (select json_build_object(
+    'ok', true,
+    'idempotent', idempotent,
+    'account_id', a.id,
+    'connection_id', c.id,
+    'location_id', c.location_id,
+    'ean_validation_status', c.ean_validation_status,
+    'iban_stored', a.iban_ciphertext is not null,
+    'mandate_status', m.mandate_status,
+    'account', json_build_object(
+      'id', a.id, 'type', a.type, 'display_name', a.display_name, 'payout_handler', a.payout_handler,
+      'cpo_external_ref', a.cpo_external_ref, 'created_at', private.iso(a.created_at)))
+  from core.accounts a
+  -- the connection it was created with, unless that one was archived and another took its place
+  join lateral (
+    select * from core.connections c
+     where c.partner_id = a.partner_id and c.account_id = a.id
+     order by c.status, c.created_at, c.id
+     limit 1) c on true
+  join core.connection_mandates m on m.partner_id = c.partner_id and m.connection_id = c.id
+  where a.id = account);
+end $$;
+grant execute on function private.account_answer(uuid, boolean) to api_owner;
+
+create function private.repeat_account(account uuid, iban jsonb) returns json
+language plpgsql
+set search_path = ''
+as $$
+begin
+  if jsonb_typeof(iban) = 'object' then
+    perform private.store_iban(account, iban);
+  end if;
+  return private.account_answer(account, true);
+end $$;
+comment on function private.repeat_account(uuid, jsonb) is
+  'A repeat by cpo_external_ref: stores a new IBAN if one was sent and ignores the rest (specification section 4.1).';
+grant execute on function private.repeat_account(uuid, jsonb) to api_owner;
+
+create function api.repeat_account(caller jsonb, input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  account uuid;
+begin
+  perform private.act_as(caller, 'cpo');
+  account := private.known_account(input ->> 'cpo_external_ref');
+  return case when account is not null then private.repeat_account(account, input -> 'iban') end;
+end $$;
+comment on function api.repeat_account(jsonb, jsonb) is
+  'POST /v1/accounts when the rest of the body cannot be used: {cpo_external_ref, iban} to the account''s answer, or null when the reference is new.';
+select private.expose('api.repeat_account(jsonb, jsonb)');
+
+create function api.create_account(caller jsonb, input jsonb, register jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  reference  constant text  := input ->> 'cpo_external_ref';
+  wanted     constant jsonb := input -> 'connection';
+  ean        constant text  := wanted ->> 'ean_code';
+  account    uuid;
+  connection uuid;
+  checked    record;
+begin
+  perform private.act_as(caller, 'cpo');
+  if reference is not null then
+    -- parallel first calls queue here, so that the later ones find the account of the first
+    perform pg_advisory_xact_lock(hashtextextended(private.client_id() || ' ' || reference, 0));
+    account := private.known_account(reference);
+    if account is not null then
+      return private.repeat_account(account, input -> 'iban');
+    end if;
+  end if;
+
+  if private.ean_taken(ean) then
+    perform private.refuse('ean_in_use');
+  elsif jsonb_typeof(register) = 'null' then
+    return json_build_object('ask_register', wanted);
+  end if;
+  select * into checked
+    from private.check_ean(ean, wanted ->> 'postal_code', (wanted ->> 'house_number')::int, wanted ->> 'house_number_addition', register);
+  if checked.outcome = 'mismatch' then
+    perform private.record_ean_check(null, ean, wanted ->> 'postal_code', (wanted ->> 'house_number')::int,
+      wanted ->> 'house_number_addition', checked.source, checked.outcome, checked.reason);
+    return private.refusal('ean_address_mismatch');
+  end if;
+
+  insert into core.accounts
+    (partner_id, client_id, type, display_name, payout_handler, cpo_external_ref, company, iban_ciphertext, iban_key_id, iban_last4)
+  values
+    (private.partner_id(), private.client_id(), input ->> 'type', input ->> 'display_name', input ->> 'payout_handler', reference,
+     nullif(input -> 'company', 'null'), input #>> '{iban,ciphertext}', input #>> '{iban,key_id}', input #>> '{iban,last4}')
+  returning id into account;
+
+  insert into core.signatories (partner_id, account_id, full_name, email, phone)
+  values (private.partner_id(), account, input #>> '{person,full_name}', input #>> '{person,email}', input #>> '{person,phone}');
+
+  insert into core.connections (partner_id, account_id, location_id, ean_code, ean_exclusive, ean_validation_status, ean_checked_at)
+  values (private.partner_id(), account,
+          private.location_for(wanted || jsonb_strip_nulls(jsonb_build_object(
+            'street', coalesce(wanted ->> 'street', checked.street), 'city', coalesce(wanted ->> 'city', checked.city)))),
+          ean, not private.is_test_ean(ean),
+          case checked.outcome when 'matched' then 'matched' else 'unverified' end, private.now())
+  on conflict (ean_code) where status = 'active' and ean_exclusive do nothing
+  returning id into connection;
+  if connection is null then
+    perform private.refuse('ean_in_use');  -- taken between the look above and now
+  end if;
+
+  perform private.record_ean_check(connection, ean, wanted ->> 'postal_code', (wanted ->> 'house_number')::int,
+    wanted ->> 'house_number_addition', checked.source, checked.outcome, checked.reason);
+  perform private.audit('account.created', account);
+  return private.account_answer(account, false);
+end $$;
+comment on function api.create_account(jsonb, jsonb, jsonb) is
+  'POST /v1/accounts. register is the EAN register''s answer, or null: then {ask_register: address} comes back where one is needed, and nothing was stored.';
+select private.expose('api.create_account(jsonb, jsonb, jsonb)');
+
+-- GET /v1/accounts.
+
+create function private.account_page(query jsonb) returns setof core.accounts
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  return query
+    select a.* from core.accounts a
+     where a.client_id = private.client_id()
+       and (account_page.query ->> 'cpo_external_ref' is null or a.cpo_external_ref = account_page.query ->> 'cpo_external_ref')
+     order by a.created_at desc, a.id desc
+     limit (account_page.query ->> 'limit')::int + 1 offset (account_page.query ->> 'offset')::bigint;
+end $$;
+comment on function private.account_page(jsonb) is
+  'The accounts of the client that {limit, offset, cpo_external_ref} asks for, newest first, and one more where there is another page.';
+grant execute on function private.account_page(jsonb) to api_owner;
+
+create function api.list_accounts(caller jsonb, query jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+declare
+  page_limit constant int := (query ->> 'limit')::int;
+begin
+  perform private.act_as(caller, 'cpo');
+  return (
+    with page as materialized (
+      select * from private.account_page(query)
+    ), shown as (
+      select * from page order by created_at desc, id desc limit page_limit
+    )
+    select json_build_object(
+      'accounts', coalesce(json_agg(json_build_object(
+        'id', a.id,
+        'account_id', a.id,
+        'type', a.type,
+        'display_name', a.display_name,
+        'payout_handler', a.payout_handler,
+        'cpo_external_ref', a.cpo_external_ref,
+        'access_channel', a.access_channel,
+        'created_at', private.iso(a.created_at),
+        'signatory', (select json_build_object('full_name', s.full_name, 'email', s.email)
+                        from core.signatories s where s.partner_id = a.partner_id and s.account_id = a.id),
+        'connections', (select coalesce(json_agg(json_build_object(
+                            'connection_id', c.id,
+                            'ean_code', c.ean_code,
+                            'status', c.status,
+                            'registration_status', c.registration_status,
+                            'ean_validation_status', c.ean_validation_status,
+                            'mandate_status', m.mandate_status,
+                            'mandate_valid_from', m.valid_from,
+                            'mandate_valid_until', m.valid_until,
+                            'mandate_signed_at', private.iso(m.signed_at)) order by c.created_at, c.id), '[]')
+                          from core.connections c
+                          join core.connection_mandates m on m.partner_id = c.partner_id and m.connection_id = c.id
+                         where c.partner_id = a.partner_id and c.account_id = a.id)
+        ) order by a.created_at desc, a.id desc), '[]'),
+      'limit', page_limit,
+      'offset', (query ->> 'offset')::bigint,
+      'count', count(*),
+      'has_more', (select count(*) from page) > page_limit)
+    from shown a);
+end $$;
+comment on function api.list_accounts(jsonb, jsonb) is
+  'GET /v1/accounts: {limit, offset, cpo_external_ref} to a page of the client''s accounts, newest first.';
+select private.expose('api.list_accounts(jsonb, jsonb)');
+
+-- POST /v1/connections:update.
+
+create function api.update_connection(caller jsonb, input jsonb, register jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  wanted_id  uuid;
+  connection core.connections;
+  current    jsonb;
+  wanted     jsonb;
+  ean        text;
+  signed     boolean;
+  checked    record;
+  changed    boolean := false;
+begin
+  perform private.act_as(caller, 'cpo');
+  wanted_id := private.find_connection(input -> 'criteria');
+  select c.* into connection from core.connections c
+   where c.partner_id = private.partner_id() and c.id = wanted_id and c.status = 'active' for update;
+  if not found then
+    perform private.refuse('connection_not_found');  -- archived between the look above and now
+  end if;
+  select jsonb_build_object('ean_code', connection.ean_code, 'postal_code', l.postal_code, 'house_number', l.house_number,
+                            'house_number_addition', l.house_number_addition, 'street', l.street, 'city', l.city)
+    into current from core.locations l where l.partner_id = connection.partner_id and l.id = connection.location_id;
+  wanted := current || (input -> 'connection');
+  ean := wanted ->> 'ean_code';
+  select m.mandate_status = 'signed' into signed
+    from core.connection_mandates m where m.partner_id = connection.partner_id and m.connection_id = connection.id;
+
+  if lower(wanted::text) is distinct from lower(current::text) then
+    if private.ean_taken(ean, connection.id) then
+      perform private.refuse('ean_in_use');
+    elsif jsonb_typeof(register) = 'null' then
+      return json_build_object('ask_register', wanted);
+    end if;
+    -- a street that was not sent belongs to the old address
+    if (wanted - 'street' - 'city' - 'ean_code') <> (current - 'street' - 'city' - 'ean_code') then
+      wanted := jsonb_build_object('street', null, 'city', null) || (wanted - 'street' - 'city')
+                || jsonb_strip_nulls(jsonb_build_object('street', input #> '{connection,street}', 'city', input #> '{connection,city}'));
+    end if;
+    select * into checked
+      from private.check_ean(ean, wanted ->> 'postal_code', (wanted ->> 'house_number')::int, wanted ->> 'house_number_addition', register);
+    perform private.record_ean_check(connection.id, ean, wanted ->> 'postal_code', (wanted ->> 'house_number')::int,
+      wanted ->> 'house_number_addition', checked.source, checked.outcome, checked.reason);
+    if checked.outcome = 'mismatch' then
+      return private.refusal('ean_address_mismatch');
+    elsif signed and (input -> 'acknowledge_mandate_lapses') is distinct from 'true' then
+      return private.refusal('mandate_acknowledgement_required');
+    end if;
+
+    begin
+      update core.connections c
+         set ean_code = ean,
+             ean_exclusive = not private.is_test_ean(ean),
+             location_id = private.location_for(wanted || jsonb_strip_nulls(jsonb_build_object(
+               'street', coalesce(wanted ->> 'street', checked.street), 'city', coalesce(wanted ->> 'city', checked.city)))),
+             ean_validation_status = case checked.outcome when 'matched' then 'matched' else 'unverified' end,
+             ean_checked_at = private.now(),
+             registration_status = 'concept',
+             submitted_at = null
+       where c.partner_id = connection.partner_id and c.id = connection.id;
+    exception when unique_violation then
+      perform private.refuse('ean_in_use');  -- taken between the look above and now
+    end;
+    if signed then
+      perform private.end_mandate(connection.id, 'revoked', 'connection_updated');
+    end if;
+    perform private.void_mandate_links(connection.id);
+    perform private.drop_unused_location(connection.location_id);
+    perform private.audit('connection.updated', connection.id, jsonb_build_object('mandate_revoked', signed));
+    changed := true;
+  end if;
+
+  return (
+    select json_build_object(
+      'ok', true,
+      'changed', changed,
+      'connection_id', c.id,
+      'account_id', c.account_id,
+      'ean_code', c.ean_code,
+      'ean_validation_status', c.ean_validation_status,
+      'registration_status', c.registration_status,
+      'mandate_status', m.mandate_status,
+      'mandate_revoked', changed and signed)
+    from core.connections c
+    join core.connection_mandates m on m.partner_id = c.partner_id and m.connection_id = c.id
+    where c.partner_id = connection.partner_id and c.id = connection.id);
+end $$;
+comment on function api.update_connection(jsonb, jsonb, jsonb) is
+  'POST /v1/connections:update: {criteria, connection, acknowledge_mandate_lapses}. Order: found, ambiguous, no-op, ean_in_use, ean_address_mismatch, acknowledgement, write.';
+select private.expose('api.update_connection(jsonb, jsonb, jsonb)');
+
+-- Mandates: what a signatory signs, for whole calendar years, and what ends it.
+
+create table core.mandate_links (
+  partner_id      uuid        not null,
+  id              uuid        not null default gen_random_uuid(),
+  connection_id   uuid        not null,
+  token_hash      bytea       not null,
+  locale          text        not null,
+  validity_years  int         not null,
+  return_url      text,
+  expires_at      timestamptz not null,
+  voided_at       timestamptz,
+  used_at         timestamptz,
+  code_hash       bytea,
+  code_expires_at timestamptz,
+  code_attempts   int         not null default 0,
+  created_at      timestamptz not null default private.now(),
+  constraint mandate_links_pkey primary key (partner_id, id),
+  constraint mandate_links_token_hash_key unique (token_hash),
+  constraint mandate_links_connection_fkey foreign key (partner_id, connection_id) references core.connections (partner_id, id),
+  constraint mandate_links_locale_known check (locale in ('nl', 'en')),
+  constraint mandate_links_validity_known check (validity_years in (1, 3, 5))
+);
+comment on table core.mandate_links is
+  'A link a signatory signs through: good for 14 days, one signature, and until a newer one is issued. token_hash is the SHA-256 of 256 random bits; code_hash of the one-time code with that token.';
+-- serves: voiding the older links of a connection
+create index mandate_links_connection on core.mandate_links (partner_id, connection_id);
+select private.isolate('core.mandate_links', 'select, insert, update');
+
+create table core.mandates (
+  partner_id      uuid        not null,
+  id              uuid        not null default gen_random_uuid(),
+  connection_id   uuid        not null,
+  link_id         uuid        not null,
+  status          text        not null,
+  valid_from      date,
+  valid_until     date,
+  signed_name     text,
+  signed_at       timestamptz,
+  document        text,
+  document_sha256 text,
+  code_confirmed  boolean     not null default false,
+  code_sent_to    text,
+  address         text,
+  user_agent      text,
+  ended_at        timestamptz,
+  ended_reason    text,
+  created_at      timestamptz not null default private.now(),
+  constraint mandates_pkey primary key (partner_id, id),
+  constraint mandates_connection_fkey foreign key (partner_id, connection_id) references core.connections (partner_id, id),
+  constraint mandates_link_fkey foreign key (partner_id, link_id) references core.mandate_links (partner_id, id),
+  constraint mandates_link_key unique (partner_id, link_id),
+  constraint mandates_status_known check (status in ('signed', 'revoked', 'expired', 'declined')),
+  constraint mandates_signed_whole check (
+    status = 'declined' or num_nulls(valid_from, valid_until, signed_name, signed_at, document, document_sha256) = 0)
+);
+comment on table core.mandates is
+  'What a signatory decided, with the evidence: the text as shown, its SHA-256, the typed name, the code proof, network address and user agent. Personal data; append-only but for its end; kept seven years after it.';
+-- serves: the latest mandate of a connection
+create index mandates_connection on core.mandates (partner_id, connection_id, created_at desc);
+-- serves: the job that ends mandates after their last year
+create index mandates_ending on core.mandates (valid_until) where status = 'signed';
+select private.isolate('core.mandates', 'select, insert, update');
+
+create view core.connection_mandates with (security_invoker = true) as
+select c.partner_id,
+       c.id as connection_id,
+       case when m.id is null then 'pending'
+            when m.status = 'signed' and m.valid_until < private.today() then 'expired'
+            else m.status end as mandate_status,
+       m.valid_from,
+       m.valid_until,
+       m.signed_at
+  from core.connections c
+  left join lateral (
+    select * from core.mandates m
+     where m.partner_id = c.partner_id and m.connection_id = c.id
+     order by m.created_at desc limit 1) m on true;
+comment on view core.connection_mandates is
+  'Where a connection stands with its mandate: its latest decision, read against the calendar, so that the year''s end needs no job to be on time.';
+grant select on core.connection_mandates to api_owner;
+
+create function private.end_mandate(connection uuid, new_status text, reason text) returns void
+language plpgsql
+set search_path = ''
+as $$
+begin
+  update core.mandates m
+     set status = new_status, ended_at = private.now(), ended_reason = reason
+   where m.connection_id = connection and m.status = 'signed'
+     and m.valid_until >= private.today();  -- one that ran out keeps covering its years, whether the job has noted its end or not
+  perform private.judge_months(connection);
+  perform private.audit('mandate.' || new_status, connection, jsonb_build_object('reason', reason));
+end $$;
+comment on function private.end_mandate(uuid, text, text) is 'Ends the signed mandate of a connection; months it covered are judged again.';
+grant execute on function private.end_mandate(uuid, text, text) to api_owner;
+
+create function private.void_mandate_links(connection uuid) returns void
+language sql
+set search_path = ''
+as $$
+  update core.mandate_links l set voided_at = private.now()
+   where l.partner_id = private.partner_id() and l.connection_id = connection and l.voided_at is null and l.used_at is null
+$$;
+grant execute on function private.void_mandate_links(uuid) to api_owner;
+
+create function private.return_url_allowed(return_url text, registered text) returns boolean
+language sql immutable
+set search_path = ''
+as $$
+  select coalesce(
+    starts_with(return_url, registered) and substr(return_url, length(registered) + 1, 1) in ('', '/', '?')
+    and position('#' in return_url) = 0
+    -- a browser resolves these, and would end up above the registered URL
+    and split_part(return_url, '?', 1) !~* '[/\\](\.|%2e){2}([/\\]|$)', false)
+$$;
+comment on function private.return_url_allowed(text, text) is
+  'Whether a return URL is the registered one followed by /, ? or nothing, without a fragment and not climbing out of it.';
+grant execute on function private.return_url_allowed(text, text) to api_owner;
+
+create function private.expire_mandates() returns bigint
+language sql security definer
+set search_path = ''
+as $$
+  with ended as (
+    update core.mandates m set status = 'expired', ended_at = private.now(), ended_reason = 'last_year_over'
+     where m.status = 'signed' and m.valid_until < private.today()
+    returning 1)
+  select count(*) from ended
+$$;
+comment on function private.expire_mandates() is
+  'Writes down what connection_mandates already reads from the calendar. Months inside the mandate stay covered. Definer: every tenant at once.';
+grant execute on function private.expire_mandates() to api_owner;
+
+-- POST /v1/mandate-links.
+
+create function api.issue_mandate_link(caller jsonb, input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  account    uuid;
+  connection uuid;
+  registered text;
+  signatory  core.signatories;
+  link       core.mandate_links;
+  status     text;
+  send_email constant boolean := (input ->> 'send_email')::boolean;
+begin
+  perform private.act_as(caller, 'cpo');
+  select c.return_url into registered from core.oauth_clients c where c.id = private.client_id();
+  if input ->> 'return_url' is not null and not private.return_url_allowed(input ->> 'return_url', registered) then
+    perform private.refuse('return_url_not_allowed', json_build_object('message',
+      'return_url must be the URL registered for this client, followed by /, ? or nothing, without a fragment.'));
+  end if;
+  account := private.find_account(input);
+  connection := private.pick_connection(account, (input ->> 'connection_id')::uuid, false);
+  -- one link, signature or correction at a time on a connection
+  perform from core.connections c where c.partner_id = private.partner_id() and c.id = connection for update;
+  select m.mandate_status into status
+    from core.connection_mandates m where m.partner_id = private.partner_id() and m.connection_id = connection;
+  if status = 'signed' then
+    perform private.refuse('mandate_already_signed');
+  end if;
+  select * into signatory from core.signatories s where s.partner_id = private.partner_id() and s.account_id = account;
+  if send_email and signatory.email is null then
+    perform private.refuse('signatory_email_missing');
+  end if;
+
+  perform private.void_mandate_links(connection);
+  insert into core.mandate_links (partner_id, connection_id, token_hash, locale, validity_years, return_url, expires_at)
+  values (private.partner_id(), connection, decode(input ->> 'token_hash', 'hex'), input ->> 'locale', (input ->> 'validity_years')::int,
+          coalesce(input ->> 'return_url', registered), private.now() + interval '1209600 seconds')
+  returning * into link;
+  if send_email then
+    perform private.enqueue_mail(input -> 'mail', signatory.email, 'mandate_link:' || link.id,
+      json_build_object('full_name', signatory.full_name,
+                        'partner_name', (select p.name from core.partners p where p.id = link.partner_id))::jsonb);
+  end if;
+  perform private.audit('mandate_link.issued', connection);
+  return json_build_object(
+    'ok', true,
+    'account_id', account,
+    'connection_id', connection,
+    'mandate_link', input ->> 'mandate_link',
+    'expires_at', private.iso(link.expires_at),
+    'expires_in', 1209600,
+    'mandate_status', status,
+    'email_sent', send_email);
+end $$;
+comment on function api.issue_mandate_link(jsonb, jsonb) is
+  'POST /v1/mandate-links: {account_id, cpo_external_ref, connection_id, token_hash, mandate_link, locale, validity_years, return_url, send_email, mail}. Voids the older link.';
+select private.expose('api.issue_mandate_link(jsonb, jsonb)');
+
+-- The signing page: open a link, mail a code, sign, decline.
+
+create function private.link_by_token(token_hash text) returns core.mandate_links
+language sql stable security definer
+set search_path = ''
+as $$ select l from core.mandate_links l where l.token_hash = decode(link_by_token.token_hash, 'hex') $$;
+comment on function private.link_by_token(text) is 'Finds a link before its tenant is known; definer for that reason alone. The token is the credential.';
+grant execute on function private.link_by_token(text) to api_owner;
+
+create function private.enter_link(caller jsonb, request jsonb) returns core.mandate_links
+language plpgsql
+set search_path = ''
+as $$
+declare
+  link core.mandate_links;
+begin
+  perform private.act_as(caller, 'anyone');
+  link := private.link_by_token(request ->> 'token_hash');
+  perform private.act_for_partner(link.partner_id), set_config('app.caller_kind', 'signatory', true);
+  return link;
+end $$;
+comment on function private.enter_link(jsonb, jsonb) is 'Makes the bearer of a link the caller, within the link''s tenant.';
+grant execute on function private.enter_link(jsonb, jsonb) to api_owner;
+
+create function private.link_state(link core.mandate_links) returns text
+language sql stable
+set search_path = ''
+as $$
+  select case
+    when link.id is null then 'unknown'
+    when link.used_at is not null then coalesce(
+      (select case m.status when 'declined' then 'declined' else 'signed' end
+         from core.mandates m where m.partner_id = link.partner_id and m.link_id = link.id), 'voided')
+    when link.voided_at is not null then 'voided'
+    when link.expires_at <= private.now() then 'expired'
+    else 'open' end
+$$;
+grant execute on function private.link_state(core.mandate_links) to api_owner;
+
+create function private.mandate_facts(link core.mandate_links) returns jsonb
+language sql stable
+set search_path = ''
+as $$
+  select jsonb_build_object(
+    'partner_name', p.name,
+    'type', a.type,
+    'company_name', case when a.type <> 'particulier' then coalesce(a.company ->> 'name', a.display_name) end,
+    'kvk', case when a.type <> 'particulier' then a.company ->> 'kvk' end,
+    'full_name', s.full_name,
+    'email', s.email,
+    'ean_code', c.ean_code,
+    'street', l.street,
+    'house_number', l.house_number,
+    'house_number_addition', l.house_number_addition,
+    'postal_code', l.postal_code,
+    'city', l.city,
+    'valid_from', make_date(extract(year from private.today())::int, 1, 1),
+    'valid_until', make_date(extract(year from private.today())::int + link.validity_years - 1, 12, 31))
+  from core.connections c
+  join core.accounts a on a.partner_id = c.partner_id and a.id = c.account_id
+  join core.signatories s on s.partner_id = a.partner_id and s.account_id = a.id
+  join core.locations l on l.partner_id = c.partner_id and l.id = c.location_id
+  join core.partners p on p.id = c.partner_id
+  where c.partner_id = link.partner_id and c.id = link.connection_id
+$$;
+comment on function private.mandate_facts(core.mandate_links) is
+  'Everything the mandate''s text is composed of, and where its code goes: the same facts give the same text.';
+grant execute on function private.mandate_facts(core.mandate_links) to api_owner;
+
+create function api.open_mandate_link(caller jsonb, request jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  rate  constant jsonb := private.debit('address:' || (request ->> 'address_hash'), 'page');
+  link  core.mandate_links;
+  state text;
+begin
+  if not (rate ->> 'allowed')::boolean then
+    return private.refusal('too_many_requests', json_build_object('rate', rate));
+  end if;
+  link := private.enter_link(caller, request);
+  state := private.link_state(link);
+  return json_build_object(
+    'state', state,
+    'locale', link.locale,
+    'code_sent', coalesce(link.code_expires_at > private.now(), false),
+    'partner_name', case when state in ('open', 'signed', 'declined') then (select p.name from core.partners p where p.id = link.partner_id) end,
+    'return_url', case when state in ('open', 'signed', 'declined') then link.return_url end,
+    'facts', case when state = 'open' then private.mandate_facts(link) end,
+    'signed', case when state = 'signed' then (
+      select json_build_object('status', case when m.status = 'signed' and m.valid_until < private.today() then 'expired' else m.status end,
+                               'document', m.document, 'document_sha256', m.document_sha256, 'signed_name', m.signed_name,
+                               'signed_at', private.iso(m.signed_at), 'code_sent_to', m.code_sent_to,
+                               'valid_from', m.valid_from, 'valid_until', m.valid_until)
+        from core.mandates m where m.partner_id = link.partner_id and m.link_id = link.id) end);
+end $$;
+comment on function api.open_mandate_link(jsonb, jsonb) is
+  'What a link opens: {token_hash, address_hash} to {state: open|signed|declined|voided|expired|unknown, locale, code_sent, partner_name, return_url, facts, signed}. '
+  'Names, facts and the signed text only where the state allows.';
+select private.expose('api.open_mandate_link(jsonb, jsonb)');
+
+create function api.send_mandate_code(caller jsonb, request jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  link      core.mandate_links;
+  recipient text;
+  rate      jsonb;
+begin
+  link := private.enter_link(caller, request);
+  select * into link from core.mandate_links l where l.partner_id = link.partner_id and l.id = link.id for update;
+  if private.link_state(link) <> 'open' then
+    return json_build_object('outcome', 'not_open');
+  end if;
+  recipient := private.mandate_facts(link) ->> 'email';
+  if recipient is null then
+    return json_build_object('outcome', 'no_email');
+  end if;
+  rate := private.debit('mandate_link:' || link.id, 'mandate_code');
+  if not (rate ->> 'allowed')::boolean then
+    return json_build_object('outcome', 'too_many_codes', 'retry_after', rate -> 'retry_after');
+  end if;
+  update core.mandate_links l
+     set code_hash = decode(request ->> 'code_hash', 'hex'), code_expires_at = private.code_expiry(), code_attempts = 0
+   where l.partner_id = link.partner_id and l.id = link.id;
+  perform private.enqueue_mail(request -> 'mail', recipient, 'mandate_code:' || link.id || ':' || (request ->> 'code_hash'));
+  return json_build_object('outcome', 'sent');
+end $$;
+comment on function api.send_mandate_code(jsonb, jsonb) is
+  'Mails a one-time code, good for ten minutes and five attempts; ten codes a day: {token_hash, code_hash, mail} to {outcome: sent|no_email|too_many_codes|not_open}.';
+select private.expose('api.send_mandate_code(jsonb, jsonb)');
+
+create function private.code_outcome(link core.mandate_links, code_hash text) returns text
+language plpgsql
+set search_path = ''
+as $$
+declare
+  refused constant text := private.judge_code(link.code_hash, link.code_expires_at, link.code_attempts, code_hash);
+begin
+  if refused = 'wrong_code' then
+    update core.mandate_links l set code_attempts = l.code_attempts + 1 where l.partner_id = link.partner_id and l.id = link.id;
+  end if;
+  return refused;
+end $$;
+comment on function private.code_outcome(core.mandate_links, text) is 'Why a one-time code is refused, or null; a wrong one is counted.';
+grant execute on function private.code_outcome(core.mandate_links, text) to api_owner;
+
+create function private.lock_link(link core.mandate_links) returns core.mandate_links
+language plpgsql
+set search_path = ''
+as $$
+begin
+  -- connection first, as connections:update does, so that the two cannot wait for each other
+  perform from core.connections c where c.partner_id = link.partner_id and c.id = link.connection_id for update;
+  select * into link from core.mandate_links l where l.partner_id = link.partner_id and l.id = link.id for update;
+  return link;
+end $$;
+grant execute on function private.lock_link(core.mandate_links) to api_owner;
+
+create function private.record_signature(link core.mandate_links, facts jsonb, request jsonb) returns void
+language plpgsql
+set search_path = ''
+as $$
+begin
+  insert into core.mandates
+    (partner_id, connection_id, link_id, status, valid_from, valid_until, signed_name, signed_at, document, document_sha256,
+     code_confirmed, code_sent_to, address, user_agent)
+  values
+    (link.partner_id, link.connection_id, link.id, 'signed', (facts ->> 'valid_from')::date, (facts ->> 'valid_until')::date,
+     request ->> 'signed_name', private.now(), request ->> 'document', request ->> 'document_sha256',
+     facts ->> 'email' is not null, facts ->> 'email', left(request ->> 'address', 64), left(request ->> 'user_agent', 400));
+  update core.mandate_links l set used_at = private.now(), code_hash = null where l.partner_id = link.partner_id and l.id = link.id;
+  perform private.judge_months(link.connection_id);
+  perform private.advance_registration(c.account_id, true) from core.connections c where c.partner_id = link.partner_id and c.id = link.connection_id;
+  perform private.audit('mandate.signed', link.connection_id, jsonb_build_object('code_confirmed', facts ->> 'email' is not null));
+end $$;
+comment on function private.record_signature(core.mandate_links, jsonb, jsonb) is
+  'The signature itself, its evidence and what follows from it, wherever it was given: {signed_name, document, document_sha256, address, user_agent} on facts. Who signs has been proven by the caller.';
+grant execute on function private.record_signature(core.mandate_links, jsonb, jsonb) to api_owner;
+
+create function api.sign_mandate(caller jsonb, request jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  link    core.mandate_links;
+  facts   jsonb;
+  refused text;
+begin
+  link := private.lock_link(private.enter_link(caller, request));
+  if private.link_state(link) <> 'open' then
+    return json_build_object('outcome', 'not_open');
+  end if;
+  facts := private.mandate_facts(link);
+  if facts is distinct from request -> 'facts' then
+    return json_build_object('outcome', 'changed');
+  end if;
+  if facts ->> 'email' is not null then
+    refused := private.code_outcome(link, request ->> 'code_hash');
+    if refused is not null then
+      return json_build_object('outcome', refused);
+    end if;
+  end if;
+  perform private.record_signature(link, facts, request);
+  if facts ->> 'email' is not null then
+    perform private.enqueue_mail(request -> 'mail', facts ->> 'email', 'mandate_signed:' || link.id);
+  end if;
+  return json_build_object('outcome', 'signed');
+end $$;
+comment on function api.sign_mandate(jsonb, jsonb) is
+  'Signs: {token_hash, facts, signed_name, code_hash, document, document_sha256, address, user_agent, mail}. '
+  'Outcome signed|changed|wrong_code|code_expired|too_many_attempts|not_open; facts must still be what was shown.';
+select private.expose('api.sign_mandate(jsonb, jsonb)');
+
+create function api.decline_mandate(caller jsonb, request jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  link core.mandate_links;
+begin
+  link := private.lock_link(private.enter_link(caller, request));
+  if private.link_state(link) <> 'open' then
+    return json_build_object('outcome', 'not_open');
+  end if;
+  insert into core.mandates (partner_id, connection_id, link_id, status, address, user_agent)
+  values (link.partner_id, link.connection_id, link.id, 'declined', left(request ->> 'address', 64), left(request ->> 'user_agent', 400));
+  update core.mandate_links l set used_at = private.now(), code_hash = null where l.partner_id = link.partner_id and l.id = link.id;
+  perform private.audit('mandate.declined', link.connection_id);
+  return json_build_object('outcome', 'declined');
+end $$;
+comment on function api.decline_mandate(jsonb, jsonb) is 'Declines to sign: {token_hash, address, user_agent}. Outcome declined|not_open.';
+select private.expose('api.decline_mandate(jsonb, jsonb)');
+
+-- Chargers, of accounts and of people.
+
+create table core.chargers (
+  partner_id         uuid        not null,
+  id                 uuid        not null default gen_random_uuid(),
+  account_id         uuid,
+  connection_id      uuid,
+  user_id            uuid,
+  catalog_charger_id uuid,
+  brand              text,
+  serial_number      text,
+  ocpp_vendor        text,
+  ocpp_model         text,
+  ocpp_meter_type    text,
+  mid_eligible       boolean,
+  nickname           text,
+  connection_type    text        not null default 'other',
+  power_kw           numeric(5, 1),
+  ocpp_identity      text,
+  ocpp_password_hash bytea,
+  last_seen_at       timestamptz,
+  latest_meter_wh    bigint,
+  meter_updated_at   timestamptz,
+  status             text        not null default 'active',
+  created_at         timestamptz not null default private.now(),
+  constraint chargers_pkey primary key (partner_id, id),
+  constraint chargers_account_fkey foreign key (partner_id, account_id) references core.accounts (partner_id, id),
+  constraint chargers_connection_fkey foreign key (partner_id, connection_id) references core.connections (partner_id, id),
+  constraint chargers_user_id_fkey foreign key (user_id) references auth.users (id) on delete restrict,
+  constraint chargers_owner check (user_id is not null or num_nulls(account_id, connection_id, catalog_charger_id, brand) = 0),
+  constraint chargers_catalog_charger_id_fkey foreign key (catalog_charger_id) references core.charger_models (id),
+  constraint chargers_serial_number_shape check (serial_number ~ '^[^[:space:]a-z]{1,64}$'),
+  constraint chargers_nickname_length check (length(nickname) between 1 and 100),
+  constraint chargers_connection_type_known
+    check (connection_type in ('easee', 'wallbox', 'zaptec', 'enphase', 'ocpp', 'smappee', 'v2c', 'other')),
+  constraint chargers_power_kw_positive check (power_kw > 0),
+  constraint chargers_ocpp_identity_shape check (ocpp_identity ~ '^[A-Za-z0-9_-]{1,64}$'),
+  constraint chargers_ocpp_credentials_whole check (num_nulls(ocpp_identity, ocpp_password_hash) in (0, 2)),
+  constraint chargers_ocpp_password_is_sha256 check (length(ocpp_password_hash) = 32),
+  constraint chargers_status_known check (status in ('active', 'removed'))
+);
+comment on table core.chargers is
+  'A charger of an account, bound to one of its connections; or of a person, who may have no account yet. serial_number is upper-case without spaces, and with its brand active on one account only, across all tenants.';
+comment on column core.chargers.mid_eligible is 'Null while the evidence of a MID meter is still to be judged: it opens no gate.';
+comment on column core.chargers.power_kw is 'The most it delivers to one car; null where nobody said. What a session is judged against.';
+comment on column core.chargers.ocpp_password_hash is
+  'SHA-256 of the 160 random bits that the charger sends in HTTP Basic (OCPP-J security profile 2); the gateway checks it, nobody reads it back.';
+-- serves: charger_claimed; unique across tenants on purpose
+create unique index chargers_active_serial on core.chargers (brand, serial_number) where status = 'active';
+-- serves: the gateway, which knows a charger by its identity alone; unique across tenants on purpose
+create unique index chargers_active_ocpp_identity on core.chargers (ocpp_identity) where status = 'active';
+-- serves: the chargers of an account, and its limit
+create index chargers_account on core.chargers (partner_id, account_id);
+-- serves: the gate mid_charger_registered
+create index chargers_connection on core.chargers (partner_id, connection_id);
+-- serves: the chargers of a person
+create index chargers_user on core.chargers (user_id, created_at) where user_id is not null;
+select private.isolate('core.chargers', 'select, insert, update');
+create policy "a person reaches only their own chargers" on core.chargers as restrictive to api_owner
+  using ((select private.user_id()) is null or user_id = (select private.user_id()));
+-- serves: the chargers whose MID evidence is to be judged, oldest first
+create index chargers_unconfirmed on core.chargers (created_at, id) where status = 'active' and mid_eligible is null;
+
+create function private.charger_name(charger core.chargers) returns text
+language sql stable
+set search_path = ''
+as $$
+  select coalesce(charger.nickname,
+    (select concat_ws(' ', m.brand, m.model) from core.charger_models m where m.id = charger.catalog_charger_id), charger.ocpp_identity, 'Charger')
+$$;
+comment on function private.charger_name(core.chargers) is 'What its owner calls it, or else what it is.';
+grant execute on function private.charger_name(core.chargers) to api_owner;
+
+create function private.is_online(charger core.chargers) returns boolean
+language sql stable
+set search_path = ''
+as $$ select coalesce(charger.last_seen_at > private.now() - interval '15 minutes', false) $$;
+comment on function private.is_online(core.chargers) is 'Heard of in the last 15 minutes: OCPP chargers send a heartbeat at least that often.';
+grant execute on function private.is_online(core.chargers) to api_owner;
+
+create function private.charger_by_identity(identity text) returns core.chargers
+language sql stable security definer
+set search_path = ''
+as $$ select h from core.chargers h where h.ocpp_identity = identity and h.status = 'active' $$;
+comment on function private.charger_by_identity(text) is
+  'Finds a charger before its tenant is known; definer for that reason alone.';
+grant execute on function private.charger_by_identity(text) to api_owner;
+
+create function private.charger_taken(brand text, serial_number text) returns boolean
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  return exists (select from core.chargers h
+                  where h.brand = charger_taken.brand and h.serial_number = charger_taken.serial_number and h.status = 'active');
+end $$;
+comment on function private.charger_taken(text, text) is 'Whether a charger is active on some account. Definer, because it looks across tenants; it says that, never whose.';
+grant execute on function private.charger_taken(text, text) to api_owner;
+
+create function private.add_own_charger(account uuid, connection uuid, chosen jsonb, details jsonb default '{}') returns uuid
+language plpgsql
+set search_path = ''
+as $$
+declare
+  charger uuid;
+begin
+  insert into core.chargers (partner_id, account_id, connection_id, user_id, catalog_charger_id, brand, serial_number, mid_eligible, nickname, power_kw)
+  select private.partner_id(), account, connection, private.user_id(), m.id, m.brand, chosen ->> 'serial_number', m.mid_meter,
+         left(m.brand || ' ' || m.model, 100), (chosen ->> 'power_kw')::numeric
+    from core.charger_models m where m.id = (chosen ->> 'catalog_charger_id')::uuid
+  returning id into charger;
+  if charger is not null then
+    perform private.audit('charger.registered', charger, details);
+  end if;
+  return charger;
+end $$;
+comment on function private.add_own_charger(uuid, uuid, jsonb, jsonb) is
+  'A charger on the account of the person who acts: {catalog_charger_id, serial_number, power_kw?}; null where they put it off. A taken serial number is a unique violation.';
+grant execute on function private.add_own_charger(uuid, uuid, jsonb, jsonb) to api_owner;
+
+-- What the OCPP gateway asks and tells: may this charger connect, and what is it.
+
+create function private.identify_charger(charger core.chargers, boot jsonb) returns void
+language plpgsql
+set search_path = ''
+as $$
+declare
+  resolved constant private.charger_resolution :=
+    private.resolve_charger(boot ->> 'ocpp_vendor', boot ->> 'ocpp_model', boot ->> 'ocpp_meter_type');
+begin
+  update core.chargers h
+     set catalog_charger_id = m.id, brand = m.brand, mid_eligible = m.mid_meter, ocpp_vendor = boot ->> 'ocpp_vendor',
+         ocpp_model = boot ->> 'ocpp_model', ocpp_meter_type = boot ->> 'ocpp_meter_type'
+    from core.charger_models m
+   where resolved.resolved and m.id = resolved.catalog_charger_id
+     and h.partner_id = charger.partner_id and h.id = charger.id and h.catalog_charger_id is null;
+  if found then
+    perform private.audit('charger.identified', charger.id);
+    perform private.advance_registration(charger.account_id, true);
+  end if;
+end $$;
+comment on function private.identify_charger(core.chargers, jsonb) is
+  'What a charger''s BootNotification says it is, once: the model, and with it whether its meter is MID. Its earlier sessions count from then on.';
+grant execute on function private.identify_charger(core.chargers, jsonb) to api_owner;
+
+create function api.admit_charger(caller jsonb, input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  charger core.chargers := private.charger_by_identity(input ->> 'identity');
+begin
+  perform private.act_as(caller, 'worker');
+  if charger.id is null or charger.ocpp_password_hash <> decode(input ->> 'password_hash', 'hex') then
+    return json_build_object('ok', false);
+  end if;
+  perform private.act_for_partner(charger.partner_id);
+  update core.chargers h set last_seen_at = private.now() where h.partner_id = charger.partner_id and h.id = charger.id;
+  if charger.catalog_charger_id is null and input ->> 'ocpp_vendor' is not null and input ->> 'ocpp_model' is not null then
+    perform private.identify_charger(charger, input);
+  end if;
+  return json_build_object('ok', true, 'charger_id', charger.id);
+end $$;
+comment on function api.admit_charger(jsonb, jsonb) is
+  'The gateway asks, when a charger connects or boots and on its heartbeats: {identity, password_hash, ocpp_vendor, ocpp_model, ocpp_meter_type} '
+  'to {ok, charger_id}. Marks it as heard of, and settles what it is.';
+select private.expose('api.admit_charger(jsonb, jsonb)');
+
+-- The four gates of eligibility. Nobody else computes them.
+
+create view core.connection_gates with (security_invoker = true) as
+select c.partner_id,
+       c.account_id,
+       c.id as connection_id,
+       c.created_at,
+       m.valid_from as mandate_valid_from,
+       m.mandate_status = 'signed' as mandate_signed,
+       coalesce(c.ean_validation_status in ('matched', 'manual'), false) as ean_validated,
+       exists (select from core.chargers h
+                where h.partner_id = c.partner_id and h.connection_id = c.id and h.status = 'active' and h.mid_eligible) as mid_charger_registered,
+       a.iban_ciphertext is not null as iban_present
+  from core.connections c
+  join core.accounts a on a.partner_id = c.partner_id and a.id = c.account_id
+  join core.connection_mandates m on m.partner_id = c.partner_id and m.connection_id = c.id
+ where c.status = 'active';
+comment on view core.connection_gates is
+  'The four gates of every active connection: signed mandate, validated EAN, registered MID charger, IBAN. Nobody else computes eligibility.';
+grant select on core.connection_gates to api_owner;
+
+create view core.account_gates with (security_invoker = true) as
+select a.partner_id,
+       a.id as account_id,
+       json_build_object('mandate_signed', coalesce(g.mandate_signed, false),
+                         'ean_validated', coalesce(g.ean_validated, false),
+                         'mid_charger_registered', coalesce(g.mid_charger_registered, false),
+                         'iban_present', a.iban_ciphertext is not null) as checklist,
+       coalesce(g.mandate_signed and g.ean_validated and g.mid_charger_registered and g.iban_present, false) as ere_eligible,
+       case when g.mandate_signed then g.mandate_valid_from end as mandate_valid_from
+  from core.accounts a
+  -- of several connections the one that is furthest speaks for the account, so that eligible is exactly "all four hold"
+  left join lateral (
+    select * from core.connection_gates g
+     where g.partner_id = a.partner_id and g.account_id = a.id
+     order by g.mandate_signed::int + g.ean_validated::int + g.mid_charger_registered::int desc, g.created_at, g.connection_id
+     limit 1) g on true;
+comment on view core.account_gates is 'The checklist of an account, whether it is ERE-eligible, and from when its mandate holds.';
+grant select on core.account_gates to api_owner;
+
+create function private.closed_gates(connection core.connections) returns text[]
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  return (
+    select array_remove(array[case when not g.mandate_signed then 'mandate_signed' end,
+                              case when not g.ean_validated then 'ean_validated' end,
+                              case when not g.mid_charger_registered then 'mid_charger_registered' end], null)
+      from core.connection_gates g where g.partner_id = connection.partner_id and g.connection_id = connection.id);
+end $$;
+comment on function private.closed_gates(core.connections) is
+  'The gates that keep a registration from being approved: one may have closed since it was submitted. A missing IBAN is no ground.';
+grant execute on function private.closed_gates(core.connections) to api_owner;
+
+-- The registration of a connection: concept, submitted, reviewed.
+
+create function private.advance_registration(account uuid, corrected boolean default false) returns void
+language sql
+set search_path = ''
+as $$
+  update core.connections c
+     set registration_status = 'ingediend', submitted_at = private.now()
+    from core.connection_gates g
+    join core.accounts a on a.partner_id = g.partner_id and a.id = g.account_id
+   where g.account_id = account and g.partner_id = c.partner_id and g.connection_id = c.id
+     and (c.registration_status = 'concept' or corrected and c.registration_status = 'afgekeurd')
+     and g.mandate_signed
+     and case a.access_channel
+           when 'user' then exists (select from core.chargers h
+                                     where h.partner_id = c.partner_id and h.connection_id = c.id and h.status = 'active')
+           else g.ean_validated and g.mid_charger_registered and g.iban_present end
+$$;
+comment on function private.advance_registration(uuid, boolean) is
+  'Submits the registration of a connection: of a CPO''s account by itself once all four gates hold, of a person''s when they have done their part, a signature and a charger; review judges the rest. Called after anything that can open a gate; corrected says that it is an answer to a rejection.';
+grant execute on function private.advance_registration(uuid, boolean) to api_owner;
+
+create function private.review_registration(connection core.connections, verdict text) returns text[]
+language plpgsql
+set search_path = ''
+as $$
+declare
+  closed constant text[] := private.closed_gates(connection);
+begin
+  if verdict = 'goedgekeurd' and cardinality(closed) > 0 then
+    return closed;
+  end if;
+  update core.connections c set registration_status = verdict
+   where c.partner_id = connection.partner_id and c.id = connection.id;
+  perform private.audit('registration.reviewed', connection.id, jsonb_build_object('verdict', verdict));
+  return '{}';
+end $$;
+comment on function private.review_registration(core.connections, text) is
+  'Decides a submitted registration, its row locked: goedgekeurd or afgekeurd. Nothing happens, and the closed gates come back, where an approval has no ground.';
+grant execute on function private.review_registration(core.connections, text) to api_owner;
+
+-- POST /v1/chargers.
+
+create function private.charger_answer(charger core.chargers, idempotent boolean) returns json
+language sql stable
+set search_path = ''
+as $$
+  select json_build_object(
+    'ok', true,
+    'idempotent', idempotent,
+    'charger_id', charger.id,
+    'catalog', private.catalog_charger(m),
+    'mid_eligible', charger.mid_eligible,
+    'account_ere_eligible', (select g.ere_eligible from core.account_gates g
+                              where g.partner_id = charger.partner_id and g.account_id = charger.account_id))
+  from core.charger_models m where m.id = charger.catalog_charger_id
+$$;
+grant execute on function private.charger_answer(core.chargers, boolean) to api_owner;
+
+create function private.choose_model(input jsonb) returns core.charger_models
+language plpgsql
+set search_path = ''
+as $$
+declare
+  chosen   core.charger_models;
+  resolved private.charger_resolution;
+begin
+  if input ->> 'catalog_charger_id' is not null then
+    select * into chosen from core.charger_models m
+     where m.id = (input ->> 'catalog_charger_id')::uuid and (m.mid_meter is not null or m.listed);
+    if not found then
+      perform private.refuse('catalog_unresolved', json_build_object('suggestions', '[]'::json));
+    end if;
+  else
+    resolved := private.resolve_charger(input ->> 'ocpp_vendor', input ->> 'ocpp_model', input ->> 'ocpp_meter_type');
+    if not resolved.resolved then
+      perform private.refuse('catalog_unresolved', json_build_object('detail', resolved.detail, 'suggestions', resolved.suggestions));
+    end if;
+    select * into chosen from core.charger_models m where m.id = resolved.catalog_charger_id;
+  end if;
+  return chosen;
+end $$;
+comment on function private.choose_model(jsonb) is
+  'The catalogue model of {catalog_charger_id} or {ocpp_vendor, ocpp_model, ocpp_meter_type}; the id wins when both are sent.';
+grant execute on function private.choose_model(jsonb) to api_owner;
+
+create function api.register_charger(caller jsonb, input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  serial     constant text := input ->> 'serial_number';
+  account    uuid;
+  connection uuid;
+  model      core.charger_models;
+  charger    core.chargers;
+  active     int;
+begin
+  perform private.act_as(caller, 'cpo');
+  account := private.find_account(input);
+  connection := private.pick_connection(account, (input ->> 'connection_id')::uuid, true);
+  -- parallel registrations on one account queue here: the limit and the first charger are counted under this lock
+  perform from core.accounts a where a.partner_id = private.partner_id() and a.id = account for no key update;
+  model := private.choose_model(input);
+
+  select h.* into charger from core.chargers h
+   where h.partner_id = private.partner_id() and h.account_id = account and h.status = 'active'
+     and (case when serial is null then h.serial_number is null and h.catalog_charger_id = model.id else h.serial_number = serial end);
+  if found then
+    return private.charger_answer(charger, true);
+  end if;
+  select count(*) into active from core.chargers h
+   where h.partner_id = private.partner_id() and h.account_id = account and h.status = 'active';
+  if active >= 10 then
+    perform private.refuse('charger_limit_reached');
+  elsif active > 0 and serial is null then
+    perform private.refuse('serial_number_required');
+  end if;
+
+  insert into core.chargers
+    (partner_id, account_id, connection_id, catalog_charger_id, brand, serial_number, ocpp_vendor, ocpp_model, ocpp_meter_type, mid_eligible)
+  values
+    (private.partner_id(), account, connection, model.id, model.brand, serial, input ->> 'ocpp_vendor', input ->> 'ocpp_model',
+     input ->> 'ocpp_meter_type', model.mid_meter)
+  on conflict (brand, serial_number) where status = 'active' do nothing
+  returning * into charger;
+  if charger.id is null then
+    perform private.refuse('charger_claimed');
+  end if;
+  perform private.advance_registration(account, true);
+  perform private.audit('charger.registered', charger.id);
+  return private.charger_answer(charger, false);
+end $$;
+comment on function api.register_charger(jsonb, jsonb) is
+  'POST /v1/chargers: {account_id, connection_id, catalog_charger_id | ocpp_vendor, ocpp_model, ocpp_meter_type, serial_number}.';
+select private.expose('api.register_charger(jsonb, jsonb)');
+
+-- Delivered months: one total a connection and month, with the raw deliveries and every replaced value kept for audit.
+
+create table core.deliveries (
+  partner_id    uuid        not null,
+  id            uuid        not null default gen_random_uuid(),
+  connection_id uuid        not null,
+  client_id     uuid        not null,
+  request_id    text        not null,
+  body          text        not null,
+  body_sha256   text        not null,
+  received_at   timestamptz not null default private.now(),
+  constraint deliveries_pkey primary key (partner_id, id),
+  constraint deliveries_connection_fkey foreign key (partner_id, connection_id) references core.connections (partner_id, id)
+);
+comment on table core.deliveries is 'A call of sessions:batch as it came in, for the regulator''s audit. Append-only, kept seven years.';
+-- serves: the deliveries of a connection
+create index deliveries_connection on core.deliveries (partner_id, connection_id, received_at);
+select private.isolate('core.deliveries', 'select, insert');
+
+create table core.delivered_months (
+  partner_id    uuid           not null,
+  connection_id uuid           not null,
+  period        date           not null,
+  total_kwh     numeric(12, 3) not null,
+  session_count int            not null,
+  source        text           not null,
+  status        text           not null,
+  delivery_id   uuid,
+  received_at   timestamptz    not null,
+  constraint delivered_months_pkey primary key (partner_id, connection_id, period),
+  constraint delivered_months_connection_fkey foreign key (partner_id, connection_id) references core.connections (partner_id, id),
+  constraint delivered_months_delivery_fkey foreign key (partner_id, delivery_id) references core.deliveries (partner_id, id),
+  constraint delivered_months_period_is_month check (period = date_trunc('month', period)),
+  constraint delivered_months_total_kwh_range check (total_kwh between 0 and 1000000),
+  constraint delivered_months_session_count_positive check (session_count >= 0),
+  constraint delivered_months_status_known check (status in ('staged', 'outside_mandate', 'submitted', 'registered', 'rejected'))
+);
+comment on table core.delivered_months is
+  'The kWh of one connection in one month. submitted and registered are locked: registered as ERE, or about to be. Kept seven years.';
+comment on column core.delivered_months.delivery_id is 'Null where the month is the sum of charging sessions that came in one by one.';
+select private.isolate('core.delivered_months', 'select, insert, update');
+
+create table core.replaced_months (
+  id            bigint generated always as identity,
+  partner_id    uuid           not null,
+  connection_id uuid           not null,
+  period        date           not null,
+  total_kwh     numeric(12, 3) not null,
+  session_count int            not null,
+  delivery_id   uuid,
+  received_at   timestamptz    not null,
+  replaced_at   timestamptz    not null default private.now(),
+  constraint replaced_months_pkey primary key (id),
+  constraint replaced_months_connection_fkey foreign key (partner_id, connection_id) references core.connections (partner_id, id)
+);
+comment on table core.replaced_months is 'Each total that a later delivery replaced by another. Append-only, kept seven years.';
+-- serves: the history of one month
+create index replaced_months_month on core.replaced_months (partner_id, connection_id, period);
+select private.isolate('core.replaced_months', 'select, insert');
+
+create function private.first_delivery_month() returns date
+language plpgsql immutable
+set search_path = ''
+as $$ begin return date '2026-01-01'; end $$;
+comment on function private.first_delivery_month() is 'Deliveries count from 2026-01.';
+grant execute on function private.first_delivery_month() to api_owner;
+
+create function private.month_status(connection uuid, period date) returns text
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  return (select case
+      when count(*) filter (where m.status <> 'declined') = 0 then 'staged'  -- nobody has signed yet: kept until somebody does
+      when period >= private.first_delivery_month()
+           and bool_or(m.status in ('signed', 'expired') and period between m.valid_from and m.valid_until) then 'staged'
+      else 'outside_mandate' end
+    from core.mandates m
+    where m.partner_id = private.partner_id() and m.connection_id = connection);
+end $$;
+comment on function private.month_status(uuid, date) is 'Whether a month lies inside a mandate of its connection: staged, or outside_mandate.';
+grant execute on function private.month_status(uuid, date) to api_owner;
+
+create function private.judge_months(connection uuid) returns void
+language sql
+set search_path = ''
+as $$
+  update core.delivered_months d
+     set status = private.month_status(connection, d.period)
+   where d.partner_id = private.partner_id() and d.connection_id = connection
+     and d.status in ('staged', 'outside_mandate')
+     and d.status <> private.month_status(connection, d.period)
+$$;
+comment on function private.judge_months(uuid) is 'Judges a connection''s open months again, after a signature or its end. Locked months stay as they are.';
+grant execute on function private.judge_months(uuid) to api_owner;
+
+-- POST /v1/sessions:batch.
+
+create type private.batch_item as (
+  place         int,
+  period_sent   text,
+  period        date,
+  total_kwh     numeric,
+  session_count numeric,
+  reason        text);
+
+create function private.read_batch(months jsonb) returns setof private.batch_item
+language sql stable
+set search_path = ''
+as $$
+  with sent as (
+    select m.place,
+           m.item ->> 'period' as period_sent,
+           case when jsonb_typeof(m.item -> 'period') = 'string' and m.item ->> 'period' ~ '^[12][0-9]{3}-(0[1-9]|1[0-2])(-01)?$'
+                then to_date(left(m.item ->> 'period', 7), 'YYYY-MM') end as period,
+           case when jsonb_typeof(m.item -> 'total_kwh') = 'number' and (m.item ->> 'total_kwh')::numeric between 0 and 1000000
+                then round((m.item ->> 'total_kwh')::numeric, 3) end as total_kwh,
+           case when coalesce(jsonb_typeof(m.item -> 'session_count'), 'null') = 'null' then 0
+                when jsonb_typeof(m.item -> 'session_count') = 'number' and (m.item ->> 'session_count')::numeric between 0 and 1000000
+                then (m.item ->> 'session_count')::numeric end as session_count
+      from jsonb_array_elements(months) with ordinality as m (item, place)
+  )
+  select place::int, period_sent, period, total_kwh, session_count,
+         case when period is null then 'bad_period'
+              when count(*) over (partition by period) > 1 then 'duplicate_in_batch'
+              when period > private.today() then 'future_period'
+              when total_kwh is null then 'bad_kwh'
+              when session_count is null or session_count <> trunc(session_count) then 'bad_session_count' end
+    from sent
+$$;
+comment on function private.read_batch(jsonb) is
+  'The items of a batch in their order, each read on its own: reason is null, bad_period, duplicate_in_batch, future_period, bad_kwh or bad_session_count. kWh, three decimals.';
+grant execute on function private.read_batch(jsonb) to api_owner;
+
+create function api.ingest_months(caller jsonb, input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  tenant     uuid;
+  account    uuid;
+  connection uuid;
+  delivery   uuid;
+  answer     json;
+begin
+  perform private.act_as(caller, 'cpo');
+  tenant := private.partner_id();
+  account := private.find_account(input);
+  connection := private.pick_connection(account, (input ->> 'connection_id')::uuid, true);
+  -- one batch, signature or booking at a time on a connection
+  perform from core.connections c where c.partner_id = tenant and c.id = connection for no key update;
+
+  insert into core.deliveries (partner_id, connection_id, client_id, request_id, body, body_sha256)
+  values (tenant, connection, private.client_id(), caller ->> 'request_id', input ->> 'body', input ->> 'body_sha256')
+  returning id into delivery;
+
+  with judged as materialized (
+    select b.*, coalesce(d.status in ('submitted', 'registered'), false) as locked,
+           d.total_kwh as old_kwh, d.session_count as old_count, d.delivery_id as old_delivery, d.received_at as old_received_at,
+           case when b.reason is null then private.month_status(connection, b.period) end as new_status
+      from private.read_batch(input -> 'months') b
+      left join core.delivered_months d on d.partner_id = tenant and d.connection_id = connection and d.period = b.period and b.reason is null
+  ), kept as (
+    insert into core.replaced_months (partner_id, connection_id, period, total_kwh, session_count, delivery_id, received_at)
+    select tenant, connection, j.period, j.old_kwh, j.old_count, j.old_delivery, j.old_received_at
+      from judged j
+     where j.reason is null and not j.locked and (j.old_kwh, j.old_count) is distinct from (j.total_kwh, j.session_count::int)
+       and j.old_kwh is not null
+  ), stored as (
+    insert into core.delivered_months as d
+      (partner_id, connection_id, period, total_kwh, session_count, source, status, delivery_id, received_at)
+    select tenant, connection, j.period, j.total_kwh, j.session_count::int, input ->> 'source', j.new_status, delivery, private.now()
+      from judged j where j.reason is null and not j.locked
+    on conflict on constraint delivered_months_pkey do update
+       set total_kwh = excluded.total_kwh, session_count = excluded.session_count, source = excluded.source,
+           status = excluded.status, delivery_id = excluded.delivery_id, received_at = excluded.received_at
+     where d.status not in ('submitted', 'registered')
+  ), results as (
+    select j.place, j.period_sent as period, j.reason,
+           case when j.reason is not null then 'invalid'
+                when j.locked then 'locked'
+                when j.new_status = 'outside_mandate' then 'outside_mandate'
+                else 'ingested' end as status
+      from judged j
+  )
+  select json_build_object(
+    'ok', true,
+    'account_id', account,
+    'connection_id', connection,
+    'accepted', count(*) filter (where r.status = 'ingested'),
+    'outside_mandate', count(*) filter (where r.status = 'outside_mandate'),
+    'locked', count(*) filter (where r.status = 'locked'),
+    'invalid', count(*) filter (where r.status = 'invalid'),
+    'results', json_agg(case when r.reason is null then json_build_object('period', r.period, 'status', r.status)
+                             else json_build_object('period', r.period, 'status', r.status, 'reason', r.reason) end order by r.place))
+  into answer from results r;
+  return answer;
+end $$;
+comment on function api.ingest_months(jsonb, jsonb) is
+  'POST /v1/sessions:batch: {account_id, connection_id, source, months, body, body_sha256}. One set-based statement; a bad item is a result, never an exception.';
+select private.expose('api.ingest_months(jsonb, jsonb)');
+
+-- GET /v1/ere-positions.
+
+create function api.list_ere_positions(caller jsonb, query jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+declare
+  page_limit constant int := (query ->> 'limit')::int;
+begin
+  perform private.act_as(caller, 'cpo');
+  return (
+    with page as materialized (
+      select * from private.account_page(query)
+    ), shown as (
+      select * from page order by created_at desc, id desc limit page_limit
+    )
+    select json_build_object(
+      'positions', coalesce(json_agg(json_build_object(
+        'account_id', a.id,
+        'cpo_external_ref', a.cpo_external_ref,
+        'payout_handler', a.payout_handler,
+        'ere_eligible', g.ere_eligible,
+        'mandate_valid_from', g.mandate_valid_from,
+        'checklist', g.checklist,
+        'delivered_months', d.months,
+        'total_kwh_delivered', d.total_kwh,
+        'ere', null) order by a.created_at desc, a.id desc), '[]'),
+      'limit', page_limit,
+      'offset', (query ->> 'offset')::bigint,
+      'count', count(*),
+      'has_more', (select count(*) from page) > page_limit)
+    from shown a
+    join core.account_gates g on g.partner_id = a.partner_id and g.account_id = a.id
+    cross join lateral (
+      select coalesce(json_agg(json_build_object(
+               'period', d.period, 'total_kwh', d.total_kwh, 'session_count', d.session_count, 'status', d.status,
+               'received_at', private.iso(d.received_at), 'connection_id', d.connection_id) order by d.period, d.connection_id), '[]') as months,
+             coalesce(sum(d.total_kwh) filter (where d.status in ('staged', 'submitted', 'registered')), 0) as total_kwh
+        from core.connections c
+        join core.delivered_months d on d.partner_id = c.partner_id and d.connection_id = c.id
+       where c.partner_id = a.partner_id and c.account_id = a.id) d);
+end $$;
+comment on function api.list_ere_positions(jsonb, jsonb) is
+  'GET /v1/ere-positions: {limit, offset, cpo_external_ref} to a page of positions, newest account first. ere is null until the operator publishes figures for the year.';
+select private.expose('api.list_ere_positions(jsonb, jsonb)');
+
+-- Charging sessions, and the totals of each charger and month.
+--
+-- A session belongs whole to the Dutch month in which it started: a split over midnight would be an estimate, while this is
+-- what the meter said, can be recomputed from the list, and never moves while the car is still charging.
+
+create table core.charging_sessions (
+  partner_id    uuid        not null,
+  id            uuid        not null default gen_random_uuid(),
+  arrival       bigint      not null generated always as identity,
+  charger_id    uuid        not null,
+  connection_id uuid,
+  user_id       uuid,
+  source        text        not null,
+  external_id   text        not null,
+  connector     int         not null default 1,
+  started_at    timestamptz not null,
+  ended_at      timestamptz,
+  wh            bigint      not null,
+  status        text        not null,
+  flags         text[]      not null default '{}',
+  received_at   timestamptz not null,
+  month         date        not null generated always as (date_trunc('month', started_at at time zone 'Europe/Amsterdam')::date) stored,
+  counted       boolean     not null generated always as (ended_at is not null and flags <@ '{after_lock}') stored,
+  constraint charging_sessions_pkey primary key (partner_id, id),
+  constraint charging_sessions_external_id_key unique (partner_id, external_id, source, charger_id),
+  constraint charging_sessions_charger_fkey foreign key (partner_id, charger_id) references core.chargers (partner_id, id),
+  constraint charging_sessions_connection_fkey foreign key (partner_id, connection_id) references core.connections (partner_id, id),
+  constraint charging_sessions_user_id_fkey foreign key (user_id) references auth.users (id) on delete restrict,
+  constraint charging_sessions_status_known check (status in ('active', 'charging', 'completed')),
+  constraint charging_sessions_completed_has_end check ((status = 'completed') = (ended_at is not null)),
+  constraint charging_sessions_flags_known check (
+    flags <@ '{negative,ends_before_start,wrong_clock,too_long,beyond_power,overlapping,after_lock}')
+);
+comment on table core.charging_sessions is
+  'One charge of one car, as its source last told it. Implausible ones are flagged and kept, and counted in no total. Personal data; kept seven years.';
+comment on column core.charging_sessions.arrival is 'The order in which sessions came in: of two that overlap the first stands.';
+comment on column core.charging_sessions.user_id is 'Whose charger it was at the time.';
+comment on column core.charging_sessions.connection_id is 'The connection the charger was bound to when the session came in, or else the first one it was bound to afterwards.';
+comment on column core.charging_sessions.flags is
+  'after_lock: it came, or changed, after its month was locked, so the energy counts and the booked ERE does not move. Every other flag keeps it out of all totals.';
+-- serves: overlaps, and the total of a charger's month
+create index charging_sessions_charger on core.charging_sessions (partner_id, charger_id, started_at, id);
+-- serves: GET /sessions, newest first, of one charger too: a person has ten at most
+create index charging_sessions_user on core.charging_sessions (user_id, started_at desc, id desc) where user_id is not null;
+-- serves: the delivered month of a connection
+create index charging_sessions_connection on core.charging_sessions (partner_id, connection_id, month);
+-- serves: the session that is going on at a charger
+create index charging_sessions_open on core.charging_sessions (partner_id, charger_id) where ended_at is null;
+select private.isolate('core.charging_sessions', 'select, insert, update');
+create policy "a person reaches only their own sessions" on core.charging_sessions as restrictive to api_owner
+  using ((select private.user_id()) is null or user_id = (select private.user_id()));
+
+create table core.replaced_sessions (
+  partner_id  uuid        not null,
+  id          bigint      generated always as identity,
+  session_id  uuid        not null,
+  month       date        not null,
+  started_at  timestamptz not null,
+  ended_at    timestamptz not null,
+  wh          bigint      not null,
+  flags       text[]      not null,
+  received_at timestamptz not null,
+  replaced_at timestamptz not null default private.now(),
+  constraint replaced_sessions_pkey primary key (partner_id, id),
+  constraint replaced_sessions_session_fkey foreign key (partner_id, session_id) references core.charging_sessions (partner_id, id)
+);
+comment on table core.replaced_sessions is
+  'What a completed session said before its source corrected it. Append-only, kept seven years.';
+-- serves: the history of one session
+create index replaced_sessions_session on core.replaced_sessions (partner_id, session_id);
+select private.isolate('core.replaced_sessions', 'select, insert');
+
+create table core.charger_months (
+  partner_id uuid   not null,
+  charger_id uuid   not null,
+  month      date   not null,
+  user_id    uuid,
+  wh         bigint not null,
+  sessions   int    not null,
+  constraint charger_months_pkey primary key (partner_id, charger_id, month),
+  constraint charger_months_charger_fkey foreign key (partner_id, charger_id) references core.chargers (partner_id, id),
+  constraint charger_months_user_id_fkey foreign key (user_id) references auth.users (id) on delete restrict,
+  constraint charger_months_month_is_month check (month = date_trunc('month', month))
+);
+comment on table core.charger_months is
+  'The counted sessions of one charger and month, added up: always the sum of core.charging_sessions, so that no reader adds sessions. Kept as long as they are.';
+-- serves: GET /energy
+create index charger_months_user on core.charger_months (user_id, month) where user_id is not null;
+select private.isolate('core.charger_months', 'select, insert, update');
+create policy "a person reaches only their own months" on core.charger_months as restrictive to api_owner
+  using ((select private.user_id()) is null or user_id = (select private.user_id()));
+
+create table core.ere_factors (
+  delivery_year   int           not null,
+  renewable_share numeric(5, 4) not null,
+  -- 183 g CO2-eq per MJ avoided, 3.6 MJ per kWh, 1000 g per ERE
+  ere_per_kwh     numeric(9, 6) not null generated always as (renewable_share * 183 * 3.6 / 1000) stored,
+  constraint ere_factors_pkey primary key (delivery_year),
+  constraint ere_factors_share_is_share check (renewable_share between 0 and 1)
+);
+comment on table core.ere_factors is 'What a delivered kWh is worth in ERE, by the year of delivery. Published by the authority; reference data.';
+alter table core.ere_factors enable row level security;
+create policy "api functions read the factors" on core.ere_factors for select to api_owner using (true);
+grant select on core.ere_factors to api_owner;
+
+insert into core.ere_factors (delivery_year, renewable_share) values (2026, 0.505);
+
+create view core.counted_months with (security_invoker = true) as
+select d.partner_id, d.connection_id, d.period, d.total_kwh, d.session_count, d.status, f.ere_per_kwh, d.total_kwh * f.ere_per_kwh as ere
+  from core.delivered_months d
+  join core.ere_factors f on f.delivery_year = extract(year from d.period)
+ where d.status in ('submitted', 'registered')
+    or d.status = 'staged' and exists (
+         select from core.mandates m
+          where m.partner_id = d.partner_id and m.connection_id = d.connection_id
+            and m.status in ('signed', 'expired') and d.period between m.valid_from and m.valid_until);
+comment on view core.counted_months is
+  'The delivered months that count toward ERE: inside a mandate, or booked already. A month that is staged because nobody has signed yet is not among them.';
+grant select on core.counted_months to api_owner;
+
+create function private.ere_per_kwh(delivery_year int) returns numeric
+language plpgsql stable
+set search_path = ''
+as $$ begin return (select f.ere_per_kwh from core.ere_factors f where f.delivery_year = ere_per_kwh.delivery_year); end $$;
+comment on function private.ere_per_kwh(int) is 'ERE of a delivered kWh, null where the year''s factor is not published.';
+grant execute on function private.ere_per_kwh(int) to api_owner;
+
+-- Reading charging sessions: what came in, item by item, and what is implausible about it.
+
+create type private.session_item as (
+  place       int,
+  charger_id  uuid,
+  source      text,
+  external_id text,
+  connector   int,
+  started_at  timestamptz,
+  ended_at    timestamptz,
+  wh          bigint,
+  status      text,
+  meter_wh    bigint,
+  reason      text);
+
+create function private.read_sessions(sessions jsonb) returns setof private.session_item
+language sql stable
+set search_path = ''
+as $$
+  with sent as (
+    select i.item,
+           coalesce((i.item ->> 'place')::int, i.ordinality::int) as place,
+           private.as_uuid(i.item ->> 'charger_id') as charger_id,
+           case when length(i.item ->> 'source') between 1 and 40 then i.item ->> 'source' end as source,
+           case when length(i.item ->> 'external_id') between 1 and 120 then i.item ->> 'external_id' end as external_id,
+           case when i.item ->> 'connector' is null then 1
+                when private.as_count(i.item -> 'connector') between 1 and 100 then (i.item ->> 'connector')::numeric::int end as connector,
+           private.as_moment(i.item ->> 'started_at') as started_at,
+           private.as_moment(i.item ->> 'ended_at') as ended_at,
+           private.as_count(i.item -> 'wh') as wh,
+           case when i.item ->> 'ended_at' is not null then 'completed' else coalesce(i.item ->> 'status', 'charging') end as status,
+           private.as_count(i.item -> 'meter_wh') as meter_wh
+      from jsonb_array_elements(sessions) with ordinality as i (item, ordinality)
+  )
+  select place, charger_id, source, external_id, connector, started_at, ended_at, wh, status, meter_wh,
+         case when charger_id is null then 'bad_charger_id'
+              when source is null then 'bad_source'
+              when external_id is null then 'bad_external_id'
+              when connector is null then 'bad_connector'
+              when started_at is null then 'bad_started_at'
+              when item ->> 'ended_at' is not null and ended_at is null then 'bad_ended_at'
+              when wh is null then 'bad_wh'
+              when status not in ('active', 'charging') and ended_at is null then 'bad_status' end
+    from sent
+$$;
+comment on function private.read_sessions(jsonb) is
+  'Sessions as a source tells them, each read on its own: reason is null, or bad_ and the field that cannot be read. Without ended_at a session is charging, unless status says active.';
+grant execute on function private.read_sessions(jsonb) to api_owner;
+
+create function private.session_flags(started_at timestamptz, ended_at timestamptz, wh bigint, power_kw numeric) returns text[]
+language sql stable
+set search_path = ''
+as $$
+  select array_remove(array[
+    case when wh < 0 then 'negative' end,
+    case when ended_at < started_at then 'ends_before_start' end,
+    -- five minutes, because clocks differ; chargers that lost theirs begin again in 1970 or 2000
+    case when greatest(started_at, ended_at) > private.now() + interval '5 minutes' or started_at < '2010-01-01Z' then 'wrong_clock' end,
+    case when ended_at - started_at > interval '31 days' then 'too_long' end,
+    -- a tenth for the meter's and the grid's tolerance, a minute for the clock's; 50 kW is the most a charger of ours may have
+    case when wh > coalesce(power_kw, 50) * 1000 * 1.1
+                   * (extract(epoch from greatest(coalesce(ended_at, private.now()) - started_at, interval '0')) + 60) / 3600 then 'beyond_power' end
+  ], null)
+$$;
+comment on function private.session_flags(timestamptz, timestamptz, bigint, numeric) is
+  'Why a session cannot be true, looking at nothing but itself.';
+grant execute on function private.session_flags(timestamptz, timestamptz, bigint, numeric) to api_owner;
+
+create function private.own_flags(flags text[]) returns text[]
+language sql immutable
+set search_path = ''
+as $$ select array_remove(array_remove(flags, 'overlapping'), 'after_lock') $$;
+comment on function private.own_flags(text[]) is 'Those that private.session_flags() gave, without what others and the lock have to do with it.';
+grant execute on function private.own_flags(text[]) to api_owner;
+
+-- Charging sessions: one function takes them in, from whatever source, and keeps the monthly totals in step in the same transaction.
+
+create type private.session_change as (
+  session_id     uuid,
+  created        boolean,
+  charger_id     uuid,
+  started_at     timestamptz,
+  ended_at       timestamptz,
+  old_started_at timestamptz,
+  old_ended_at   timestamptz,
+  old_month      date);
+
+-- These plan for the batch at hand (force_custom_plan): a plan made for one session would meet ten thousand with nested loops. For
+-- the same reason what one statement hands to the next goes through an array, whose length the planner sees.
+create function private.store_sessions(items private.session_item[]) returns private.session_change[]
+language plpgsql
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+declare
+  old    core.charging_sessions[];
+  stored uuid[];
+begin
+  old := array(
+    select s from unnest(items) i
+      join core.charging_sessions s
+        on s.partner_id = private.partner_id() and s.charger_id = i.charger_id and s.source = i.source and s.external_id = i.external_id);
+  with written as (
+    insert into core.charging_sessions as s
+      (partner_id, charger_id, connection_id, user_id, source, external_id, connector, started_at, ended_at, wh, status, flags, received_at)
+    select h.partner_id, h.id, h.connection_id, h.user_id, i.source, i.external_id, i.connector, i.started_at, i.ended_at, i.wh, i.status,
+           private.session_flags(i.started_at, i.ended_at, i.wh, h.power_kw), private.now()
+      from unnest(items) i
+      join core.chargers h on h.partner_id = private.partner_id() and h.id = i.charger_id
+     order by i.started_at, i.source, i.external_id
+    on conflict on constraint charging_sessions_external_id_key do update
+       set connector = excluded.connector, started_at = excluded.started_at, ended_at = excluded.ended_at, wh = excluded.wh,
+           status = excluded.status, received_at = excluded.received_at,
+           connection_id = coalesce(s.connection_id, excluded.connection_id),
+           flags = excluded.flags || case when 'after_lock' = any (s.flags) then '{after_lock}'::text[] else '{}' end
+     -- a late word about a charge that has ended meanwhile does not open it again
+     where (s.ended_at is null or excluded.ended_at is not null)
+       and (s.connector, s.started_at, s.ended_at, s.wh, s.status, private.own_flags(s.flags))
+           is distinct from (excluded.connector, excluded.started_at, excluded.ended_at, excluded.wh, excluded.status, excluded.flags)
+    returning s.id)
+  select array_agg(w.id) into stored from written w;
+
+  insert into core.replaced_sessions (partner_id, session_id, month, started_at, ended_at, wh, flags, received_at)
+  select o.partner_id, o.id, o.month, o.started_at, o.ended_at, o.wh, o.flags, o.received_at
+    from unnest(stored) w
+    join unnest(old) o on o.id = w
+    join core.charging_sessions s on s.partner_id = private.partner_id() and s.id = w
+   where o.ended_at is not null and (o.started_at, o.ended_at, o.wh) is distinct from (s.started_at, s.ended_at, s.wh);
+  return array(
+    select row(s.id, o.id is null, s.charger_id, s.started_at, s.ended_at, o.started_at, o.ended_at, o.month)::private.session_change
+      from unnest(stored) w
+      join core.charging_sessions s on s.partner_id = private.partner_id() and s.id = w
+      left join unnest(old) o on o.id = w);
+end $$;
+comment on function private.store_sessions(private.session_item[]) is
+  'Inserts what is new, updates what differs, leaves the rest alone, and says what changed. One item per session; the chargers are locked.';
+grant execute on function private.store_sessions(private.session_item[]) to api_owner;
+
+create type private.touched_month as (charger_id uuid, connection_id uuid, month date);
+
+create function private.judge_sessions(changes private.session_change[]) returns private.touched_month[]
+language plpgsql
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+declare
+  candidates uuid[];
+  touched    private.touched_month[];
+begin
+  candidates := array(
+    select c.session_id from unnest(changes) c
+    union
+    -- what came after a session that was corrected may overlap it no longer, or from now on
+    select s.id
+      from unnest(changes) c
+      cross join lateral (values (c.old_started_at, c.old_ended_at), (c.started_at, c.ended_at)) span (started_at, ended_at)
+      cross join lateral (
+        select s.id from core.charging_sessions s
+         where s.partner_id = private.partner_id() and s.charger_id = c.charger_id
+           and s.started_at < span.ended_at and s.ended_at > span.started_at and s.started_at > span.started_at - interval '31 days'
+        offset 0) s  -- a look into the index per span, never a join of everything with everything
+     where not c.created);
+  with looked_at as (
+    select s.id, s.charger_id, s.connection_id, s.month, s.counted, s.flags, c.session_id is not null as changed, c.old_month,
+           private.own_flags(s.flags) || case when s.ended_at is not null and exists (
+             select from core.charging_sessions o
+              where o.partner_id = s.partner_id and o.charger_id = s.charger_id and o.connector = s.connector
+                and o.arrival < s.arrival and o.flags <@ '{overlapping,after_lock}'
+                and o.started_at < s.ended_at and o.ended_at > s.started_at and o.started_at > s.started_at - interval '31 days')
+             then '{overlapping}'::text[] else '{}' end as judged,
+           s.ended_at is not null and h.mid_eligible is true and exists (
+             select from core.delivered_months d
+              where d.partner_id = s.partner_id and d.connection_id = s.connection_id and d.status in ('submitted', 'registered')
+                and (d.period = s.month or d.period = c.old_month and c.old_ended_at is not null)) as locked
+      from unnest(candidates) k
+      join core.charging_sessions s on s.partner_id = private.partner_id() and s.id = k
+      join core.chargers h on h.partner_id = s.partner_id and h.id = s.charger_id
+      left join unnest(changes) c on c.session_id = k
+  ), verdict as materialized (
+    select l.*, l.judged || case when 'after_lock' = any (l.flags) or l.locked and (l.changed or not l.counted and l.judged = '{}')
+                                 then '{after_lock}'::text[] else '{}' end as new_flags
+      from looked_at l
+  ), flagged as (
+    update core.charging_sessions s set flags = v.new_flags
+      from verdict v
+     where v.flags <> v.new_flags and s.partner_id = private.partner_id() and s.id = v.id
+  )
+  select array_agg(row(m.charger_id, m.connection_id, m.month)::private.touched_month) into touched
+    from (select charger_id, connection_id, month from verdict
+          union select charger_id, connection_id, old_month from verdict where old_month is not null) m;
+  return touched;
+end $$;
+comment on function private.judge_sessions(private.session_change[]) is
+  'Flags what changed, and what it overlaps or used to, and says whose months may be different now. Of two sessions of a connector that overlap, the one that came first stands; it does so even when it overlaps another itself.';
+grant execute on function private.judge_sessions(private.session_change[]) to api_owner;
+
+create function private.deliver_sessions(connections uuid[], months date[]) returns void
+language plpgsql
+set search_path = ''
+as $$
+begin
+  -- one total, signature or booking at a time on a connection
+  perform from core.connections c where c.partner_id = private.partner_id() and c.id = any (connections) order by c.id for no key update;
+  insert into core.delivered_months as d (partner_id, connection_id, period, total_kwh, session_count, source, status, received_at)
+  select private.partner_id(), t.connection_id, t.month, round(coalesce(sum(s.wh), 0) / 1000.0, 3), count(s.wh), 'sessions',
+         private.month_status(t.connection_id, t.month), private.now()
+    from (select distinct * from unnest(connections, months) as t (connection_id, month)) t
+    left join lateral (
+      select s.wh from core.charging_sessions s
+        join core.chargers h on h.partner_id = s.partner_id and h.id = s.charger_id and h.mid_eligible
+       where s.partner_id = private.partner_id() and s.connection_id = t.connection_id and s.month = t.month and s.counted and s.flags = '{}') s on true
+   group by t.connection_id, t.month
+  having count(s.wh) > 0 or exists (
+    select from core.delivered_months d where d.partner_id = private.partner_id() and d.connection_id = t.connection_id and d.period = t.month)
+  on conflict on constraint delivered_months_pkey do update
+     set total_kwh = excluded.total_kwh, session_count = excluded.session_count, status = excluded.status, received_at = excluded.received_at
+   where d.status not in ('submitted', 'registered')
+     and d.delivery_id is null  -- a total that a client delivered is the client's to correct
+     and (d.total_kwh, d.session_count) is distinct from (excluded.total_kwh, excluded.session_count);
+end $$;
+comment on function private.deliver_sessions(uuid[], date[]) is
+  'Writes the delivered months of connections from the counted sessions of their MID chargers: the same rule as a delivery of a client, locked months untouched.';
+grant execute on function private.deliver_sessions(uuid[], date[]) to api_owner;
+
+create function private.total_sessions(touched private.touched_month[]) returns void
+language plpgsql
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+declare
+  connections uuid[];
+  months      date[];
+begin
+  insert into core.charger_months as m (partner_id, charger_id, month, user_id, wh, sessions)
+  select h.partner_id, h.id, t.month, h.user_id, coalesce(sum(s.wh), 0), count(s.wh)
+    from (select distinct t.charger_id, t.month from unnest(touched) t) t
+    join core.chargers h on h.partner_id = private.partner_id() and h.id = t.charger_id
+    left join core.charging_sessions s
+      on s.partner_id = h.partner_id and s.charger_id = h.id and s.counted
+     and s.started_at >= t.month::timestamp at time zone 'Europe/Amsterdam'
+     and s.started_at < (t.month + interval '1 month') at time zone 'Europe/Amsterdam'
+   group by h.partner_id, h.id, t.month, h.user_id
+  on conflict on constraint charger_months_pkey do update set wh = excluded.wh, sessions = excluded.sessions
+   where (m.wh, m.sessions) <> (excluded.wh, excluded.sessions);
+
+  select array_agg(t.connection_id), array_agg(t.month) into connections, months
+    from unnest(touched) t
+    join core.chargers h on h.partner_id = private.partner_id() and h.id = t.charger_id and h.mid_eligible
+   where t.connection_id is not null;
+  perform private.deliver_sessions(connections, months);
+end $$;
+comment on function private.total_sessions(private.touched_month[]) is
+  'Adds up the months of chargers and of their connections again. They are recomputed, never incremented: whatever happened, they are the sum.';
+grant execute on function private.total_sessions(private.touched_month[]) to api_owner;
+
+create function private.see_chargers(items private.session_item[]) returns void
+language sql
+set search_path = ''
+as $$
+  update core.chargers h
+     set last_seen_at = greatest(h.last_seen_at, seen.at),
+         latest_meter_wh = case when seen.meter_at >= coalesce(h.meter_updated_at, '-infinity') then seen.meter_wh else h.latest_meter_wh end,
+         meter_updated_at = greatest(h.meter_updated_at, seen.meter_at)
+    from (select i.charger_id, max(i.at) as at, max(i.at) filter (where i.meter_wh is not null) as meter_at,
+                 (array_agg(i.meter_wh order by i.at desc, i.place desc) filter (where i.meter_wh is not null))[1] as meter_wh
+            from (select *, least(coalesce(ended_at, private.now()), private.now()) as at from unnest(items)) i
+           group by i.charger_id) seen
+   where h.partner_id = private.partner_id() and h.id = seen.charger_id
+$$;
+comment on function private.see_chargers(private.session_item[]) is
+  'Notes when a charger was last heard of, and what its meter said: at the end of a charge, or now while one is going on.';
+grant execute on function private.see_chargers(private.session_item[]) to api_owner;
+
+create function private.ingest_sessions(sessions jsonb) returns jsonb
+language plpgsql
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+declare
+  sent    constant private.session_item[] := array(select r from private.read_sessions(sessions) r);
+  -- twice in one batch: the later word
+  items   constant private.session_item[] := array(
+    select i from (select distinct on (i.charger_id, i.source, i.external_id) i
+                     from unnest(sent) i where i.reason is null
+                    order by i.charger_id, i.source, i.external_id, i.place desc) as last (i));
+  chargers constant uuid[] := array(select distinct i.charger_id from unnest(items) i);
+  changes private.session_change[];
+begin
+  -- one batch at a time on a charger; in order, so that two batches cannot wait for each other
+  perform from core.chargers h where h.partner_id = private.partner_id() and h.id = any (chargers) order by h.id for no key update;
+  perform from core.connections c
+    where c.partner_id = private.partner_id()
+      and c.id = any (array(select h.connection_id from core.chargers h
+                             where h.partner_id = private.partner_id() and h.id = any (chargers) and h.mid_eligible))
+    order by c.id for no key update;
+  changes := private.store_sessions(items);
+  perform private.total_sessions(private.judge_sessions(changes));
+  perform private.see_chargers(items);
+  return (
+    select coalesce(jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
+             'place', i.place,
+             'status', case when s.id is null then 'rejected'
+                            when i.place < last.place then 'superseded'
+                            when c.created then 'created'
+                            when c.session_id is not null then 'updated'
+                            else 'unchanged' end,
+             'reason', case when s.id is null then coalesce(i.reason, 'unknown_charger') end,
+             'session_id', s.id,
+             'flags', s.flags))), '[]')
+      from unnest(sent) i
+      left join unnest(items) last
+        on i.reason is null and last.charger_id = i.charger_id and last.source = i.source and last.external_id = i.external_id
+      left join core.charging_sessions s
+        on s.partner_id = private.partner_id() and s.charger_id = last.charger_id and s.source = last.source and s.external_id = last.external_id
+      left join unnest(changes) c on c.session_id = s.id);
+end $$;
+comment on function private.ingest_sessions(jsonb) is
+  'The one way in for charging sessions, within a tenant: [{charger_id, source, external_id, connector?, started_at, ended_at?, wh, status?, meter_wh?}] '
+  'to [{place, status: created|updated|unchanged|superseded|rejected, reason?, session_id?, flags?}]. Idempotent by charger, source and external_id.';
+grant execute on function private.ingest_sessions(jsonb) to api_owner;
+
+create function private.tenants_of_chargers(chargers uuid[]) returns table (partner_id uuid, charger_id uuid)
+language sql stable security definer
+set search_path = ''
+as $$
+  select h.partner_id, h.id from core.chargers h
+   where h.partner_id = any (array(select p.id from core.partners p)) and h.id = any (chargers)
+$$;
+comment on function private.tenants_of_chargers(uuid[]) is
+  'Whose chargers these are. Definer, because the gateway that brings their sessions knows no tenant.';
+grant execute on function private.tenants_of_chargers(uuid[]) to api_owner;
+
+create function api.ingest_sessions(caller jsonb, input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  tenant  record;
+  results jsonb := '[]';
+begin
+  perform private.act_as(caller, 'worker');
+  for tenant in
+    with item as (
+      select case when jsonb_typeof(i.item) = 'object' then i.item else '{}' end || jsonb_build_object('place', i.place) as item
+        from jsonb_array_elements(input -> 'sessions') with ordinality as i (item, place)
+    ), owner as (
+      select * from private.tenants_of_chargers(array(select private.as_uuid(i.item ->> 'charger_id') from item i))
+    )
+    select o.partner_id as id, jsonb_agg(i.item) as sessions
+      from item i left join owner o on o.charger_id = private.as_uuid(i.item ->> 'charger_id')
+     group by o.partner_id order by o.partner_id
+  loop
+    perform private.act_for_partner(tenant.id);
+    results := results || private.ingest_sessions(tenant.sessions);
+  end loop;
+  return json_build_object('ok', true, 'results', (
+    select coalesce(json_agg(r.result - 'place' order by (r.result ->> 'place')::int), '[]') from jsonb_array_elements(results) r (result)));
+end $$;
+comment on function api.ingest_sessions(jsonb, jsonb) is
+  'Sessions from the gateway, of any tenant: {sessions} to {ok, results} in their order. A bad item is a result, never an exception.';
+select private.expose('api.ingest_sessions(jsonb, jsonb)');
+
+-- What else changes what counts: a charger that moves or whose meter is confirmed, a month that is unlocked.
+
+create function private.charger_changed() returns trigger
+language plpgsql
+set search_path = ''
+as $$
+begin
+  perform private.act_for_partner(new.partner_id);
+  if new.connection_id is not null then
+    update core.charging_sessions s set connection_id = new.connection_id
+     where s.partner_id = new.partner_id and s.charger_id = new.id and s.connection_id is null;
+  end if;
+  perform private.deliver_sessions(array_agg(m.connection_id), array_agg(m.month))
+     from (select distinct s.connection_id, s.month from core.charging_sessions s
+            where s.partner_id = new.partner_id and s.charger_id = new.id and s.connection_id is not null) m;
+  return null;
+end $$;
+comment on function private.charger_changed() is
+  'A charger that is bound to a connection, or whose MID meter is confirmed, counts with the sessions it already had.';
+create trigger charger_changed after update of connection_id, mid_eligible on core.chargers
+  for each row when (old.connection_id is distinct from new.connection_id or old.mid_eligible is distinct from new.mid_eligible)
+  execute function private.charger_changed();
+
+create function private.month_unlocked() returns trigger
+language plpgsql
+set search_path = ''
+as $$
+declare
+  months date[];
+begin
+  perform private.act_for_partner(new.partner_id);
+  with released as (
+    update core.charging_sessions s set flags = array_remove(s.flags, 'after_lock')
+     where s.partner_id = new.partner_id and s.connection_id = new.connection_id and 'after_lock' = any (s.flags)
+       and (s.month = new.period or exists (
+              select from core.replaced_sessions r where r.partner_id = s.partner_id and r.session_id = s.id and r.month = new.period))
+    returning s.month)
+  select array_append(array_agg(distinct r.month), new.period) into months from released r;
+  perform private.deliver_sessions(array_fill(new.connection_id, array[cardinality(months)]), months);
+  return null;
+end $$;
+comment on function private.month_unlocked() is 'What came after a month was locked counts when it is open again.';
+create trigger month_unlocked after update of status on core.delivered_months
+  for each row when (old.status in ('submitted', 'registered') and new.status not in ('submitted', 'registered'))
+  execute function private.month_unlocked();
+
+-- The mail outbox: written in the transaction of what it is about, sent by the worker.
+
+create table core.mail_outbox (
+  id              uuid        not null default gen_random_uuid(),
+  partner_id      uuid        not null,
+  cause           text        not null,
+  template        text        not null,
+  locale          text        not null,
+  recipient       text        not null,
+  subject         text        not null,
+  html            text        not null,
+  text            text        not null,
+  links           text[]      not null default '{}',
+  reply_to        text,
+  unsubscribe_url text,
+  status          text        not null,
+  attempts        int         not null default 0,
+  next_attempt_at timestamptz not null default private.now(),
+  last_error      text,
+  created_at      timestamptz not null default private.now(),
+  done_at         timestamptz,
+  constraint mail_outbox_pkey primary key (id),
+  constraint mail_outbox_partner_id_fkey foreign key (partner_id) references core.partners (id),
+  constraint mail_outbox_cause_key unique (cause),
+  constraint mail_outbox_status_known check (status in ('queued', 'sent', 'captured', 'failed'))
+);
+comment on table core.mail_outbox is
+  'Every mail, as composed. Never twice for one cause. On the sandbox it is captured and never sent. Personal data and live links in it: the body is wiped once sent, the row purged after 90 days.';
+comment on column core.mail_outbox.unsubscribe_url is 'For the header List-Unsubscribe (RFC 8058); null where the mail answers what its reader just did.';
+-- serves: what the worker sends next
+create index mail_outbox_queued on core.mail_outbox (next_attempt_at) where status = 'queued';
+-- serves: a partner's mail, newest first
+create index mail_outbox_partner on core.mail_outbox (partner_id, created_at desc, id desc);
+select private.isolate('core.mail_outbox', 'select, insert');
+-- serves: mail of all partners, newest first
+create index mail_outbox_newest on core.mail_outbox (created_at desc, id desc);
+
+create function private.escape_html(value text) returns text
+language sql immutable
+set search_path = ''
+as $$ select replace(replace(replace(replace(replace(value, '&', '&amp;'), '<', '&lt;'), '>', '&gt;'), '"', '&quot;'), '''', '&#39;') $$;
+grant execute on function private.escape_html(text) to api_owner;
+
+create function private.fill_marks(template text, fields jsonb, escape boolean) returns text
+language plpgsql immutable
+set search_path = ''
+as $$
+declare
+  filled text := template;
+  field  record;
+begin
+  for field in select '{{' || f.key || '}}' as mark, replace(coalesce(f.value, ''), '{{', '{ {') as value from jsonb_each_text(fields) as f loop
+    filled := replace(filled, field.mark, case when escape then private.escape_html(field.value) else field.value end);
+  end loop;
+  return filled;
+end $$;
+comment on function private.fill_marks(text, jsonb, boolean) is 'The template with each {{name}} replaced by what fields say, in which a mark is no mark; what is put into HTML is escaped.';
+grant execute on function private.fill_marks(text, jsonb, boolean) to api_owner;
+
+create function private.enqueue_mails(mail jsonb, letters jsonb) returns void
+language sql
+set search_path = ''
+as $$
+  insert into core.mail_outbox
+    (partner_id, cause, template, locale, recipient, subject, html, text, links, reply_to, unsubscribe_url, status, done_at)
+  select private.partner_id(), l.cause, mail ->> 'template', mail ->> 'locale', l.recipient,
+         private.fill_marks(mail ->> 'subject', m.marks, false),
+         private.fill_marks(mail ->> 'html', m.marks, true),
+         private.fill_marks(mail ->> 'text', m.marks, false),
+         array(select private.fill_marks(link, m.marks, false) from jsonb_array_elements_text(mail -> 'links') as link),
+         l.fields ->> 'reply_to', l.fields ->> 'unsubscribe_url',
+         case when private.is_sandbox() then 'captured' else 'queued' end,
+         case when private.is_sandbox() then private.now() end
+    from jsonb_to_recordset(letters) as l (recipient text, cause text, fields jsonb),
+         lateral (select l.fields || coalesce(mail -> 'defaults', '{}') || jsonb_strip_nulls(l.fields) as marks) as m
+  on conflict on constraint mail_outbox_cause_key do nothing
+$$;
+comment on function private.enqueue_mails(jsonb, jsonb) is
+  'enqueue_mail for many: one composed mail, and letters [{recipient, cause, fields}]; its defaults stand in for fields that are null. The fields reply_to and unsubscribe_url also become the mail''s headers.';
+grant execute on function private.enqueue_mails(jsonb, jsonb) to api_owner;
+
+create function private.enqueue_mail(mail jsonb, recipient text, cause text, fields jsonb default '{}') returns void
+language sql
+set search_path = ''
+as $$
+  select private.enqueue_mails(mail, jsonb_build_array(jsonb_build_object('recipient', recipient, 'cause', cause,
+    'fields', fields || jsonb_strip_nulls(jsonb_build_object('reply_to', mail -> 'reply_to')))))
+$$;
+comment on function private.enqueue_mail(jsonb, text, text, jsonb) is
+  'Puts a composed mail {template, locale, subject, html, text, links, defaults, reply_to} in the outbox. {{name}} marks are filled from fields: what only the database knows when the mail is composed.';
+grant execute on function private.enqueue_mail(jsonb, text, text, jsonb) to api_owner;
+
+create function api.claim_mail(caller jsonb, batch jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'worker');
+  return private.claim_mail((batch ->> 'size')::int);
+end $$;
+comment on function api.claim_mail(jsonb, jsonb) is
+  'The next mails to send: {size} to [{id, recipient, subject, html, text}]. Each is claimed for five minutes, then offered again.';
+select private.expose('api.claim_mail(jsonb, jsonb)');
+
+create function private.claim_mail(size int) returns json
+language sql security definer
+set search_path = ''
+as $$
+  with claimed as (
+    update core.mail_outbox m
+       set attempts = m.attempts + 1, next_attempt_at = private.now() + interval '5 minutes'
+     where m.id in (select q.id from core.mail_outbox q
+                     where q.status = 'queued' and q.next_attempt_at <= private.now()
+                     order by q.next_attempt_at limit size for update skip locked)
+    returning m.*)
+  select coalesce(json_agg(json_build_object('id', id, 'recipient', recipient, 'subject', subject, 'html', html, 'text', text,
+                                             'reply_to', reply_to, 'unsubscribe_url', unsubscribe_url)
+                           order by created_at), '[]')
+    from claimed
+$$;
+comment on function private.claim_mail(int) is 'Definer: the worker sends the mail of every tenant.';
+grant execute on function private.claim_mail(int) to api_owner;
+
+create function private.count_waiting_mail() returns json
+language sql stable security definer
+set search_path = ''
+as $$ select json_build_object('waiting', count(*)) from core.mail_outbox where status = 'queued' $$;
+comment on function private.count_waiting_mail() is 'Definer: the worker sends the mail of every tenant.';
+grant execute on function private.count_waiting_mail() to api_owner;
+
+create function api.count_waiting_mail(caller jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'worker');
+  return private.count_waiting_mail();
+end $$;
+comment on function api.count_waiting_mail(jsonb) is 'How many mails wait to be sent, as {waiting}: for a worker that has no mail server, so that it can say so.';
+select private.expose('api.count_waiting_mail(jsonb)');
+
+create function private.settle_mail(mail uuid, failure text, permanent boolean) returns void
+language sql security definer
+set search_path = ''
+as $$
+  update core.mail_outbox m
+     set status = case when failure is null then 'sent' when permanent or m.attempts >= 12 then 'failed' else 'queued' end,
+         done_at = case when failure is null or permanent or m.attempts >= 12 then private.now() end,
+         last_error = left(failure, 200),
+         -- 1, 2, 4 … 256 minutes: a mail server may be down for most of a day
+         next_attempt_at = private.now() + make_interval(mins => (2 ^ least(m.attempts - 1, 8))::int),
+         html = case when failure is null then '' else m.html end,
+         text = case when failure is null then '' else m.text end,
+         links = case when failure is null then '{}' else m.links end,
+         unsubscribe_url = case when failure is not null then m.unsubscribe_url end
+   where m.id = mail and m.status = 'queued'
+$$;
+comment on function private.settle_mail(uuid, text, boolean) is
+  'Wipes what was sent: it held live links and codes. Definer: the worker sends the mail of every tenant.';
+grant execute on function private.settle_mail(uuid, text, boolean) to api_owner;
+
+create function api.settle_mail(caller jsonb, results jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'worker');
+  perform private.settle_mail(r.id, r.failure, coalesce(r.permanent, false))
+     from jsonb_to_recordset(results) as r (id uuid, failure text, permanent boolean);
+  return json_build_object('ok', true);
+end $$;
+comment on function api.settle_mail(jsonb, jsonb) is
+  'What became of claimed mails: [{id, failure, permanent}], failure null when sent. A temporary one is tried again with back-off, twelve times over 17 hours.';
+select private.expose('api.settle_mail(jsonb, jsonb)');
+
+create function private.purge_mail() returns bigint
+language sql security definer
+set search_path = ''
+as $$
+  with purged as (delete from core.mail_outbox m where m.created_at < private.now() - interval '90 days' and m.status <> 'queued' returning 1)
+  select count(*) from purged
+$$;
+comment on function private.purge_mail() is 'Deletes mail older than 90 days. Definer: every tenant at once.';
+grant execute on function private.purge_mail() to api_owner;
+
+-- Drafts: what a partner uploads, and a customer turns into an account.
+
+create table core.drafts (
+  partner_id      uuid        not null,
+  id              uuid        not null default gen_random_uuid(),
+  batch_id        uuid        not null,
+  source          text        not null,
+  status          text        not null default 'invited',
+  type            text        not null,
+  naam            text,
+  email           text        not null,
+  phone           text,
+  external_ref    text,
+  kvk             text,
+  btw             text,
+  bedrijfsnaam    text,
+  contactpersoon  text,
+  referral_code   text,
+  ean             text,
+  postal_code     text,
+  house_number    int,
+  house_number_addition text,
+  street          text,
+  city            text,
+  charger         jsonb,
+  ean_status      text        not null,
+  ean_candidates  jsonb       not null default '[]',
+  ean_looked_up_at timestamptz,
+  send_invite     boolean     not null,
+  locale          text        not null default 'nl',
+  progress        jsonb       not null default '{}',
+  code_hash       bytea,
+  code_expires_at timestamptz,
+  code_attempts   int         not null default 0,
+  conflict_reason text,
+  reminders_sent  int         not null default 0,
+  user_id         uuid,
+  account_id      uuid,
+  created_at      timestamptz not null default private.now(),
+  invited_at      timestamptz,
+  claimed_at      timestamptz,
+  activated_at    timestamptz,
+  expires_at      timestamptz not null,
+  constraint drafts_pkey primary key (partner_id, id),
+  constraint drafts_partner_id_fkey foreign key (partner_id) references core.partners (id),
+  constraint drafts_user_id_fkey foreign key (user_id) references auth.users (id) on delete set null,
+  constraint drafts_status_known check (status in ('invited', 'claimed', 'expired', 'conflict', 'active')),
+  constraint drafts_source_known check (source in ('csv', 'api', 'invite')),
+  constraint drafts_type_known check (type in ('particulier', 'zakelijk', 'vve')),
+  constraint drafts_ean_status_known check (ean_status in ('pending', 'resolved', 'ambiguous', 'not_found', 'provided', 'no_address', 'failed')),
+  constraint drafts_email_shape check (email = lower(email) and length(email) <= 254)
+);
+comment on table core.drafts is
+  'A customer a partner uploaded, to be claimed by that customer. progress keeps what was typed on the claim pages. Personal data; deleted on withdrawal, 30 days after expiry, and folded into the account once active.';
+comment on column core.drafts.code_hash is 'The one-time code with the claim token and what the code is for, as SHA-256: a code that proves the address cannot sign.';
+comment on column core.drafts.progress is
+  'What was typed and confirmed on the claim pages: {answers, confirmed, candidates, ean_check, iban, return_url}. The IBAN is encrypted. Emptied once active.';
+comment on column core.drafts.account_id is 'The account it became, in the service''s own tenant.';
+-- serves: already_drafted; one open draft an e-mail address and partner
+create unique index drafts_open_email on core.drafts (partner_id, email) where status in ('invited', 'claimed');
+-- serves: conflict, across tenants on purpose
+create index drafts_email on core.drafts (email) where status in ('invited', 'claimed');
+-- serves: GET /partner/drafts, newest first
+create index drafts_newest on core.drafts (partner_id, created_at desc, id desc);
+-- serves: GET /partner/drafts?external_ref=…
+create index drafts_external_ref on core.drafts (partner_id, external_ref) where external_ref is not null;
+-- serves: a claim link, which knows the draft alone; unique across tenants on purpose
+create unique index drafts_id on core.drafts (id);
+-- serves: the draft a person claimed
+create index drafts_user on core.drafts (user_id) where user_id is not null;
+-- serves: expiry and reminders
+create index drafts_expiring on core.drafts (expires_at) where status = 'invited';
+-- serves: the purge
+create index drafts_ended on core.drafts (expires_at) where status in ('expired', 'conflict');
+-- serves: the look-ups that wait
+create index drafts_to_look_up on core.drafts (created_at) where ean_status in ('pending', 'failed') and status in ('invited', 'claimed');
+select private.isolate('core.drafts', 'select, insert, update, delete');
+comment on column core.drafts.ean_candidates is 'The metering points of the address, [{ean_code, street, city, house_number_addition}]: several where the customer has to choose.';
+comment on column core.drafts.invited_at is 'When the claim mail was written; null where the partner passes the link on itself.';
+-- serves: reminders
+create index drafts_to_remind on core.drafts (reminders_sent, created_at) where status = 'invited' and send_invite;
+
+create table core.draft_uploads (
+  partner_id uuid        not null,
+  id         bigint generated always as identity,
+  at         timestamptz not null default private.now(),
+  constraint draft_uploads_pkey primary key (partner_id, id),
+  constraint draft_uploads_partner_id_fkey foreign key (partner_id) references core.partners (id)
+);
+comment on table core.draft_uploads is 'One row per draft ever made, without personal data: the rolling cap counts withdrawn ones too. Swept after 31 days.';
+-- serves: the rolling cap
+create index draft_uploads_at on core.draft_uploads (partner_id, at);
+select private.isolate('core.draft_uploads', 'select, insert');
+
+create function private.draft_status(draft core.drafts) returns text
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  return case when draft.status = 'invited' and draft.expires_at <= private.now() then 'expired' else draft.status end;
+end $$;
+comment on function private.draft_status(core.drafts) is 'The status read against the calendar, so that an expiry needs no job to be on time.';
+grant execute on function private.draft_status(core.drafts) to api_owner;
+
+create function private.draft_login(draft core.drafts, out user_id uuid, out empty boolean)
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  user_id := coalesce(draft.user_id, (select u.id from auth.users u where u.email = draft.email and u.is_sso_user = false));
+  empty := not exists (select from core.accounts a join core.connections c on c.partner_id = a.partner_id and c.account_id = a.id
+                        where a.id = draft.account_id or a.user_id = draft_login.user_id);
+end $$;
+comment on function private.draft_login(core.drafts) is
+  'The login of a draft''s customer, and whether their account has no connection yet. Definer, because logins belong to Auth and accounts to the house.';
+grant execute on function private.draft_login(core.drafts) to api_owner;
+
+create function private.release_customer(person uuid, partner uuid) returns void
+language sql security definer
+set search_path = ''
+as $$
+  delete from core.attributions a
+   where a.user_id = person and a.partner_id = partner and a.source in ('partner_upload', 'partner_invite')
+     and not exists (select from core.accounts b where b.user_id = person)
+$$;
+comment on function private.release_customer(uuid, uuid) is
+  'Unlinks a login that a claimed draft made from its partner; the login stays. Definer, because attributions are otherwise only read.';
+grant execute on function private.release_customer(uuid, uuid) to api_owner;
+
+create function private.drop_waiting_mail(draft uuid) returns void
+language sql security definer
+set search_path = ''
+as $$
+  delete from core.mail_outbox m
+   where m.partner_id = private.partner_id() and m.status = 'queued' and m.cause like 'claim%:' || draft || '%'
+$$;
+comment on function private.drop_waiting_mail(uuid) is 'Mail about a draft that was not sent yet is not sent any more. Definer, because the outbox is otherwise only written.';
+grant execute on function private.drop_waiting_mail(uuid) to api_owner;
+
+-- Links and hashes under the claim key: the claim link, opting out, the sign-in links that a partner asks for.
+-- `links` is {key, pages_url}: the claim key (hex), which the database never stores, and the root of the pages.
+
+create table core.draft_links (
+  partner_id uuid        not null,
+  id         uuid        not null default gen_random_uuid(),
+  draft_id   uuid        not null,
+  token_hash bytea       not null,
+  return_url text,
+  expires_at timestamptz not null,
+  used_at    timestamptz,
+  created_at timestamptz not null default private.now(),
+  constraint draft_links_pkey primary key (partner_id, id),
+  constraint draft_links_token_hash_key unique (token_hash),
+  constraint draft_links_draft_fkey foreign key (partner_id, draft_id) references core.drafts (partner_id, id) on delete cascade
+);
+comment on table core.draft_links is 'A sign-in link (auth-link) as its SHA-256: 300 seconds, single use, voided by a newer one.';
+-- serves: voiding the older link of a draft
+create index draft_links_draft on core.draft_links (partner_id, draft_id) where used_at is null;
+select private.isolate('core.draft_links', 'select, insert, update');
+
+-- `links` is {key, pages_url}: the claim key (hex), which the database never stores, and the root of the pages.
+create function private.claim_mac(message text, key text) returns bytea
+language plpgsql immutable security definer
+set search_path = ''
+as $$ begin return extensions.hmac(convert_to(message, 'UTF8'), decode(key, 'hex'), 'sha256'); end $$;
+comment on function private.claim_mac(text, text) is
+  'HMAC-SHA-256 under the claim key. Definer, because api_owner has no business in the schema of the extensions.';
+grant execute on function private.claim_mac(text, text) to api_owner;
+
+create function private.claim_token(draft uuid, key text) returns text
+language plpgsql immutable
+set search_path = ''
+as $$ begin return replace(draft::text, '-', '') || '-' || private.base64url(private.claim_mac('claim:' || draft, key)); end $$;
+comment on function private.claim_token(uuid, text) is 'The token of a claim link, derived whenever it is shown; claimToken in packages/shared/src/domain/claim/links.ts makes the same.';
+grant execute on function private.claim_token(uuid, text) to api_owner;
+
+create function private.email_hash(email text, key text) returns bytea
+language plpgsql immutable
+set search_path = ''
+as $$ begin return private.claim_mac('email:' || lower(email), key); end $$;
+comment on function private.email_hash(text, text) is 'An address as the opt-out list and unsubscribe links know it.';
+grant execute on function private.email_hash(text, text) to api_owner;
+
+create function private.unsubscribe_token(email text, key text) returns text
+language plpgsql immutable
+set search_path = ''
+as $$
+declare
+  hash constant text := encode(private.email_hash(email, key), 'hex');
+begin
+  return hash || '-' || private.base64url(private.claim_mac('unsubscribe:' || hash, key));
+end $$;
+comment on function private.unsubscribe_token(text, text) is
+  'The token of an unsubscribe link: it names the address by its hash, so that it works when the draft is long gone.';
+grant execute on function private.unsubscribe_token(text, text) to api_owner;
+
+create function private.claim_url(draft uuid, links jsonb) returns text
+language plpgsql immutable
+set search_path = ''
+as $$ begin return (links ->> 'pages_url') || '/claim/' || private.claim_token(draft, links ->> 'key'); end $$;
+grant execute on function private.claim_url(uuid, jsonb) to api_owner;
+
+create function private.unsubscribe_url(email text, links jsonb) returns text
+language plpgsql immutable
+set search_path = ''
+as $$ begin return (links ->> 'pages_url') || '/unsubscribe/' || private.unsubscribe_token(email, links ->> 'key'); end $$;
+grant execute on function private.unsubscribe_url(text, jsonb) to api_owner;
+
+create function api.issue_auth_link(caller jsonb, input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  draft      core.drafts;
+  status     text;
+  customer   record;
+  registered text;
+  target     text;
+  link       uuid;
+  email_sent boolean;
+begin
+  perform private.act_as(caller, 'partner');
+  -- of several drafts the newest that can be claimed; parallel calls for one draft queue here, so that one link is left
+  select * into draft from core.drafts d
+   where d.partner_id = private.partner_id()
+     and (input ->> 'draft_id' is null or d.id = (input ->> 'draft_id')::uuid)
+     and (input ->> 'email' is null or d.email = input ->> 'email')
+   order by private.draft_status(d) in ('invited', 'claimed') desc, d.created_at desc, d.id limit 1
+     for no key update;
+  if draft.id is null then
+    perform private.refuse('draft_not_found');
+  end if;
+  select p.return_url into registered from core.partners p where p.id = draft.partner_id;
+  target := coalesce(input ->> 'return_url', registered);
+  if input ->> 'return_url' is not null and not private.return_url_allowed(target, registered) then
+    perform private.refuse('return_url_not_allowed', json_build_object('message',
+      'return_url must be the return URL registered in the partner portal, followed by /, ? or nothing, without a fragment.'));
+  end if;
+  status := private.draft_status(draft);
+  select * into customer from private.draft_login(draft);
+  if status in ('expired', 'conflict') or status = 'active' and not customer.empty then
+    perform private.refuse('draft_not_claimable', json_build_object(
+      'status', status, 'reason', case status when 'active' then 'already_active' else status end));
+  end if;
+  update core.draft_links l set expires_at = private.now()
+   where l.partner_id = draft.partner_id and l.draft_id = draft.id and l.used_at is null and l.expires_at > private.now();
+  insert into core.draft_links (partner_id, draft_id, token_hash, return_url, expires_at)
+  values (draft.partner_id, draft.id, decode(input ->> 'token_hash', 'hex'), target, private.now() + interval '300 seconds')
+  returning id into link;
+  email_sent := input -> 'mails' <> 'null' and not private.is_suppressed(private.email_hash(draft.email, input #>> '{links,key}'));
+  if email_sent then
+    email_sent := private.debit('draft:' || draft.id, 'draft_mail') ->> 'allowed';
+  end if;
+  if email_sent then
+    perform private.enqueue_mails(input -> 'mails' -> draft.locale, (
+      select jsonb_build_array(jsonb_build_object('recipient', draft.email, 'cause', 'claim_sign_in:' || draft.id || ':' || link,
+               'fields', private.letter_fields(draft, private.partner_display_name(p), input -> 'links')))
+        from core.partners p where p.id = draft.partner_id));
+  end if;
+  perform private.audit('draft.auth_link_issued', draft.id);
+  return json_build_object('ok', true, 'auth_url', input ->> 'auth_url', 'expires_in', 300,
+                           'resume', customer.user_id is not null, 'return_url', target, 'email_sent', email_sent);
+end $$;
+comment on function api.issue_auth_link(jsonb, jsonb) is
+  'POST /partner/drafts/auth-link: {draft_id, email, return_url, token_hash, auth_url, mails: {nl, en} | null, links}. A newer link voids the older. '
+  'Where there are mails the customer gets theirs, unless they opted out or had ten today.';
+select private.expose('api.issue_auth_link(jsonb, jsonb)');
+
+-- Opting out of mail: for good, by the hash of the address.
+
+create table core.suppressions (
+  email_hash bytea       not null,
+  created_at timestamptz not null default private.now(),
+  constraint suppressions_pkey primary key (email_hash)
+);
+comment on table core.suppressions is 'Addresses that asked not to be written to, as SHA-256 of the address with a key of the deployment. Kept for good.';
+alter table core.suppressions enable row level security;
+
+create function private.suppress(email_hash bytea) returns void
+language sql security definer
+set search_path = ''
+as $$ insert into core.suppressions (email_hash) values (suppress.email_hash) on conflict do nothing $$;
+comment on function private.suppress(bytea) is 'Puts an address on the opt-out list. Definer, because no tenant owns the list or may read it.';
+grant execute on function private.suppress(bytea) to api_owner;
+
+create function private.is_suppressed(email_hash bytea) returns boolean
+language plpgsql stable security definer
+set search_path = ''
+as $$ begin return exists (select from core.suppressions s where s.email_hash = is_suppressed.email_hash); end $$;
+comment on function private.is_suppressed(bytea) is 'Whether an address asked not to be written to. Definer, because no tenant may read the list.';
+grant execute on function private.is_suppressed(bytea) to api_owner;
+
+create function api.opt_out(caller jsonb, request jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'anyone');
+  perform private.suppress(decode(request ->> 'email_hash', 'hex'));
+  return json_build_object('ok', true);
+end $$;
+comment on function api.opt_out(jsonb, jsonb) is
+  'The bearer of an unsubscribe link wants no more mail: {email_hash}. Not rate limited: mail services send it for many people from one address.';
+select private.expose('api.opt_out(jsonb, jsonb)');
+
+-- POST /partner/drafts/import, POST /partner/customers.
+
+create function private.letter_fields(draft core.drafts, partner_name text, links jsonb) returns jsonb
+language plpgsql stable
+set search_path = ''
+as $$
+declare
+  brand jsonb;
+begin
+  select private.partner_brand(p) into brand from core.partners p where p.id = draft.partner_id;
+  return jsonb_build_object(
+    'full_name', coalesce(draft.contactpersoon, draft.naam, draft.bedrijfsnaam),
+    'partner_name', partner_name,
+    'accent', brand ->> 'light',
+    'reply_to', brand ->> 'reply_to',
+    'claim_url', private.claim_url(draft.id, links),
+    'unsubscribe_url', private.unsubscribe_url(draft.email, links));
+end $$;
+comment on function private.letter_fields(core.drafts, text, jsonb) is
+  'What the marks in a mail to a draft''s customer stand for: full_name, partner_name, accent, reply_to, claim_url, unsubscribe_url. Null is for the mail''s defaults.';
+grant execute on function private.letter_fields(core.drafts, text, jsonb) to api_owner;
+
+create function private.draft_cap() returns int
+language plpgsql immutable
+set search_path = ''
+as $$ begin return 1000; end $$;
+comment on function private.draft_cap() is 'Drafts a partner may make in any 30 days; withdrawn ones count.';
+grant execute on function private.draft_cap() to api_owner;
+
+create function private.drafts_made() returns bigint
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  return (select count(*) from core.draft_uploads u where u.partner_id = private.partner_id() and u.at > private.now() - interval '30 days');
+end $$;
+comment on function private.drafts_made() is 'What the partner has used of its cap.';
+grant execute on function private.drafts_made() to api_owner;
+
+create function private.known_addresses(emails text[], tenant uuid, key text) returns table (email text, reason text)
+language sql stable security definer
+set search_path = ''
+as $$
+  select e.email,
+         case when exists (select from core.drafts d
+                            where d.partner_id = tenant and d.email = e.email
+                              and (d.status = 'claimed' or d.status = 'invited' and d.expires_at > private.now())) then 'already_drafted'
+              when exists (select from auth.users u
+                            -- the condition of Auth's own index on the address
+                            where u.email = e.email and u.is_sso_user = false
+                              and (exists (select from core.attributions a where a.user_id = u.id)
+                                   or exists (select from core.accounts a where a.user_id = u.id))) then 'existing_user'
+              when private.is_suppressed(private.email_hash(e.email, key)) then 'suppressed'
+              when exists (select from core.drafts d
+                            where d.partner_id <> tenant and d.email = e.email
+                              and (d.status = 'claimed' or d.status = 'invited' and d.expires_at > private.now())) then 'conflict' end
+    from unnest(emails) as e (email)
+$$;
+comment on function private.known_addresses(text[], uuid, text) is
+  'Why an address gets no new draft of this partner, null where it may. Definer, because it looks across tenants and into Auth; it says that, never whose.';
+grant execute on function private.known_addresses(text[], uuid, text) to api_owner;
+
+create function private.charger_brand(named text) returns text
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  return coalesce(
+    (select b.brand from core.charger_brands b where private.charger_key(b.brand) = private.charger_key(named)),
+    (select a.brand from core.charger_vendor_aliases a where a.vendor = private.vendor_key(named) and a.names_brand));
+end $$;
+comment on function private.charger_brand(text) is 'The catalogue''s brand of that name or vendor string, or null.';
+grant execute on function private.charger_brand(text) to api_owner;
+
+create function private.judge_charger(charger jsonb) returns text
+language plpgsql stable
+set search_path = ''
+as $$
+declare
+  brand constant text := private.charger_brand(charger ->> 'brand');
+begin
+  return case when brand is null then 'charger_brand_unsupported'
+              when not exists (select from core.partners p where p.id = private.partner_id() and brand = any (p.charger_brands)) then 'charger_not_linked'
+              when private.charger_taken(brand, charger ->> 'serial_number') then 'charger_claimed' end;
+end $$;
+comment on function private.judge_charger(jsonb) is 'Why a draft cannot come with this charger {brand, serial_number}; null when it can.';
+grant execute on function private.judge_charger(jsonb) to api_owner;
+
+create function private.referral_code_known(code text) returns boolean
+language plpgsql stable security definer
+set search_path = ''
+as $$ begin return exists (select from core.partners p where p.referral_code = upper(code) and p.is_active); end $$;
+comment on function private.referral_code_known(text) is 'Whether a referral code is an active partner''s. Definer, because it looks across tenants.';
+grant execute on function private.referral_code_known(text) to api_owner;
+
+create type private.draft_row as (
+  place           int,
+  email           text,
+  reason          text,
+  detail          text,
+  address_ignored text,
+  type            text,
+  naam            text,
+  phone           text,
+  external_ref    text,
+  kvk             text,
+  btw             text,
+  bedrijfsnaam    text,
+  contactpersoon  text,
+  referral_code   text,
+  ean             text,
+  postal_code     text,
+  house_number    int,
+  house_number_addition text,
+  street          text,
+  city            text,
+  charger         jsonb);
+
+create function private.lock_imports(tenant uuid) returns void
+language sql
+set search_path = ''
+as $$ select pg_advisory_xact_lock(hashtextextended('core.drafts import', 0) # hashtextextended(tenant::text, 1)) $$;
+comment on function private.lock_imports(uuid) is 'Until the end of the transaction no other import of the partner begins.';
+grant execute on function private.lock_imports(uuid) to api_owner;
+
+create function api.import_drafts(caller jsonb, input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  tenant       uuid;
+  partner      core.partners;
+  links        constant jsonb   := input -> 'links';
+  send_invite  constant boolean := (input ->> 'send_invite')::boolean;
+  batch        constant uuid    := gen_random_uuid();
+  remaining    bigint;
+  answer       json;
+  letters      jsonb;
+  look_up      json;
+begin
+  perform private.act_as(caller, 'partner');
+  tenant := private.partner_id();
+  -- One import at a time, across partners: the cap, "one open draft an address" and "nobody else's" are all judged against what
+  -- the import before this one made. An import of 500 rows takes a fraction of a second.
+  perform private.lock_imports(tenant), pg_advisory_xact_lock(hashtextextended('core.drafts import', 0));
+  select * into partner from core.partners p where p.id = tenant;
+  remaining := greatest(private.draft_cap() - private.drafts_made(), 0);
+  -- what ran out but was not noted yet holds no address any more
+  update core.drafts d set status = 'expired'
+   where d.partner_id = tenant and d.status = 'invited' and d.expires_at <= private.now()
+     and d.email in (select r ->> 'email' from jsonb_array_elements(input -> 'rows') r);
+
+  with sent as materialized (
+    select * from jsonb_populate_recordset(null::private.draft_row, input -> 'rows')
+  ), known as (
+    select * from private.known_addresses(array(select distinct s.email from sent s where s.reason is null), tenant, links ->> 'key')
+  ), judged as materialized (
+    select s.*, coalesce(s.reason, k.reason, case when s.charger is not null then private.judge_charger(s.charger) end) as verdict
+      from sent s left join known k on s.reason is null and k.email = s.email
+  ), once as (
+    select j.place, row_number() over (partition by j.email order by j.place) as occurrence from judged j where j.verdict is null
+  ), fitting as (
+    select o.place, row_number() over (order by o.place) as rank from once o where o.occurrence = 1
+  ), settled as materialized (
+    select j.*, gen_random_uuid() as id,
+           coalesce(j.verdict, case when f.place is null then 'already_drafted' when f.rank > remaining then 'over_cap' end) as outcome
+      from judged j left join fitting f on f.place = j.place
+  ), created as (
+    insert into core.drafts as d
+      (partner_id, id, batch_id, source, type, naam, email, phone, external_ref, kvk, btw, bedrijfsnaam, contactpersoon, referral_code,
+       ean, postal_code, house_number, house_number_addition, street, city, charger, ean_status, send_invite, invited_at, expires_at)
+    select tenant, s.id, batch, input ->> 'source', s.type, s.naam, s.email, s.phone, s.external_ref, s.kvk, s.btw, s.bedrijfsnaam,
+           s.contactpersoon, s.referral_code, s.ean, s.postal_code, s.house_number, s.house_number_addition, s.street, s.city,
+           s.charger || jsonb_build_object('brand', private.charger_brand(s.charger ->> 'brand')),
+           case when s.ean is not null then 'provided' when s.postal_code is null then 'no_address' else 'pending' end,
+           send_invite, case when send_invite then private.now() end, private.now() + interval '60 days'
+      from settled s where s.outcome is null
+    returning d as draft
+  ), counted as (
+    insert into core.draft_uploads (partner_id) select tenant from created
+  ), shown as (
+    select s.place, private.claim_url(s.id, links) as claim_url, c.draft
+      from created c join settled s on s.id = (c.draft).id
+  )
+  select json_build_object(
+      'ok', true,
+      'added', (select count(*) from shown),
+      'batch_id', batch,
+      'created', (select coalesce(json_agg(json_build_object(
+          'draft_id', (s.draft).id, 'email', (s.draft).email, 'external_ref', (s.draft).external_ref, 'claim_url', s.claim_url,
+          'ean_status', (s.draft).ean_status, 'ean_candidates', 0) order by s.place), '[]') from shown s),
+      'address_ignored', (select coalesce(json_agg(json_build_object('email', s.email, 'reason', s.address_ignored) order by s.place), '[]')
+                            from settled s where s.outcome is null and s.address_ignored is not null),
+      'claim_urls', (select coalesce(json_agg(json_build_object('email', (s.draft).email, 'claim_url', s.claim_url) order by s.place), '[]')
+                       from shown s where not send_invite),
+      'referral_codes', (select coalesce(json_agg(json_build_object(
+          'email', s.email, 'code', s.referral_code, 'matched', private.referral_code_known(s.referral_code)) order by s.place), '[]')
+                           from settled s where s.outcome is null and s.referral_code is not null),
+      'rejected', (select coalesce(json_agg(
+          case when s.detail is null or s.reason is null
+               then json_build_object('email', s.email, 'reason', s.outcome, 'row', s.place)
+               else json_build_object('email', s.email, 'reason', s.outcome, 'row', s.place, 'detail', s.detail) end order by s.place), '[]')
+                     from settled s where s.outcome is not null),
+      'skipped', (select json_object_agg(w.reason, case w.reason when 'over_request_limit' then (input ->> 'over_request_limit')::bigint
+                                                                 else (select count(*) from settled s where s.outcome = w.reason) end)
+                    from unnest(array['invalid', 'reserved_domain', 'missing_kvk', 'already_drafted', 'existing_user', 'suppressed', 'conflict',
+                                      'over_request_limit', 'over_cap', 'charger_brand_unsupported', 'charger_not_linked', 'charger_claimed']) as w (reason)),
+      'cap', json_build_object('rolling_days', 30, 'rolling_cap', private.draft_cap(), 'remaining_before', remaining)),
+    (select jsonb_agg(jsonb_build_object('recipient', (s.draft).email, 'cause', 'claim:' || (s.draft).id,
+                                         'fields', private.letter_fields(s.draft, private.partner_display_name(partner), links)))
+       from shown s where send_invite),
+    (select json_agg(json_build_object('draft_id', (s.draft).id, 'postal_code', (s.draft).postal_code, 'house_number', (s.draft).house_number,
+                                       'house_number_addition', (s.draft).house_number_addition) order by s.place)
+       from shown s where (s.draft).ean_status = 'pending' and input ->> 'source' = 'api')
+    into answer, letters, look_up;
+
+  if letters is not null then
+    perform private.enqueue_mails(input -> 'mail', letters);
+  end if;
+  if (answer ->> 'added')::int > 0 then
+    perform private.audit('drafts.imported', batch, jsonb_build_object('added', answer -> 'added', 'source', input -> 'source'));
+  end if;
+  return case when look_up is null then answer else json_build_object('look_up', look_up, 'answer', answer) end;
+end $$;
+comment on function api.import_drafts(jsonb, jsonb) is
+  'POST /partner/drafts/import and /partner/customers: {source, send_invite, rows, over_request_limit, links, mail}. Rows come read and judged on their own; one set-based statement judges the rest. Where source is api and addresses are to be looked up: {look_up, answer}.';
+select private.expose('api.import_drafts(jsonb, jsonb)');
+
+-- The EAN of a draft, looked up by its address.
+
+create function private.record_draft_lookup(draft uuid, register jsonb) returns json
+language plpgsql
+set search_path = ''
+as $$
+declare
+  found_draft core.drafts;
+  points      jsonb;
+  count       int;
+begin
+  select * into found_draft from core.drafts d
+   where d.partner_id = private.partner_id() and d.id = draft and d.status in ('invited', 'claimed') and d.ean_status in ('pending', 'failed')
+     for no key update;
+  if not found then
+    return null;  -- withdrawn, claimed with an EAN, or looked up by somebody else meanwhile
+  end if;
+  points := case
+    when register ->> 'source' = 'table' then
+      private.points_in_table(found_draft.postal_code, found_draft.house_number, found_draft.house_number_addition)
+    when register ->> 'outcome' = 'points' then register -> 'points'
+    when register ->> 'outcome' = 'unknown_address' then '[]' end;
+  count := jsonb_array_length(points);
+  update core.drafts d
+     set ean_status = case when count is null then 'failed' when count = 0 then 'not_found' when count = 1 then 'resolved' else 'ambiguous' end,
+         ean = case when count = 1 then points #>> '{0,ean_code}' end,
+         ean_candidates = coalesce(points, '[]'),
+         street = coalesce(d.street, points #>> '{0,street}'),
+         city = coalesce(d.city, points #>> '{0,city}'),
+         ean_looked_up_at = private.now()
+   where d.partner_id = found_draft.partner_id and d.id = found_draft.id
+  returning * into found_draft;
+  return json_build_object('draft_id', found_draft.id, 'ean_status', found_draft.ean_status, 'ean_candidates', coalesce(count, 0));
+end $$;
+comment on function private.record_draft_lookup(uuid, jsonb) is
+  'Writes down what the register knows at a draft''s address: {source, outcome, points}, or {source: "table"} to look it up here. No answer is failed, and tried again for a day.';
+grant execute on function private.record_draft_lookup(uuid, jsonb) to api_owner;
+
+create function api.record_draft_lookups(caller jsonb, results jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'partner');
+  return (select coalesce(json_agg(private.record_draft_lookup((r ->> 'draft_id')::uuid, r -> 'register')), '[]')
+            from jsonb_array_elements(results) r);
+end $$;
+comment on function api.record_draft_lookups(jsonb, jsonb) is 'The register''s answers during an import: [{draft_id, register}] to [{draft_id, ean_status, ean_candidates}].';
+select private.expose('api.record_draft_lookups(jsonb, jsonb)');
+
+create function private.due_draft_lookups(size int) returns json
+language sql security definer
+set search_path = ''
+as $$
+  -- claimed for an hour by the time of the look-up; the result ends it, a failure is due again after that hour, for a day
+  with claimed as (
+    update core.drafts d set ean_looked_up_at = private.now()
+     where d.id in (
+       select w.id from core.drafts w
+        where w.ean_status in ('pending', 'failed') and w.status in ('invited', 'claimed')
+          and (w.ean_looked_up_at is null or w.ean_looked_up_at <= private.now() - interval '1 hour')
+          and (w.ean_status = 'pending' or w.created_at > private.now() - interval '1 day')
+        order by w.created_at limit size for update skip locked)
+    returning d.*)
+  select coalesce(json_agg(json_build_object('partner_id', partner_id, 'draft_id', id, 'postal_code', postal_code,
+                                             'house_number', house_number, 'house_number_addition', house_number_addition)), '[]')
+    from claimed
+$$;
+comment on function private.due_draft_lookups(int) is 'Drafts whose address waits to be looked up. Definer: every tenant at once.';
+grant execute on function private.due_draft_lookups(int) to api_owner;
+
+create function api.due_draft_lookups(caller jsonb, batch jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'worker');
+  return private.due_draft_lookups((batch ->> 'size')::int);
+end $$;
+comment on function api.due_draft_lookups(jsonb, jsonb) is
+  'The next addresses to look up: {size} to [{partner_id, draft_id, postal_code, house_number, house_number_addition}].';
+select private.expose('api.due_draft_lookups(jsonb, jsonb)');
+
+create function api.record_draft_lookup(caller jsonb, due jsonb, register jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'worker'), private.act_for_partner((due ->> 'partner_id')::uuid);
+  return private.record_draft_lookup((due ->> 'draft_id')::uuid, register);
+end $$;
+comment on function api.record_draft_lookup(jsonb, jsonb, jsonb) is 'The register''s answer for a due draft; null where it waits no longer.';
+select private.expose('api.record_draft_lookup(jsonb, jsonb, jsonb)');
+
+-- GET /partner/drafts.
+
+create function api.list_drafts(caller jsonb, query jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+declare
+  links constant jsonb := query -> 'links';
+begin
+  perform private.act_as(caller, 'partner');
+  return (
+    select json_build_object('drafts', coalesce(json_agg(json_build_object(
+        'draft_id', d.id,
+        'status', s.status,
+        'type', d.type,
+        'naam', d.naam,
+        'email', d.email,
+        'external_ref', d.external_ref,
+        'city', d.city,
+        'ean_status', d.ean_status,
+        'ean_candidates', jsonb_array_length(d.ean_candidates),
+        'claim_url', case when s.status in ('invited', 'claimed') then private.claim_url(d.id, links) end,
+        'batch_id', d.batch_id,
+        'created_at', private.iso(d.created_at),
+        'invited_at', private.iso(d.invited_at),
+        'claimed_at', private.iso(d.claimed_at),
+        'expires_at', private.iso(d.expires_at)) order by d.created_at desc, d.id desc), '[]'))
+      from core.drafts d cross join lateral (select private.draft_status(d) as status) s
+     where d.partner_id = private.partner_id()
+       and (query ->> 'external_ref' is null or d.external_ref = query ->> 'external_ref')
+       and (query ->> 'status' is null or s.status = query ->> 'status'));
+end $$;
+comment on function api.list_drafts(jsonb, jsonb) is 'GET /partner/drafts: {external_ref, status, links} to {drafts}, newest first. claim_url is null unless the draft can be claimed.';
+select private.expose('api.list_drafts(jsonb, jsonb)');
+
+-- POST /partner/drafts/withdraw.
+
+create function api.withdraw_draft(caller jsonb, input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  draft core.drafts;
+begin
+  perform private.act_as(caller, 'partner');
+  -- waits for a claim under way, and sees what came of it
+  select * into draft from core.drafts d
+   where d.partner_id = private.partner_id() and d.id = (input ->> 'draft_id')::uuid for update;
+  if draft.id is null then
+    perform private.refuse('draft_not_found', json_build_object('code', 'draft_not_found'));
+  elsif draft.status = 'active' then
+    perform private.refuse('draft_active', json_build_object('code', 'draft_active'));
+  end if;
+  delete from core.drafts d where d.partner_id = draft.partner_id and d.id = draft.id;
+  perform private.release_customer(draft.user_id, draft.partner_id), private.drop_waiting_mail(draft.id);
+  perform private.audit('draft.withdrawn', draft.id, jsonb_build_object('status', private.draft_status(draft)));
+  return json_build_object('ok', true);
+end $$;
+comment on function api.withdraw_draft(jsonb, jsonb) is
+  'POST /partner/drafts/withdraw: {draft_id}. The draft, its links and its waiting mail go, a login it made is unlinked; an audit row without personal data stays.';
+select private.expose('api.withdraw_draft(jsonb, jsonb)');
+
+-- The scheduled work on drafts: reminders, expiry, purge.
+
+create function private.expire_drafts(out expired bigint, out purged bigint)
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  with ended as (
+    update core.drafts d set status = 'expired', progress = '{}', code_hash = null, code_expires_at = null
+     where d.status = 'invited' and d.expires_at <= private.now() returning 1)
+  select count(*) into expired from ended;
+  with ended as (
+    delete from core.drafts d where d.status in ('expired', 'conflict') and d.expires_at <= private.now() - interval '30 days'
+    returning d.partner_id, d.id, d.status
+  ), noted as (
+    insert into core.audit_log (actor, action, partner_id, subject_id, details)
+    select 'worker', 'draft.deleted', e.partner_id, e.id, jsonb_build_object('status', e.status) from ended e
+    returning 1)
+  select count(*) into purged from noted;
+  delete from core.draft_uploads u where u.at <= private.now() - interval '31 days';
+end $$;
+comment on function private.expire_drafts() is
+  'Writes expiry down, deletes what expired or conflicted 30 days after its last day, and sweeps what the rolling cap counts no longer. Definer: every tenant at once.';
+grant execute on function private.expire_drafts() to api_owner;
+
+create function private.remind_drafts(mails jsonb, links jsonb, size int) returns bigint
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  post     record;
+  reminded bigint := 0;
+begin
+  for post in
+    with due as (
+      -- where reminders were missed, the latest one stands for them all
+      update core.drafts d
+         set reminders_sent = (select count(*) from unnest(array[3, 10, 30]) as r (day) where d.created_at + make_interval(days => r.day) <= private.now())
+       where d.id in (
+         select w.id from core.drafts w
+          where w.status = 'invited' and w.send_invite and w.reminders_sent < 3 and w.expires_at > private.now()
+            and w.created_at + make_interval(days => (array[3, 10, 30])[w.reminders_sent + 1]) <= private.now()
+          order by w.created_at limit size for update skip locked)
+      returning d as draft)
+    select p.id as partner_id, (due.draft).locale,
+           jsonb_agg(jsonb_build_object('recipient', (due.draft).email, 'cause', 'claim_reminder:' || (due.draft).id || ':' || (due.draft).reminders_sent,
+             'fields', private.letter_fields(due.draft, private.partner_display_name(p), links))) as letters
+      from due join core.partners p on p.id = (due.draft).partner_id and p.is_active
+     where not private.is_suppressed(private.email_hash((due.draft).email, links ->> 'key'))
+     group by p.id, (due.draft).locale
+  loop
+    perform private.act_for_partner(post.partner_id), private.enqueue_mails(mails -> post.locale, post.letters);
+    reminded := reminded + jsonb_array_length(post.letters);
+  end loop;
+  return reminded;
+end $$;
+comment on function private.remind_drafts(jsonb, jsonb, int) is
+  'Writes the reminders of day 3, 10 and 30 to those who were mailed and have not claimed; never to who opted out. Definer: every tenant at once.';
+grant execute on function private.remind_drafts(jsonb, jsonb, int) to api_owner;
+
+create function api.run_draft_jobs(caller jsonb, input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  ended record;
+begin
+  perform private.act_as(caller, 'worker');
+  select * into ended from private.expire_drafts();
+  return json_build_object('expired', ended.expired, 'purged', ended.purged,
+                           'reminded', private.remind_drafts(input -> 'mails', input -> 'links', (input ->> 'size')::int));
+end $$;
+comment on function api.run_draft_jobs(jsonb, jsonb) is
+  'Everything of drafts that is due: {mails: {nl, en}, links, size} to counts. Safe to call at any time, from several callers at once.';
+select private.expose('api.run_draft_jobs(jsonb, jsonb)');
+
+-- The claim of a draft by its customer: where it stands, and what its pages show.
+
+create function private.draft_by_id(draft uuid) returns core.drafts
+language sql stable security definer
+set search_path = ''
+as $$ select d from core.drafts d where d.id = draft $$;
+comment on function private.draft_by_id(uuid) is
+  'Finds a draft before its tenant is known; definer for that reason alone. The claim token, verified before it gets here, is the credential.';
+grant execute on function private.draft_by_id(uuid) to api_owner;
+
+create function private.enter_draft(draft_id uuid, lock boolean) returns core.drafts
+language plpgsql
+set search_path = ''
+as $$
+declare
+  draft core.drafts := private.draft_by_id(draft_id);
+begin
+  perform private.act_for_partner(draft.partner_id), set_config('app.caller_kind', 'customer', true);
+  if lock then
+    select * into draft from core.drafts d where d.partner_id = private.partner_id() and d.id = draft_id for update;
+  end if;
+  return draft;
+end $$;
+comment on function private.enter_draft(uuid, boolean) is 'Makes the bearer of a claim link the caller, within the tenant of the draft.';
+grant execute on function private.enter_draft(uuid, boolean) to api_owner;
+
+create function private.draft_state(draft core.drafts) returns text
+language sql stable
+set search_path = ''
+as $$
+  select case
+    when draft.id is null then 'gone'
+    when private.draft_status(draft) in ('invited', 'claimed') then 'open'
+    else private.draft_status(draft) end
+$$;
+grant execute on function private.draft_state(core.drafts) to api_owner;
+
+create function private.claim_stage(draft core.drafts) returns text
+language plpgsql immutable
+set search_path = ''
+as $$ begin return case when draft.status = 'claimed' and draft.user_id is null then 'invited' else draft.status end; end $$;
+comment on function private.claim_stage(core.drafts) is 'The status of a claim; where the login was deleted meanwhile the address is to be proven again.';
+grant execute on function private.claim_stage(core.drafts) to api_owner;
+
+create function private.claim_answers(draft core.drafts) returns jsonb
+language sql stable
+set search_path = ''
+as $$
+  select jsonb_build_object(
+    'type', draft.type,
+    'full_name', coalesce(draft.contactpersoon, draft.naam),
+    'company_name', coalesce(draft.bedrijfsnaam, case when draft.type <> 'particulier' and draft.contactpersoon is not null then draft.naam end),
+    'kvk', draft.kvk,
+    'vat', draft.btw,
+    'phone', draft.phone,
+    'postal_code', draft.postal_code,
+    'house_number', draft.house_number,
+    'house_number_addition', draft.house_number_addition,
+    'street', draft.street,
+    'city', draft.city,
+    'ean_code', draft.ean,
+    'brand', draft.charger ->> 'brand',
+    'serial_number', draft.charger ->> 'serial_number') || coalesce(draft.progress -> 'answers', '{}')
+$$;
+comment on function private.claim_answers(core.drafts) is 'What the partner uploaded, overlaid with what the customer confirmed or changed.';
+grant execute on function private.claim_answers(core.drafts) to api_owner;
+
+create function private.claim_open_step(draft core.drafts) returns text
+language sql stable
+set search_path = ''
+as $$
+  select s.step
+    from unnest(array['details', 'company', 'address', 'ean', 'payout', 'charger']) with ordinality as s (step, place)
+   where not coalesce(draft.progress -> 'confirmed', '[]') ? s.step
+     and (s.step <> 'company' or private.claim_answers(draft) ->> 'type' <> 'particulier')
+   order by s.place limit 1
+$$;
+comment on function private.claim_open_step(core.drafts) is 'The first step the customer has not confirmed; null when only the mandate is left.';
+grant execute on function private.claim_open_step(core.drafts) to api_owner;
+
+create function private.claim_facts(draft core.drafts) returns jsonb
+language sql stable
+set search_path = ''
+as $$
+  select jsonb_build_object(
+    -- under the name it is registered by, and the one its customers know it by
+    'partner_name', concat(p.name, ' (' || nullif(private.partner_display_name(p), p.name) || ')'),
+    'type', a.answers ->> 'type',
+    'company_name', case when a.answers ->> 'type' <> 'particulier' then a.answers ->> 'company_name' end,
+    'kvk', case when a.answers ->> 'type' <> 'particulier' then a.answers ->> 'kvk' end,
+    'full_name', a.answers ->> 'full_name',
+    'email', draft.email,
+    'ean_code', a.answers ->> 'ean_code',
+    'street', a.answers ->> 'street',
+    'house_number', (a.answers ->> 'house_number')::int,
+    'house_number_addition', a.answers ->> 'house_number_addition',
+    'postal_code', a.answers ->> 'postal_code',
+    'city', a.answers ->> 'city',
+    'valid_from', make_date(extract(year from private.today())::int, 1, 1),
+    'valid_until', make_date(extract(year from private.today())::int, 12, 31))
+  from core.partners p, lateral (select private.claim_answers(draft) as answers) as a
+  where p.id = draft.partner_id
+$$;
+comment on function private.claim_facts(core.drafts) is
+  'What private.mandate_facts gives of a connection, of a draft that has none yet: what the mandate''s text is composed of.';
+grant execute on function private.claim_facts(core.drafts) to api_owner;
+
+create function private.claim_outcome(draft core.drafts) returns jsonb
+language plpgsql
+set search_path = ''
+as $$
+declare
+  outcome jsonb;
+begin
+  perform private.enter_account(draft);
+  select jsonb_build_object(
+           'signed', jsonb_build_object(
+             'status', case when m.status = 'signed' and m.valid_until < private.today() then 'expired' else m.status end,
+             'document', m.document, 'document_sha256', m.document_sha256, 'signed_name', m.signed_name,
+             'signed_at', private.iso(m.signed_at), 'code_sent_to', m.code_sent_to, 'valid_from', m.valid_from, 'valid_until', m.valid_until,
+             'ended_at', private.iso(m.ended_at)),
+           'checklist', g.checklist,
+           'registration_status', c.registration_status,
+           'ean_validation_status', c.ean_validation_status,
+           'iban_last4', a.iban_last4,
+           'chargers', (select coalesce(jsonb_agg(jsonb_build_object('name', private.charger_name(h), 'serial_number', h.serial_number,
+                                                                     'mid_eligible', h.mid_eligible) order by h.created_at, h.id), '[]')
+                          from core.chargers h where h.partner_id = c.partner_id and h.account_id = c.account_id and h.status = 'active'))
+    into outcome
+    from core.connections c
+    join core.accounts a on a.partner_id = c.partner_id and a.id = c.account_id
+    join core.mandates m on m.partner_id = c.partner_id and m.connection_id = c.id and m.document is not null
+    join core.account_gates g on g.partner_id = c.partner_id and g.account_id = c.account_id
+   where c.partner_id = private.house() and c.account_id = draft.account_id
+   order by m.created_at desc limit 1;
+  perform private.act_for_partner(draft.partner_id);
+  return coalesce(outcome, '{}');
+end $$;
+comment on function private.claim_outcome(core.drafts) is
+  'What an active draft led to: {signed, checklist, registration_status, ean_validation_status, iban_last4, chargers}.';
+grant execute on function private.claim_outcome(core.drafts) to api_owner;
+
+create function private.charger_choice(brand text) returns jsonb
+language sql stable
+set search_path = ''
+as $$
+  with models as (select m.* from core.charger_models m where m.mid_meter is not null or m.listed)
+  select jsonb_build_object(
+    'brands', (select jsonb_agg(b.brand order by lower(b.brand) collate "C") from (select distinct m.brand from models m) as b),
+    'models', (select jsonb_agg(jsonb_build_object('id', m.id, 'model', m.model, 'mid_meter', m.mid_meter) order by lower(m.model) collate "C")
+                 from models m where m.brand = charger_choice.brand))
+$$;
+comment on function private.charger_choice(text) is 'The brands of the catalogue, and the models of one.';
+grant execute on function private.charger_choice(text) to api_owner;
+
+create function private.claim_view(draft core.drafts, request jsonb) returns jsonb
+language plpgsql
+set search_path = ''
+as $$
+declare
+  state  constant text := private.draft_state(draft);
+  answers jsonb;
+  view   jsonb;
+begin
+  draft.status := private.claim_stage(draft);
+  select jsonb_build_object('state', state, 'status', draft.status, 'locale', draft.locale,
+                            'brand', private.partner_brand(p), 'partner_name', p.name) into view
+    from core.partners p where p.id = draft.partner_id;
+  if state not in ('open', 'active') then
+    return coalesce(view, jsonb_build_object('state', state));
+  end if;
+  view := view || jsonb_build_object('email', draft.email, 'code_sent', coalesce(draft.code_expires_at > private.now(), false));
+  if not (request ->> 'proven')::boolean then
+    return view;  -- the link alone shows nothing of what is known or typed
+  elsif state = 'active' then
+    view := view || private.claim_outcome(draft) || jsonb_build_object(
+      'return_url', coalesce(draft.progress ->> 'return_url', (select p.return_url from core.partners p where p.id = draft.partner_id)));
+    -- the charger that the partner told of is the first one; a second is another
+    answers := case when view -> 'chargers' = '[]' then coalesce(draft.charger, '{}') else '{}' end;
+    return view || jsonb_build_object('answers', answers)
+      || case when request ->> 'step' = 'charger'
+              then private.charger_choice(coalesce(request ->> 'brand', answers ->> 'brand')) else '{}' end;
+  elsif draft.status <> 'claimed' then
+    return view;
+  end if;
+  answers := private.claim_answers(draft);
+  return view || jsonb_build_object(
+    'answers', answers,
+    'confirmed', coalesce(draft.progress -> 'confirmed', '[]'),
+    'open_step', private.claim_open_step(draft),
+    'candidates', coalesce(draft.progress -> 'candidates', '[]'),
+    'iban_last4', draft.progress #>> '{iban,last4}',
+    'facts', case when private.claim_open_step(draft) is null then private.claim_facts(draft) end,
+    'charger', (select jsonb_build_object('name', m.brand || ' ' || m.model, 'mid_meter', m.mid_meter)
+                  from core.charger_models m where m.id = (answers ->> 'catalog_charger_id')::uuid))
+    || case when request ->> 'step' = 'charger'
+            then private.charger_choice(coalesce(request ->> 'brand', answers ->> 'brand')) else '{}' end;
+end $$;
+comment on function private.claim_view(core.drafts, jsonb) is
+  'What the pages of a claim may show: state open|active|expired|conflict|gone and branding; the address where a code goes; and with {proven} what was uploaded and typed.';
+grant execute on function private.claim_view(core.drafts, jsonb) to api_owner;
+
+create function api.open_claim(caller jsonb, request jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  rate jsonb;
+begin
+  perform private.act_as(caller, 'anyone');
+  rate := private.debit('address:' || (request ->> 'address_hash'), 'page');
+  if not (rate ->> 'allowed')::boolean then
+    return private.refusal('too_many_requests', json_build_object('rate', rate));
+  end if;
+  return private.claim_view(private.enter_draft((request ->> 'draft_id')::uuid, false), request)::json;
+end $$;
+comment on function api.open_claim(jsonb, jsonb) is
+  'What a claim link opens: {draft_id, address_hash, proven, step, brand} to private.claim_view. proven says that the browser has a session of this claim.';
+select private.expose('api.open_claim(jsonb, jsonb)');
+
+-- A claim begins: the e-mail address is proven, by a mailed code or by a partner's sign-in link.
+
+create function api.send_claim_code(caller jsonb, request jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  draft core.drafts;
+  rate  jsonb;
+begin
+  perform private.act_as(caller, 'anyone');
+  draft := private.enter_draft((request ->> 'draft_id')::uuid, true);
+  if private.draft_state(draft) not in ('open', 'active') or private.claim_stage(draft) <> coalesce(request ->> 'stage', private.claim_stage(draft)) then
+    return json_build_object('outcome', 'not_open');
+  elsif private.judge_code(draft.code_hash, draft.code_expires_at, draft.code_attempts, request ->> 'code_hash') is null then
+    return json_build_object('outcome', 'sent');  -- the very code that is out already
+  end if;
+  rate := private.debit('draft:' || draft.id, 'claim_code');
+  if not (rate ->> 'allowed')::boolean then
+    return json_build_object('outcome', 'too_many_codes', 'rate', rate);
+  end if;
+  update core.drafts d
+     set code_hash = decode(request ->> 'code_hash', 'hex'), code_expires_at = private.code_expiry(), code_attempts = 0
+   where d.partner_id = draft.partner_id and d.id = draft.id;
+  perform private.enqueue_mail(request -> 'mail', draft.email, 'claim_code:' || draft.id || ':' || (request ->> 'code_hash'));
+  return json_build_object('outcome', 'sent');
+end $$;
+comment on function api.send_claim_code(jsonb, jsonb) is
+  'Mails a one-time code, good for ten minutes and five attempts: {draft_id, code_hash, mail, stage?} to {outcome: sent|too_many_codes|not_open, rate}. '
+  'With stage (invited, claimed) only while the claim is there.';
+select private.expose('api.send_claim_code(jsonb, jsonb)');
+
+create function private.claim_code_outcome(draft core.drafts, code_hash text) returns text
+language plpgsql
+set search_path = ''
+as $$
+declare
+  refused constant text := private.judge_code(draft.code_hash, draft.code_expires_at, draft.code_attempts, code_hash);
+begin
+  if refused = 'wrong_code' then
+    update core.drafts d set code_attempts = d.code_attempts + 1 where d.partner_id = draft.partner_id and d.id = draft.id;
+  end if;
+  return refused;
+end $$;
+comment on function private.claim_code_outcome(core.drafts, text) is 'Why a one-time code is refused, or null; a wrong one is counted.';
+grant execute on function private.claim_code_outcome(core.drafts, text) to api_owner;
+
+create function private.claimant(email text, partner uuid, out user_id uuid, out confirmed boolean, out taken boolean)
+language sql stable security definer
+set search_path = ''
+as $$
+  select u.id, u.email_confirmed_at is not null,
+         exists (select from core.attributions a where a.user_id = u.id and a.partner_id <> partner)
+         or exists (select from core.accounts a where a.user_id = u.id)
+    from auth.users u where u.email = claimant.email and not u.is_sso_user and u.deleted_at is null
+$$;
+comment on function private.claimant(text, uuid) is
+  'The login of an address, all null when there is none; taken when another partner has it or it has an account of its own. Definer: logins belong to Supabase Auth, and the question crosses tenants.';
+grant execute on function private.claimant(text, uuid) to api_owner;
+
+create function private.end_in_conflict(draft core.drafts, reason text) returns void
+language plpgsql
+set search_path = ''
+as $$
+begin
+  update core.drafts d
+     set status = 'conflict', conflict_reason = reason, progress = '{}', code_hash = null, code_expires_at = null
+   where d.partner_id = draft.partner_id and d.id = draft.id;
+  perform private.audit('draft.conflict', draft.id, jsonb_build_object('reason', reason));
+end $$;
+grant execute on function private.end_in_conflict(core.drafts, text) to api_owner;
+
+create function private.prove_draft(draft core.drafts) returns jsonb
+language plpgsql
+set search_path = ''
+as $$
+declare
+  login record;
+begin
+  if draft.status = 'active' then
+    update core.drafts d set code_hash = null, code_expires_at = null where d.partner_id = draft.partner_id and d.id = draft.id;
+    return jsonb_build_object('outcome', 'proven');
+  end if;
+  select * into login from private.claimant(draft.email, draft.partner_id);
+  if login.taken then
+    perform private.end_in_conflict(draft, 'existing_user');
+    return jsonb_build_object('outcome', 'conflict');
+  elsif login.confirmed is not true then
+    return jsonb_build_object('outcome', 'ask_login', 'email', draft.email, 'unconfirmed_user', login.user_id, 'partner_id', draft.partner_id);
+  elsif draft.status = 'invited' and draft.ean is not null and private.ean_taken(draft.ean) then
+    perform private.end_in_conflict(draft, 'ean_in_use');
+    return jsonb_build_object('outcome', 'conflict');
+  end if;
+  update core.drafts d
+     set status = 'claimed', user_id = login.user_id, claimed_at = coalesce(d.claimed_at, private.now()), code_hash = null, code_expires_at = null
+   where d.partner_id = draft.partner_id and d.id = draft.id;
+  if draft.status = 'invited' then
+    perform private.audit('draft.claimed', draft.id);
+  end if;
+  return jsonb_build_object('outcome', 'proven');
+end $$;
+comment on function private.prove_draft(core.drafts) is
+  'The address is proven: the draft is claimed, or in conflict. Outcome ask_login, and nothing stored, where Supabase Auth must make the login first.';
+grant execute on function private.prove_draft(core.drafts) to api_owner;
+
+create function api.prove_claim(caller jsonb, request jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  rate    jsonb;
+  draft   core.drafts;
+  refused text;
+begin
+  perform private.act_as(caller, 'anyone');
+  rate := private.debit('address:' || (request ->> 'address_hash'), 'page');
+  if not (rate ->> 'allowed')::boolean then
+    return private.refusal('too_many_requests', json_build_object('rate', rate));
+  end if;
+  draft := private.enter_draft((request ->> 'draft_id')::uuid, true);
+  if private.draft_state(draft) not in ('open', 'active') then
+    return (jsonb_build_object('outcome', 'not_open') || private.claim_view(draft, request))::json;
+  end if;
+  refused := private.claim_code_outcome(draft, request ->> 'code_hash');
+  return (private.claim_view(draft, request)
+          || case when refused is null then private.prove_draft(draft) else jsonb_build_object('outcome', refused) end)::json;
+end $$;
+comment on function api.prove_claim(jsonb, jsonb) is
+  'Proves the address by its code: {draft_id, address_hash, code_hash} to private.claim_view and outcome proven|conflict|ask_login|wrong_code|code_expired|too_many_attempts|not_open. '
+  'After ask_login it is called again, once the login is made: the code is used up then.';
+select private.expose('api.prove_claim(jsonb, jsonb)');
+
+create function private.sign_in_link(token_hash text) returns core.draft_links
+language sql stable security definer
+set search_path = ''
+as $$ select l from core.draft_links l where l.token_hash = decode(sign_in_link.token_hash, 'hex') $$;
+comment on function private.sign_in_link(text) is 'Finds a link before its tenant is known; definer for that reason alone. The token is the credential.';
+grant execute on function private.sign_in_link(text) to api_owner;
+
+create function private.sign_in_link_state(link core.draft_links) returns text
+language sql stable
+set search_path = ''
+as $$
+  select case when link.id is null then 'unknown' when link.used_at is not null then 'used'
+              when link.expires_at <= private.now() then 'expired' else 'open' end
+$$;
+grant execute on function private.sign_in_link_state(core.draft_links) to api_owner;
+
+create function api.open_sign_in_link(caller jsonb, request jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  rate  jsonb;
+  link  core.draft_links;
+  draft core.drafts;
+  view  jsonb;
+begin
+  perform private.act_as(caller, 'anyone');
+  rate := private.debit('address:' || (request ->> 'address_hash'), 'page');
+  if not (rate ->> 'allowed')::boolean then
+    return private.refusal('too_many_requests', json_build_object('rate', rate));
+  end if;
+  link := private.sign_in_link(request ->> 'token_hash');
+  draft := private.enter_draft(link.draft_id, false);
+  view := private.claim_view(draft, '{"proven": false}') - 'email';
+  -- what became of the draft says more than what became of the link
+  if private.draft_state(draft) in ('open', 'active', 'gone') and private.sign_in_link_state(link) <> 'open' then
+    view := view || jsonb_build_object('state', private.sign_in_link_state(link));
+  end if;
+  return view::json;
+end $$;
+comment on function api.open_sign_in_link(jsonb, jsonb) is
+  'What a sign-in link opens, without using it up: {token_hash, address_hash} to {state: open|active|expired|conflict|used|unknown, locale, brand}.';
+select private.expose('api.open_sign_in_link(jsonb, jsonb)');
+
+create function api.use_sign_in_link(caller jsonb, request jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  link   core.draft_links;
+  draft  core.drafts;
+  answer jsonb;
+begin
+  perform private.act_as(caller, 'anyone');
+  link := private.sign_in_link(request ->> 'token_hash');
+  draft := private.enter_draft(link.draft_id, true);
+  select * into link from core.draft_links l where l.partner_id = link.partner_id and l.id = link.id for update;
+  if private.sign_in_link_state(link) <> 'open' or private.draft_state(draft) not in ('open', 'active') then
+    return json_build_object('outcome', 'not_open');
+  end if;
+  answer := private.prove_draft(draft);
+  if answer ->> 'outcome' <> 'ask_login' then
+    update core.draft_links l set used_at = private.now() where l.partner_id = link.partner_id and l.id = link.id;
+    update core.drafts d set progress = d.progress || jsonb_build_object('return_url', link.return_url)
+     where d.partner_id = draft.partner_id and d.id = draft.id and link.return_url is not null and d.status <> 'conflict';
+  end if;
+  return (answer || jsonb_build_object('draft_id', draft.id))::json;
+end $$;
+comment on function api.use_sign_in_link(jsonb, jsonb) is
+  'Uses a sign-in link up, which proves the address: {token_hash} to {outcome: proven|conflict|ask_login|not_open, draft_id}. After ask_login it is called again.';
+select private.expose('api.use_sign_in_link(jsonb, jsonb)');
+
+-- The steps of a claim, each of which keeps what the customer confirmed.
+
+create function private.save_step(draft core.drafts, request jsonb) returns jsonb
+language plpgsql
+set search_path = ''
+as $$
+declare
+  step     constant text  := request ->> 'step';
+  typed    constant jsonb := request -> 'answers';
+  before   constant jsonb := private.claim_answers(draft);
+  kept     jsonb := draft.progress;
+  answers  jsonb := coalesce(kept -> 'answers', '{}') || typed;
+  points   jsonb;
+  moved    boolean;
+  checked  record;
+begin
+  case step
+    when 'address' then
+      moved := (before - 'street' - 'city') || (typed - 'street' - 'city') <> before - 'street' - 'city';
+      points := private.candidates_at(typed, request -> 'register');
+      if points = '[]' and not moved then
+        points := draft.ean_candidates;  -- the register is silent now; it was not when the draft was made
+      end if;
+      kept := kept || jsonb_build_object('candidates', points);
+      answers := answers || jsonb_strip_nulls(jsonb_build_object(
+        'street', coalesce(typed ->> 'street', points #>> '{0,street}'), 'city', coalesce(typed ->> 'city', points #>> '{0,city}')));
+      if moved and before ->> 'postal_code' is not null then
+        -- another address has another connection
+        answers := answers || '{"ean_code": null}';
+        kept := (kept - 'ean_check') || jsonb_build_object('confirmed', coalesce(kept -> 'confirmed', '[]') - 'ean');
+      end if;
+    when 'ean' then
+      if private.ean_taken(typed ->> 'ean_code') then
+        return jsonb_build_object('outcome', 'ean_in_use');
+      end if;
+      select * into checked from private.check_ean(typed ->> 'ean_code', before ->> 'postal_code', (before ->> 'house_number')::int,
+        before ->> 'house_number_addition', request -> 'register');
+      if checked.outcome = 'mismatch' then
+        return jsonb_build_object('outcome', 'ean_address_mismatch');
+      end if;
+      kept := kept || jsonb_build_object('ean_check', to_jsonb(checked) - 'street' - 'city');
+    when 'payout' then
+      kept := case when jsonb_typeof(request -> 'iban') = 'object' then kept || jsonb_build_object('iban', request -> 'iban')
+                   when request -> 'later' = 'true' then kept - 'iban' else kept end;
+    when 'charger' then
+      if private.charger_taken(typed ->> 'brand', typed ->> 'serial_number') then
+        return jsonb_build_object('outcome', 'charger_claimed');
+      end if;
+    else null;
+  end case;
+  update core.drafts d
+     set progress = kept || jsonb_build_object(
+           'answers', answers, 'confirmed', (coalesce(kept -> 'confirmed', '[]') - step) || to_jsonb(step))
+   where d.partner_id = draft.partner_id and d.id = draft.id
+  returning * into draft;
+  return jsonb_build_object('outcome', 'saved', 'open_step', private.claim_open_step(draft));
+end $$;
+comment on function private.save_step(core.drafts, jsonb) is
+  'Keeps what a step asked: {step, answers, register, iban, later}. Outcome saved, or ean_in_use|ean_address_mismatch|charger_claimed and nothing kept.';
+grant execute on function private.save_step(core.drafts, jsonb) to api_owner;
+
+create function api.save_claim(caller jsonb, request jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  draft core.drafts;
+begin
+  perform private.act_as(caller, 'anyone');
+  draft := private.enter_draft((request ->> 'draft_id')::uuid, true);
+  if draft.status is distinct from 'claimed' then
+    return json_build_object('outcome', 'not_open');
+  end if;
+  return private.save_step(draft, request)::json;
+end $$;
+comment on function api.save_claim(jsonb, jsonb) is
+  'Keeps a step of a claim whose address is proven: {draft_id, step, answers, register, iban, later} to {outcome, open_step}.';
+select private.expose('api.save_claim(jsonb, jsonb)');
+
+-- Signing: the draft becomes an account in the service's own tenant.
+
+create function private.attribute_claimant(draft core.drafts) returns boolean
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  insert into core.attributions (partner_id, user_id, source, external_ref, attached_month)
+  values (draft.partner_id, draft.user_id, case draft.source when 'invite' then 'partner_invite' else 'partner_upload' end, draft.external_ref, date_trunc('month', private.today())::date)
+  on conflict on constraint attributions_user_id_key do nothing;
+  return exists (select from core.attributions a where a.user_id = draft.user_id and a.partner_id = draft.partner_id);
+end $$;
+comment on function private.attribute_claimant(core.drafts) is
+  'Attributes the person of a draft to its partner; false when another partner has them. Definer, because it looks across tenants.';
+grant execute on function private.attribute_claimant(core.drafts) to api_owner;
+
+create function private.open_account(draft core.drafts, facts jsonb, request jsonb) returns uuid
+language plpgsql
+set search_path = ''
+as $$
+declare
+  answers    constant jsonb := private.claim_answers(draft);
+  checked    constant jsonb := draft.progress -> 'ean_check';
+  ean        constant text := facts ->> 'ean_code';
+  account    uuid;
+  connection uuid;
+  link       core.mandate_links;
+begin
+  perform private.enter_account(draft);
+  insert into core.accounts
+    (partner_id, user_id, access_channel, type, display_name, payout_handler, company, iban_ciphertext, iban_key_id, iban_last4)
+  values
+    (private.house(), draft.user_id, 'user', facts ->> 'type', coalesce(facts ->> 'company_name', facts ->> 'full_name'), 'service_pays_customer',
+     case when facts ->> 'type' <> 'particulier' then
+       jsonb_build_object('name', facts ->> 'company_name', 'kvk', facts ->> 'kvk', 'vat', answers ->> 'vat') end,
+     draft.progress #>> '{iban,ciphertext}', draft.progress #>> '{iban,key_id}', draft.progress #>> '{iban,last4}')
+  returning id into account;
+  insert into core.signatories (partner_id, account_id, full_name, email, phone)
+  values (private.house(), account, facts ->> 'full_name', draft.email, answers ->> 'phone');
+  insert into core.connections (partner_id, account_id, location_id, ean_code, ean_exclusive, ean_validation_status, ean_checked_at)
+  values (private.house(), account, private.location_for(facts), ean, not private.is_test_ean(ean),
+          case checked ->> 'outcome' when 'matched' then 'matched' else 'unverified' end, private.now())
+  returning id into connection;
+  perform private.record_ean_check(connection, ean, facts ->> 'postal_code', (facts ->> 'house_number')::int,
+    facts ->> 'house_number_addition', checked ->> 'source', checked ->> 'outcome', checked ->> 'reason');
+  perform private.add_own_charger(account, connection, answers);
+  -- evidence hangs on a link; this one was never anybody's to open: the claim link is
+  insert into core.mandate_links (partner_id, connection_id, token_hash, locale, validity_years, expires_at)
+  values (private.house(), connection, sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())), request #>> '{mail,locale}', 1, private.now())
+  returning * into link;
+  perform private.audit('account.created', account, jsonb_build_object('draft_id', draft.id, 'for', draft.partner_id));
+  perform private.record_signature(link, facts, request);
+  perform private.act_for_partner(draft.partner_id);
+  return account;
+end $$;
+comment on function private.open_account(core.drafts, jsonb, jsonb) is
+  'What a signed claim becomes, in the service''s own tenant: account, signatory, connection, charger where one was chosen, mandate. A taken EAN or serial number is a unique violation.';
+grant execute on function private.open_account(core.drafts, jsonb, jsonb) to api_owner;
+
+create function api.sign_claim(caller jsonb, request jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  draft    core.drafts;
+  facts    jsonb;
+  refused  text;
+  account  uuid;
+  violated text;
+begin
+  perform private.act_as(caller, 'anyone');
+  draft := private.enter_draft((request ->> 'draft_id')::uuid, true);
+  if draft.status is distinct from 'claimed' or draft.user_id is null or private.claim_open_step(draft) is not null then
+    return json_build_object('outcome', 'not_open');
+  end if;
+  facts := private.claim_facts(draft);
+  if facts is distinct from request -> 'facts' then
+    return json_build_object('outcome', 'changed');
+  end if;
+  refused := private.claim_code_outcome(draft, request ->> 'code_hash');
+  if refused is not null then
+    return json_build_object('outcome', refused);
+  elsif (private.claimant(draft.email, draft.partner_id)).taken then
+    perform private.end_in_conflict(draft, 'existing_user');
+    return json_build_object('outcome', 'conflict');
+  end if;
+
+  begin
+    account := private.open_account(draft, facts, request);
+  exception when unique_violation then
+    get stacked diagnostics violated = constraint_name;
+    if violated = 'connections_active_ean' then
+      perform private.end_in_conflict(draft, 'ean_in_use');
+      return json_build_object('outcome', 'conflict');
+    elsif violated = 'chargers_active_serial' then
+      return json_build_object('outcome', 'charger_claimed');
+    end if;
+    raise;
+  end;
+  if not private.attribute_claimant(draft) then
+    raise exception 'the login of draft % was attributed elsewhere meanwhile', draft.id using errcode = 'serialization_failure';
+  end if;
+  update core.drafts d
+     set status = 'active', account_id = account, activated_at = private.now(), code_hash = null, code_expires_at = null,
+         progress = jsonb_strip_nulls(jsonb_build_object('return_url', d.progress ->> 'return_url'))
+   where d.partner_id = draft.partner_id and d.id = draft.id;
+  perform private.enqueue_mail(request -> 'mail', draft.email, 'claim_signed:' || draft.id);
+  perform private.audit('draft.activated', draft.id);
+  return json_build_object('outcome', 'signed');
+end $$;
+comment on function api.sign_claim(jsonb, jsonb) is
+  'Signs, and makes the draft an account: {draft_id, facts, signed_name, code_hash, document, document_sha256, address, user_agent, mail}. '
+  'Outcome signed|changed|conflict|charger_claimed|wrong_code|code_expired|too_many_attempts|not_open; facts must still be what was shown.';
+select private.expose('api.sign_claim(jsonb, jsonb)');
+
+-- After signing: what was put off is added, the mandate is ended.
+
+create function private.enter_account(draft core.drafts) returns void
+language plpgsql
+set search_path = ''
+as $$ begin perform private.act_for_partner(private.house()), set_config('app.user_id', draft.user_id::text, true); end $$;
+comment on function private.enter_account(core.drafts) is 'What a draft became is the person''s own, in the house: from here the transaction acts for that person.';
+grant execute on function private.enter_account(core.drafts) to api_owner;
+
+create function private.mandated_connection(account uuid) returns uuid
+language plpgsql
+set search_path = ''
+as $$
+declare
+  connection uuid;
+begin
+  -- locked as every other change of a mandate does
+  perform from core.connections c where c.partner_id = private.partner_id() and c.account_id = account and c.status = 'active' for update;
+  select c.id into connection
+    from core.connections c
+    join core.connection_mandates m on m.partner_id = c.partner_id and m.connection_id = c.id and m.mandate_status = 'signed'
+   where c.partner_id = private.partner_id() and c.account_id = account and c.status = 'active'
+   order by m.signed_at desc, c.id limit 1;
+  return connection;
+end $$;
+comment on function private.mandated_connection(uuid) is 'The active connection of an account whose mandate holds, locked; null where none does.';
+grant execute on function private.mandated_connection(uuid) to api_owner;
+
+create function private.complete_payout(draft core.drafts, request jsonb) returns text
+language plpgsql
+set search_path = ''
+as $$
+declare
+  before text;
+begin
+  select a.iban_last4 into before from core.accounts a where a.partner_id = private.partner_id() and a.id = draft.account_id for no key update;
+  if not found or jsonb_typeof(request -> 'iban') is distinct from 'object' then
+    return 'not_open';
+  elsif before is not null and request -> 'missing' = 'true' then
+    return 'saved';
+  end if;
+  perform private.store_iban(draft.account_id, request -> 'iban');
+  if before is not null then
+    perform private.act_for_partner(draft.partner_id);
+    perform private.enqueue_mail(request -> 'mail', draft.email, 'claim_iban:' || draft.id || ':' || gen_random_uuid());
+  end if;
+  return 'saved';
+end $$;
+comment on function private.complete_payout(core.drafts, jsonb) is
+  'Stores where the compensation goes, also when the mandate has ended: what was registered before is still paid. The customer is mailed when another IBAN was there; with missing that one stays.';
+grant execute on function private.complete_payout(core.drafts, jsonb) to api_owner;
+
+create function private.complete_charger(draft core.drafts, answers jsonb) returns text
+language plpgsql
+set search_path = ''
+as $$
+declare
+  connection uuid;
+  model      constant uuid := (answers ->> 'catalog_charger_id')::uuid;
+  serial     constant text := answers ->> 'serial_number';
+  active     int;
+begin
+  -- POST /chargers counts the same ten under this lock, and takes it first: its charger then locks the connection
+  perform pg_advisory_xact_lock(hashtextextended('chargers of ' || draft.user_id, 0));
+  connection := private.mandated_connection(draft.account_id);
+  if connection is null or model is null then
+    return 'not_open';
+  end if;
+  if exists (select from core.chargers h
+              where h.partner_id = private.partner_id() and h.account_id = draft.account_id and h.status = 'active'
+                and h.catalog_charger_id = model and h.serial_number is not distinct from serial) then
+    return 'saved';
+  end if;
+  select count(*) into active from core.chargers h where h.user_id = draft.user_id and h.status = 'active';
+  if active >= 10 then
+    return 'charger_limit_reached';
+  elsif active > 0 and serial is null then
+    return 'serial_number_required';
+  end if;
+  perform private.add_own_charger(draft.account_id, connection, answers);
+  perform private.advance_registration(draft.account_id, true);
+  return 'saved';
+exception when unique_violation then
+  return 'charger_claimed';
+end $$;
+comment on function private.complete_charger(core.drafts, jsonb) is
+  'Adds a charger to the account of a signed claim, by the rules of POST /v1/chargers; the same one again changes nothing. A mandate that ended takes none.';
+grant execute on function private.complete_charger(core.drafts, jsonb) to api_owner;
+
+create function api.complete_claim(caller jsonb, request jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  draft   core.drafts;
+  outcome text := 'not_open';
+begin
+  perform private.act_as(caller, 'anyone');
+  draft := private.enter_draft((request ->> 'draft_id')::uuid, true);
+  if draft.status = 'active' then
+    perform private.enter_account(draft);
+    outcome := case request ->> 'step' when 'payout' then private.complete_payout(draft, request)
+                                       when 'charger' then private.complete_charger(draft, request -> 'answers') else outcome end;
+  end if;
+  return json_build_object('outcome', outcome);
+end $$;
+comment on function api.complete_claim(jsonb, jsonb) is
+  'Adds to a signed claim what was put off, or changes it: {draft_id, step: payout|charger, answers, iban, missing, mail} to '
+  '{outcome: saved|charger_claimed|charger_limit_reached|serial_number_required|not_open}. The browser has a session of this claim.';
+select private.expose('api.complete_claim(jsonb, jsonb)');
+
+create function api.revoke_claim(caller jsonb, request jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  draft      core.drafts;
+  connection uuid;
+begin
+  perform private.act_as(caller, 'anyone');
+  draft := private.enter_draft((request ->> 'draft_id')::uuid, true);
+  if draft.status = 'active' then
+    perform private.enter_account(draft);
+    connection := private.mandated_connection(draft.account_id);
+  end if;
+  if connection is null then
+    return json_build_object('outcome', 'not_open');
+  end if;
+  perform private.end_mandate(connection, 'revoked', 'customer');
+  return json_build_object('outcome', 'revoked');
+end $$;
+comment on function api.revoke_claim(jsonb, jsonb) is
+  'The customer ends the mandate of their claim: {draft_id} to {outcome: revoked|not_open}. Open months are judged again; locked ones and the registration stay.';
+select private.expose('api.revoke_claim(jsonb, jsonb)');
+
+-- GET /partner/customers.
+
+create function private.customer_ref(person uuid, partner uuid, key text) returns text
+language plpgsql immutable
+set search_path = ''
+as $$ begin return 'cus_' || left(encode(private.claim_mac('customer:' || partner || ':' || person, key), 'hex'), 32); end $$;
+comment on function private.customer_ref(uuid, uuid, text) is
+  'How a partner knows a customer: the same for good, another for every partner, and nothing to be read from it.';
+grant execute on function private.customer_ref(uuid, uuid, text) to api_owner;
+
+create function private.customer_page(partner core.partners, disclosing boolean, query jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+declare
+  house constant uuid := private.house();
+  size  constant int  := (query ->> 'size')::int;
+  key   constant text := query ->> 'key';
+begin
+  return (
+    with page as materialized (
+      select a.* from core.attributions a
+       where a.partner_id = partner.id
+         and (query ->> 'after' is null
+              or (a.created_at, a.user_id) < ((query #>> '{after,at}')::timestamptz, (query #>> '{after,id}')::uuid))
+       order by a.created_at desc, a.user_id desc limit size + 1
+    ), shown as (
+      select * from page order by created_at desc, user_id desc limit size
+    ), customers as (
+      select a.created_at, a.user_id,
+             private.customer_ref(a.user_id, a.partner_id, key) as customer_ref,
+             -- what the partner typed itself may name the person, so an application does not get to see it
+             case when disclosing then a.external_ref end as external_ref,
+             a.attached_month, a.source,
+             disclosing and a.source in ('partner_upload', 'partner_invite') as disclosed,
+             coalesce(b.type, 'particulier') as type,
+             s.full_name, s.email, s.phone,
+             l.postal_code, l.street, l.house_number, l.house_number_addition, l.city,
+             c.registration_status,
+             coalesce(c.mandate_signed, false) as is_active,
+             h.brand, m.model, h.connection_type, h.mid_eligible, coalesce(h.charger_count, 0) as charger_count
+        from shown a
+        left join lateral (
+          select b.* from core.accounts b where b.partner_id = house and b.user_id = a.user_id order by b.created_at, b.id limit 1) b on true
+        left join core.signatories s on s.partner_id = house and s.account_id = b.id
+        -- of several connections the one that is furthest
+        left join lateral (
+          select c.*, d.mandate_status = 'signed' as mandate_signed
+            from core.connections c
+            join core.connection_mandates d on d.partner_id = c.partner_id and d.connection_id = c.id
+           where c.partner_id = house and c.account_id = b.id and c.status = 'active'
+           order by d.mandate_status = 'signed' desc, c.created_at, c.id limit 1) c on true
+        left join core.locations l on l.partner_id = house and l.id = c.location_id
+        left join lateral (
+          select h.*, count(*) over () as charger_count from core.chargers h
+           where h.partner_id = house and h.user_id = a.user_id and h.status = 'active'
+           order by h.created_at desc, h.id limit 1) h on true
+        left join core.charger_models m on m.id = h.catalog_charger_id
+    )
+    select json_build_object(
+      'next', (select case when count(*) > size then (
+                 select json_build_object('at', k.created_at, 'id', k.user_id) from shown k order by k.created_at, k.user_id limit 1) end from page),
+      'customers', coalesce(json_agg(
+        case when k.disclosed then json_build_object(
+          'customer_ref', k.customer_ref, 'external_ref', k.external_ref,
+          'naam', k.full_name, 'email', k.email, 'phone', k.phone,
+          'postal_code', k.postal_code, 'street', k.street, 'house_number', concat_ws(' ', k.house_number, k.house_number_addition),
+          'city', k.city, 'registration_status', k.registration_status,
+          'attached_month', k.attached_month, 'is_active', k.is_active,
+          'effective_fee_pct', partner.default_fee_pct, 'partner_share_pct', partner.partner_share_pct, 'source', k.source, 'type', k.type,
+          'charger_brand', k.brand, 'charger_model', k.model, 'charger_connection_type', k.connection_type,
+          'charger_mid_eligible', k.mid_eligible, 'charger_count', k.charger_count, 'has_charger', k.charger_count > 0,
+          'brand_asked_at', null)
+        else json_build_object(
+          'customer_ref', k.customer_ref, 'external_ref', k.external_ref, 'city', k.city,
+          'attached_month', k.attached_month, 'is_active', k.is_active,
+          'effective_fee_pct', partner.default_fee_pct, 'partner_share_pct', partner.partner_share_pct, 'source', k.source, 'type', k.type,
+          'charger_brand', k.brand, 'charger_model', k.model, 'charger_connection_type', k.connection_type,
+          'charger_mid_eligible', k.mid_eligible, 'charger_count', k.charger_count, 'has_charger', k.charger_count > 0,
+          'brand_asked_at', null)
+        end order by k.created_at desc, k.user_id desc), '[]'))
+    from customers k);
+end $$;
+comment on function private.customer_page(core.partners, boolean, jsonb) is
+  'A page of the people a partner brought: {size, after, key} to {next, customers}. Definer, because people own what they have in the house: this is the one place that crosses over, and it discloses who they are only where the partner itself uploaded or invited them.';
+grant execute on function private.customer_page(core.partners, boolean, jsonb) to api_owner;
+
+create function private.own_partner() returns core.partners
+language plpgsql stable
+set search_path = ''
+as $$
+declare
+  partner core.partners;
+begin
+  select * into partner from core.partners p where p.id = private.partner_id();
+  return partner;
+end $$;
+comment on function private.own_partner() is 'The tenant of this transaction, as row-level security lets it see itself.';
+grant execute on function private.own_partner() to api_owner;
+
+create function api.list_customers(caller jsonb, query jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'partner');
+  return private.customer_page(private.own_partner(), caller ->> 'manager_id' is null, query);
+end $$;
+comment on function api.list_customers(jsonb, jsonb) is
+  'GET /partner/customers, one stretch of it: {size, after, key} to {next, customers}, newest first. For a person (manager_id) everybody is pseudonymised.';
+select private.expose('api.list_customers(jsonb, jsonb)');
+
+-- GET /partner/me.
+
+create function private.partner_answer() returns json
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  return (select json_build_object(
+    'id', p.id,
+    'name', p.name,
+    'slug', p.slug,
+    'is_active', p.is_active,
+    'referral_code', p.referral_code,
+    'referral_url', null,
+    'return_url', p.return_url,
+    'default_fee_pct', p.default_fee_pct,
+    'partner_share_pct', p.partner_share_pct,
+    'company', (select json_object_agg(f.name, p.company ->> f.name)
+                  from unnest(array['name', 'kvk', 'vat', 'street', 'house_number', 'postal_code', 'city']) as f (name)),
+    'payout', json_build_object('iban_masked', '**** ' || p.iban_last4, 'account_holder', p.iban_holder),
+    'branding', (select json_object_agg(f.name, p.branding ->> f.name)
+                   from unnest(array['display_name', 'logo_url', 'primary_color', 'reply_to']) as f (name)),
+    'cap', json_build_object('rolling_days', 30, 'rolling_cap', private.draft_cap(), 'remaining', greatest(private.draft_cap() - private.drafts_made(), 0)),
+    'api_key', (select json_build_object('prefix', k.prefix, 'last4', k.last4, 'created_at', private.iso(k.created_at),
+                                         'last_used_at', private.iso(k.last_used_at))
+                  from core.partner_keys k where k.partner_id = p.id and k.revoked_at is null))
+    from core.partners p where p.id = private.partner_id());
+end $$;
+grant execute on function private.partner_answer() to api_owner;
+
+create function api.get_partner(caller jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'partner');
+  return json_build_object('partner', private.partner_answer());
+end $$;
+comment on function api.get_partner(jsonb) is 'GET /partner/me: {partner}. The IBAN by its last four, the API key by its prefix and last four.';
+select private.expose('api.get_partner(jsonb)');
+
+-- GET /partner/payouts, GET /partner/dashboard.
+
+create function api.list_payouts(caller jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'partner');
+  -- a payout follows from a sale of ERE, and none is booked here yet
+  return json_build_object('payouts', '[]'::json);
+end $$;
+comment on function api.list_payouts(jsonb) is 'GET /partner/payouts: {payouts}, newest first. Empty until sales are booked.';
+select private.expose('api.list_payouts(jsonb)');
+
+create function private.partner_figures(partner core.partners) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+declare
+  house   constant uuid := private.house();
+  figures json;
+begin
+  with customers as materialized (
+    select a.user_id, a.attached_month,
+           exists (select from core.accounts b
+                     join core.connections c on c.partner_id = b.partner_id and c.account_id = b.id and c.status = 'active'
+                     join core.connection_mandates m on m.partner_id = c.partner_id and m.connection_id = c.id
+                    where b.partner_id = house and b.user_id = a.user_id and m.mandate_status = 'signed') as is_active,
+           (select count(*) from core.chargers h where h.partner_id = house and h.user_id = a.user_id and h.status = 'active') as chargers
+      from core.attributions a where a.partner_id = partner.id
+  ), delivered as materialized (
+    select k.user_id, d.period, d.total_kwh,
+           case when d.status in ('submitted', 'registered') or exists (
+                  select from core.mandates m
+                   where m.partner_id = d.partner_id and m.connection_id = d.connection_id and m.status in ('signed', 'expired')
+                     and d.period between m.valid_from and m.valid_until)
+                then d.total_kwh * coalesce(private.ere_per_kwh(extract(year from d.period)::int), 0) else 0 end as ere
+      from customers k
+      join core.accounts b on b.partner_id = house and b.user_id = k.user_id
+      join core.connections c on c.partner_id = b.partner_id and c.account_id = b.id
+      join core.delivered_months d on d.partner_id = c.partner_id and d.connection_id = c.id
+     -- what a customer charged before the partner brought them is not its business
+     where d.period >= k.attached_month and d.status in ('staged', 'submitted', 'registered')
+  ), months as (
+    select d.period, sum(d.total_kwh) as kwh, sum(d.ere) as ere, count(distinct d.user_id) filter (where d.total_kwh > 0) as active
+      from delivered d group by d.period
+  )
+  select json_build_object(
+    'customers_total', (select count(*) from customers),
+    'customers_active', (select count(*) from customers where is_active),
+    'drafts', (select json_object_agg(s.status, (select count(*) from core.drafts d
+                                                  where d.partner_id = partner.id and private.draft_status(d) = s.status))
+                 from unnest(array['invited', 'claimed', 'expired', 'conflict', 'active']) as s (status)),
+    'chargers_total', (select coalesce(sum(chargers), 0) from customers),
+    'kwh_total', (select round(coalesce(sum(kwh), 0), 2) from months),
+    'kwh_this_month', (select round(coalesce(sum(kwh), 0), 2) from months where period = date_trunc('month', private.today())),
+    'ere_estimated', (select round(coalesce(sum(ere), 0), 2) from months),
+    'partner_share_estimated_eur', 0,
+    'months', (select coalesce(json_agg(json_build_object('month', to_char(m.period, 'YYYY-MM'), 'kwh', round(m.kwh, 2), 'ere_credits', round(m.ere, 2),
+                                                          'active_customers', m.active) order by m.period desc), '[]') from months m))
+    into figures;
+  return figures;
+end $$;
+comment on function private.partner_figures(core.partners) is
+  'Sums over a partner''s customers and drafts, from the month each was attached. Definer, because the customers'' rows are in the house; sums say nothing of one of them that the list does not.';
+grant execute on function private.partner_figures(core.partners) to api_owner;
+
+create function api.get_dashboard(caller jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'partner');
+  return private.partner_figures(private.own_partner());
+end $$;
+comment on function api.get_dashboard(jsonb) is
+  'GET /partner/dashboard. ERE of months inside a mandate, at the published factor of their year; the share in euros is 0 until a price is known.';
+select private.expose('api.get_dashboard(jsonb)');
+
+-- What a managing person changes: company, branding, payout IBAN, keys.
+
+create function api.set_partner_company(caller jsonb, company jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'partner'), private.act_as_manager(caller);
+  update core.partners p set company = p.company || set_partner_company.company where p.id = private.partner_id();
+  perform private.audit('partner.company_changed', private.partner_id(), jsonb_build_object('manager_id', caller -> 'manager_id'));
+  return json_build_object('ok', true, 'company', private.partner_answer() -> 'company');
+end $$;
+comment on function api.set_partner_company(jsonb, jsonb) is 'POST /partner/company: what was sent replaces, what was not stays.';
+select private.expose('api.set_partner_company(jsonb, jsonb)');
+
+create function api.set_partner_branding(caller jsonb, branding jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'partner'), private.act_as_manager(caller);
+  update core.partners p set branding = p.branding || set_partner_branding.branding where p.id = private.partner_id();
+  perform private.audit('partner.branding_changed', private.partner_id(), jsonb_build_object('manager_id', caller -> 'manager_id'));
+  return json_build_object('ok', true, 'branding', private.partner_answer() -> 'branding');
+end $$;
+comment on function api.set_partner_branding(jsonb, jsonb) is 'POST /partner/branding: what was sent replaces, what was not stays.';
+select private.expose('api.set_partner_branding(jsonb, jsonb)');
+
+create function api.set_partner_iban(caller jsonb, input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'partner'), private.act_as_manager(caller);
+  update core.partners p
+     set iban_ciphertext = input #>> '{iban,ciphertext}', iban_key_id = input #>> '{iban,key_id}', iban_last4 = input #>> '{iban,last4}',
+         iban_holder = input ->> 'account_holder'
+   where p.id = private.partner_id();
+  perform private.enqueue_mails(input -> 'mail', (
+    select jsonb_agg(jsonb_build_object('recipient', m.email, 'cause', 'partner_iban:' || gen_random_uuid(), 'fields', jsonb_build_object(
+             'partner_name', (private.own_partner()).name, 'iban_masked', '**** ' || (input #>> '{iban,last4}'), 'account_holder', input ->> 'account_holder')))
+      from private.manager_emails(private.partner_id()) m (email)));
+  perform private.audit('partner.iban_changed', private.partner_id(), jsonb_build_object('manager_id', caller -> 'manager_id'));
+  return json_build_object('ok', true, 'payout', private.partner_answer() -> 'payout');
+end $$;
+comment on function api.set_partner_iban(jsonb, jsonb) is
+  'POST /partner/payout-iban: {iban: {ciphertext, key_id, last4}, account_holder, mail}. Everybody who manages the partner is told by mail.';
+select private.expose('api.set_partner_iban(jsonb, jsonb)');
+
+create function api.mint_partner_key(caller jsonb, input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  minted json;
+begin
+  perform private.act_as(caller, 'partner'), private.act_as_manager(caller);
+  minted := private.store_partner_key(input, (input ->> 'rotate')::boolean);
+  if minted is null then
+    perform private.refuse('api_key_exists');
+  end if;
+  return minted;
+end $$;
+comment on function api.mint_partner_key(jsonb, jsonb) is 'POST /partner/api-keys: {rotate, key_hash, prefix, last4}. The key itself never comes here.';
+select private.expose('api.mint_partner_key(jsonb, jsonb)');
+
+create function api.revoke_partner_key(caller jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  revoked boolean;
+begin
+  perform private.act_as(caller, 'partner'), private.act_as_manager(caller);
+  update core.partner_keys k set revoked_at = private.now() where k.partner_id = private.partner_id() and k.revoked_at is null;
+  revoked := found;
+  if revoked then
+    perform private.audit('partner.key_revoked', private.partner_id(), jsonb_build_object('manager_id', caller -> 'manager_id'));
+  end if;
+  return json_build_object('ok', true, 'revoked', revoked);
+end $$;
+comment on function api.revoke_partner_key(jsonb) is 'POST /partner/api-keys/revoke: the active key, if there is one, stops working at once.';
+select private.expose('api.revoke_partner_key(jsonb)');
+
+-- GET and POST /chargers, and /profile.
+
+create function api.get_profile(caller jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'user');
+  return (select json_build_object('email', p.email, 'name', p.name) from private.user_profile(private.user_id()) p);
+end $$;
+comment on function api.get_profile(jsonb) is 'GET /profile: {email, name}.';
+select private.expose('api.get_profile(jsonb)');
+
+create function api.list_own_chargers(caller jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'user');
+  return (
+    select json_build_object('chargers', coalesce(json_agg(json_strip_nulls(json_build_object(
+             'id', h.id,
+             'nickname', private.charger_name(h),
+             'connection_type', h.connection_type,
+             'status', case when private.is_online(h) then 'online' else 'offline' end,
+             'mid_certified', h.mid_eligible is true,
+             'is_charging', coalesce(s.status = 'charging', false),
+             'current_session', case when s.id is not null then json_build_object(
+               'id', s.id, 'started_at', private.iso(s.started_at), 'kwh_so_far', round(s.wh / 1000.0, 2)) end,
+             'latest_meter_wh', h.latest_meter_wh,
+             'meter_updated_at', private.iso(h.meter_updated_at))) order by h.created_at desc, h.id desc), '[]'))
+      from core.chargers h
+      left join lateral (
+        select * from core.charging_sessions s
+         where s.partner_id = h.partner_id and s.charger_id = h.id and s.ended_at is null
+         order by s.started_at desc, s.id limit 1) s on true
+     where h.user_id = private.user_id() and h.status = 'active');
+end $$;
+comment on function api.list_own_chargers(jsonb) is 'GET /chargers: {chargers}, newest first, each with the session that is going on.';
+select private.expose('api.list_own_chargers(jsonb)');
+
+create function api.register_own_charger(caller jsonb, input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  account    uuid;
+  connection uuid;
+  charger    core.chargers;
+begin
+  perform private.act_as(caller, 'user');
+  -- the limit is counted under this lock
+  perform pg_advisory_xact_lock(hashtextextended('chargers of ' || private.user_id(), 0));
+  if (select count(*) from core.chargers h where h.user_id = private.user_id() and h.status = 'active') >= 10 then
+    perform private.refuse('charger_limit_reached');
+  end if;
+  select a.id, c.id into account, connection
+    from core.accounts a
+    join core.connections c on c.partner_id = a.partner_id and c.account_id = a.id and c.status = 'active'
+   where a.user_id = private.user_id()
+   order by c.created_at, c.id limit 1;
+  insert into core.chargers
+    (partner_id, account_id, connection_id, user_id, nickname, connection_type, ocpp_identity, ocpp_password_hash)
+  values (private.partner_id(), account, connection, private.user_id(), input ->> 'nickname', 'ocpp',
+          input ->> 'ocpp_identity', decode(input ->> 'password_hash', 'hex'))
+  on conflict (ocpp_identity) where status = 'active' do nothing
+  returning * into charger;
+  if charger.id is null then
+    perform private.refuse('ocpp_identity_taken', json_build_object('ocpp_identity', input ->> 'ocpp_identity'));
+  end if;
+  perform private.audit('charger.registered', charger.id);
+  return json_build_object('id', charger.id);
+end $$;
+comment on function api.register_own_charger(jsonb, jsonb) is
+  'POST /chargers: {nickname, ocpp_identity, password_hash} to {id}. Bound to the person''s first active connection, where there is one.';
+select private.expose('api.register_own_charger(jsonb, jsonb)');
+
+-- GET /sessions.
+
+create function private.session_row(session core.charging_sessions) returns json
+language sql stable
+set search_path = ''
+as $$
+  select json_build_object(
+    'id', session.id,
+    'charger_id', session.charger_id,
+    'charger_nickname', private.charger_name(h),
+    'started_at', private.iso(session.started_at),
+    'ended_at', private.iso(session.ended_at),
+    'kwh', round(session.wh / 1000.0, 2),
+    'status', session.status,
+    'ere_credits', case when h.mid_eligible and session.counted and session.flags = '{}' then round(session.wh / 1000.0 * m.ere_per_kwh, 2) end,
+    'flags', session.flags)
+    from core.chargers h
+    left join core.counted_months m
+      on m.partner_id = session.partner_id and m.connection_id = session.connection_id and m.period = session.month
+   where h.partner_id = session.partner_id and h.id = session.charger_id
+$$;
+grant execute on function private.session_row(core.charging_sessions) to api_owner;
+
+create function api.list_own_sessions(caller jsonb, query jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+declare
+  page_limit  constant int         := (query ->> 'limit')::int;
+  page_offset constant bigint      := (query ->> 'offset')::bigint;
+  charger     constant uuid        := (query ->> 'charger_id')::uuid;
+  since       constant timestamptz := coalesce(private.as_border(query ->> 'from'), '-infinity');
+  until       constant timestamptz := coalesce(private.as_border(query ->> 'to'), 'infinity');
+begin
+  perform private.act_as(caller, 'user');
+  return (
+    with page as materialized (
+      select s.* from core.charging_sessions s
+       where s.user_id = private.user_id() and (charger is null or s.charger_id = charger)
+         and s.started_at >= since and s.started_at < until
+       order by s.started_at desc, s.id desc
+       limit page_limit + 1 offset page_offset
+    ), shown as (
+      select * from page order by started_at desc, id desc limit page_limit
+    )
+    select json_build_object(
+      'sessions', coalesce(json_agg(private.session_row(s) order by s.started_at desc, s.id desc), '[]'),
+      'limit', page_limit,
+      'offset', page_offset,
+      'count', count(*),
+      'has_more', (select count(*) from page) > page_limit)
+    from shown s);
+end $$;
+comment on function api.list_own_sessions(jsonb, jsonb) is
+  'GET /sessions: {limit, offset, charger_id, from, to} to a page of the person''s sessions, newest first. from inclusive, to exclusive.';
+select private.expose('api.list_own_sessions(jsonb, jsonb)');
+
+-- GET /energy and GET /ere-position: months are read, never sessions.
+
+create function private.own_counted_months() returns table (month date, kwh numeric, ere numeric)
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  return query
+  select m.period, sum(m.total_kwh), sum(m.ere)
+    from core.accounts a
+    join core.connections c on c.partner_id = a.partner_id and c.account_id = a.id
+    join core.counted_months m on m.partner_id = c.partner_id and m.connection_id = c.id
+   where a.user_id = private.user_id()
+   group by m.period;
+end $$;
+comment on function private.own_counted_months() is 'What counts toward ERE for the person of this transaction, over all their connections.';
+grant execute on function private.own_counted_months() to api_owner;
+
+create function api.get_energy(caller jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'user');
+  return (
+    with energy as (
+      select m.month, sum(m.wh) / 1000.0 as kwh, sum(m.sessions) as sessions
+        from core.charger_months m where m.user_id = private.user_id() and m.sessions > 0
+       group by m.month
+    ), month as (
+      select coalesce(e.month, c.month) as month, coalesce(e.kwh, 0) as kwh, coalesce(e.sessions, 0) as sessions, coalesce(c.ere, 0) as ere
+        from energy e full join private.own_counted_months() c on c.month = e.month
+    )
+    select json_build_object(
+      'total_kwh', round(coalesce(sum(m.kwh), 0), 2),
+      'total_ere_credits', round(coalesce(sum(m.ere), 0), 2),
+      'total_sessions', coalesce(sum(m.sessions), 0),
+      'months', coalesce(json_agg(json_build_object(
+        'month', to_char(m.month, 'YYYY-MM'), 'kwh', round(m.kwh, 2), 'ere_credits', round(m.ere, 2), 'sessions', m.sessions)
+        order by m.month desc), '[]'))
+    from month m);
+end $$;
+comment on function api.get_energy(jsonb) is 'GET /energy: {total_kwh, total_ere_credits, total_sessions, months}, newest month first.';
+select private.expose('api.get_energy(jsonb)');
+
+create function private.forecast_kwh(this_month date) returns numeric
+language sql stable
+set search_path = ''
+as $$
+  with counted as materialized (
+    select * from private.own_counted_months() where month <= this_month
+  ), past as (
+    -- complete months since the first that counted, at most the last twelve; one without charging is a zero among them
+    select coalesce(sum(c.kwh) / nullif(
+             (extract(year from age(this_month, min(c.month))) * 12 + extract(month from age(this_month, min(c.month))))::int, 0), 0) as average
+      from counted c where c.month < this_month and c.month >= this_month - interval '12 months'
+  )
+  select coalesce(sum(c.kwh) filter (where c.month >= date_trunc('year', this_month)), 0)
+         + greatest(t.average - coalesce(sum(c.kwh) filter (where c.month = this_month), 0), 0)
+         + t.average * (12 - extract(month from this_month))
+    from past t left join counted c on true
+   group by t.average
+$$;
+comment on function private.forecast_kwh(date) is
+  'The kWh that will count this year: what does already, and the trailing average for the rest of this month and each month after it.';
+grant execute on function private.forecast_kwh(date) to api_owner;
+
+create function api.get_ere_position(caller jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+declare
+  this_month   constant date := date_trunc('month', private.today());
+  this_quarter constant int  := extract(quarter from this_month);
+  this_year    constant int  := extract(year from this_month);
+  factor       core.ere_factors;
+begin
+  perform private.act_as(caller, 'user');
+  select * into factor from core.ere_factors f where f.delivery_year = this_year;
+  return (
+    with counted as materialized (
+      select extract(quarter from c.month)::int as quarter, sum(c.kwh) as kwh, sum(c.ere) as ere
+        from private.own_counted_months() c where extract(year from c.month) = this_year
+       group by 1
+    )
+    select json_build_object(
+      'year', this_year,
+      'kwh', round(coalesce(sum(c.kwh), 0), 2),
+      'renewable_share', factor.renewable_share,
+      'reserved_ere', round(coalesce(sum(c.ere), 0), 2),
+      'sold_ere', 0,
+      'forecast_ere', round(private.forecast_kwh(this_month) * coalesce(factor.ere_per_kwh, 0), 2),
+      'quarters', json_agg(json_build_object(
+        'quarter', this_year || '-Q' || q,
+        'kwh', round(coalesce(c.kwh, 0), 2),
+        'ere_credits', round(coalesce(c.ere, 0), 2),
+        'sold_ere', 0,
+        'price_per_ere', null,
+        'revenue_eur', null,
+        'status', case when q < this_quarter then 'closed' else 'open' end,
+        'sold_at', null) order by q))
+    from generate_series(1, this_quarter) q left join counted c on c.quarter = q);
+end $$;
+comment on function api.get_ere_position(jsonb) is
+  'GET /ere-position: the current year and its quarters so far. Nothing is sold before an operator records a sale.';
+select private.expose('api.get_ere_position(jsonb)');
+
+-- Personal tokens: made by the person, shown once.
+
+create table core.personal_tokens (
+  id           uuid        not null default gen_random_uuid(),
+  user_id      uuid        not null,
+  name         text        not null,
+  token_hash   bytea       not null,
+  last4        text        not null,
+  scopes       text[]      not null,
+  expires_at   timestamptz,
+  last_used_at timestamptz,
+  revoked_at   timestamptz,
+  created_at   timestamptz not null default private.now(),
+  constraint personal_tokens_pkey primary key (id),
+  constraint personal_tokens_token_hash_key unique (token_hash),
+  constraint personal_tokens_user_id_fkey foreign key (user_id) references auth.users (id) on delete cascade,
+  constraint personal_tokens_name_length check (length(name) between 1 and 100),
+  constraint personal_tokens_scopes_known check (scopes <@ array['chargers:read', 'chargers:write', 'sessions:read', 'energy:read', 'profile:read'])
+);
+comment on table core.personal_tokens is
+  'A token a person made in the dashboard, as its SHA-256; shown once. Never carries partners:*.';
+-- serves: the tokens of a person
+create index personal_tokens_user on core.personal_tokens (user_id, created_at desc);
+alter table core.personal_tokens enable row level security;
+create policy "a person reaches their own tokens" on core.personal_tokens to api_owner
+  using (user_id = (select private.user_id())) with check (user_id = (select private.user_id()));
+grant select, insert, update on core.personal_tokens to api_owner;
+-- serves: everybody's tokens, newest first
+create index personal_tokens_newest on core.personal_tokens (created_at desc);
+
+create function private.token_row(token core.personal_tokens) returns json
+language sql stable
+set search_path = ''
+as $$
+  select json_build_object(
+    'id', token.id, 'name', token.name, 'scopes', token.scopes, 'last4', token.last4, 'created_at', private.iso(token.created_at),
+    'expires_at', private.iso(token.expires_at), 'last_used_at', private.iso(token.last_used_at))
+$$;
+grant execute on function private.token_row(core.personal_tokens) to api_owner;
+
+create function api.list_personal_tokens(caller jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'session');
+  return (
+    select json_build_object('tokens', coalesce(json_agg(private.token_row(t) order by t.created_at desc, t.id desc), '[]'))
+      from core.personal_tokens t where t.user_id = private.user_id() and t.revoked_at is null);
+end $$;
+comment on function api.list_personal_tokens(jsonb) is 'GET /tokens: those not revoked, newest first; never the token itself.';
+select private.expose('api.list_personal_tokens(jsonb)');
+
+create function api.create_personal_token(caller jsonb, input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  token core.personal_tokens;
+begin
+  perform private.act_as(caller, 'session');
+  perform pg_advisory_xact_lock(hashtextextended('tokens of ' || private.user_id(), 0));
+  if (select count(*) from core.personal_tokens t where t.user_id = private.user_id() and t.revoked_at is null) >= 50 then
+    perform private.refuse('token_limit_reached');
+  elsif (input ->> 'expires_at')::timestamptz <= private.now() then
+    perform private.refuse('invalid_request', json_build_object(
+      'detail', 'expires_at: must be in the future',
+      'issues', json_build_array(json_build_object('path', 'expires_at', 'message', 'must be in the future'))));
+  end if;
+  insert into core.personal_tokens (user_id, name, token_hash, last4, scopes, expires_at)
+  values (private.user_id(), input ->> 'name', decode(input ->> 'token_hash', 'hex'), input ->> 'last4',
+          array(select distinct jsonb_array_elements_text(input -> 'scopes') order by 1), (input ->> 'expires_at')::timestamptz)
+  returning * into token;
+  perform private.audit('personal_token.created', token.id, jsonb_build_object('scopes', token.scopes));
+  return private.token_row(token);
+end $$;
+comment on function api.create_personal_token(jsonb, jsonb) is
+  'POST /tokens: {name, scopes, expires_at, token_hash, last4} to the token''s row. The token itself never reaches the database.';
+select private.expose('api.create_personal_token(jsonb, jsonb)');
+
+create function api.revoke_personal_token(caller jsonb, input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  token core.personal_tokens;
+begin
+  perform private.act_as(caller, 'session');
+  select * into token from core.personal_tokens t
+   where t.user_id = private.user_id() and t.id = private.as_uuid(input ->> 'id') for update;
+  if not found then
+    perform private.refuse('token_not_found');
+  elsif token.revoked_at is null then
+    update core.personal_tokens t set revoked_at = private.now() where t.id = token.id;
+    perform private.audit('personal_token.revoked', token.id);
+  end if;
+  return json_build_object('ok', true);
+end $$;
+comment on function api.revoke_personal_token(jsonb, jsonb) is 'DELETE /tokens/{id}: acts at once; a second time changes nothing.';
+select private.expose('api.revoke_personal_token(jsonb, jsonb)');
+
+-- The sandbox: an integrator plays the customer, the charger, the reviewer and the mailbox. What happens here happens through the
+-- functions that production runs; only who starts them differs. Nothing of it runs on another host.
+
+create table core.virtual_chargers (
+  partner_id        uuid          not null,
+  id                uuid          not null default gen_random_uuid(),
+  charger_id        uuid          not null,
+  wh_per_session    int           not null,
+  sessions_per_week numeric(4, 2) not null,
+  power_kw          numeric(4, 2) not null,
+  since             date          not null,
+  synced_at         timestamptz,
+  created_at        timestamptz   not null default private.now(),
+  constraint virtual_chargers_pkey primary key (partner_id, id),
+  constraint virtual_chargers_charger_key unique (partner_id, charger_id),
+  constraint virtual_chargers_charger_fkey foreign key (partner_id, charger_id) references core.chargers (partner_id, id),
+  constraint virtual_chargers_wh_range check (wh_per_session between 100 and 100000),
+  constraint virtual_chargers_sessions_range check (sessions_per_week between 0 and 50),
+  constraint virtual_chargers_power_range check (power_kw between 1 and 50),
+  constraint virtual_chargers_fit_a_week check (wh_per_session * sessions_per_week <= 168000 * power_kw)
+);
+comment on table core.virtual_chargers is
+  'The cloud of a maker that does not exist: what a virtual charger of the sandbox charges, and up to when that was collected. Empty in production.';
+-- serves: the collection that is due
+create index virtual_chargers_due on core.virtual_chargers (synced_at);
+select private.isolate('core.virtual_chargers', 'select, insert, update');
+
+create function private.virtual_sessions(virtual core.virtual_chargers, upto timestamptz) returns jsonb
+language plpgsql stable
+set search_path = ''
+as $$
+declare
+  started constant timestamptz := virtual.since::timestamp at time zone 'Europe/Amsterdam';
+  lasts   constant bigint := ceil(virtual.wh_per_session * 3.6 / virtual.power_kw);
+  slot    bigint;
+begin
+  if virtual.sessions_per_week = 0 then
+    return '[]';
+  end if;
+  -- one session in each slot, anywhere in it where it ends before the next slot begins: sessions never overlap
+  slot := floor(604800 / virtual.sessions_per_week);
+  return (
+    select coalesce(jsonb_agg(jsonb_build_object(
+             'charger_id', virtual.charger_id, 'source', 'sandbox', 'external_id', n::text,
+             'started_at', private.iso(s.at), 'ended_at', private.iso(s.at + make_interval(secs => lasts)),
+             'wh', virtual.wh_per_session, 'meter_wh', (n + 1) * virtual.wh_per_session) order by n), '[]')
+      from generate_series(greatest(floor(extract(epoch from coalesce(virtual.synced_at, started) - started) / slot)::bigint - 1, 0),
+                           floor(extract(epoch from upto - started) / slot)::bigint) n
+      cross join lateral (
+        select started + make_interval(secs => n * slot
+                 + (hashtextextended(virtual.charger_id || ':' || n, 0) & 9223372036854775807) % (greatest(slot - lasts, 0) + 1)) as at) s
+     where s.at + make_interval(secs => lasts) <= upto
+       and (virtual.synced_at is null or s.at + make_interval(secs => lasts) > virtual.synced_at));
+end $$;
+comment on function private.virtual_sessions(core.virtual_chargers, timestamptz) is
+  'The sessions of a virtual charger that ended since it was last collected, as private.ingest_sessions takes them. The same for good: the n-th is where the charger''s id puts it.';
+grant execute on function private.virtual_sessions(core.virtual_chargers, timestamptz) to api_owner;
+
+create function private.collect_sessions(virtuals core.virtual_chargers[]) returns bigint
+language plpgsql
+set search_path = ''
+as $$
+declare
+  sessions jsonb;
+  created  bigint;
+begin
+  select coalesce(jsonb_agg(s.session), '[]') into sessions
+    from unnest(virtuals) v cross join lateral jsonb_array_elements(private.virtual_sessions(v, private.now())) s (session);
+  select count(*) into created from jsonb_array_elements(private.ingest_sessions(sessions)) r where r ->> 'status' = 'created';
+  update core.virtual_chargers v set synced_at = private.now()
+   where v.partner_id = private.partner_id() and v.id = any (array(select u.id from unnest(virtuals) u));
+  return created;
+end $$;
+comment on function private.collect_sessions(core.virtual_chargers[]) is
+  'Takes in what locked virtual chargers charged up to now, and says how many sessions were new.';
+grant execute on function private.collect_sessions(core.virtual_chargers[]) to api_owner;
+
+create function private.sync_virtual_chargers() returns bigint
+language plpgsql
+set search_path = ''
+as $$
+declare
+  due     core.virtual_chargers[];
+  created bigint := 0;
+begin
+  if private.is_sandbox() then
+    perform private.act_for_partner(private.house());
+    due := array(
+      select v from core.virtual_chargers v join core.chargers h on h.partner_id = v.partner_id and h.id = v.charger_id and h.status = 'active'
+       where v.partner_id = private.house() and (v.synced_at is null or v.synced_at <= private.now() - interval '10 minutes')
+       order by v.synced_at nulls first limit 2000 for update of v skip locked);
+    created := private.collect_sessions(due);
+    perform private.act_for_partner(null);
+  end if;
+  return created;
+end $$;
+comment on function private.sync_virtual_chargers() is
+  'Collects every virtual charger ten minutes after it was last collected: with a worker that runs each minute, within fifteen.';
+grant execute on function private.sync_virtual_chargers() to api_owner;
+
+create function private.virtual_charger_answer(virtual core.virtual_chargers) returns jsonb
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  return (
+    select jsonb_build_object('charger_id', h.id, 'integration_id', virtual.id, 'catalog_charger_id', m.id, 'brand', m.brand, 'model', m.model,
+                              'mid', coalesce(h.mid_eligible, false))
+      from core.chargers h join core.charger_models m on m.id = h.catalog_charger_id
+     where h.partner_id = virtual.partner_id and h.id = virtual.charger_id);
+end $$;
+grant execute on function private.virtual_charger_answer(core.virtual_chargers) to api_owner;
+
+create function private.virtual_model(profile jsonb) returns core.charger_models
+language plpgsql
+set search_path = ''
+as $$
+declare
+  model core.charger_models;
+begin
+  if (profile ->> 'since')::date > private.today() then
+    perform private.refuse('invalid_request', json_build_object(
+      'detail', 'since: must not be after today', 'issues', json_build_array(json_build_object('path', 'since', 'message', 'must not be after today'))));
+  elsif profile ->> 'catalog_charger_id' is not null then
+    return private.choose_model(jsonb_build_object('catalog_charger_id', profile -> 'catalog_charger_id'));
+  end if;
+  select m.* into model from core.charger_models m
+   where m.mid_meter = (profile ->> 'mid')::boolean order by lower(m.brand) collate "C", lower(m.model) collate "C" limit 1;
+  return model;
+end $$;
+comment on function private.virtual_model(jsonb) is 'The catalogue model of a profile: the one named, else the first with or without a MID meter. Refuses a profile that begins in the future.';
+grant execute on function private.virtual_model(jsonb) to api_owner;
+
+-- POST /sandbox/v1/customers/{id}/chargers, …/sync, …/review.
+
+create function private.own_customer(named text, key text, out account_id uuid, out user_id uuid)
+language sql stable security definer
+set search_path = ''
+as $$
+  -- a customer_ref is not stored: it is looked for among the partner's own
+  select a.id, a.user_id
+    from core.attributions t
+    join core.accounts a on a.partner_id = private.house() and a.user_id = t.user_id
+   where t.partner_id = private.partner_id() and t.source in ('partner_upload', 'partner_invite')
+     and case when named like 'cus\_%' then private.customer_ref(t.user_id, t.partner_id, key) = named else a.id = private.as_uuid(named) end
+   order by a.created_at, a.id limit 1
+$$;
+comment on function private.own_customer(text, text) is
+  'The account of a customer the partner itself brought, by customer_ref or account id; nulls where it has none. Definer, because people own their accounts in the house.';
+grant execute on function private.own_customer(text, text) to api_owner;
+
+create function private.require_customer(named text, key text, out account_id uuid, out user_id uuid)
+language plpgsql
+set search_path = ''
+as $$
+begin
+  select c.account_id, c.user_id into require_customer.account_id, require_customer.user_id from private.own_customer(named, key) c;
+  if require_customer.account_id is null then
+    perform private.refuse('customer_not_found');
+  end if;
+  -- from here on the customer acts, in what is theirs
+  perform private.act_for_partner(private.house()), set_config('app.user_id', require_customer.user_id::text, true);
+end $$;
+comment on function private.require_customer(text, text) is 'private.own_customer, or the refusal customer_not_found; the transaction then acts as that person.';
+grant execute on function private.require_customer(text, text) to api_owner;
+
+create function api.connect_virtual_charger(caller jsonb, input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  customer   record;
+  profile    constant jsonb := input -> 'profile';
+  model      core.charger_models;
+  connection uuid;
+  virtual    core.virtual_chargers;
+  charger    uuid;
+begin
+  perform private.act_as(caller, 'partner'), private.only_in_sandbox();
+  model := private.virtual_model(profile);
+  select * into customer from private.require_customer(input ->> 'id', input ->> 'key');
+  -- the lock that the claim pages and POST /chargers count the same ten under, and take first
+  perform pg_advisory_xact_lock(hashtextextended('chargers of ' || customer.user_id, 0));
+  perform from core.accounts a where a.partner_id = private.house() and a.id = customer.account_id for no key update;
+  if not found then
+    perform private.refuse('customer_not_found');  -- a reset came first
+  end if;
+  connection := private.pick_connection(customer.account_id, null, true);
+  -- a repeat: the same model charging the same way
+  select v.* into virtual
+    from core.virtual_chargers v join core.chargers h on h.partner_id = v.partner_id and h.id = v.charger_id
+   where v.partner_id = private.house() and h.account_id = customer.account_id and h.status = 'active' and h.catalog_charger_id = model.id
+     and (v.wh_per_session, v.sessions_per_week, v.power_kw, v.since)
+         = ((profile ->> 'wh_per_session')::int, (profile ->> 'sessions_per_week')::numeric, (profile ->> 'power_kw')::numeric, (profile ->> 'since')::date)
+   order by v.created_at, v.id limit 1;
+  if virtual.id is null then
+    if (select count(*) from core.chargers h where h.user_id = customer.user_id and h.status = 'active') >= 10 then
+      perform private.refuse('charger_limit_reached');
+    end if;
+    charger := private.add_own_charger(customer.account_id, connection, jsonb_build_object(
+      'catalog_charger_id', model.id, 'serial_number', 'SANDBOX-' || upper(left(replace(gen_random_uuid()::text, '-', ''), 16)),
+      'power_kw', profile -> 'power_kw'), '{"virtual": true}');
+    insert into core.virtual_chargers (partner_id, charger_id, wh_per_session, sessions_per_week, power_kw, since)
+    values (private.house(), charger, (profile ->> 'wh_per_session')::int, (profile ->> 'sessions_per_week')::numeric,
+            (profile ->> 'power_kw')::numeric, (profile ->> 'since')::date)
+    returning * into virtual;
+    perform private.advance_registration(customer.account_id, true);
+  end if;
+  return private.virtual_charger_answer(virtual)::json;
+end $$;
+comment on function api.connect_virtual_charger(jsonb, jsonb) is
+  'POST /sandbox/v1/customers/{id}/chargers: {id, key, profile: {mid, catalog_charger_id, wh_per_session, sessions_per_week, power_kw, since}}. '
+  'The same profile again is the same charger. Its sessions are collected by api.sync_customer.';
+select private.expose('api.connect_virtual_charger(jsonb, jsonb)');
+
+create function api.sync_customer(caller jsonb, input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  customer record;
+  virtuals core.virtual_chargers[];
+begin
+  perform private.act_as(caller, 'partner'), private.only_in_sandbox();
+  select * into customer from private.require_customer(input ->> 'id', input ->> 'key');
+  virtuals := array(
+    select v from core.virtual_chargers v join core.chargers h on h.partner_id = v.partner_id and h.id = v.charger_id
+     where v.partner_id = private.house() and h.account_id = customer.account_id and h.status = 'active'
+     order by v.id for update of v);
+  return json_build_object('ok', true, 'sessions_created', private.collect_sessions(virtuals), 'error', null);
+end $$;
+comment on function api.sync_customer(jsonb, jsonb) is
+  'POST /sandbox/v1/customers/{id}/sync: {id, key} to {ok, sessions_created, error}. Collects every virtual charger of the customer up to now.';
+select private.expose('api.sync_customer(jsonb, jsonb)');
+
+create function private.review_due_registrations() returns bigint
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  connection core.connections;
+  reviewed   bigint := 0;
+begin
+  if private.is_sandbox() then
+    for connection in
+      select * from core.connections c
+       where c.registration_status = 'ingediend' and c.status = 'active' and c.submitted_at <= private.now() - interval '2 minutes'
+       order by c.submitted_at, c.id limit 500 for update skip locked
+    loop
+      perform private.act_for_partner(connection.partner_id);
+      perform private.review_registration(connection,
+        case when cardinality(private.closed_gates(connection)) = 0 then 'goedgekeurd' else 'afgekeurd' end);
+      reviewed := reviewed + 1;
+    end loop;
+    perform private.act_for_partner(null);
+  end if;
+  return reviewed;
+end $$;
+comment on function private.review_due_registrations() is
+  'The sandbox''s reviewer: two minutes after it was submitted a registration is approved where mandate, EAN and MID charger hold, else rejected. Definer: every tenant at once.';
+grant execute on function private.review_due_registrations() to api_owner;
+
+create function api.review_customer(caller jsonb, input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  outcome    constant text := input ->> 'outcome';
+  customer   record;
+  connection core.connections;
+  closed     text[];
+begin
+  perform private.act_as(caller, 'partner'), private.only_in_sandbox();
+  select * into customer from private.own_customer(input ->> 'id', input ->> 'key');
+  if customer.account_id is null then
+    -- or an account that a CPO client of the partner made
+    customer.account_id := private.as_uuid(input ->> 'id');
+  else
+    perform private.act_for_partner(private.house()), set_config('app.user_id', customer.user_id::text, true);
+  end if;
+  perform from core.accounts a where a.partner_id = private.partner_id() and a.id = customer.account_id for no key update;
+  if not found then
+    perform private.refuse('customer_not_found');
+  end if;
+  select c.* into connection from core.connections c
+   where c.partner_id = private.partner_id() and c.account_id = customer.account_id and c.status = 'active'
+   order by c.registration_status = 'ingediend' desc, c.submitted_at desc nulls last, c.id limit 1 for update;
+  if connection.registration_status = outcome then
+    return json_build_object('ok', true, 'from', outcome, 'to', outcome);
+  elsif connection.registration_status is distinct from 'ingediend' then
+    perform private.refuse('nothing_to_review', json_build_object('registration_status', connection.registration_status));
+  end if;
+  closed := private.review_registration(connection, outcome);
+  if cardinality(closed) > 0 then
+    perform private.refuse('gates_closed', json_build_object('ok', false, 'gates', closed));
+  end if;
+  return json_build_object('ok', true, 'from', 'ingediend', 'to', outcome);
+end $$;
+comment on function api.review_customer(jsonb, jsonb) is
+  'POST /sandbox/v1/customers/{id}/review: {id, key, outcome} to {ok, from, to}. As the operator reviews: an approval needs mandate, EAN and MID charger. A repeat changes nothing.';
+select private.expose('api.review_customer(jsonb, jsonb)');
+
+-- POST /sandbox/v1/drafts/{id}/claim: where a rehearsal stands. The claim itself runs through the functions of the pages.
+
+create function private.foreign_login(email text, partner uuid) returns boolean
+language sql stable security definer
+set search_path = ''
+as $$
+  select exists (
+    select from auth.users u
+     where u.email = foreign_login.email and u.is_sso_user = false and u.deleted_at is null
+       and u.raw_app_meta_data ->> 'claimed_for' is distinct from partner::text)
+$$;
+comment on function private.foreign_login(text, uuid) is
+  'Whether an address has a login that no claim of this partner made. Definer, because logins belong to Supabase Auth.';
+grant execute on function private.foreign_login(text, uuid) to api_owner;
+
+create function private.customer_standing(account uuid) returns jsonb
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  return (
+    select jsonb_build_object(
+             'registration_status', c.registration_status,
+             'iban_present', a.iban_ciphertext is not null,
+             'charger', (select private.virtual_charger_answer(v)
+                           from core.virtual_chargers v join core.chargers h on h.partner_id = v.partner_id and h.id = v.charger_id
+                          where v.partner_id = a.partner_id and h.account_id = a.id and h.status = 'active'
+                          order by v.created_at, v.id limit 1))
+      from core.accounts a
+      left join core.connections c on c.partner_id = a.partner_id and c.account_id = a.id and c.status = 'active'
+     where a.partner_id = private.house() and a.id = account
+     order by c.created_at, c.id limit 1);
+end $$;
+comment on function private.customer_standing(uuid) is
+  'How far the account of a draft is: registration, IBAN, first virtual charger. Definer, because accounts of people are in the house.';
+grant execute on function private.customer_standing(uuid) to api_owner;
+
+create function api.find_rehearsal(caller jsonb, input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  named   constant text := input ->> 'id';
+  draft   core.drafts;
+  answers jsonb;
+begin
+  perform private.act_as(caller, 'partner'), private.only_in_sandbox();
+  -- of several drafts with one reference the newest that can be claimed
+  select d.* into draft from core.drafts d
+   where d.partner_id = private.partner_id() and (d.id = private.as_uuid(named) or d.external_ref = named)
+   order by d.id = private.as_uuid(named) desc nulls last, private.draft_status(d) in ('invited', 'claimed') desc, d.created_at desc, d.id limit 1;
+  if draft.id is null then
+    perform private.refuse('draft_not_found');
+  elsif jsonb_typeof(input -> 'profile') = 'object' then
+    perform private.virtual_model(input -> 'profile');
+  end if;
+  answers := private.claim_answers(draft);
+  return (jsonb_build_object(
+    'draft_id', draft.id,
+    'external_ref', draft.external_ref,
+    'email', draft.email,
+    'type', draft.type,
+    'locale', draft.locale,
+    'draft_status', private.draft_status(draft),
+    'stage', private.claim_stage(draft),
+    'foreign_login', private.foreign_login(draft.email, draft.partner_id),
+    'account_id', draft.account_id,
+    'customer_ref', private.customer_ref(draft.user_id, draft.partner_id, input ->> 'key'),
+    'brand', private.partner_brand(private.own_partner()),
+    'answers', answers,
+    'candidates', case when draft.postal_code is null
+                         or (answers ->> 'postal_code', answers ->> 'house_number', answers ->> 'house_number_addition')
+                            is not distinct from (draft.postal_code, draft.house_number::text, draft.house_number_addition)
+                       then draft.ean_candidates
+                       else coalesce(draft.progress -> 'candidates', '[]') end,  -- of the address the customer gave instead
+    'confirmed', coalesce(draft.progress -> 'confirmed', '[]'))
+    || coalesce(private.customer_standing(draft.account_id), '{}'))::json;
+end $$;
+comment on function api.find_rehearsal(jsonb, jsonb) is
+  'A draft of the partner by its id or external_ref, and how far its claim is: {id, key, profile?}; a profile that cannot be connected is refused at once. foreign_login: a login the caller did not make, which no helper enters.';
+select private.expose('api.find_rehearsal(jsonb, jsonb)');
+
+create function api.free_draft_ean(caller jsonb, input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  draft core.drafts;
+begin
+  perform private.act_as(caller, 'partner'), private.only_in_sandbox();
+  select * into draft from core.drafts d
+   where d.partner_id = private.partner_id() and d.id = (input ->> 'draft_id')::uuid and private.claim_stage(d) = 'invited' for update;
+  if private.ean_taken(draft.ean) then
+    if private.ean_taken(input ->> 'ean') then
+      perform private.refuse('ean_in_use');
+    end if;
+    update core.drafts d set ean = input ->> 'ean', ean_status = 'provided' where d.partner_id = draft.partner_id and d.id = draft.id;
+  end if;
+  return json_build_object('ok', true);
+end $$;
+comment on function api.free_draft_ean(jsonb, jsonb) is
+  'Puts the EAN the caller gives in the place of an uploaded one that is in use, with which the draft would end in conflict: {draft_id, ean}. Before the address is proven.';
+select private.expose('api.free_draft_ean(jsonb, jsonb)');
+
+-- GET /sandbox/v1/mail.
+
+create function private.captured_mail(partner uuid, address text, size int) returns setof core.mail_outbox
+language sql stable security definer
+set search_path = ''
+as $$
+  select m.* from core.mail_outbox m
+   where m.status = 'captured' and (address is null or m.recipient = address)
+     and (m.partner_id = partner
+          -- what the service writes to its customers itself: a code to sign in with
+          or m.partner_id = private.house() and exists (
+               select from auth.users u
+                where u.email = m.recipient and u.is_sso_user = false and u.raw_app_meta_data ->> 'claimed_for' = partner::text))
+   order by m.created_at desc, m.id desc limit size
+$$;
+comment on function private.captured_mail(uuid, text, int) is
+  'Mail written on a partner''s behalf, and to the logins that claims of its drafts made, newest first. Definer, because the latter is in the house.';
+grant execute on function private.captured_mail(uuid, text, int) to api_owner;
+
+create function api.list_captured_mail(caller jsonb, query jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'partner'), private.only_in_sandbox();
+  return (
+    select json_build_object('mail', coalesce(json_agg(json_build_object(
+        'id', m.id, 'captured_at', private.iso(m.created_at), 'to', m.recipient, 'from', query ->> 'from', 'subject', m.subject,
+        'template', m.template, 'links', m.links, 'html', m.html, 'text', m.text) order by m.created_at desc, m.id desc), '[]'))
+      from private.captured_mail(private.partner_id(), query ->> 'to', (query ->> 'limit')::int) m);
+end $$;
+comment on function api.list_captured_mail(jsonb, jsonb) is
+  'GET /sandbox/v1/mail: {to, limit, from} to {mail}, newest first: every mail written on behalf of the partner, its CPO accounts'' mandates included, and its customers'' codes to sign in.';
+select private.expose('api.list_captured_mail(jsonb, jsonb)');
+
+-- POST /sandbox/v1/reset, and the customer that a fixture replaces.
+
+create function private.erase_customers(partner uuid, chosen uuid[], out customers bigint, out drafts bigint)
+language plpgsql security definer
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+declare
+  house       constant uuid := private.house();
+  everything  constant boolean := chosen is null;
+  gone        core.drafts[];
+  people      uuid[];
+  logins      uuid[];
+  accounts    uuid[];
+  chargers    uuid[];
+  connections uuid[];
+  locations   uuid[];
+begin
+  perform private.only_in_sandbox();
+  -- what is under way on a draft ends first, and is seen
+  gone := array(select d from core.drafts d where d.partner_id = partner and (everything or d.id = any (chosen)) order by d.id for update);
+  people := array(
+    select d.user_id from unnest(gone) d where d.user_id is not null
+    union select a.user_id from core.attributions a where everything and a.partner_id = partner
+    -- a withdrawn draft leaves its login behind
+    union select u.id from auth.users u where everything and u.raw_app_meta_data ->> 'claimed_for' = partner::text);
+  -- a login goes only where a claim of this partner made it and nobody else has come to rely on it
+  logins := array(
+    select u.id from auth.users u
+     where u.id = any (people) and u.raw_app_meta_data ->> 'claimed_for' = partner::text
+       and not exists (select from core.attributions a where a.user_id = u.id and a.partner_id <> partner)
+       and not exists (select from core.partner_managers m where m.user_id = u.id));
+  accounts := array(
+    select a.id from core.accounts a
+     where a.partner_id = house and (a.id = any (array(select d.account_id from unnest(gone) d)) or a.user_id = any (logins))
+     order by a.id for update);
+  -- in the order in which sessions lock them
+  perform from core.virtual_chargers v join core.chargers h on h.partner_id = v.partner_id and h.id = v.charger_id
+    where v.partner_id = house and (h.account_id = any (accounts) or h.user_id = any (logins)) order by v.id for update of v;
+  chargers := array(select h.id from core.chargers h
+                     where h.partner_id = house and (h.account_id = any (accounts) or h.user_id = any (logins)) order by h.id for update);
+  connections := array(select c.id from core.connections c where c.partner_id = house and c.account_id = any (accounts) order by c.id for update);
+  locations := array(select distinct c.location_id from core.connections c where c.partner_id = house and c.id = any (connections));
+
+  delete from core.replaced_sessions r using core.charging_sessions s
+   where s.partner_id = house and s.charger_id = any (chargers) and r.partner_id = house and r.session_id = s.id;
+  delete from core.charger_months m where m.partner_id = house and m.charger_id = any (chargers);
+  delete from core.charging_sessions s where s.partner_id = house and s.charger_id = any (chargers);
+  delete from core.virtual_chargers v where v.partner_id = house and v.charger_id = any (chargers);
+  delete from core.replaced_months r where r.partner_id = house and r.connection_id = any (connections);
+  delete from core.delivered_months d where d.partner_id = house and d.connection_id = any (connections);
+  delete from core.mandates m where m.partner_id = house and m.connection_id = any (connections);
+  delete from core.mandate_links l where l.partner_id = house and l.connection_id = any (connections);
+  delete from core.ean_checks e where e.partner_id = house and e.connection_id = any (connections);
+  delete from core.chargers h where h.partner_id = house and h.id = any (chargers);
+  delete from core.connections c where c.partner_id = house and c.id = any (connections);
+  delete from core.locations l
+   where l.partner_id = house and l.id = any (locations)
+     and not exists (select from core.connections c where c.partner_id = house and c.location_id = l.id);
+  delete from core.signatories s where s.partner_id = house and s.account_id = any (accounts);
+  delete from core.accounts a where a.partner_id = house and a.id = any (accounts);
+
+  -- what was written about drafts; the mandates of CPO accounts may have gone to the same people
+  delete from core.mail_outbox m
+   where m.partner_id = partner and m.cause like 'claim%'
+     and (everything or m.recipient = any (array(select d.email from unnest(gone) d)));
+  delete from core.mail_outbox m using auth.users u where u.id = any (logins) and m.partner_id = house and m.recipient = u.email;
+  delete from core.drafts d where d.partner_id = partner and d.id = any (array(select g.id from unnest(gone) g));
+  drafts := cardinality(gone);
+  -- what no longer is does not count toward the cap
+  delete from core.draft_uploads u
+   where u.partner_id = partner
+     and (everything or u.id in (select n.id from core.draft_uploads n where n.partner_id = partner order by n.id desc limit drafts));
+  with ended as (delete from core.attributions a where a.partner_id = partner and a.user_id = any (people) returning 1)
+  select count(*) into customers from ended;
+  delete from auth.users u where u.id = any (logins);
+end $$;
+comment on function private.erase_customers(uuid, uuid[]) is
+  'Deletes a partner''s drafts, those chosen or (null) all, with what customers made of them: accounts and all under them, mail, logins. '
+  'A person who came with a login of their own keeps it, and is the partner''s no more. Definer, because customers are in the house and logins in Auth.';
+grant execute on function private.erase_customers(uuid, uuid[]) to api_owner;
+
+create function api.reset_sandbox(caller jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  erased record;
+begin
+  perform private.act_as(caller, 'partner'), private.only_in_sandbox();
+  -- an import that runs is either before this or after it, whole
+  perform private.lock_imports(private.partner_id());
+  select * into erased from private.erase_customers(private.partner_id(), null);
+  perform private.audit('sandbox.reset', private.partner_id(), jsonb_build_object('customers', erased.customers, 'drafts', erased.drafts));
+  return json_build_object('ok', true, 'customers_deleted', erased.customers, 'drafts_deleted', erased.drafts);
+end $$;
+comment on function api.reset_sandbox(jsonb) is
+  'POST /sandbox/v1/reset: every customer attributed to the partner and every draft it made, in one transaction. CPO accounts, keys and settings stay.';
+select private.expose('api.reset_sandbox(jsonb)');
+
+create function api.clear_fixture(caller jsonb, input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  erased record;
+begin
+  perform private.act_as(caller, 'partner'), private.only_in_sandbox();
+  select * into erased from private.erase_customers(private.partner_id(), array(
+    select d.id from core.drafts d where d.partner_id = private.partner_id() and d.external_ref = input ->> 'external_ref'));
+  return json_build_object('drafts_deleted', erased.drafts);
+end $$;
+comment on function api.clear_fixture(jsonb, jsonb) is 'Makes room for a fixture: {external_ref}. The drafts with that reference go, with their customers.';
+select private.expose('api.clear_fixture(jsonb, jsonb)');
+
+-- Scheduled work: what is due is done by whoever asks; the worker asks.
+
+create function api.run_due_jobs(caller jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'worker');
+  return json_build_object(
+    'mandates_expired', private.expire_mandates(),
+    'mail_purged', private.purge_mail(),
+    'oauth_purged', private.purge_oauth(),
+    'rate_limits_swept', private.sweep_rate_limits(),
+    'sessions_synced', private.sync_virtual_chargers(),
+    'registrations_reviewed', private.review_due_registrations());
+end $$;
+comment on function api.run_due_jobs(jsonb) is 'Everything that is due, in one transaction: counts by job. Safe to call at any time, from several callers at once.';
+select private.expose('api.run_due_jobs(jsonb)');
+
+-- The weekly re-check of unverified connections.
+
+create function private.due_ean_checks(size int) returns json
+language sql security definer
+set search_path = ''
+as $$
+  -- claimed for an hour by moving the last check; the result moves it again
+  with claimed as (
+    update core.connections c
+       set ean_checked_at = private.now() - interval '7 days' + interval '1 hour'
+     where (c.partner_id, c.id) in (
+       select u.partner_id, u.id
+         from core.connections u
+         join core.mandates m on m.partner_id = u.partner_id and m.connection_id = u.id and m.status = 'signed'
+        where u.status = 'active' and u.ean_validation_status = 'unverified' and u.ean_checked_at <= private.now() - interval '7 days'
+        order by u.ean_checked_at limit size for update of u skip locked)
+    returning c.*)
+  select coalesce(json_agg(json_build_object(
+           'partner_id', c.partner_id, 'connection_id', c.id, 'ean_code', c.ean_code, 'postal_code', l.postal_code,
+           'house_number', l.house_number, 'house_number_addition', l.house_number_addition)), '[]')
+    from claimed c join core.locations l on l.partner_id = c.partner_id and l.id = c.location_id
+$$;
+comment on function private.due_ean_checks(int) is 'Signed connections whose EAN has been unverified for a week. Definer: every tenant at once.';
+grant execute on function private.due_ean_checks(int) to api_owner;
+
+create function api.due_ean_checks(caller jsonb, batch jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'worker');
+  return private.due_ean_checks((batch ->> 'size')::int);
+end $$;
+comment on function api.due_ean_checks(jsonb, jsonb) is
+  'The next connections to re-check: {size} to [{partner_id, connection_id, ean_code, postal_code, house_number, house_number_addition}].';
+select private.expose('api.due_ean_checks(jsonb, jsonb)');
+
+create function api.record_ean_recheck(caller jsonb, due jsonb, register jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  connection core.connections;
+  checked    record;
+  result     text;
+begin
+  perform private.act_as(caller, 'worker'), private.act_for_partner((due ->> 'partner_id')::uuid);
+  select c.* into connection from core.connections c
+   where c.partner_id = private.partner_id() and c.id = (due ->> 'connection_id')::uuid for update;
+  -- corrected, archived or settled by an operator meanwhile: that result stands
+  if connection.ean_code is distinct from due ->> 'ean_code' or connection.ean_validation_status <> 'unverified' then
+    return json_build_object('ean_validation_status', connection.ean_validation_status);
+  end if;
+  select * into checked
+    from private.check_ean(connection.ean_code, due ->> 'postal_code', (due ->> 'house_number')::int, due ->> 'house_number_addition', register);
+  result := case checked.outcome when 'matched' then 'matched' when 'mismatch' then 'mismatch'
+                                 when 'unknown_address' then 'not_found' else 'unverified' end;
+  update core.connections c set ean_validation_status = result, ean_checked_at = private.now()
+   where c.partner_id = connection.partner_id and c.id = connection.id;
+  perform private.record_ean_check(connection.id, connection.ean_code, due ->> 'postal_code', (due ->> 'house_number')::int,
+    due ->> 'house_number_addition', checked.source, checked.outcome, checked.reason);
+  perform private.advance_registration(connection.account_id, result = 'matched');
+  perform private.audit('connection.rechecked', connection.id, jsonb_build_object('ean_validation_status', result));
+  return json_build_object('ean_validation_status', result);
+end $$;
+comment on function api.record_ean_recheck(jsonb, jsonb, jsonb) is
+  'The register''s answer for a due connection: matched, mismatch, not_found, or unverified for another week.';
+select private.expose('api.record_ean_recheck(jsonb, jsonb, jsonb)');
+
+-- The operator on partners: create, list, activate, settings, managers, the first key.
+
+create function private.partner_named(named text) returns core.partners
+language plpgsql
+set search_path = ''
+as $$
+declare
+  partner core.partners;
+begin
+  select * into partner from core.partners p where p.id = private.as_uuid(named) or p.slug = named;
+  if not found then
+    perform private.refuse('partner_not_found', json_build_object('partner', named));
+  end if;
+  perform private.act_for_partner(partner.id);
+  return partner;
+end $$;
+comment on function private.partner_named(text) is 'The partner of an id or a slug, made the tenant of this transaction.';
+
+create function private.partner_row(partner core.partners) returns json
+language sql stable
+set search_path = ''
+as $$
+  select json_build_object('id', partner.id, 'name', partner.name, 'slug', partner.slug, 'is_active', partner.is_active,
+                           'created_at', private.iso(partner.created_at))
+$$;
+
+create function ops.partner_create(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  name    constant text := private.operator_name(input ->> 'name');
+  -- accents fall off their letters: Énergie is energie
+  slug    constant text := coalesce(input ->> 'slug', btrim(left(btrim(regexp_replace(regexp_replace(
+    lower(normalize(name, nfkd)), '[\u0300-\u036f]', '', 'g'), '[^a-z0-9]+', '-', 'g'), '-'), 60), '-'));
+  partner core.partners;
+begin
+  perform private.act_as_operator(input);
+  -- an id must never be read as somebody's slug
+  if slug !~ '^[a-z0-9]+(-[a-z0-9]+)*$' or length(slug) > 60 or private.as_uuid(slug) is not null then
+    perform private.refuse('invalid_slug');
+  end if;
+  insert into core.partners (name, slug) values (name, slug)
+  on conflict on constraint partners_slug_key do nothing
+  returning * into partner;
+  if partner.id is null then
+    perform private.refuse('slug_taken', json_build_object('slug', slug));
+  end if;
+  perform private.act_for_partner(partner.id), private.audit('partner.created', partner.id);
+  return json_build_object('partner', private.partner_row(partner));
+end $$;
+comment on function ops.partner_create(jsonb) is 'Makes a partner, active at once: {name, slug?} to {partner}. The slug comes from the name where none is given.';
+select private.expose_ops('ops.partner_create(jsonb)');
+
+create function ops.partner_list(input jsonb) returns json
+language sql stable security definer
+set search_path = ''
+as $$
+  select json_build_object('partners', coalesce(json_agg(private.partner_row(p) order by p.slug), '[]')) from core.partners p
+$$;
+comment on function ops.partner_list(jsonb) is 'Every partner, by slug: {} to {partners}.';
+select private.expose_ops('ops.partner_list(jsonb)');
+
+create function private.set_partner_active(input jsonb, wanted boolean) returns json
+language plpgsql
+set search_path = ''
+as $$
+declare
+  partner core.partners;
+  changed boolean;
+begin
+  perform private.act_as_operator(input);
+  partner := private.partner_named(input ->> 'partner');
+  if partner.id = private.house() and not wanted then
+    perform private.refuse('house_stays_active');
+  end if;
+  update core.partners p set is_active = wanted where p.id = partner.id and p.is_active <> wanted;
+  changed := found;
+  if changed then
+    partner.is_active := wanted;
+    perform private.audit(case when wanted then 'partner.activated' else 'partner.deactivated' end, partner.id);
+  end if;
+  return json_build_object('changed', changed, 'partner', private.partner_row(partner));
+end $$;
+
+create function ops.partner_activate(input jsonb) returns json
+language sql security definer
+set search_path = ''
+as $$ select private.set_partner_active(input, true) $$;
+comment on function ops.partner_activate(jsonb) is 'Lets a partner''s credentials in again: {partner} to {changed, partner}.';
+select private.expose_ops('ops.partner_activate(jsonb)');
+
+create function ops.partner_deactivate(input jsonb) returns json
+language sql security definer
+set search_path = ''
+as $$ select private.set_partner_active(input, false) $$;
+comment on function ops.partner_deactivate(jsonb) is 'Refuses a partner''s credentials from now on; its data stays: {partner} to {changed, partner}.';
+select private.expose_ops('ops.partner_deactivate(jsonb)');
+
+create function private.read_return_url(url text) returns text
+language plpgsql immutable
+set search_path = ''
+as $$
+declare
+  -- return URLs continue with / or ?, so a slash at the end would allow none
+  wanted constant text := rtrim(url, '/');
+begin
+  if length(wanted) > 500 or wanted !~ '^(https://[^/?#@[:space:][:cntrl:]]+|http://(localhost|127\.0\.0\.1)(:[0-9]+)?)(/[^?#[:space:][:cntrl:]]*)?$' then
+    perform private.refuse('invalid_return_url');
+  end if;
+  return wanted;
+end $$;
+comment on function private.read_return_url(text) is
+  'The root of a client''s return URLs: https, or http on this machine; no credentials, query or fragment. Null stays null.';
+
+create function private.partner_settings(partner core.partners) returns json
+language sql stable
+set search_path = ''
+as $$
+  select json_build_object(
+    'id', partner.id, 'slug', partner.slug, 'name', partner.name, 'is_active', partner.is_active, 'return_url', partner.return_url,
+    'referral_code', partner.referral_code, 'default_fee_pct', partner.default_fee_pct, 'partner_share_pct', partner.partner_share_pct,
+    'charger_brands', partner.charger_brands)
+$$;
+comment on function private.partner_settings(core.partners) is 'A partner as the operator''s partner set shows it.';
+
+create function ops.partner_set(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  before core.partners;
+  after  core.partners;
+begin
+  perform private.act_as_operator(input);
+  before := private.partner_named(input ->> 'partner');
+  begin
+    update core.partners p
+       set return_url        = coalesce(private.read_return_url(input ->> 'return_url'), p.return_url),
+           referral_code     = coalesce(upper(input ->> 'referral_code'), p.referral_code),
+           default_fee_pct   = coalesce((input ->> 'fee_pct')::numeric, p.default_fee_pct),
+           partner_share_pct = coalesce((input ->> 'share_pct')::numeric, p.partner_share_pct),
+           charger_brands    = case when jsonb_typeof(input -> 'charger_brands') = 'array' then array(
+                                 select b.brand from core.charger_brands b join jsonb_array_elements_text(input -> 'charger_brands') w (brand)
+                                     on lower(w.brand) = lower(b.brand) order by 1) else p.charger_brands end
+     where p.id = before.id
+    returning * into after;
+  exception
+    when check_violation or numeric_value_out_of_range or invalid_text_representation then
+      perform private.refuse('invalid_partner_setting');
+    when unique_violation then
+      perform private.refuse('referral_code_taken', json_build_object('referral_code', upper(input ->> 'referral_code')));
+  end;
+  if cardinality(after.charger_brands) < coalesce(jsonb_array_length(input -> 'charger_brands'), 0) then
+    perform private.refuse('unknown_charger_brand');
+  end if;
+  if after is distinct from before then
+    perform private.audit('partner.settings_changed', after.id);
+  end if;
+  return json_build_object('changed', after is distinct from before, 'partner', private.partner_settings(after));
+end $$;
+comment on function ops.partner_set(jsonb) is
+  'Sets what is given: {partner, return_url?, referral_code?, fee_pct?, share_pct?, charger_brands?} to {changed, partner}.';
+select private.expose_ops('ops.partner_set(jsonb)');
+
+create function ops.partner_add_manager(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  partner core.partners;
+  person  uuid;
+  managed uuid;
+  added   boolean;
+begin
+  perform private.act_as_operator(input);
+  partner := private.partner_named(input ->> 'partner');
+  select u.id into person from auth.users u where u.email = lower(input ->> 'user');
+  if not found then
+    perform private.refuse('user_not_found', json_build_object('user', input ->> 'user'));
+  end if;
+  insert into core.partner_managers (partner_id, user_id) values (partner.id, person) on conflict do nothing;
+  added := found;
+  select m.partner_id into managed from core.partner_managers m where m.user_id = person;
+  if managed <> partner.id then
+    perform private.refuse('manages_another_partner', json_build_object('user', input ->> 'user'));
+  end if;
+  if added then
+    perform private.audit('partner.manager_added', person);
+  end if;
+  return json_build_object('changed', added, 'manager', json_build_object('user_id', person, 'partner_id', partner.id, 'partner_slug', partner.slug));
+end $$;
+comment on function ops.partner_add_manager(jsonb) is 'Lets a person with a login manage a partner: {partner, user} to {changed, manager}. A person manages one.';
+select private.expose_ops('ops.partner_add_manager(jsonb)');
+
+create function ops.partner_mint_key(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  partner core.partners;
+  minted  jsonb;
+begin
+  perform private.act_as_operator(input);
+  partner := private.partner_named(input ->> 'partner');
+  perform from core.partners p where p.id = partner.id for no key update;
+  minted := private.store_partner_key(input, coalesce((input ->> 'rotate')::boolean, false));
+  if minted is null then
+    perform private.refuse('api_key_exists');
+  end if;
+  return json_build_object('key', minted || jsonb_build_object('partner_id', partner.id, 'partner_slug', partner.slug));
+end $$;
+comment on function ops.partner_mint_key(jsonb) is 'The first API key of a partner, or its successor: {partner, rotate?, key_hash, prefix, last4} to {key}.';
+select private.expose_ops('ops.partner_mint_key(jsonb)');
+
+-- The operator on clients of charge-point operators: create, list, rotate the secret, disable, change scopes, link to a partner.
+
+create function private.cpo_scopes() returns text[]
+language sql immutable
+set search_path = ''
+as $$ select array['cpo:accounts:read', 'cpo:accounts:write', 'cpo:mandates:write', 'cpo:chargers:write', 'cpo:sessions:write'] $$;
+comment on function private.cpo_scopes() is 'The scopes of a CPO client, in the specification''s order.';
+
+create function private.read_scopes(scopes jsonb) returns text[]
+language plpgsql immutable
+set search_path = ''
+as $$
+declare
+  wanted constant text[] := array(select jsonb_array_elements_text(scopes));
+begin
+  if cardinality(wanted) = 0 or not wanted <@ private.cpo_scopes() then
+    perform private.refuse('unknown_scope', json_build_object('scopes', private.cpo_scopes()));
+  end if;
+  return array(select s from unnest(private.cpo_scopes()) s where s = any (wanted));
+end $$;
+comment on function private.read_scopes(jsonb) is 'A list of at least one scope, each once, in the order of cpo_scopes.';
+
+create function private.client_named(named text) returns core.oauth_clients
+language plpgsql
+set search_path = ''
+as $$
+declare
+  client core.oauth_clients;
+begin
+  select * into client from core.oauth_clients c where c.id = private.as_uuid(named) or c.client_id = named for update;
+  if not found then
+    perform private.refuse('client_not_found', json_build_object('client', named));
+  end if;
+  perform private.act_for_partner(client.partner_id);
+  return client;
+end $$;
+comment on function private.client_named(text) is 'The client of an id or a client_id, locked, and its partner made the tenant of this transaction.';
+
+create function private.client_row(client core.oauth_clients) returns json
+language sql stable
+set search_path = ''
+as $$
+  select json_build_object(
+    'id', client.id,
+    'client_id', client.client_id,
+    'name', client.name,
+    'partner_id', client.partner_id,
+    'partner_slug', (select p.slug from core.partners p where p.id = client.partner_id),
+    'scopes', client.scopes,
+    'return_url', client.return_url,
+    'secret_rotated_at', private.iso(client.secret_rotated_at),
+    'tokens_valid_from', private.iso(nullif(client.tokens_valid_from, '-infinity')),
+    'disabled_at', private.iso(client.disabled_at),
+    'created_at', private.iso(client.created_at))
+$$;
+comment on function private.client_row(core.oauth_clients) is 'A client as the operator sees it: everything but the secret''s hash.';
+
+create function ops.client_create(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  client core.oauth_clients;
+begin
+  perform private.act_as_operator(input);
+  insert into core.oauth_clients (client_id, partner_id, name, secret_hash, scopes, return_url)
+  values (input ->> 'client_id',
+          case when input ->> 'partner' is not null then (private.partner_named(input ->> 'partner')).id end,
+          private.operator_name(input ->> 'name'),
+          decode(input ->> 'secret_hash', 'hex'),
+          case when input ->> 'scopes' is null then private.cpo_scopes() else private.read_scopes(input -> 'scopes') end,
+          private.read_return_url(input ->> 'return_url'))
+  on conflict on constraint oauth_clients_client_id_key do nothing
+  returning * into client;
+  if client.id is null then
+    perform private.refuse('client_id_taken', json_build_object('client_id', input ->> 'client_id'));
+  end if;
+  perform private.audit('client.created', client.id, jsonb_build_object('scopes', client.scopes));
+  return json_build_object('client', private.client_row(client));
+end $$;
+comment on function ops.client_create(jsonb) is
+  'Provisions a CPO client: {partner?, name, scopes?, return_url?, client_id, secret_hash} to {client}. secret_hash is the SHA-256 in hex; without scopes it gets all; without partner it waits for client_link.';
+select private.expose_ops('ops.client_create(jsonb)');
+
+create function ops.client_list(input jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+declare
+  partner uuid;
+begin
+  if input ->> 'partner' is not null then
+    partner := (private.partner_named(input ->> 'partner')).id;
+  end if;
+  return (
+    select json_build_object('clients', coalesce(json_agg(private.client_row(c) order by c.created_at desc, c.id), '[]'))
+      from core.oauth_clients c where partner is null or c.partner_id = partner);
+end $$;
+comment on function ops.client_list(jsonb) is 'Clients, newest first, disabled ones included: {partner?} to {clients}. Never a secret.';
+select private.expose_ops('ops.client_list(jsonb)');
+
+create function ops.client_rotate_secret(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  client core.oauth_clients;
+  revoke constant boolean := coalesce((input ->> 'revoke_tokens')::boolean, false);
+begin
+  perform private.act_as_operator(input);
+  client := private.client_named(input ->> 'client');
+  if client.disabled_at is not null then
+    perform private.refuse('client_disabled', json_build_object('client', client.client_id));
+  end if;
+  update core.oauth_clients c
+     set secret_hash = decode(input ->> 'secret_hash', 'hex'),
+         secret_rotated_at = private.now(),
+         tokens_valid_from = case when revoke then private.now() else c.tokens_valid_from end
+   where c.id = client.id returning * into client;
+  perform private.audit('client.secret_rotated', client.id, jsonb_build_object('revoke_tokens', revoke));
+  return json_build_object('client', private.client_row(client));
+end $$;
+comment on function ops.client_rotate_secret(jsonb) is
+  'Replaces the secret; the old one is dead at once: {client, secret_hash, revoke_tokens?} to {client}. revoke_tokens also ends every token issued before.';
+select private.expose_ops('ops.client_rotate_secret(jsonb)');
+
+create function ops.client_disable(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  client  core.oauth_clients;
+  changed boolean;
+begin
+  perform private.act_as_operator(input);
+  client := private.client_named(input ->> 'client');
+  changed := client.disabled_at is null;
+  if changed then
+    update core.oauth_clients c set disabled_at = private.now() where c.id = client.id returning * into client;
+    perform private.audit('client.disabled', client.id);
+  end if;
+  return json_build_object('changed', changed, 'client', private.client_row(client));
+end $$;
+comment on function ops.client_disable(jsonb) is 'Ends a client for good: its secret and its tokens stop at once: {client} to {changed, client}.';
+select private.expose_ops('ops.client_disable(jsonb)');
+
+create function ops.client_set_scopes(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  client  core.oauth_clients;
+  wanted  constant text[] := private.read_scopes(input -> 'scopes');
+  changed boolean;
+begin
+  perform private.act_as_operator(input);
+  client := private.client_named(input ->> 'client');
+  changed := not (client.scopes <@ wanted and client.scopes @> wanted);
+  if changed then
+    perform private.audit('client.scopes_set', client.id, jsonb_build_object('before', client.scopes, 'after', wanted));
+    update core.oauth_clients c set scopes = wanted where c.id = client.id returning * into client;
+  end if;
+  return json_build_object('changed', changed, 'client', private.client_row(client));
+end $$;
+comment on function ops.client_set_scopes(jsonb) is
+  'Replaces the scopes of a client: {client, scopes} to {changed, client}. A scope taken away stops in issued tokens too.';
+select private.expose_ops('ops.client_set_scopes(jsonb)');
+
+create function ops.client_link(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  client  core.oauth_clients;
+  partner core.partners;
+  changed boolean;
+begin
+  perform private.act_as_operator(input);
+  client := private.client_named(input ->> 'client');
+  partner := private.partner_named(input ->> 'partner');
+  changed := client.partner_id is distinct from partner.id;
+  if changed then
+    -- accounts stay with the tenant they were created in: the client would lose them
+    if exists (select from core.accounts a where a.client_id = client.id) then
+      perform private.refuse('client_has_accounts', json_build_object('client', client.client_id));
+    end if;
+    update core.oauth_clients c set partner_id = partner.id where c.id = client.id returning * into client;
+    perform private.audit('client.linked', client.id);
+  end if;
+  return json_build_object('changed', changed, 'client', private.client_row(client));
+end $$;
+comment on function ops.client_link(jsonb) is 'Binds a client to a partner: {client, partner} to {changed, client}. Refused once the client has created accounts under another.';
+select private.expose_ops('ops.client_link(jsonb)');
+
+-- The operator on rate limits: list, set for all or for one, reset.
+
+create function private.rate_limit_row(bucket text, client uuid) returns json
+language sql stable
+set search_path = ''
+as $$
+  select json_build_object(
+    'bucket', l.bucket,
+    'client_id', (select c.client_id from core.oauth_clients c where c.id = client),
+    'quota', coalesce(o.quota, l.quota),
+    'window_seconds', l.window_seconds,
+    'is_default', o.quota is null)
+  from core.rate_limits l
+  left join core.rate_limit_overrides o on o.bucket = l.bucket and o.subject = 'client:' || client
+  where l.bucket = rate_limit_row.bucket
+$$;
+
+create function ops.rate_limit_list(input jsonb) returns json
+language sql stable security definer
+set search_path = ''
+as $$
+  select json_build_object('rate_limits', coalesce(json_agg(private.rate_limit_row(r.bucket, r.client) order by r.bucket, r.client nulls first), '[]'))
+    from (select l.bucket, null::uuid as client from core.rate_limits l
+          union all
+          select o.bucket, private.as_uuid(substr(o.subject, 8)) from core.rate_limit_overrides o where o.subject like 'client:%') r
+$$;
+comment on function ops.rate_limit_list(jsonb) is 'Every bucket''s quota, and the clients that have their own: {} to {rate_limits}.';
+select private.expose_ops('ops.rate_limit_list(jsonb)');
+
+create function private.bucket_named(bucket text, of_a_client boolean) returns void
+language plpgsql
+set search_path = ''
+as $$
+declare
+  buckets text[] := array(
+    select l.bucket from core.rate_limits l
+     -- the others count addresses, links and people
+     where not of_a_client or l.bucket = 'token' or l.bucket like 'cpo\_%' order by l.bucket);
+begin
+  if bucket is null or not bucket = any (buckets) then
+    perform private.refuse('unknown_bucket', json_build_object('bucket', bucket, 'buckets', buckets));
+  end if;
+end $$;
+
+create function ops.rate_limit_set(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  named   constant text := input ->> 'bucket';
+  wanted  constant numeric := (input ->> 'quota')::numeric;
+  client  uuid;
+  changed boolean;
+begin
+  perform private.act_as_operator(input), private.bucket_named(named, input ->> 'client' is not null);
+  -- beyond a million the time between two requests comes near the clock's microsecond
+  if wanted is null or wanted not between 1 and 1000000 or wanted <> trunc(wanted) then
+    perform private.refuse('invalid_quota');
+  end if;
+  if input ->> 'client' is null then
+    update core.rate_limits l set quota = wanted where l.bucket = named and l.quota <> wanted;
+  else
+    client := (private.client_named(input ->> 'client')).id;
+    insert into core.rate_limit_overrides as o (subject, bucket, quota) values ('client:' || client, named, wanted)
+    on conflict on constraint rate_limit_overrides_pkey do update set quota = excluded.quota where o.quota <> excluded.quota;
+  end if;
+  changed := found;
+  if changed then
+    perform private.audit('rate_limit.set', client, jsonb_build_object('bucket', named, 'quota', wanted));
+  end if;
+  return json_build_object('changed', changed, 'rate_limit', private.rate_limit_row(named, client));
+end $$;
+comment on function ops.rate_limit_set(jsonb) is
+  'Sets how many requests a bucket holds, for everybody or for one client: {bucket, quota, client?} to {changed, rate_limit}. In force at once.';
+select private.expose_ops('ops.rate_limit_set(jsonb)');
+
+create function ops.rate_limit_reset(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  named   constant text := input ->> 'bucket';
+  client  uuid;
+  changed boolean;
+begin
+  perform private.act_as_operator(input), private.bucket_named(named, true);
+  client := (private.client_named(input ->> 'client')).id;
+  delete from core.rate_limit_overrides o where o.subject = 'client:' || client and o.bucket = named;
+  changed := found;
+  if changed then
+    perform private.audit('rate_limit.reset', client, jsonb_build_object('bucket', named));
+  end if;
+  return json_build_object('changed', changed, 'rate_limit', private.rate_limit_row(named, client));
+end $$;
+comment on function ops.rate_limit_reset(jsonb) is 'Puts a client back to the bucket''s own quota: {bucket, client} to {changed, rate_limit}.';
+select private.expose_ops('ops.rate_limit_reset(jsonb)');
+
+-- The operator on applications: register, list, rotate the secret, disable, link to a partner.
+
+create function private.app_named(named text) returns core.oauth_clients
+language plpgsql
+set search_path = ''
+as $$
+declare
+  app core.oauth_clients;
+begin
+  select * into app from core.oauth_clients c
+   where (c.id = private.as_uuid(named) or c.client_id = named) and 'authorization_code' = any (c.grant_types) for update;
+  if not found then
+    perform private.refuse('app_not_found', json_build_object('app', named));
+  end if;
+  perform private.act_for_partner(app.partner_id);
+  return app;
+end $$;
+comment on function private.app_named(text) is 'The application of an id or a client_id, locked, and its partner made the tenant of this transaction.';
+
+create function private.app_row(app uuid) returns json
+language sql stable
+set search_path = ''
+as $$
+  select json_build_object(
+    'id', c.id,
+    'client_id', c.client_id,
+    'name', c.name,
+    'operated_by', c.operated_by,
+    'partner_id', c.partner_id,
+    'partner_slug', (select p.slug from core.partners p where p.id = c.partner_id),
+    'redirect_uris', c.redirect_uris,
+    'scopes', c.scopes,
+    'people', (select count(*) from core.oauth_consents o where o.client_id = c.id and o.withdrawn_at is null),
+    'secret_rotated_at', private.iso(c.secret_rotated_at),
+    'disabled_at', private.iso(c.disabled_at),
+    'created_at', private.iso(c.created_at))
+  from core.oauth_clients c where c.id = app
+$$;
+comment on function private.app_row(uuid) is 'An application as the operator sees it, with how many people use it: everything but the secret''s hash.';
+
+create function private.read_redirect_uris(uris jsonb) returns text[]
+language plpgsql immutable
+set search_path = ''
+as $$
+declare
+  wanted constant text[] := array(select distinct jsonb_array_elements_text(uris));
+begin
+  -- compared letter for letter later on, so what is registered must be plain: https, or http on the machine itself; ASCII; no
+  -- credentials, no fragment (RFC 6749 section 3.1.2, RFC 9700 section 2.1)
+  if cardinality(wanted) not between 1 and 10 or exists (
+    select from unnest(wanted) uri
+     where length(uri) > 500 or uri ~ '[^!-~]' or uri ~ '[\\"<>^`{|}#]'
+        or uri !~ '^(https://[^/?@]+|http://(localhost|127\.0\.0\.1|\[::1\])(:[0-9]+)?)([/?].*)?$') then
+    perform private.refuse('invalid_redirect_uris');
+  end if;
+  return wanted;
+end $$;
+comment on function private.read_redirect_uris(jsonb) is 'One to ten redirect URIs, each once.';
+
+create function private.read_user_scopes(scopes jsonb) returns text[]
+language plpgsql immutable
+set search_path = ''
+as $$
+declare
+  wanted constant text[] := array(select jsonb_array_elements_text(scopes));
+begin
+  if cardinality(wanted) = 0 or not wanted <@ private.user_scope_names() then
+    perform private.refuse('unknown_scope', json_build_object('scopes', private.user_scope_names()));
+  end if;
+  return array(select s from unnest(private.user_scope_names()) s where s = any (wanted));
+end $$;
+comment on function private.read_user_scopes(jsonb) is 'A list of at least one scope of a person, each once, in the order of user_scope_names.';
+
+create function ops.app_create(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  app uuid;
+begin
+  perform private.act_as_operator(input);
+  insert into core.oauth_clients (client_id, partner_id, name, operated_by, secret_hash, grant_types, scopes, redirect_uris)
+  values (input ->> 'client_id',
+          case when input ->> 'partner' is not null then (private.partner_named(input ->> 'partner')).id end,
+          private.operator_name(input ->> 'name'),
+          private.operator_name(input ->> 'operated_by'),
+          decode(input ->> 'secret_hash', 'hex'),
+          '{authorization_code,refresh_token}',
+          private.read_user_scopes(input -> 'scopes'),
+          private.read_redirect_uris(input -> 'redirect_uris'))
+  on conflict on constraint oauth_clients_client_id_key do nothing
+  returning id into app;
+  if app is null then
+    perform private.refuse('client_id_taken', json_build_object('client_id', input ->> 'client_id'));
+  end if;
+  perform private.audit('app.created', app, jsonb_build_object('scopes', input -> 'scopes', 'redirect_uris', input -> 'redirect_uris'));
+  return json_build_object('app', private.app_row(app));
+end $$;
+comment on function ops.app_create(jsonb) is
+  'Registers an application that acts for people: {name, operated_by, redirect_uris, scopes, partner?, client_id, secret_hash} to {app}. secret_hash is the SHA-256 in hex.';
+select private.expose_ops('ops.app_create(jsonb)');
+
+create function ops.app_list(input jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+declare
+  partner uuid;
+begin
+  if input ->> 'partner' is not null then
+    partner := (private.partner_named(input ->> 'partner')).id;
+  end if;
+  return (
+    select json_build_object('apps', coalesce(json_agg(private.app_row(c.id) order by c.created_at desc, c.id), '[]'))
+      from core.oauth_clients c
+     where 'authorization_code' = any (c.grant_types) and (partner is null or c.partner_id = partner));
+end $$;
+comment on function ops.app_list(jsonb) is 'Applications, newest first, disabled ones included: {partner?} to {apps}. Never a secret.';
+select private.expose_ops('ops.app_list(jsonb)');
+
+create function ops.app_rotate_secret(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  app core.oauth_clients := private.app_named(input ->> 'app');
+begin
+  perform ops.client_rotate_secret(input || jsonb_build_object('client', app.client_id));
+  return json_build_object('app', private.app_row(app.id));
+end $$;
+comment on function ops.app_rotate_secret(jsonb) is
+  'Replaces the secret; the old one is dead at once: {app, secret_hash, revoke_tokens?} to {app}. revoke_tokens also ends every access token issued before.';
+select private.expose_ops('ops.app_rotate_secret(jsonb)');
+
+create function ops.app_disable(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  app     core.oauth_clients := private.app_named(input ->> 'app');
+  outcome json;
+begin
+  outcome := ops.client_disable(input || jsonb_build_object('client', app.client_id));
+  return json_build_object('changed', outcome -> 'changed', 'app', private.app_row(app.id));
+end $$;
+comment on function ops.app_disable(jsonb) is 'Ends an application for good: its secret and every token it holds stop at once: {app} to {changed, app}.';
+select private.expose_ops('ops.app_disable(jsonb)');
+
+create function ops.app_link(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  app     core.oauth_clients := private.app_named(input ->> 'app');
+  outcome json;
+begin
+  outcome := ops.client_link(input || jsonb_build_object('client', app.client_id));
+  return json_build_object('changed', outcome -> 'changed', 'app', private.app_row(app.id));
+end $$;
+comment on function ops.app_link(jsonb) is
+  'Lets an application belong to a partner, which its users'' first consents attribute from then on: {app, partner} to {changed, app}.';
+select private.expose_ops('ops.app_link(jsonb)');
+
+-- The operator on connections: list, add, set the EAN, archive.
+
+create function private.connections_named(named text) returns setof core.connections
+language sql stable
+set search_path = ''
+as $$
+  -- the keys lead with the tenant; naming every tenant lets them serve a look across all
+  select c.* from core.connections c
+   where c.partner_id = any (array(select p.id from core.partners p)) and c.id = private.as_uuid(named)
+  union
+  select c.* from core.connections c
+   where c.partner_id = any (array(select p.id from core.partners p)) and c.account_id = private.as_uuid(named)
+  union
+  -- no index holds the EANs of archived connections: read them all, but only for what looks like an EAN
+  select c.* from core.connections c where named ~ '^[0-9]{18}$' and c.ean_code = named
+  union
+  select c.*
+    from core.accounts a join core.connections c on c.partner_id = a.partner_id and c.account_id = a.id
+   where a.client_id = any (array(select k.id from core.oauth_clients k)) and a.cpo_external_ref = named
+$$;
+comment on function private.connections_named(text) is 'Connections by connection id, account id, EAN or cpo_external_ref: whatever the operator has at hand.';
+
+create function private.connection_named(named text) returns core.connections
+language plpgsql
+set search_path = ''
+as $$
+declare
+  candidates core.connections[] := array(
+    select c from private.connections_named(named) c where c.status = 'active' or c.id = private.as_uuid(named));
+  connection core.connections;
+begin
+  if cardinality(candidates) = 0 then
+    perform private.refuse('connection_not_found', json_build_object('connection', named));
+  elsif cardinality(candidates) > 1 then
+    perform private.refuse('connection_ambiguous', json_build_object('connection', named));
+  end if;
+  perform private.act_for_partner((candidates[1]).partner_id);
+  select * into connection from core.connections c
+   where c.partner_id = private.partner_id() and c.id = (candidates[1]).id for update;
+  return connection;
+end $$;
+comment on function private.connection_named(text) is
+  'The one active connection that is meant, or an archived one by its own id; locked, and its partner made the tenant of this transaction.';
+
+create function private.active_connection_named(named text) returns core.connections
+language plpgsql
+set search_path = ''
+as $$
+declare
+  connection constant core.connections := private.connection_named(named);
+begin
+  if connection.status = 'archived' then
+    perform private.refuse('connection_archived', json_build_object('connection', connection.id));
+  end if;
+  return connection;
+end $$;
+
+create function private.connection_row(partner uuid, connection uuid) returns json
+language sql stable
+set search_path = ''
+as $$
+  select json_build_object(
+    'connection_id', c.id,
+    'account_id', c.account_id,
+    'cpo_external_ref', a.cpo_external_ref,
+    'partner_slug', p.slug,
+    'ean_code', c.ean_code,
+    'address', concat_ws(' ', l.postal_code, l.house_number, l.house_number_addition),
+    'status', c.status,
+    'registration_status', c.registration_status,
+    'submitted_at', private.iso(c.submitted_at),
+    'ean_validation_status', c.ean_validation_status,
+    'mandate_status', m.mandate_status,
+    'mandate_valid_from', m.valid_from,
+    'mandate_valid_until', m.valid_until,
+    'checklist', case when g.connection_id is not null then json_build_object(
+      'mandate_signed', g.mandate_signed, 'ean_validated', g.ean_validated,
+      'mid_charger_registered', g.mid_charger_registered, 'iban_present', g.iban_present) end)
+  from core.connections c
+  join core.accounts a on a.partner_id = c.partner_id and a.id = c.account_id
+  join core.partners p on p.id = c.partner_id
+  join core.locations l on l.partner_id = c.partner_id and l.id = c.location_id
+  join core.connection_mandates m on m.partner_id = c.partner_id and m.connection_id = c.id
+  left join core.connection_gates g on g.partner_id = c.partner_id and g.connection_id = c.id
+  where c.partner_id = partner and c.id = connection
+$$;
+comment on function private.connection_row(uuid, uuid) is 'A connection as the operator sees it; its checklist is null once archived.';
+
+create function private.connection_answer(connection core.connections, changed boolean) returns json
+language sql stable
+set search_path = ''
+as $$
+  select json_build_object('changed', changed, 'connection', private.connection_row(connection.partner_id, connection.id))
+$$;
+
+create function ops.connection_list(input jsonb) returns json
+language sql stable security definer
+set search_path = ''
+as $$
+  select json_build_object('connections', coalesce(
+           json_agg(private.connection_row(c.partner_id, c.id) order by c.created_at, c.id), '[]'))
+    from private.connections_named(input ->> 'connection') c
+$$;
+comment on function ops.connection_list(jsonb) is
+  'Connections, archived ones included, by connection id, account id, EAN or cpo_external_ref: {connection} to {connections}.';
+select private.expose_ops('ops.connection_list(jsonb)');
+
+create function private.account_named(named text) returns core.accounts
+language plpgsql
+set search_path = ''
+as $$
+declare
+  candidates core.accounts[] := array(
+    select a from core.accounts a
+     where a.partner_id = any (array(select p.id from core.partners p)) and a.id = private.as_uuid(named)
+    union
+    select a from core.accounts a
+     where a.client_id = any (array(select k.id from core.oauth_clients k)) and a.cpo_external_ref = named);
+begin
+  if cardinality(candidates) = 0 then
+    perform private.refuse('account_not_found', json_build_object('account', named));
+  elsif cardinality(candidates) > 1 then
+    perform private.refuse('account_ambiguous', json_build_object('account', named));
+  end if;
+  perform private.act_for_partner((candidates[1]).partner_id);
+  return candidates[1];
+end $$;
+comment on function private.account_named(text) is 'The account of an id or a cpo_external_ref, its partner made the tenant of this transaction.';
+
+create function ops.connection_add(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  account    core.accounts;
+  connection core.connections;
+begin
+  perform private.act_as_operator(input);
+  account := private.account_named(input ->> 'account');
+  -- the register is asked by the weekly re-check, which finds this connection due as soon as its mandate is signed
+  insert into core.connections (partner_id, account_id, location_id, ean_code, ean_validation_status, ean_checked_at)
+  values (account.partner_id, account.id, private.location_for(input), input ->> 'ean_code', 'unverified', '-infinity')
+  on conflict (ean_code) where status = 'active' and ean_exclusive do nothing
+  returning * into connection;
+  if found then
+    perform private.audit('connection.added', connection.id);
+    return private.connection_answer(connection, true);
+  end if;
+  select * into connection from core.connections c
+   where c.partner_id = account.partner_id and c.account_id = account.id and c.status = 'active' and c.ean_code = input ->> 'ean_code';
+  if not found then
+    perform private.refuse('ean_in_use', json_build_object('ean_code', input ->> 'ean_code'));
+  end if;
+  return private.connection_answer(connection, false);
+end $$;
+comment on function ops.connection_add(jsonb) is
+  'Gives an account one more connection, unverified: {account, ean_code, postal_code, house_number, house_number_addition?, street?, city?} to {changed, connection}.';
+select private.expose_ops('ops.connection_add(jsonb)');
+
+create function ops.connection_set_ean(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  connection core.connections;
+  wanted     constant text := input ->> 'status';
+begin
+  perform private.act_as_operator(input);
+  if wanted is null or wanted not in ('manual', 'unverified') then
+    perform private.refuse('invalid_ean_status');
+  end if;
+  connection := private.active_connection_named(input ->> 'connection');
+  if connection.ean_validation_status is not distinct from wanted then
+    return private.connection_answer(connection, false);
+  elsif wanted = 'unverified' and connection.ean_validation_status is distinct from 'manual' then
+    -- what the register said is not the operator's to take back
+    perform private.refuse('ean_not_manual', json_build_object('ean_validation_status', connection.ean_validation_status));
+  end if;
+  update core.connections c set ean_validation_status = wanted
+   where c.partner_id = connection.partner_id and c.id = connection.id;
+  perform private.audit('connection.ean_status_set', connection.id,
+                        jsonb_build_object('before', connection.ean_validation_status, 'after', wanted));
+  perform private.advance_registration(connection.account_id, wanted = 'manual');
+  return private.connection_answer(connection, true);
+end $$;
+comment on function ops.connection_set_ean(jsonb) is
+  'Vouches for an EAN (manual), or takes that back (unverified): {connection, status} to {changed, connection}. Submits the registration when this was the last gate.';
+select private.expose_ops('ops.connection_set_ean(jsonb)');
+
+create function private.has_signed_mandate(connection core.connections) returns boolean
+language sql stable
+set search_path = ''
+as $$
+  select m.mandate_status = 'signed' from core.connection_mandates m
+   where m.partner_id = connection.partner_id and m.connection_id = connection.id
+$$;
+
+create function ops.connection_archive(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  connection core.connections;
+begin
+  perform private.act_as_operator(input);
+  connection := private.connection_named(input ->> 'connection');
+  if connection.status = 'archived' then
+    return private.connection_answer(connection, false);
+  end if;
+  if private.has_signed_mandate(connection) then
+    perform private.end_mandate(connection.id, 'revoked', 'connection_archived');
+  end if;
+  perform private.void_mandate_links(connection.id);
+  -- else a charger that moves along could never be registered on the next connection
+  update core.chargers h set status = 'removed'
+   where h.partner_id = connection.partner_id and h.connection_id = connection.id and h.status = 'active';
+  update core.connections c set status = 'archived'
+   where c.partner_id = connection.partner_id and c.id = connection.id;
+  perform private.audit('connection.archived', connection.id);
+  return private.connection_answer(connection, true);
+end $$;
+comment on function ops.connection_archive(jsonb) is
+  'Retires a connection: {connection} to {changed, connection}. Its EAN and chargers are free again, a signed mandate is revoked, open links are void; it stays listed.';
+select private.expose_ops('ops.connection_archive(jsonb)');
+
+-- The operator on mandates: revoke.
+
+create function ops.mandate_revoke(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  connection core.connections;
+  status     text;
+begin
+  perform private.act_as_operator(input);
+  connection := private.connection_named(input ->> 'connection');
+  select m.mandate_status into status from core.connection_mandates m
+   where m.partner_id = connection.partner_id and m.connection_id = connection.id;
+  if status = 'revoked' then
+    return private.connection_answer(connection, false);
+  elsif status <> 'signed' then
+    perform private.refuse('mandate_not_signed', json_build_object('mandate_status', status));
+  end if;
+  perform private.end_mandate(connection.id, 'revoked', 'operator');
+  return private.connection_answer(connection, true);
+end $$;
+comment on function ops.mandate_revoke(jsonb) is
+  'Revokes the signed mandate of a connection: {connection} to {changed, connection}. Open months are judged again; locked ones and the registration stay.';
+select private.expose_ops('ops.mandate_revoke(jsonb)');
+
+-- The operator on chargers: list, confirm a MID meter.
+
+create function private.charger_row(charger core.chargers) returns json
+language sql stable
+set search_path = ''
+as $$
+  select json_build_object(
+    'charger_id', charger.id,
+    'account_id', charger.account_id,
+    'connection_id', charger.connection_id,
+    'partner_slug', (select p.slug from core.partners p where p.id = charger.partner_id),
+    'brand', m.brand,
+    'model', m.model,
+    'serial_number', charger.serial_number,
+    'mid_eligible', charger.mid_eligible,
+    'status', charger.status,
+    'created_at', private.iso(charger.created_at))
+  -- a person's charger has no model before it reports one
+  from (values (charger.catalog_charger_id)) of_charger (id) left join core.charger_models m on m.id = of_charger.id
+$$;
+
+create function ops.charger_list(input jsonb) returns json
+language sql stable security definer
+set search_path = ''
+as $$
+  select json_build_object('chargers', coalesce(json_agg(private.charger_row(h) order by h.created_at, h.id), '[]'))
+    from (select * from core.chargers h
+           where h.status = 'active' and h.mid_eligible is null
+           order by h.created_at, h.id limit coalesce((input ->> 'limit')::int, 50)) h
+$$;
+comment on function ops.charger_list(jsonb) is 'Chargers whose MID evidence is still to be judged, oldest first: {limit?} to {chargers}.';
+select private.expose_ops('ops.charger_list(jsonb)');
+
+create function ops.charger_confirm_mid(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  charger core.chargers;
+  certain boolean;
+  wanted  constant boolean := not coalesce((input ->> 'no_mid')::boolean, false);
+  changed boolean;
+begin
+  perform private.act_as_operator(input);
+  select * into charger from core.chargers h
+   where h.partner_id = any (array(select p.id from core.partners p)) and h.id = private.as_uuid(input ->> 'charger') for update;
+  if not found then
+    perform private.refuse('charger_not_found', json_build_object('charger', input ->> 'charger'));
+  end if;
+  perform private.act_for_partner(charger.partner_id);
+  changed := charger.mid_eligible is distinct from wanted;
+  select m.mid_meter into certain from core.charger_models m where m.id = charger.catalog_charger_id;
+  if changed and certain is not null then
+    perform private.refuse('mid_is_certain', json_build_object('mid_meter', certain));
+  elsif changed then
+    update core.chargers h set mid_eligible = wanted
+     where h.partner_id = charger.partner_id and h.id = charger.id returning * into charger;
+    perform private.audit('charger.mid_confirmed', charger.id,
+                          jsonb_build_object('mid_eligible', wanted, 'evidence', left(input ->> 'evidence', 200)));
+    perform private.advance_registration(charger.account_id, wanted);
+  end if;
+  return json_build_object('changed', changed, 'charger', private.charger_row(charger));
+end $$;
+comment on function ops.charger_confirm_mid(jsonb) is
+  'Judges the evidence of a MID meter where the catalogue leaves it open: {charger, no_mid?, evidence?} to {changed, charger}.';
+select private.expose_ops('ops.charger_confirm_mid(jsonb)');
+
+-- The operator on registrations: list, review.
+
+create function ops.registration_list(input jsonb) returns json
+language sql stable security definer
+set search_path = ''
+as $$
+  select json_build_object('connections', coalesce(
+           json_agg(private.connection_row(c.partner_id, c.id) order by c.submitted_at, c.id), '[]'))
+    from (select * from core.connections c
+           where c.registration_status = 'ingediend' and c.status = 'active'
+           order by c.submitted_at, c.id limit coalesce((input ->> 'limit')::int, 50)) c
+$$;
+comment on function ops.registration_list(jsonb) is 'Registrations that wait for review, oldest first: {limit?} to {connections}.';
+select private.expose_ops('ops.registration_list(jsonb)');
+
+create function ops.registration_review(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  connection core.connections;
+  verdict    constant text := input ->> 'verdict';
+  closed     text[];
+begin
+  perform private.act_as_operator(input);
+  if verdict is null or verdict not in ('goedgekeurd', 'afgekeurd') then
+    perform private.refuse('invalid_verdict');
+  end if;
+  connection := private.active_connection_named(input ->> 'connection');
+  if connection.registration_status = verdict then
+    return private.connection_answer(connection, false);
+  elsif connection.registration_status <> 'ingediend' then
+    perform private.refuse('registration_not_submitted', json_build_object('registration_status', connection.registration_status));
+  end if;
+  closed := private.review_registration(connection, verdict);
+  if cardinality(closed) > 0 then
+    perform private.refuse('gates_closed', json_build_object('gates', closed));
+  end if;
+  return private.connection_answer(connection, true);
+end $$;
+comment on function ops.registration_review(jsonb) is
+  'Judges a submitted registration: {connection, verdict: goedgekeurd|afgekeurd} to {changed, connection}. goedgekeurd needs mandate, EAN and MID charger.';
+select private.expose_ops('ops.registration_review(jsonb)');
+
+-- The operator on months: lock and unlock.
+
+create function private.delivered_month_named(input jsonb) returns core.delivered_months
+language plpgsql
+set search_path = ''
+as $$
+declare
+  connection core.connections;
+  month      core.delivered_months;
+begin
+  if coalesce(input ->> 'period', '') !~ '^[12][0-9]{3}-(0[1-9]|1[0-2])(-01)?$' then
+    perform private.refuse('invalid_period');
+  end if;
+  connection := private.connection_named(input ->> 'connection');
+  select * into month from core.delivered_months d
+   where d.partner_id = connection.partner_id and d.connection_id = connection.id
+     and d.period = to_date(left(input ->> 'period', 7), 'YYYY-MM')
+     for update;
+  if not found then
+    perform private.refuse('month_not_found', json_build_object('period', left(input ->> 'period', 7)));
+  end if;
+  return month;
+end $$;
+comment on function private.delivered_month_named(jsonb) is 'The delivered month of {connection, period}, locked together with its connection.';
+
+create function private.set_month_status(month core.delivered_months, wanted text, action text) returns json
+language plpgsql
+set search_path = ''
+as $$
+declare
+  before constant text := month.status;
+begin
+  if wanted <> before then
+    update core.delivered_months d set status = wanted
+     where d.partner_id = month.partner_id and d.connection_id = month.connection_id and d.period = month.period
+    returning * into month;
+    perform private.audit(action, month.connection_id, jsonb_build_object('period', month.period, 'before', before, 'after', wanted));
+  end if;
+  return json_build_object(
+    'changed', wanted <> before,
+    'month', json_build_object('connection_id', month.connection_id, 'period', month.period, 'total_kwh', month.total_kwh,
+                               'session_count', month.session_count, 'status', month.status,
+                               'received_at', private.iso(month.received_at)));
+end $$;
+
+create function ops.month_lock(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  month core.delivered_months;
+begin
+  perform private.act_as_operator(input);
+  month := private.delivered_month_named(input);
+  if month.status not in ('staged', 'registered') then
+    perform private.refuse('month_not_staged', json_build_object('status', month.status));
+  end if;
+  return private.set_month_status(month, 'registered', 'month.locked');
+end $$;
+comment on function ops.month_lock(jsonb) is
+  'Marks a staged month as registered, after which deliveries no longer change it: {connection, period} to {changed, month}.';
+select private.expose_ops('ops.month_lock(jsonb)');
+
+create function ops.month_unlock(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  month core.delivered_months;
+begin
+  perform private.act_as_operator(input);
+  month := private.delivered_month_named(input);
+  return private.set_month_status(
+    month, case month.status when 'registered' then private.month_status(month.connection_id, month.period) else month.status end,
+    'month.unlocked');
+end $$;
+comment on function ops.month_unlock(jsonb) is
+  'Opens a registered month again, as staged or outside_mandate, whichever it now is: {connection, period} to {changed, month}.';
+select private.expose_ops('ops.month_unlock(jsonb)');
+
+-- The operator on mail: list, show.
+
+create function private.mail_row(mail core.mail_outbox) returns json
+language sql stable
+set search_path = ''
+as $$
+  select json_build_object(
+    'id', mail.id,
+    'partner_slug', (select p.slug from core.partners p where p.id = mail.partner_id),
+    'created_at', private.iso(mail.created_at),
+    'status', mail.status,
+    'recipient', mail.recipient,
+    'subject', mail.subject,
+    'template', mail.template,
+    'attempts', mail.attempts,
+    'last_error', mail.last_error,
+    'done_at', private.iso(mail.done_at))
+$$;
+
+create function private.newest_mails(input jsonb, size int) returns setof core.mail_outbox
+language plpgsql stable
+set search_path = ''
+as $$
+declare
+  partner uuid;
+  wanted  constant text := lower(input ->> 'to');
+begin
+  if input ->> 'partner' is not null then
+    partner := (private.partner_named(input ->> 'partner')).id;
+  end if;
+  return query
+    select * from core.mail_outbox m
+     where (partner is null or m.partner_id = partner) and (wanted is null or m.recipient = wanted)
+     order by m.created_at desc, m.id desc limit size;
+end $$;
+comment on function private.newest_mails(jsonb, int) is 'The newest mails of {to?, partner?}.';
+
+create function ops.mail_list(input jsonb) returns json
+language sql stable security definer
+set search_path = ''
+as $$
+  select json_build_object('mails', coalesce(json_agg(private.mail_row(m) order by m.created_at desc, m.id desc), '[]'))
+    from private.newest_mails(input, coalesce((input ->> 'limit')::int, 20)) m
+$$;
+comment on function ops.mail_list(jsonb) is 'Mail that waits, was sent or was captured, newest first, without its text: {to?, partner?, limit?} to {mails}.';
+select private.expose_ops('ops.mail_list(jsonb)');
+
+create function ops.mail_show(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  mail core.mail_outbox;
+begin
+  perform private.act_as_operator(input);
+  if input ->> 'id' is null then
+    select * into mail from private.newest_mails(input, 1);
+  else
+    select * into mail from core.mail_outbox m where m.id = private.as_uuid(input ->> 'id');
+  end if;
+  if mail.id is null then
+    perform private.refuse('mail_not_found');
+  end if;
+  -- a mail may hold a code or a link that lets its reader act as the recipient
+  perform private.act_for_partner(mail.partner_id), private.audit('mail.shown', mail.id);
+  return json_build_object('mail', private.mail_row(mail), 'text', mail.text, 'links', mail.links);
+end $$;
+comment on function ops.mail_show(jsonb) is
+  'One mail with its text and links: {id}, or the newest of {to?, partner?}, to {mail, text, links}. Leaves an audit row, for it reads what was meant for the recipient.';
+select private.expose_ops('ops.mail_show(jsonb)');
+
+-- The operator on people's tokens: list, revoke.
+
+create function private.token_row(token uuid) returns json
+language sql stable
+set search_path = ''
+as $$
+  select json_build_object(
+           'id', p.id, 'kind', 'personal', 'user_id', p.user_id, 'email', (private.user_profile(p.user_id)).email,
+           'name', p.name, 'scopes', p.scopes, 'created_at', private.iso(p.created_at),
+           'last_used_at', private.iso(p.last_used_at), 'expires_at', private.iso(p.expires_at), 'revoked_at', private.iso(p.revoked_at))
+    from core.personal_tokens p where p.id = token
+  union all
+  select json_build_object(
+           'id', g.id, 'kind', 'application', 'user_id', g.user_id, 'email', (private.user_profile(g.user_id)).email,
+           'name', c.name, 'scopes', g.scopes, 'created_at', private.iso(g.created_at),
+           'last_used_at', private.iso(newest.created_at), 'expires_at', private.iso(newest.expires_at), 'revoked_at', private.iso(g.revoked_at))
+    from core.oauth_grants g
+    join core.oauth_clients c on c.id = g.client_id
+    left join lateral (select t.created_at, t.expires_at from core.oauth_refresh_tokens t
+                        where t.grant_id = g.id order by t.generation desc limit 1) newest on true
+   where g.id = token
+$$;
+comment on function private.token_row(uuid) is
+  'A personal token, or what an application holds by one consent (last used when it was last refreshed), as the operator sees it.';
+
+create function private.newest_tokens(person uuid, size int) returns table (id uuid, created_at timestamptz)
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  if person is null then
+    return query
+      (select p.id, p.created_at from core.personal_tokens p order by p.created_at desc limit size)
+      union all
+      (select g.id, g.created_at from core.oauth_grants g order by g.created_at desc limit size)
+      order by 2 desc, 1 limit size;
+  else
+    return query
+      (select p.id, p.created_at from core.personal_tokens p where p.user_id = person order by p.created_at desc limit size)
+      union all
+      (select g.id, g.created_at from core.oauth_grants g where g.user_id = person order by g.created_at desc limit size)
+      order by 2 desc, 1 limit size;
+  end if;
+end $$;
+comment on function private.newest_tokens(uuid, int) is 'The newest personal tokens and grants of a person, or of everybody.';
+
+create function ops.token_list(input jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+declare
+  person uuid;
+begin
+  if input ->> 'user' is not null then
+    select u.id into person from auth.users u where u.id = private.as_uuid(input ->> 'user') or u.email = lower(input ->> 'user');
+    if person is null then
+      perform private.refuse('user_not_found', json_build_object('user', input ->> 'user'));
+    end if;
+  end if;
+  return (
+    select json_build_object('tokens', coalesce(json_agg(private.token_row(t.id) order by t.created_at desc, t.id), '[]'))
+      from private.newest_tokens(person, coalesce((input ->> 'limit')::int, 50)) t);
+end $$;
+comment on function ops.token_list(jsonb) is
+  'Personal tokens and what applications hold, newest first: {user?: id or e-mail, limit?} to {tokens}. Never a token.';
+select private.expose_ops('ops.token_list(jsonb)');
+
+create function ops.token_revoke(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  token   constant uuid := private.as_uuid(input ->> 'token');
+  person  uuid;
+  client  uuid;
+  changed boolean;
+begin
+  perform private.act_as_operator(input);
+  select p.user_id into person from core.personal_tokens p where p.id = token;
+  if person is not null then
+    update core.personal_tokens p set revoked_at = private.now() where p.id = token and p.revoked_at is null;
+    changed := found;
+    if changed then
+      perform private.audit('token.revoked', token);
+    end if;
+  else
+    select g.user_id, g.client_id into person, client from core.oauth_grants g where g.id = token for update;
+    if person is null then
+      perform private.refuse('token_not_found', json_build_object('token', input ->> 'token'));
+    end if;
+    changed := private.end_grant(token, 'revoked_by_operator');
+    -- the last grant of this application: the person is done with it
+    update core.oauth_consents o set withdrawn_at = private.now()
+     where o.user_id = person and o.client_id = client and o.withdrawn_at is null
+       and not exists (select from core.oauth_grants g where g.user_id = person and g.client_id = client and g.revoked_at is null);
+  end if;
+  return json_build_object(
+    'changed', changed,
+    'token', private.token_row(token));
+end $$;
+comment on function ops.token_revoke(jsonb) is
+  'Ends a personal token, or everything an application holds by one consent, at once: {token} to {changed, token}.';
+select private.expose_ops('ops.token_revoke(jsonb)');

@@ -1,0 +1,96 @@
+-- Accounts: customers. Each has a signatory and one or more connections.
+
+create table core.accounts (
+  partner_id        uuid        not null,
+  id                uuid        not null default gen_random_uuid(),
+  client_id         uuid,
+  user_id           uuid,
+  access_channel    text        not null default 'cpo_api',
+  type              text        not null,
+  display_name      text,
+  payout_handler    text        not null,
+  cpo_external_ref  text,
+  company           jsonb,
+  iban_ciphertext   text,
+  iban_key_id       text,
+  iban_last4        text,
+  created_at        timestamptz not null default private.now(),
+  constraint accounts_pkey primary key (partner_id, id),
+  constraint accounts_partner_id_fkey foreign key (partner_id) references core.partners (id),
+  constraint accounts_client_id_fkey foreign key (client_id) references core.oauth_clients (id),
+  constraint accounts_user_id_fkey foreign key (user_id) references auth.users (id) on delete restrict,
+  constraint accounts_cpo_external_ref_key unique (client_id, cpo_external_ref),
+  constraint accounts_access_channel_known check (access_channel in ('cpo_api', 'user')),
+  constraint accounts_owner check (case access_channel when 'cpo_api' then client_id is not null and user_id is null else client_id is null end),
+  constraint accounts_type_known check (type in ('particulier', 'zakelijk', 'vve')),
+  constraint accounts_payout_handler_known check (payout_handler in ('service_pays_customer', 'via_cpo_invoicing')),
+  constraint accounts_lengths check (length(display_name) <= 120 and length(cpo_external_ref) <= 120),
+  constraint accounts_iban_whole check (num_nulls(iban_ciphertext, iban_key_id, iban_last4) in (0, 3))
+);
+comment on table core.accounts is
+  'A customer: of a CPO client (client_id), or a person with a login (user_id) in the service''s own tenant. iban_ciphertext is AES-256-GCM made before it reaches the database, under the key iban_key_id; SQL knows presence and last four. Personal data.';
+-- serves: GET /v1/accounts and GET /v1/ere-positions, newest first
+create index accounts_newest on core.accounts (client_id, created_at desc, id desc);
+-- serves: the accounts of a person
+create index accounts_user on core.accounts (user_id) where user_id is not null;
+select private.isolate('core.accounts', 'select, insert, update');
+create policy "a person reaches only their own accounts" on core.accounts as restrictive to api_owner
+  using ((select private.user_id()) is null or user_id = (select private.user_id()));
+-- an application that acts for a person is no CPO client: what it reaches is what the person does
+create policy "a CPO client reaches only the accounts it created" on core.accounts as restrictive to api_owner
+  using ((select private.client_id()) is null or (select private.user_id()) is not null or client_id = (select private.client_id()));
+
+create table core.signatories (
+  partner_id uuid not null,
+  account_id uuid not null,
+  full_name  text not null,
+  email      text,
+  phone      text,
+  constraint signatories_pkey primary key (partner_id, account_id),
+  constraint signatories_account_fkey foreign key (partner_id, account_id) references core.accounts (partner_id, id),
+  constraint signatories_full_name_length check (length(full_name) between 2 and 120),
+  constraint signatories_email_shape check (length(email) <= 254 and email = lower(email))
+);
+comment on table core.signatories is 'The natural person who signs for an account. Personal data, kept as long as the mandate''s evidence must be.';
+select private.isolate('core.signatories', 'select, insert, update');
+
+create function private.store_iban(account uuid, iban jsonb) returns void
+language plpgsql
+set search_path = ''
+as $$
+begin
+  update core.accounts
+     set iban_ciphertext = iban ->> 'ciphertext', iban_key_id = iban ->> 'key_id', iban_last4 = iban ->> 'last4'
+   where id = account;
+  perform private.audit('account.iban_stored', account);
+  perform private.advance_registration(account);
+end $$;
+comment on function private.store_iban(uuid, jsonb) is 'Stores an encrypted IBAN: {ciphertext, key_id, last4}.';
+grant execute on function private.store_iban(uuid, jsonb) to api_owner;
+
+create function private.known_account(cpo_external_ref text) returns uuid
+language sql stable
+set search_path = ''
+as $$
+  select a.id from core.accounts a
+   where a.client_id = private.client_id() and a.cpo_external_ref = known_account.cpo_external_ref
+$$;
+grant execute on function private.known_account(text) to api_owner;
+
+create function private.find_account(criteria jsonb) returns uuid
+language plpgsql
+set search_path = ''
+as $$
+declare
+  account uuid;
+begin
+  select a.id into account from core.accounts a
+   where (criteria ->> 'account_id' is null or a.id = (criteria ->> 'account_id')::uuid)
+     and (criteria ->> 'cpo_external_ref' is null or a.client_id = private.client_id() and a.cpo_external_ref = criteria ->> 'cpo_external_ref');
+  if not found then
+    perform private.refuse('account_not_found');
+  end if;
+  return account;
+end $$;
+comment on function private.find_account(jsonb) is 'The account that agrees with every id given: {account_id, cpo_external_ref}, at least one of them.';
+grant execute on function private.find_account(jsonb) to api_owner;

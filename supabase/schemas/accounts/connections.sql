@@ -1,0 +1,131 @@
+-- Connections: an EAN at an address, and what became of its checks against the EAN register.
+
+create table core.connections (
+  partner_id            uuid        not null,
+  id                    uuid        not null default gen_random_uuid(),
+  account_id            uuid        not null,
+  location_id           uuid        not null,
+  ean_code              text        not null,
+  ean_exclusive         boolean     not null default true,
+  ean_validation_status text,
+  ean_checked_at        timestamptz,
+  status                text        not null default 'active',
+  registration_status   text        not null default 'concept',
+  submitted_at          timestamptz,
+  created_at            timestamptz not null default private.now(),
+  constraint connections_pkey primary key (partner_id, id),
+  constraint connections_account_fkey foreign key (partner_id, account_id) references core.accounts (partner_id, id),
+  constraint connections_location_fkey foreign key (partner_id, location_id) references core.locations (partner_id, id),
+  constraint connections_ean_code_shape check (ean_code ~ '^[0-9]{18}$'),
+  constraint connections_ean_validation_status_known
+    check (ean_validation_status in ('pending', 'matched', 'unverified', 'mismatch', 'not_found', 'manual')),
+  constraint connections_status_known check (status in ('active', 'archived')),
+  constraint connections_registration_status_known
+    check (registration_status in ('concept', 'ingediend', 'goedgekeurd', 'afgekeurd'))
+);
+comment on table core.connections is
+  'An EAN at an address, registered for an account. At most one active connection holds an EAN, across all tenants. Personal data.';
+comment on column core.connections.ean_exclusive is 'False only for the sandbox''s test values, which every integrator may use at once.';
+-- serves: ean_in_use; unique across tenants on purpose
+create unique index connections_active_ean on core.connections (ean_code) where status = 'active' and ean_exclusive;
+-- serves: the connections of an account
+create index connections_account on core.connections (partner_id, account_id, created_at);
+-- serves: the location that became unused
+create index connections_location on core.connections (partner_id, location_id);
+-- serves: the weekly re-check of unverified connections
+create index connections_unverified on core.connections (ean_checked_at) where status = 'active' and ean_validation_status = 'unverified';
+select private.isolate('core.connections', 'select, insert, update');
+-- serves: the registrations that wait for review, oldest first
+create index connections_submitted on core.connections (submitted_at, id) where registration_status = 'ingediend' and status = 'active';
+
+create table core.ean_checks (
+  id            bigint generated always as identity,
+  partner_id    uuid        not null,
+  connection_id uuid,
+  ean_code      text        not null,
+  postal_code   text        not null,
+  house_number  int         not null,
+  house_number_addition text,
+  source        text        not null,
+  outcome       text        not null,
+  reason        text,
+  checked_at    timestamptz not null default private.now(),
+  constraint ean_checks_pkey primary key (id),
+  constraint ean_checks_outcome_known check (outcome in ('matched', 'mismatch', 'unknown_address', 'unavailable'))
+);
+comment on table core.ean_checks is 'Every question put to the EAN register and what it answered, refused creations included. Personal data; kept for audit.';
+-- serves: the check history of a connection
+create index ean_checks_connection on core.ean_checks (partner_id, connection_id, id);
+select private.isolate('core.ean_checks', 'select, insert');
+
+create function private.ean_taken(ean text, except_connection uuid default null) returns boolean
+language sql stable security definer
+set search_path = ''
+as $$
+  select private.is_sandbox() and ean = '871687000000000054'
+      or not private.is_test_ean(ean) and exists (
+           select from core.connections c
+            where c.ean_code = ean_taken.ean and c.status = 'active' and c.ean_exclusive
+              and c.id is distinct from except_connection)
+$$;
+comment on function private.ean_taken(text, uuid) is
+  'Whether another active connection holds the EAN. Definer, because it looks across tenants; it says that, never whose.';
+grant execute on function private.ean_taken(text, uuid) to api_owner;
+
+create function private.record_ean_check(
+  connection uuid, ean text, postal_code text, house_number int, addition text, source text, outcome text, reason text) returns void
+language sql
+set search_path = ''
+as $$
+  insert into core.ean_checks
+    (partner_id, connection_id, ean_code, postal_code, house_number, house_number_addition, source, outcome, reason)
+  values (private.partner_id(), connection, ean, postal_code, house_number, addition, source, outcome, reason)
+$$;
+grant execute on function private.record_ean_check(uuid, text, text, int, text, text, text, text) to api_owner;
+
+create function private.find_connection(criteria jsonb) returns uuid
+language plpgsql
+set search_path = ''
+as $$
+declare
+  account uuid;
+  found_ids uuid[];
+begin
+  -- through the account, where row-level security holds the client as well as the tenant
+  select array_agg(c.id order by c.created_at, c.id) into found_ids
+    from core.accounts a
+    join core.connections c on c.partner_id = a.partner_id and c.account_id = a.id and c.status = 'active'
+   where (criteria ->> 'account_id' is null or a.id = (criteria ->> 'account_id')::uuid)
+     and (criteria ->> 'cpo_external_ref' is null or a.client_id = private.client_id() and a.cpo_external_ref = criteria ->> 'cpo_external_ref')
+     and (criteria ->> 'connection_id' is null or c.id = (criteria ->> 'connection_id')::uuid);
+  if found_ids is null then
+    perform private.refuse('connection_not_found');
+  elsif cardinality(found_ids) > 1 then
+    perform private.refuse('ambiguous_connection');
+  end if;
+  return found_ids[1];
+end $$;
+comment on function private.find_connection(jsonb) is
+  'The one active connection that agrees with every id given: {connection_id, account_id, cpo_external_ref}, at least one of them.';
+grant execute on function private.find_connection(jsonb) to api_owner;
+
+create function private.pick_connection(account uuid, wanted uuid, otherwise_first boolean) returns uuid
+language plpgsql
+set search_path = ''
+as $$
+declare
+  active uuid[] := array(
+    select c.id from core.connections c
+     where c.partner_id = private.partner_id() and c.account_id = account and c.status = 'active' and (wanted is null or c.id = wanted)
+     order by c.created_at, c.id);
+begin
+  if cardinality(active) = 0 then
+    perform private.refuse('no_connection');
+  elsif cardinality(active) > 1 and not otherwise_first then
+    perform private.refuse('ambiguous_connection');
+  end if;
+  return active[1];
+end $$;
+comment on function private.pick_connection(uuid, uuid, boolean) is
+  'The active connection of an account: the one wanted, the only one, or the first where otherwise_first says that will do.';
+grant execute on function private.pick_connection(uuid, uuid, boolean) to api_owner;

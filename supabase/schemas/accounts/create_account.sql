@@ -1,0 +1,125 @@
+-- POST /v1/accounts.
+
+create function private.account_answer(account uuid, idempotent boolean) returns json
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  return (select json_build_object(
+    'ok', true,
+    'idempotent', idempotent,
+    'account_id', a.id,
+    'connection_id', c.id,
+    'location_id', c.location_id,
+    'ean_validation_status', c.ean_validation_status,
+    'iban_stored', a.iban_ciphertext is not null,
+    'mandate_status', m.mandate_status,
+    'account', json_build_object(
+      'id', a.id, 'type', a.type, 'display_name', a.display_name, 'payout_handler', a.payout_handler,
+      'cpo_external_ref', a.cpo_external_ref, 'created_at', private.iso(a.created_at)))
+  from core.accounts a
+  -- the connection it was created with, unless that one was archived and another took its place
+  join lateral (
+    select * from core.connections c
+     where c.partner_id = a.partner_id and c.account_id = a.id
+     order by c.status, c.created_at, c.id
+     limit 1) c on true
+  join core.connection_mandates m on m.partner_id = c.partner_id and m.connection_id = c.id
+  where a.id = account);
+end $$;
+grant execute on function private.account_answer(uuid, boolean) to api_owner;
+
+create function private.repeat_account(account uuid, iban jsonb) returns json
+language plpgsql
+set search_path = ''
+as $$
+begin
+  if jsonb_typeof(iban) = 'object' then
+    perform private.store_iban(account, iban);
+  end if;
+  return private.account_answer(account, true);
+end $$;
+comment on function private.repeat_account(uuid, jsonb) is
+  'A repeat by cpo_external_ref: stores a new IBAN if one was sent and ignores the rest (specification section 4.1).';
+grant execute on function private.repeat_account(uuid, jsonb) to api_owner;
+
+create function api.repeat_account(caller jsonb, input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  account uuid;
+begin
+  perform private.act_as(caller, 'cpo');
+  account := private.known_account(input ->> 'cpo_external_ref');
+  return case when account is not null then private.repeat_account(account, input -> 'iban') end;
+end $$;
+comment on function api.repeat_account(jsonb, jsonb) is
+  'POST /v1/accounts when the rest of the body cannot be used: {cpo_external_ref, iban} to the account''s answer, or null when the reference is new.';
+select private.expose('api.repeat_account(jsonb, jsonb)');
+
+create function api.create_account(caller jsonb, input jsonb, register jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  reference  constant text  := input ->> 'cpo_external_ref';
+  wanted     constant jsonb := input -> 'connection';
+  ean        constant text  := wanted ->> 'ean_code';
+  account    uuid;
+  connection uuid;
+  checked    record;
+begin
+  perform private.act_as(caller, 'cpo');
+  if reference is not null then
+    -- parallel first calls queue here, so that the later ones find the account of the first
+    perform pg_advisory_xact_lock(hashtextextended(private.client_id() || ' ' || reference, 0));
+    account := private.known_account(reference);
+    if account is not null then
+      return private.repeat_account(account, input -> 'iban');
+    end if;
+  end if;
+
+  if private.ean_taken(ean) then
+    perform private.refuse('ean_in_use');
+  elsif jsonb_typeof(register) = 'null' then
+    return json_build_object('ask_register', wanted);
+  end if;
+  select * into checked
+    from private.check_ean(ean, wanted ->> 'postal_code', (wanted ->> 'house_number')::int, wanted ->> 'house_number_addition', register);
+  if checked.outcome = 'mismatch' then
+    perform private.record_ean_check(null, ean, wanted ->> 'postal_code', (wanted ->> 'house_number')::int,
+      wanted ->> 'house_number_addition', checked.source, checked.outcome, checked.reason);
+    return private.refusal('ean_address_mismatch');
+  end if;
+
+  insert into core.accounts
+    (partner_id, client_id, type, display_name, payout_handler, cpo_external_ref, company, iban_ciphertext, iban_key_id, iban_last4)
+  values
+    (private.partner_id(), private.client_id(), input ->> 'type', input ->> 'display_name', input ->> 'payout_handler', reference,
+     nullif(input -> 'company', 'null'), input #>> '{iban,ciphertext}', input #>> '{iban,key_id}', input #>> '{iban,last4}')
+  returning id into account;
+
+  insert into core.signatories (partner_id, account_id, full_name, email, phone)
+  values (private.partner_id(), account, input #>> '{person,full_name}', input #>> '{person,email}', input #>> '{person,phone}');
+
+  insert into core.connections (partner_id, account_id, location_id, ean_code, ean_exclusive, ean_validation_status, ean_checked_at)
+  values (private.partner_id(), account,
+          private.location_for(wanted || jsonb_strip_nulls(jsonb_build_object(
+            'street', coalesce(wanted ->> 'street', checked.street), 'city', coalesce(wanted ->> 'city', checked.city)))),
+          ean, not private.is_test_ean(ean),
+          case checked.outcome when 'matched' then 'matched' else 'unverified' end, private.now())
+  on conflict (ean_code) where status = 'active' and ean_exclusive do nothing
+  returning id into connection;
+  if connection is null then
+    perform private.refuse('ean_in_use');  -- taken between the look above and now
+  end if;
+
+  perform private.record_ean_check(connection, ean, wanted ->> 'postal_code', (wanted ->> 'house_number')::int,
+    wanted ->> 'house_number_addition', checked.source, checked.outcome, checked.reason);
+  perform private.audit('account.created', account);
+  return private.account_answer(account, false);
+end $$;
+comment on function api.create_account(jsonb, jsonb, jsonb) is
+  'POST /v1/accounts. register is the EAN register''s answer, or null: then {ask_register: address} comes back where one is needed, and nothing was stored.';
+select private.expose('api.create_account(jsonb, jsonb, jsonb)');

@@ -1,0 +1,224 @@
+-- The operator on connections: list, add, set the EAN, archive.
+
+create function private.connections_named(named text) returns setof core.connections
+language sql stable
+set search_path = ''
+as $$
+  -- the keys lead with the tenant; naming every tenant lets them serve a look across all
+  select c.* from core.connections c
+   where c.partner_id = any (array(select p.id from core.partners p)) and c.id = private.as_uuid(named)
+  union
+  select c.* from core.connections c
+   where c.partner_id = any (array(select p.id from core.partners p)) and c.account_id = private.as_uuid(named)
+  union
+  -- no index holds the EANs of archived connections: read them all, but only for what looks like an EAN
+  select c.* from core.connections c where named ~ '^[0-9]{18}$' and c.ean_code = named
+  union
+  select c.*
+    from core.accounts a join core.connections c on c.partner_id = a.partner_id and c.account_id = a.id
+   where a.client_id = any (array(select k.id from core.oauth_clients k)) and a.cpo_external_ref = named
+$$;
+comment on function private.connections_named(text) is 'Connections by connection id, account id, EAN or cpo_external_ref: whatever the operator has at hand.';
+
+create function private.connection_named(named text) returns core.connections
+language plpgsql
+set search_path = ''
+as $$
+declare
+  candidates core.connections[] := array(
+    select c from private.connections_named(named) c where c.status = 'active' or c.id = private.as_uuid(named));
+  connection core.connections;
+begin
+  if cardinality(candidates) = 0 then
+    perform private.refuse('connection_not_found', json_build_object('connection', named));
+  elsif cardinality(candidates) > 1 then
+    perform private.refuse('connection_ambiguous', json_build_object('connection', named));
+  end if;
+  perform private.act_for_partner((candidates[1]).partner_id);
+  select * into connection from core.connections c
+   where c.partner_id = private.partner_id() and c.id = (candidates[1]).id for update;
+  return connection;
+end $$;
+comment on function private.connection_named(text) is
+  'The one active connection that is meant, or an archived one by its own id; locked, and its partner made the tenant of this transaction.';
+
+create function private.active_connection_named(named text) returns core.connections
+language plpgsql
+set search_path = ''
+as $$
+declare
+  connection constant core.connections := private.connection_named(named);
+begin
+  if connection.status = 'archived' then
+    perform private.refuse('connection_archived', json_build_object('connection', connection.id));
+  end if;
+  return connection;
+end $$;
+
+create function private.connection_row(partner uuid, connection uuid) returns json
+language sql stable
+set search_path = ''
+as $$
+  select json_build_object(
+    'connection_id', c.id,
+    'account_id', c.account_id,
+    'cpo_external_ref', a.cpo_external_ref,
+    'partner_slug', p.slug,
+    'ean_code', c.ean_code,
+    'address', concat_ws(' ', l.postal_code, l.house_number, l.house_number_addition),
+    'status', c.status,
+    'registration_status', c.registration_status,
+    'submitted_at', private.iso(c.submitted_at),
+    'ean_validation_status', c.ean_validation_status,
+    'mandate_status', m.mandate_status,
+    'mandate_valid_from', m.valid_from,
+    'mandate_valid_until', m.valid_until,
+    'checklist', case when g.connection_id is not null then json_build_object(
+      'mandate_signed', g.mandate_signed, 'ean_validated', g.ean_validated,
+      'mid_charger_registered', g.mid_charger_registered, 'iban_present', g.iban_present) end)
+  from core.connections c
+  join core.accounts a on a.partner_id = c.partner_id and a.id = c.account_id
+  join core.partners p on p.id = c.partner_id
+  join core.locations l on l.partner_id = c.partner_id and l.id = c.location_id
+  join core.connection_mandates m on m.partner_id = c.partner_id and m.connection_id = c.id
+  left join core.connection_gates g on g.partner_id = c.partner_id and g.connection_id = c.id
+  where c.partner_id = partner and c.id = connection
+$$;
+comment on function private.connection_row(uuid, uuid) is 'A connection as the operator sees it; its checklist is null once archived.';
+
+create function private.connection_answer(connection core.connections, changed boolean) returns json
+language sql stable
+set search_path = ''
+as $$
+  select json_build_object('changed', changed, 'connection', private.connection_row(connection.partner_id, connection.id))
+$$;
+
+create function ops.connection_list(input jsonb) returns json
+language sql stable security definer
+set search_path = ''
+as $$
+  select json_build_object('connections', coalesce(
+           json_agg(private.connection_row(c.partner_id, c.id) order by c.created_at, c.id), '[]'))
+    from private.connections_named(input ->> 'connection') c
+$$;
+comment on function ops.connection_list(jsonb) is
+  'Connections, archived ones included, by connection id, account id, EAN or cpo_external_ref: {connection} to {connections}.';
+select private.expose_ops('ops.connection_list(jsonb)');
+
+create function private.account_named(named text) returns core.accounts
+language plpgsql
+set search_path = ''
+as $$
+declare
+  candidates core.accounts[] := array(
+    select a from core.accounts a
+     where a.partner_id = any (array(select p.id from core.partners p)) and a.id = private.as_uuid(named)
+    union
+    select a from core.accounts a
+     where a.client_id = any (array(select k.id from core.oauth_clients k)) and a.cpo_external_ref = named);
+begin
+  if cardinality(candidates) = 0 then
+    perform private.refuse('account_not_found', json_build_object('account', named));
+  elsif cardinality(candidates) > 1 then
+    perform private.refuse('account_ambiguous', json_build_object('account', named));
+  end if;
+  perform private.act_for_partner((candidates[1]).partner_id);
+  return candidates[1];
+end $$;
+comment on function private.account_named(text) is 'The account of an id or a cpo_external_ref, its partner made the tenant of this transaction.';
+
+create function ops.connection_add(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  account    core.accounts;
+  connection core.connections;
+begin
+  perform private.act_as_operator(input);
+  account := private.account_named(input ->> 'account');
+  -- the register is asked by the weekly re-check, which finds this connection due as soon as its mandate is signed
+  insert into core.connections (partner_id, account_id, location_id, ean_code, ean_validation_status, ean_checked_at)
+  values (account.partner_id, account.id, private.location_for(input), input ->> 'ean_code', 'unverified', '-infinity')
+  on conflict (ean_code) where status = 'active' and ean_exclusive do nothing
+  returning * into connection;
+  if found then
+    perform private.audit('connection.added', connection.id);
+    return private.connection_answer(connection, true);
+  end if;
+  select * into connection from core.connections c
+   where c.partner_id = account.partner_id and c.account_id = account.id and c.status = 'active' and c.ean_code = input ->> 'ean_code';
+  if not found then
+    perform private.refuse('ean_in_use', json_build_object('ean_code', input ->> 'ean_code'));
+  end if;
+  return private.connection_answer(connection, false);
+end $$;
+comment on function ops.connection_add(jsonb) is
+  'Gives an account one more connection, unverified: {account, ean_code, postal_code, house_number, house_number_addition?, street?, city?} to {changed, connection}.';
+select private.expose_ops('ops.connection_add(jsonb)');
+
+create function ops.connection_set_ean(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  connection core.connections;
+  wanted     constant text := input ->> 'status';
+begin
+  perform private.act_as_operator(input);
+  if wanted is null or wanted not in ('manual', 'unverified') then
+    perform private.refuse('invalid_ean_status');
+  end if;
+  connection := private.active_connection_named(input ->> 'connection');
+  if connection.ean_validation_status is not distinct from wanted then
+    return private.connection_answer(connection, false);
+  elsif wanted = 'unverified' and connection.ean_validation_status is distinct from 'manual' then
+    -- what the register said is not the operator's to take back
+    perform private.refuse('ean_not_manual', json_build_object('ean_validation_status', connection.ean_validation_status));
+  end if;
+  update core.connections c set ean_validation_status = wanted
+   where c.partner_id = connection.partner_id and c.id = connection.id;
+  perform private.audit('connection.ean_status_set', connection.id,
+                        jsonb_build_object('before', connection.ean_validation_status, 'after', wanted));
+  perform private.advance_registration(connection.account_id, wanted = 'manual');
+  return private.connection_answer(connection, true);
+end $$;
+comment on function ops.connection_set_ean(jsonb) is
+  'Vouches for an EAN (manual), or takes that back (unverified): {connection, status} to {changed, connection}. Submits the registration when this was the last gate.';
+select private.expose_ops('ops.connection_set_ean(jsonb)');
+
+create function private.has_signed_mandate(connection core.connections) returns boolean
+language sql stable
+set search_path = ''
+as $$
+  select m.mandate_status = 'signed' from core.connection_mandates m
+   where m.partner_id = connection.partner_id and m.connection_id = connection.id
+$$;
+
+create function ops.connection_archive(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  connection core.connections;
+begin
+  perform private.act_as_operator(input);
+  connection := private.connection_named(input ->> 'connection');
+  if connection.status = 'archived' then
+    return private.connection_answer(connection, false);
+  end if;
+  if private.has_signed_mandate(connection) then
+    perform private.end_mandate(connection.id, 'revoked', 'connection_archived');
+  end if;
+  perform private.void_mandate_links(connection.id);
+  -- else a charger that moves along could never be registered on the next connection
+  update core.chargers h set status = 'removed'
+   where h.partner_id = connection.partner_id and h.connection_id = connection.id and h.status = 'active';
+  update core.connections c set status = 'archived'
+   where c.partner_id = connection.partner_id and c.id = connection.id;
+  perform private.audit('connection.archived', connection.id);
+  return private.connection_answer(connection, true);
+end $$;
+comment on function ops.connection_archive(jsonb) is
+  'Retires a connection: {connection} to {changed, connection}. Its EAN and chargers are free again, a signed mandate is revoked, open links are void; it stays listed.';
+select private.expose_ops('ops.connection_archive(jsonb)');

@@ -1,0 +1,93 @@
+-- POST /v1/connections:update.
+
+create function api.update_connection(caller jsonb, input jsonb, register jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  wanted_id  uuid;
+  connection core.connections;
+  current    jsonb;
+  wanted     jsonb;
+  ean        text;
+  signed     boolean;
+  checked    record;
+  changed    boolean := false;
+begin
+  perform private.act_as(caller, 'cpo');
+  wanted_id := private.find_connection(input -> 'criteria');
+  select c.* into connection from core.connections c
+   where c.partner_id = private.partner_id() and c.id = wanted_id and c.status = 'active' for update;
+  if not found then
+    perform private.refuse('connection_not_found');  -- archived between the look above and now
+  end if;
+  select jsonb_build_object('ean_code', connection.ean_code, 'postal_code', l.postal_code, 'house_number', l.house_number,
+                            'house_number_addition', l.house_number_addition, 'street', l.street, 'city', l.city)
+    into current from core.locations l where l.partner_id = connection.partner_id and l.id = connection.location_id;
+  wanted := current || (input -> 'connection');
+  ean := wanted ->> 'ean_code';
+  select m.mandate_status = 'signed' into signed
+    from core.connection_mandates m where m.partner_id = connection.partner_id and m.connection_id = connection.id;
+
+  if lower(wanted::text) is distinct from lower(current::text) then
+    if private.ean_taken(ean, connection.id) then
+      perform private.refuse('ean_in_use');
+    elsif jsonb_typeof(register) = 'null' then
+      return json_build_object('ask_register', wanted);
+    end if;
+    -- a street that was not sent belongs to the old address
+    if (wanted - 'street' - 'city' - 'ean_code') <> (current - 'street' - 'city' - 'ean_code') then
+      wanted := jsonb_build_object('street', null, 'city', null) || (wanted - 'street' - 'city')
+                || jsonb_strip_nulls(jsonb_build_object('street', input #> '{connection,street}', 'city', input #> '{connection,city}'));
+    end if;
+    select * into checked
+      from private.check_ean(ean, wanted ->> 'postal_code', (wanted ->> 'house_number')::int, wanted ->> 'house_number_addition', register);
+    perform private.record_ean_check(connection.id, ean, wanted ->> 'postal_code', (wanted ->> 'house_number')::int,
+      wanted ->> 'house_number_addition', checked.source, checked.outcome, checked.reason);
+    if checked.outcome = 'mismatch' then
+      return private.refusal('ean_address_mismatch');
+    elsif signed and (input -> 'acknowledge_mandate_lapses') is distinct from 'true' then
+      return private.refusal('mandate_acknowledgement_required');
+    end if;
+
+    begin
+      update core.connections c
+         set ean_code = ean,
+             ean_exclusive = not private.is_test_ean(ean),
+             location_id = private.location_for(wanted || jsonb_strip_nulls(jsonb_build_object(
+               'street', coalesce(wanted ->> 'street', checked.street), 'city', coalesce(wanted ->> 'city', checked.city)))),
+             ean_validation_status = case checked.outcome when 'matched' then 'matched' else 'unverified' end,
+             ean_checked_at = private.now(),
+             registration_status = 'concept',
+             submitted_at = null
+       where c.partner_id = connection.partner_id and c.id = connection.id;
+    exception when unique_violation then
+      perform private.refuse('ean_in_use');  -- taken between the look above and now
+    end;
+    if signed then
+      perform private.end_mandate(connection.id, 'revoked', 'connection_updated');
+    end if;
+    perform private.void_mandate_links(connection.id);
+    perform private.drop_unused_location(connection.location_id);
+    perform private.audit('connection.updated', connection.id, jsonb_build_object('mandate_revoked', signed));
+    changed := true;
+  end if;
+
+  return (
+    select json_build_object(
+      'ok', true,
+      'changed', changed,
+      'connection_id', c.id,
+      'account_id', c.account_id,
+      'ean_code', c.ean_code,
+      'ean_validation_status', c.ean_validation_status,
+      'registration_status', c.registration_status,
+      'mandate_status', m.mandate_status,
+      'mandate_revoked', changed and signed)
+    from core.connections c
+    join core.connection_mandates m on m.partner_id = c.partner_id and m.connection_id = c.id
+    where c.partner_id = connection.partner_id and c.id = connection.id);
+end $$;
+comment on function api.update_connection(jsonb, jsonb, jsonb) is
+  'POST /v1/connections:update: {criteria, connection, acknowledge_mandate_lapses}. Order: found, ambiguous, no-op, ean_in_use, ean_address_mismatch, acknowledgement, write.';
+select private.expose('api.update_connection(jsonb, jsonb, jsonb)');

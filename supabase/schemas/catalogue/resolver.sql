@@ -1,0 +1,88 @@
+-- The resolver: from what a charger says in its BootNotification to a model. One function for the API and any gateway.
+
+create type private.charger_resolution as (
+  resolved            boolean,
+  vendor              text,
+  model               text,
+  catalog_charger_id  uuid,
+  brand               text,
+  catalog_model       text,
+  mid_meter           boolean,
+  detail              text,
+  suggestions         json
+);
+comment on type private.charger_resolution is
+  'The answer of GET /v1/catalog/chargers/resolve, field by field. Unresolved: no model and no mid_meter, brand where it is known.';
+
+create function private.resolve_charger(vendor text, model text, meter_type text default null)
+returns private.charger_resolution
+language plpgsql stable
+set search_path = ''
+as $$
+declare
+  answer      private.charger_resolution;
+  family      record;
+  vendor_key  text;
+  model_key   text;
+  meter_key   text := private.charger_key(coalesce(left(meter_type, 120), ''));
+begin
+  answer.vendor := left(trim(coalesce(vendor, '')), 120);
+  answer.model  := left(trim(coalesce(model, '')), 120);
+  vendor_key    := private.vendor_key(answer.vendor);
+  model_key     := private.charger_key(answer.model);
+
+  select m.id, m.brand, m.model, m.mid_meter, m.mid_evidence, meter_key ~ p.meter_type_pattern as meter_fits
+    into family
+    from core.charger_vendor_aliases a
+    join core.charger_model_patterns p on p.brand = a.brand and model_key ~ p.model_pattern
+    join core.charger_models m on m.brand = p.brand and m.model = p.model
+   where a.vendor = vendor_key
+   order by meter_fits desc, p.precedence, p.brand, p.model_pattern, p.meter_type_pattern
+   limit 1;
+
+  answer.resolved := coalesce(family.meter_fits and family.mid_meter is not null, false);
+  answer.brand    := coalesce(family.brand,
+    (select a.brand from core.charger_vendor_aliases a where a.vendor = vendor_key and a.names_brand));
+  if answer.resolved then
+    answer.catalog_charger_id := family.id;
+    answer.catalog_model      := family.model;
+    answer.mid_meter          := family.mid_meter;
+    answer.suggestions        := '[]';
+  else
+    select coalesce(json_agg(private.catalog_charger(m) order by lower(m.model) collate "C"), '[]')
+      into answer.suggestions
+      from core.charger_models m
+     where m.brand = answer.brand and m.listed;
+  end if;
+
+  answer.detail := case
+    when answer.mid_meter     then format('The %s %s has a MID meter.', family.brand, family.model)
+    when not answer.mid_meter then format('The %s %s has no MID meter: what it charges does not count for ERE.', family.brand, family.model)
+    when not family.meter_fits then
+      format('%s sells this model with and without a MID meter; only its meterType tells which.', family.brand)
+    when family.mid_evidence = 'variant' then
+      format('This model is sold with and without a MID meter. If this one has it, choose "%s" by its catalog_charger_id.', family.model)
+    when family.mid_evidence = 'unknown' then
+      format('Whether the %s %s has a MID meter is not established.', family.brand, family.model)
+    when answer.brand is null then 'No brand in the catalog is known by this vendor and model.'
+    when json_array_length(answer.suggestions) = 0 then
+      format('No %s model is known by this name, and none with a MID meter is in the catalog.', answer.brand)
+    else format('No %s model is known by this name. If it is one of the suggestions, choose it by its catalog_charger_id.', answer.brand)
+  end;
+  return answer;
+end $$;
+comment on function private.resolve_charger(text, text, text) is
+  'Which model a charger is, from its BootNotification (chargePointVendor, chargePointModel, meterType). The only resolver: API and gateways ask it. Never raises; takes 120 characters of each.';
+grant execute on function private.resolve_charger(text, text, text) to api_owner;
+
+create function api.resolve_catalog_charger(caller jsonb, query jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'cpo');
+  return row_to_json(private.resolve_charger(query ->> 'vendor', query ->> 'model', query ->> 'meter_type'));
+end $$;
+comment on function api.resolve_catalog_charger(jsonb, jsonb) is
+  'GET /v1/catalog/chargers/resolve: query {vendor, model} and, where the caller has it, {meter_type}.';
+select private.expose('api.resolve_catalog_charger(jsonb, jsonb)');

@@ -1,0 +1,119 @@
+-- Chargers, of accounts and of people.
+
+create table core.chargers (
+  partner_id         uuid        not null,
+  id                 uuid        not null default gen_random_uuid(),
+  account_id         uuid,
+  connection_id      uuid,
+  user_id            uuid,
+  catalog_charger_id uuid,
+  brand              text,
+  serial_number      text,
+  ocpp_vendor        text,
+  ocpp_model         text,
+  ocpp_meter_type    text,
+  mid_eligible       boolean,
+  nickname           text,
+  connection_type    text        not null default 'other',
+  power_kw           numeric(5, 1),
+  ocpp_identity      text,
+  ocpp_password_hash bytea,
+  last_seen_at       timestamptz,
+  latest_meter_wh    bigint,
+  meter_updated_at   timestamptz,
+  status             text        not null default 'active',
+  created_at         timestamptz not null default private.now(),
+  constraint chargers_pkey primary key (partner_id, id),
+  constraint chargers_account_fkey foreign key (partner_id, account_id) references core.accounts (partner_id, id),
+  constraint chargers_connection_fkey foreign key (partner_id, connection_id) references core.connections (partner_id, id),
+  constraint chargers_user_id_fkey foreign key (user_id) references auth.users (id) on delete restrict,
+  constraint chargers_owner check (user_id is not null or num_nulls(account_id, connection_id, catalog_charger_id, brand) = 0),
+  constraint chargers_catalog_charger_id_fkey foreign key (catalog_charger_id) references core.charger_models (id),
+  constraint chargers_serial_number_shape check (serial_number ~ '^[^[:space:]a-z]{1,64}$'),
+  constraint chargers_nickname_length check (length(nickname) between 1 and 100),
+  constraint chargers_connection_type_known
+    check (connection_type in ('easee', 'wallbox', 'zaptec', 'enphase', 'ocpp', 'smappee', 'v2c', 'other')),
+  constraint chargers_power_kw_positive check (power_kw > 0),
+  constraint chargers_ocpp_identity_shape check (ocpp_identity ~ '^[A-Za-z0-9_-]{1,64}$'),
+  constraint chargers_ocpp_credentials_whole check (num_nulls(ocpp_identity, ocpp_password_hash) in (0, 2)),
+  constraint chargers_ocpp_password_is_sha256 check (length(ocpp_password_hash) = 32),
+  constraint chargers_status_known check (status in ('active', 'removed'))
+);
+comment on table core.chargers is
+  'A charger of an account, bound to one of its connections; or of a person, who may have no account yet. serial_number is upper-case without spaces, and with its brand active on one account only, across all tenants.';
+comment on column core.chargers.mid_eligible is 'Null while the evidence of a MID meter is still to be judged: it opens no gate.';
+comment on column core.chargers.power_kw is 'The most it delivers to one car; null where nobody said. What a session is judged against.';
+comment on column core.chargers.ocpp_password_hash is
+  'SHA-256 of the 160 random bits that the charger sends in HTTP Basic (OCPP-J security profile 2); the gateway checks it, nobody reads it back.';
+-- serves: charger_claimed; unique across tenants on purpose
+create unique index chargers_active_serial on core.chargers (brand, serial_number) where status = 'active';
+-- serves: the gateway, which knows a charger by its identity alone; unique across tenants on purpose
+create unique index chargers_active_ocpp_identity on core.chargers (ocpp_identity) where status = 'active';
+-- serves: the chargers of an account, and its limit
+create index chargers_account on core.chargers (partner_id, account_id);
+-- serves: the gate mid_charger_registered
+create index chargers_connection on core.chargers (partner_id, connection_id);
+-- serves: the chargers of a person
+create index chargers_user on core.chargers (user_id, created_at) where user_id is not null;
+select private.isolate('core.chargers', 'select, insert, update');
+create policy "a person reaches only their own chargers" on core.chargers as restrictive to api_owner
+  using ((select private.user_id()) is null or user_id = (select private.user_id()));
+-- serves: the chargers whose MID evidence is to be judged, oldest first
+create index chargers_unconfirmed on core.chargers (created_at, id) where status = 'active' and mid_eligible is null;
+
+create function private.charger_name(charger core.chargers) returns text
+language sql stable
+set search_path = ''
+as $$
+  select coalesce(charger.nickname,
+    (select concat_ws(' ', m.brand, m.model) from core.charger_models m where m.id = charger.catalog_charger_id), charger.ocpp_identity, 'Charger')
+$$;
+comment on function private.charger_name(core.chargers) is 'What its owner calls it, or else what it is.';
+grant execute on function private.charger_name(core.chargers) to api_owner;
+
+create function private.is_online(charger core.chargers) returns boolean
+language sql stable
+set search_path = ''
+as $$ select coalesce(charger.last_seen_at > private.now() - interval '15 minutes', false) $$;
+comment on function private.is_online(core.chargers) is 'Heard of in the last 15 minutes: OCPP chargers send a heartbeat at least that often.';
+grant execute on function private.is_online(core.chargers) to api_owner;
+
+create function private.charger_by_identity(identity text) returns core.chargers
+language sql stable security definer
+set search_path = ''
+as $$ select h from core.chargers h where h.ocpp_identity = identity and h.status = 'active' $$;
+comment on function private.charger_by_identity(text) is
+  'Finds a charger before its tenant is known; definer for that reason alone.';
+grant execute on function private.charger_by_identity(text) to api_owner;
+
+create function private.charger_taken(brand text, serial_number text) returns boolean
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  return exists (select from core.chargers h
+                  where h.brand = charger_taken.brand and h.serial_number = charger_taken.serial_number and h.status = 'active');
+end $$;
+comment on function private.charger_taken(text, text) is 'Whether a charger is active on some account. Definer, because it looks across tenants; it says that, never whose.';
+grant execute on function private.charger_taken(text, text) to api_owner;
+
+create function private.add_own_charger(account uuid, connection uuid, chosen jsonb, details jsonb default '{}') returns uuid
+language plpgsql
+set search_path = ''
+as $$
+declare
+  charger uuid;
+begin
+  insert into core.chargers (partner_id, account_id, connection_id, user_id, catalog_charger_id, brand, serial_number, mid_eligible, nickname, power_kw)
+  select private.partner_id(), account, connection, private.user_id(), m.id, m.brand, chosen ->> 'serial_number', m.mid_meter,
+         left(m.brand || ' ' || m.model, 100), (chosen ->> 'power_kw')::numeric
+    from core.charger_models m where m.id = (chosen ->> 'catalog_charger_id')::uuid
+  returning id into charger;
+  if charger is not null then
+    perform private.audit('charger.registered', charger, details);
+  end if;
+  return charger;
+end $$;
+comment on function private.add_own_charger(uuid, uuid, jsonb, jsonb) is
+  'A charger on the account of the person who acts: {catalog_charger_id, serial_number, power_kw?}; null where they put it off. A taken serial number is a unique violation.';
+grant execute on function private.add_own_charger(uuid, uuid, jsonb, jsonb) to api_owner;

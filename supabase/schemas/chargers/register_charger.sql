@@ -1,0 +1,95 @@
+-- POST /v1/chargers.
+
+create function private.charger_answer(charger core.chargers, idempotent boolean) returns json
+language sql stable
+set search_path = ''
+as $$
+  select json_build_object(
+    'ok', true,
+    'idempotent', idempotent,
+    'charger_id', charger.id,
+    'catalog', private.catalog_charger(m),
+    'mid_eligible', charger.mid_eligible,
+    'account_ere_eligible', (select g.ere_eligible from core.account_gates g
+                              where g.partner_id = charger.partner_id and g.account_id = charger.account_id))
+  from core.charger_models m where m.id = charger.catalog_charger_id
+$$;
+grant execute on function private.charger_answer(core.chargers, boolean) to api_owner;
+
+create function private.choose_model(input jsonb) returns core.charger_models
+language plpgsql
+set search_path = ''
+as $$
+declare
+  chosen   core.charger_models;
+  resolved private.charger_resolution;
+begin
+  if input ->> 'catalog_charger_id' is not null then
+    select * into chosen from core.charger_models m
+     where m.id = (input ->> 'catalog_charger_id')::uuid and (m.mid_meter is not null or m.listed);
+    if not found then
+      perform private.refuse('catalog_unresolved', json_build_object('suggestions', '[]'::json));
+    end if;
+  else
+    resolved := private.resolve_charger(input ->> 'ocpp_vendor', input ->> 'ocpp_model', input ->> 'ocpp_meter_type');
+    if not resolved.resolved then
+      perform private.refuse('catalog_unresolved', json_build_object('detail', resolved.detail, 'suggestions', resolved.suggestions));
+    end if;
+    select * into chosen from core.charger_models m where m.id = resolved.catalog_charger_id;
+  end if;
+  return chosen;
+end $$;
+comment on function private.choose_model(jsonb) is
+  'The catalogue model of {catalog_charger_id} or {ocpp_vendor, ocpp_model, ocpp_meter_type}; the id wins when both are sent.';
+grant execute on function private.choose_model(jsonb) to api_owner;
+
+create function api.register_charger(caller jsonb, input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  serial     constant text := input ->> 'serial_number';
+  account    uuid;
+  connection uuid;
+  model      core.charger_models;
+  charger    core.chargers;
+  active     int;
+begin
+  perform private.act_as(caller, 'cpo');
+  account := private.find_account(input);
+  connection := private.pick_connection(account, (input ->> 'connection_id')::uuid, true);
+  -- parallel registrations on one account queue here: the limit and the first charger are counted under this lock
+  perform from core.accounts a where a.partner_id = private.partner_id() and a.id = account for no key update;
+  model := private.choose_model(input);
+
+  select h.* into charger from core.chargers h
+   where h.partner_id = private.partner_id() and h.account_id = account and h.status = 'active'
+     and (case when serial is null then h.serial_number is null and h.catalog_charger_id = model.id else h.serial_number = serial end);
+  if found then
+    return private.charger_answer(charger, true);
+  end if;
+  select count(*) into active from core.chargers h
+   where h.partner_id = private.partner_id() and h.account_id = account and h.status = 'active';
+  if active >= 10 then
+    perform private.refuse('charger_limit_reached');
+  elsif active > 0 and serial is null then
+    perform private.refuse('serial_number_required');
+  end if;
+
+  insert into core.chargers
+    (partner_id, account_id, connection_id, catalog_charger_id, brand, serial_number, ocpp_vendor, ocpp_model, ocpp_meter_type, mid_eligible)
+  values
+    (private.partner_id(), account, connection, model.id, model.brand, serial, input ->> 'ocpp_vendor', input ->> 'ocpp_model',
+     input ->> 'ocpp_meter_type', model.mid_meter)
+  on conflict (brand, serial_number) where status = 'active' do nothing
+  returning * into charger;
+  if charger.id is null then
+    perform private.refuse('charger_claimed');
+  end if;
+  perform private.advance_registration(account, true);
+  perform private.audit('charger.registered', charger.id);
+  return private.charger_answer(charger, false);
+end $$;
+comment on function api.register_charger(jsonb, jsonb) is
+  'POST /v1/chargers: {account_id, connection_id, catalog_charger_id | ocpp_vendor, ocpp_model, ocpp_meter_type, serial_number}.';
+select private.expose('api.register_charger(jsonb, jsonb)');

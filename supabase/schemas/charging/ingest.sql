@@ -1,0 +1,282 @@
+-- Charging sessions: one function takes them in, from whatever source, and keeps the monthly totals in step in the same transaction.
+
+create type private.session_change as (
+  session_id     uuid,
+  created        boolean,
+  charger_id     uuid,
+  started_at     timestamptz,
+  ended_at       timestamptz,
+  old_started_at timestamptz,
+  old_ended_at   timestamptz,
+  old_month      date);
+
+-- These plan for the batch at hand (force_custom_plan): a plan made for one session would meet ten thousand with nested loops. For
+-- the same reason what one statement hands to the next goes through an array, whose length the planner sees.
+create function private.store_sessions(items private.session_item[]) returns private.session_change[]
+language plpgsql
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+declare
+  old    core.charging_sessions[];
+  stored uuid[];
+begin
+  old := array(
+    select s from unnest(items) i
+      join core.charging_sessions s
+        on s.partner_id = private.partner_id() and s.charger_id = i.charger_id and s.source = i.source and s.external_id = i.external_id);
+  with written as (
+    insert into core.charging_sessions as s
+      (partner_id, charger_id, connection_id, user_id, source, external_id, connector, started_at, ended_at, wh, status, flags, received_at)
+    select h.partner_id, h.id, h.connection_id, h.user_id, i.source, i.external_id, i.connector, i.started_at, i.ended_at, i.wh, i.status,
+           private.session_flags(i.started_at, i.ended_at, i.wh, h.power_kw), private.now()
+      from unnest(items) i
+      join core.chargers h on h.partner_id = private.partner_id() and h.id = i.charger_id
+     order by i.started_at, i.source, i.external_id
+    on conflict on constraint charging_sessions_external_id_key do update
+       set connector = excluded.connector, started_at = excluded.started_at, ended_at = excluded.ended_at, wh = excluded.wh,
+           status = excluded.status, received_at = excluded.received_at,
+           connection_id = coalesce(s.connection_id, excluded.connection_id),
+           flags = excluded.flags || case when 'after_lock' = any (s.flags) then '{after_lock}'::text[] else '{}' end
+     -- a late word about a charge that has ended meanwhile does not open it again
+     where (s.ended_at is null or excluded.ended_at is not null)
+       and (s.connector, s.started_at, s.ended_at, s.wh, s.status, private.own_flags(s.flags))
+           is distinct from (excluded.connector, excluded.started_at, excluded.ended_at, excluded.wh, excluded.status, excluded.flags)
+    returning s.id)
+  select array_agg(w.id) into stored from written w;
+
+  insert into core.replaced_sessions (partner_id, session_id, month, started_at, ended_at, wh, flags, received_at)
+  select o.partner_id, o.id, o.month, o.started_at, o.ended_at, o.wh, o.flags, o.received_at
+    from unnest(stored) w
+    join unnest(old) o on o.id = w
+    join core.charging_sessions s on s.partner_id = private.partner_id() and s.id = w
+   where o.ended_at is not null and (o.started_at, o.ended_at, o.wh) is distinct from (s.started_at, s.ended_at, s.wh);
+  return array(
+    select row(s.id, o.id is null, s.charger_id, s.started_at, s.ended_at, o.started_at, o.ended_at, o.month)::private.session_change
+      from unnest(stored) w
+      join core.charging_sessions s on s.partner_id = private.partner_id() and s.id = w
+      left join unnest(old) o on o.id = w);
+end $$;
+comment on function private.store_sessions(private.session_item[]) is
+  'Inserts what is new, updates what differs, leaves the rest alone, and says what changed. One item per session; the chargers are locked.';
+grant execute on function private.store_sessions(private.session_item[]) to api_owner;
+
+create type private.touched_month as (charger_id uuid, connection_id uuid, month date);
+
+create function private.judge_sessions(changes private.session_change[]) returns private.touched_month[]
+language plpgsql
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+declare
+  candidates uuid[];
+  touched    private.touched_month[];
+begin
+  candidates := array(
+    select c.session_id from unnest(changes) c
+    union
+    -- what came after a session that was corrected may overlap it no longer, or from now on
+    select s.id
+      from unnest(changes) c
+      cross join lateral (values (c.old_started_at, c.old_ended_at), (c.started_at, c.ended_at)) span (started_at, ended_at)
+      cross join lateral (
+        select s.id from core.charging_sessions s
+         where s.partner_id = private.partner_id() and s.charger_id = c.charger_id
+           and s.started_at < span.ended_at and s.ended_at > span.started_at and s.started_at > span.started_at - interval '31 days'
+        offset 0) s  -- a look into the index per span, never a join of everything with everything
+     where not c.created);
+  with looked_at as (
+    select s.id, s.charger_id, s.connection_id, s.month, s.counted, s.flags, c.session_id is not null as changed, c.old_month,
+           private.own_flags(s.flags) || case when s.ended_at is not null and exists (
+             select from core.charging_sessions o
+              where o.partner_id = s.partner_id and o.charger_id = s.charger_id and o.connector = s.connector
+                and o.arrival < s.arrival and o.flags <@ '{overlapping,after_lock}'
+                and o.started_at < s.ended_at and o.ended_at > s.started_at and o.started_at > s.started_at - interval '31 days')
+             then '{overlapping}'::text[] else '{}' end as judged,
+           s.ended_at is not null and h.mid_eligible is true and exists (
+             select from core.delivered_months d
+              where d.partner_id = s.partner_id and d.connection_id = s.connection_id and d.status in ('submitted', 'registered')
+                and (d.period = s.month or d.period = c.old_month and c.old_ended_at is not null)) as locked
+      from unnest(candidates) k
+      join core.charging_sessions s on s.partner_id = private.partner_id() and s.id = k
+      join core.chargers h on h.partner_id = s.partner_id and h.id = s.charger_id
+      left join unnest(changes) c on c.session_id = k
+  ), verdict as materialized (
+    select l.*, l.judged || case when 'after_lock' = any (l.flags) or l.locked and (l.changed or not l.counted and l.judged = '{}')
+                                 then '{after_lock}'::text[] else '{}' end as new_flags
+      from looked_at l
+  ), flagged as (
+    update core.charging_sessions s set flags = v.new_flags
+      from verdict v
+     where v.flags <> v.new_flags and s.partner_id = private.partner_id() and s.id = v.id
+  )
+  select array_agg(row(m.charger_id, m.connection_id, m.month)::private.touched_month) into touched
+    from (select charger_id, connection_id, month from verdict
+          union select charger_id, connection_id, old_month from verdict where old_month is not null) m;
+  return touched;
+end $$;
+comment on function private.judge_sessions(private.session_change[]) is
+  'Flags what changed, and what it overlaps or used to, and says whose months may be different now. Of two sessions of a connector that overlap, the one that came first stands; it does so even when it overlaps another itself.';
+grant execute on function private.judge_sessions(private.session_change[]) to api_owner;
+
+create function private.deliver_sessions(connections uuid[], months date[]) returns void
+language plpgsql
+set search_path = ''
+as $$
+begin
+  -- one total, signature or booking at a time on a connection
+  perform from core.connections c where c.partner_id = private.partner_id() and c.id = any (connections) order by c.id for no key update;
+  insert into core.delivered_months as d (partner_id, connection_id, period, total_kwh, session_count, source, status, received_at)
+  select private.partner_id(), t.connection_id, t.month, round(coalesce(sum(s.wh), 0) / 1000.0, 3), count(s.wh), 'sessions',
+         private.month_status(t.connection_id, t.month), private.now()
+    from (select distinct * from unnest(connections, months) as t (connection_id, month)) t
+    left join lateral (
+      select s.wh from core.charging_sessions s
+        join core.chargers h on h.partner_id = s.partner_id and h.id = s.charger_id and h.mid_eligible
+       where s.partner_id = private.partner_id() and s.connection_id = t.connection_id and s.month = t.month and s.counted and s.flags = '{}') s on true
+   group by t.connection_id, t.month
+  having count(s.wh) > 0 or exists (
+    select from core.delivered_months d where d.partner_id = private.partner_id() and d.connection_id = t.connection_id and d.period = t.month)
+  on conflict on constraint delivered_months_pkey do update
+     set total_kwh = excluded.total_kwh, session_count = excluded.session_count, status = excluded.status, received_at = excluded.received_at
+   where d.status not in ('submitted', 'registered')
+     and d.delivery_id is null  -- a total that a client delivered is the client's to correct
+     and (d.total_kwh, d.session_count) is distinct from (excluded.total_kwh, excluded.session_count);
+end $$;
+comment on function private.deliver_sessions(uuid[], date[]) is
+  'Writes the delivered months of connections from the counted sessions of their MID chargers: the same rule as a delivery of a client, locked months untouched.';
+grant execute on function private.deliver_sessions(uuid[], date[]) to api_owner;
+
+create function private.total_sessions(touched private.touched_month[]) returns void
+language plpgsql
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+declare
+  connections uuid[];
+  months      date[];
+begin
+  insert into core.charger_months as m (partner_id, charger_id, month, user_id, wh, sessions)
+  select h.partner_id, h.id, t.month, h.user_id, coalesce(sum(s.wh), 0), count(s.wh)
+    from (select distinct t.charger_id, t.month from unnest(touched) t) t
+    join core.chargers h on h.partner_id = private.partner_id() and h.id = t.charger_id
+    left join core.charging_sessions s
+      on s.partner_id = h.partner_id and s.charger_id = h.id and s.counted
+     and s.started_at >= t.month::timestamp at time zone 'Europe/Amsterdam'
+     and s.started_at < (t.month + interval '1 month') at time zone 'Europe/Amsterdam'
+   group by h.partner_id, h.id, t.month, h.user_id
+  on conflict on constraint charger_months_pkey do update set wh = excluded.wh, sessions = excluded.sessions
+   where (m.wh, m.sessions) <> (excluded.wh, excluded.sessions);
+
+  select array_agg(t.connection_id), array_agg(t.month) into connections, months
+    from unnest(touched) t
+    join core.chargers h on h.partner_id = private.partner_id() and h.id = t.charger_id and h.mid_eligible
+   where t.connection_id is not null;
+  perform private.deliver_sessions(connections, months);
+end $$;
+comment on function private.total_sessions(private.touched_month[]) is
+  'Adds up the months of chargers and of their connections again. They are recomputed, never incremented: whatever happened, they are the sum.';
+grant execute on function private.total_sessions(private.touched_month[]) to api_owner;
+
+create function private.see_chargers(items private.session_item[]) returns void
+language sql
+set search_path = ''
+as $$
+  update core.chargers h
+     set last_seen_at = greatest(h.last_seen_at, seen.at),
+         latest_meter_wh = case when seen.meter_at >= coalesce(h.meter_updated_at, '-infinity') then seen.meter_wh else h.latest_meter_wh end,
+         meter_updated_at = greatest(h.meter_updated_at, seen.meter_at)
+    from (select i.charger_id, max(i.at) as at, max(i.at) filter (where i.meter_wh is not null) as meter_at,
+                 (array_agg(i.meter_wh order by i.at desc, i.place desc) filter (where i.meter_wh is not null))[1] as meter_wh
+            from (select *, least(coalesce(ended_at, private.now()), private.now()) as at from unnest(items)) i
+           group by i.charger_id) seen
+   where h.partner_id = private.partner_id() and h.id = seen.charger_id
+$$;
+comment on function private.see_chargers(private.session_item[]) is
+  'Notes when a charger was last heard of, and what its meter said: at the end of a charge, or now while one is going on.';
+grant execute on function private.see_chargers(private.session_item[]) to api_owner;
+
+create function private.ingest_sessions(sessions jsonb) returns jsonb
+language plpgsql
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+declare
+  sent    constant private.session_item[] := array(select r from private.read_sessions(sessions) r);
+  -- twice in one batch: the later word
+  items   constant private.session_item[] := array(
+    select i from (select distinct on (i.charger_id, i.source, i.external_id) i
+                     from unnest(sent) i where i.reason is null
+                    order by i.charger_id, i.source, i.external_id, i.place desc) as last (i));
+  chargers constant uuid[] := array(select distinct i.charger_id from unnest(items) i);
+  changes private.session_change[];
+begin
+  -- one batch at a time on a charger; in order, so that two batches cannot wait for each other
+  perform from core.chargers h where h.partner_id = private.partner_id() and h.id = any (chargers) order by h.id for no key update;
+  perform from core.connections c
+    where c.partner_id = private.partner_id()
+      and c.id = any (array(select h.connection_id from core.chargers h
+                             where h.partner_id = private.partner_id() and h.id = any (chargers) and h.mid_eligible))
+    order by c.id for no key update;
+  changes := private.store_sessions(items);
+  perform private.total_sessions(private.judge_sessions(changes));
+  perform private.see_chargers(items);
+  return (
+    select coalesce(jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
+             'place', i.place,
+             'status', case when s.id is null then 'rejected'
+                            when i.place < last.place then 'superseded'
+                            when c.created then 'created'
+                            when c.session_id is not null then 'updated'
+                            else 'unchanged' end,
+             'reason', case when s.id is null then coalesce(i.reason, 'unknown_charger') end,
+             'session_id', s.id,
+             'flags', s.flags))), '[]')
+      from unnest(sent) i
+      left join unnest(items) last
+        on i.reason is null and last.charger_id = i.charger_id and last.source = i.source and last.external_id = i.external_id
+      left join core.charging_sessions s
+        on s.partner_id = private.partner_id() and s.charger_id = last.charger_id and s.source = last.source and s.external_id = last.external_id
+      left join unnest(changes) c on c.session_id = s.id);
+end $$;
+comment on function private.ingest_sessions(jsonb) is
+  'The one way in for charging sessions, within a tenant: [{charger_id, source, external_id, connector?, started_at, ended_at?, wh, status?, meter_wh?}] '
+  'to [{place, status: created|updated|unchanged|superseded|rejected, reason?, session_id?, flags?}]. Idempotent by charger, source and external_id.';
+grant execute on function private.ingest_sessions(jsonb) to api_owner;
+
+create function private.tenants_of_chargers(chargers uuid[]) returns table (partner_id uuid, charger_id uuid)
+language sql stable security definer
+set search_path = ''
+as $$
+  select h.partner_id, h.id from core.chargers h
+   where h.partner_id = any (array(select p.id from core.partners p)) and h.id = any (chargers)
+$$;
+comment on function private.tenants_of_chargers(uuid[]) is
+  'Whose chargers these are. Definer, because the gateway that brings their sessions knows no tenant.';
+grant execute on function private.tenants_of_chargers(uuid[]) to api_owner;
+
+create function api.ingest_sessions(caller jsonb, input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  tenant  record;
+  results jsonb := '[]';
+begin
+  perform private.act_as(caller, 'worker');
+  for tenant in
+    with item as (
+      select case when jsonb_typeof(i.item) = 'object' then i.item else '{}' end || jsonb_build_object('place', i.place) as item
+        from jsonb_array_elements(input -> 'sessions') with ordinality as i (item, place)
+    ), owner as (
+      select * from private.tenants_of_chargers(array(select private.as_uuid(i.item ->> 'charger_id') from item i))
+    )
+    select o.partner_id as id, jsonb_agg(i.item) as sessions
+      from item i left join owner o on o.charger_id = private.as_uuid(i.item ->> 'charger_id')
+     group by o.partner_id order by o.partner_id
+  loop
+    perform private.act_for_partner(tenant.id);
+    results := results || private.ingest_sessions(tenant.sessions);
+  end loop;
+  return json_build_object('ok', true, 'results', (
+    select coalesce(json_agg(r.result - 'place' order by (r.result ->> 'place')::int), '[]') from jsonb_array_elements(results) r (result)));
+end $$;
+comment on function api.ingest_sessions(jsonb, jsonb) is
+  'Sessions from the gateway, of any tenant: {sessions} to {ok, results} in their order. A bad item is a result, never an exception.';
+select private.expose('api.ingest_sessions(jsonb, jsonb)');

@@ -1,0 +1,126 @@
+-- Charging sessions, and the totals of each charger and month.
+--
+-- A session belongs whole to the Dutch month in which it started: a split over midnight would be an estimate, while this is
+-- what the meter said, can be recomputed from the list, and never moves while the car is still charging.
+
+create table core.charging_sessions (
+  partner_id    uuid        not null,
+  id            uuid        not null default gen_random_uuid(),
+  arrival       bigint      not null generated always as identity,
+  charger_id    uuid        not null,
+  connection_id uuid,
+  user_id       uuid,
+  source        text        not null,
+  external_id   text        not null,
+  connector     int         not null default 1,
+  started_at    timestamptz not null,
+  ended_at      timestamptz,
+  wh            bigint      not null,
+  status        text        not null,
+  flags         text[]      not null default '{}',
+  received_at   timestamptz not null,
+  month         date        not null generated always as (date_trunc('month', started_at at time zone 'Europe/Amsterdam')::date) stored,
+  counted       boolean     not null generated always as (ended_at is not null and flags <@ '{after_lock}') stored,
+  constraint charging_sessions_pkey primary key (partner_id, id),
+  constraint charging_sessions_external_id_key unique (partner_id, external_id, source, charger_id),
+  constraint charging_sessions_charger_fkey foreign key (partner_id, charger_id) references core.chargers (partner_id, id),
+  constraint charging_sessions_connection_fkey foreign key (partner_id, connection_id) references core.connections (partner_id, id),
+  constraint charging_sessions_user_id_fkey foreign key (user_id) references auth.users (id) on delete restrict,
+  constraint charging_sessions_status_known check (status in ('active', 'charging', 'completed')),
+  constraint charging_sessions_completed_has_end check ((status = 'completed') = (ended_at is not null)),
+  constraint charging_sessions_flags_known check (
+    flags <@ '{negative,ends_before_start,wrong_clock,too_long,beyond_power,overlapping,after_lock}')
+);
+comment on table core.charging_sessions is
+  'One charge of one car, as its source last told it. Implausible ones are flagged and kept, and counted in no total. Personal data; kept seven years.';
+comment on column core.charging_sessions.arrival is 'The order in which sessions came in: of two that overlap the first stands.';
+comment on column core.charging_sessions.user_id is 'Whose charger it was at the time.';
+comment on column core.charging_sessions.connection_id is 'The connection the charger was bound to when the session came in, or else the first one it was bound to afterwards.';
+comment on column core.charging_sessions.flags is
+  'after_lock: it came, or changed, after its month was locked, so the energy counts and the booked ERE does not move. Every other flag keeps it out of all totals.';
+-- serves: overlaps, and the total of a charger's month
+create index charging_sessions_charger on core.charging_sessions (partner_id, charger_id, started_at, id);
+-- serves: GET /sessions, newest first, of one charger too: a person has ten at most
+create index charging_sessions_user on core.charging_sessions (user_id, started_at desc, id desc) where user_id is not null;
+-- serves: the delivered month of a connection
+create index charging_sessions_connection on core.charging_sessions (partner_id, connection_id, month);
+-- serves: the session that is going on at a charger
+create index charging_sessions_open on core.charging_sessions (partner_id, charger_id) where ended_at is null;
+select private.isolate('core.charging_sessions', 'select, insert, update');
+create policy "a person reaches only their own sessions" on core.charging_sessions as restrictive to api_owner
+  using ((select private.user_id()) is null or user_id = (select private.user_id()));
+
+create table core.replaced_sessions (
+  partner_id  uuid        not null,
+  id          bigint      generated always as identity,
+  session_id  uuid        not null,
+  month       date        not null,
+  started_at  timestamptz not null,
+  ended_at    timestamptz not null,
+  wh          bigint      not null,
+  flags       text[]      not null,
+  received_at timestamptz not null,
+  replaced_at timestamptz not null default private.now(),
+  constraint replaced_sessions_pkey primary key (partner_id, id),
+  constraint replaced_sessions_session_fkey foreign key (partner_id, session_id) references core.charging_sessions (partner_id, id)
+);
+comment on table core.replaced_sessions is
+  'What a completed session said before its source corrected it. Append-only, kept seven years.';
+-- serves: the history of one session
+create index replaced_sessions_session on core.replaced_sessions (partner_id, session_id);
+select private.isolate('core.replaced_sessions', 'select, insert');
+
+create table core.charger_months (
+  partner_id uuid   not null,
+  charger_id uuid   not null,
+  month      date   not null,
+  user_id    uuid,
+  wh         bigint not null,
+  sessions   int    not null,
+  constraint charger_months_pkey primary key (partner_id, charger_id, month),
+  constraint charger_months_charger_fkey foreign key (partner_id, charger_id) references core.chargers (partner_id, id),
+  constraint charger_months_user_id_fkey foreign key (user_id) references auth.users (id) on delete restrict,
+  constraint charger_months_month_is_month check (month = date_trunc('month', month))
+);
+comment on table core.charger_months is
+  'The counted sessions of one charger and month, added up: always the sum of core.charging_sessions, so that no reader adds sessions. Kept as long as they are.';
+-- serves: GET /energy
+create index charger_months_user on core.charger_months (user_id, month) where user_id is not null;
+select private.isolate('core.charger_months', 'select, insert, update');
+create policy "a person reaches only their own months" on core.charger_months as restrictive to api_owner
+  using ((select private.user_id()) is null or user_id = (select private.user_id()));
+
+create table core.ere_factors (
+  delivery_year   int           not null,
+  renewable_share numeric(5, 4) not null,
+  -- 183 g CO2-eq per MJ avoided, 3.6 MJ per kWh, 1000 g per ERE
+  ere_per_kwh     numeric(9, 6) not null generated always as (renewable_share * 183 * 3.6 / 1000) stored,
+  constraint ere_factors_pkey primary key (delivery_year),
+  constraint ere_factors_share_is_share check (renewable_share between 0 and 1)
+);
+comment on table core.ere_factors is 'What a delivered kWh is worth in ERE, by the year of delivery. Published by the authority; reference data.';
+alter table core.ere_factors enable row level security;
+create policy "api functions read the factors" on core.ere_factors for select to api_owner using (true);
+grant select on core.ere_factors to api_owner;
+
+insert into core.ere_factors (delivery_year, renewable_share) values (2026, 0.505);
+
+create view core.counted_months with (security_invoker = true) as
+select d.partner_id, d.connection_id, d.period, d.total_kwh, d.session_count, d.status, f.ere_per_kwh, d.total_kwh * f.ere_per_kwh as ere
+  from core.delivered_months d
+  join core.ere_factors f on f.delivery_year = extract(year from d.period)
+ where d.status in ('submitted', 'registered')
+    or d.status = 'staged' and exists (
+         select from core.mandates m
+          where m.partner_id = d.partner_id and m.connection_id = d.connection_id
+            and m.status in ('signed', 'expired') and d.period between m.valid_from and m.valid_until);
+comment on view core.counted_months is
+  'The delivered months that count toward ERE: inside a mandate, or booked already. A month that is staged because nobody has signed yet is not among them.';
+grant select on core.counted_months to api_owner;
+
+create function private.ere_per_kwh(delivery_year int) returns numeric
+language plpgsql stable
+set search_path = ''
+as $$ begin return (select f.ere_per_kwh from core.ere_factors f where f.delivery_year = ere_per_kwh.delivery_year); end $$;
+comment on function private.ere_per_kwh(int) is 'ERE of a delivered kWh, null where the year''s factor is not published.';
+grant execute on function private.ere_per_kwh(int) to api_owner;

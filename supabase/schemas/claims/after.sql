@@ -1,0 +1,134 @@
+-- After signing: what was put off is added, the mandate is ended.
+
+create function private.enter_account(draft core.drafts) returns void
+language plpgsql
+set search_path = ''
+as $$ begin perform private.act_for_partner(private.house()), set_config('app.user_id', draft.user_id::text, true); end $$;
+comment on function private.enter_account(core.drafts) is 'What a draft became is the person''s own, in the house: from here the transaction acts for that person.';
+grant execute on function private.enter_account(core.drafts) to api_owner;
+
+create function private.mandated_connection(account uuid) returns uuid
+language plpgsql
+set search_path = ''
+as $$
+declare
+  connection uuid;
+begin
+  -- locked as every other change of a mandate does
+  perform from core.connections c where c.partner_id = private.partner_id() and c.account_id = account and c.status = 'active' for update;
+  select c.id into connection
+    from core.connections c
+    join core.connection_mandates m on m.partner_id = c.partner_id and m.connection_id = c.id and m.mandate_status = 'signed'
+   where c.partner_id = private.partner_id() and c.account_id = account and c.status = 'active'
+   order by m.signed_at desc, c.id limit 1;
+  return connection;
+end $$;
+comment on function private.mandated_connection(uuid) is 'The active connection of an account whose mandate holds, locked; null where none does.';
+grant execute on function private.mandated_connection(uuid) to api_owner;
+
+create function private.complete_payout(draft core.drafts, request jsonb) returns text
+language plpgsql
+set search_path = ''
+as $$
+declare
+  before text;
+begin
+  select a.iban_last4 into before from core.accounts a where a.partner_id = private.partner_id() and a.id = draft.account_id for no key update;
+  if not found or jsonb_typeof(request -> 'iban') is distinct from 'object' then
+    return 'not_open';
+  elsif before is not null and request -> 'missing' = 'true' then
+    return 'saved';
+  end if;
+  perform private.store_iban(draft.account_id, request -> 'iban');
+  if before is not null then
+    perform private.act_for_partner(draft.partner_id);
+    perform private.enqueue_mail(request -> 'mail', draft.email, 'claim_iban:' || draft.id || ':' || gen_random_uuid());
+  end if;
+  return 'saved';
+end $$;
+comment on function private.complete_payout(core.drafts, jsonb) is
+  'Stores where the compensation goes, also when the mandate has ended: what was registered before is still paid. The customer is mailed when another IBAN was there; with missing that one stays.';
+grant execute on function private.complete_payout(core.drafts, jsonb) to api_owner;
+
+create function private.complete_charger(draft core.drafts, answers jsonb) returns text
+language plpgsql
+set search_path = ''
+as $$
+declare
+  connection uuid;
+  model      constant uuid := (answers ->> 'catalog_charger_id')::uuid;
+  serial     constant text := answers ->> 'serial_number';
+  active     int;
+begin
+  -- POST /chargers counts the same ten under this lock, and takes it first: its charger then locks the connection
+  perform pg_advisory_xact_lock(hashtextextended('chargers of ' || draft.user_id, 0));
+  connection := private.mandated_connection(draft.account_id);
+  if connection is null or model is null then
+    return 'not_open';
+  end if;
+  if exists (select from core.chargers h
+              where h.partner_id = private.partner_id() and h.account_id = draft.account_id and h.status = 'active'
+                and h.catalog_charger_id = model and h.serial_number is not distinct from serial) then
+    return 'saved';
+  end if;
+  select count(*) into active from core.chargers h where h.user_id = draft.user_id and h.status = 'active';
+  if active >= 10 then
+    return 'charger_limit_reached';
+  elsif active > 0 and serial is null then
+    return 'serial_number_required';
+  end if;
+  perform private.add_own_charger(draft.account_id, connection, answers);
+  perform private.advance_registration(draft.account_id, true);
+  return 'saved';
+exception when unique_violation then
+  return 'charger_claimed';
+end $$;
+comment on function private.complete_charger(core.drafts, jsonb) is
+  'Adds a charger to the account of a signed claim, by the rules of POST /v1/chargers; the same one again changes nothing. A mandate that ended takes none.';
+grant execute on function private.complete_charger(core.drafts, jsonb) to api_owner;
+
+create function api.complete_claim(caller jsonb, request jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  draft   core.drafts;
+  outcome text := 'not_open';
+begin
+  perform private.act_as(caller, 'anyone');
+  draft := private.enter_draft((request ->> 'draft_id')::uuid, true);
+  if draft.status = 'active' then
+    perform private.enter_account(draft);
+    outcome := case request ->> 'step' when 'payout' then private.complete_payout(draft, request)
+                                       when 'charger' then private.complete_charger(draft, request -> 'answers') else outcome end;
+  end if;
+  return json_build_object('outcome', outcome);
+end $$;
+comment on function api.complete_claim(jsonb, jsonb) is
+  'Adds to a signed claim what was put off, or changes it: {draft_id, step: payout|charger, answers, iban, missing, mail} to '
+  '{outcome: saved|charger_claimed|charger_limit_reached|serial_number_required|not_open}. The browser has a session of this claim.';
+select private.expose('api.complete_claim(jsonb, jsonb)');
+
+create function api.revoke_claim(caller jsonb, request jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  draft      core.drafts;
+  connection uuid;
+begin
+  perform private.act_as(caller, 'anyone');
+  draft := private.enter_draft((request ->> 'draft_id')::uuid, true);
+  if draft.status = 'active' then
+    perform private.enter_account(draft);
+    connection := private.mandated_connection(draft.account_id);
+  end if;
+  if connection is null then
+    return json_build_object('outcome', 'not_open');
+  end if;
+  perform private.end_mandate(connection, 'revoked', 'customer');
+  return json_build_object('outcome', 'revoked');
+end $$;
+comment on function api.revoke_claim(jsonb, jsonb) is
+  'The customer ends the mandate of their claim: {draft_id} to {outcome: revoked|not_open}. Open months are judged again; locked ones and the registration stay.';
+select private.expose('api.revoke_claim(jsonb, jsonb)');

@@ -1,0 +1,219 @@
+-- The claim of a draft by its customer: where it stands, and what its pages show.
+
+create function private.draft_by_id(draft uuid) returns core.drafts
+language sql stable security definer
+set search_path = ''
+as $$ select d from core.drafts d where d.id = draft $$;
+comment on function private.draft_by_id(uuid) is
+  'Finds a draft before its tenant is known; definer for that reason alone. The claim token, verified before it gets here, is the credential.';
+grant execute on function private.draft_by_id(uuid) to api_owner;
+
+create function private.enter_draft(draft_id uuid, lock boolean) returns core.drafts
+language plpgsql
+set search_path = ''
+as $$
+declare
+  draft core.drafts := private.draft_by_id(draft_id);
+begin
+  perform private.act_for_partner(draft.partner_id), set_config('app.caller_kind', 'customer', true);
+  if lock then
+    select * into draft from core.drafts d where d.partner_id = private.partner_id() and d.id = draft_id for update;
+  end if;
+  return draft;
+end $$;
+comment on function private.enter_draft(uuid, boolean) is 'Makes the bearer of a claim link the caller, within the tenant of the draft.';
+grant execute on function private.enter_draft(uuid, boolean) to api_owner;
+
+create function private.draft_state(draft core.drafts) returns text
+language sql stable
+set search_path = ''
+as $$
+  select case
+    when draft.id is null then 'gone'
+    when private.draft_status(draft) in ('invited', 'claimed') then 'open'
+    else private.draft_status(draft) end
+$$;
+grant execute on function private.draft_state(core.drafts) to api_owner;
+
+create function private.claim_stage(draft core.drafts) returns text
+language plpgsql immutable
+set search_path = ''
+as $$ begin return case when draft.status = 'claimed' and draft.user_id is null then 'invited' else draft.status end; end $$;
+comment on function private.claim_stage(core.drafts) is 'The status of a claim; where the login was deleted meanwhile the address is to be proven again.';
+grant execute on function private.claim_stage(core.drafts) to api_owner;
+
+create function private.claim_answers(draft core.drafts) returns jsonb
+language sql stable
+set search_path = ''
+as $$
+  select jsonb_build_object(
+    'type', draft.type,
+    'full_name', coalesce(draft.contactpersoon, draft.naam),
+    'company_name', coalesce(draft.bedrijfsnaam, case when draft.type <> 'particulier' and draft.contactpersoon is not null then draft.naam end),
+    'kvk', draft.kvk,
+    'vat', draft.btw,
+    'phone', draft.phone,
+    'postal_code', draft.postal_code,
+    'house_number', draft.house_number,
+    'house_number_addition', draft.house_number_addition,
+    'street', draft.street,
+    'city', draft.city,
+    'ean_code', draft.ean,
+    'brand', draft.charger ->> 'brand',
+    'serial_number', draft.charger ->> 'serial_number') || coalesce(draft.progress -> 'answers', '{}')
+$$;
+comment on function private.claim_answers(core.drafts) is 'What the partner uploaded, overlaid with what the customer confirmed or changed.';
+grant execute on function private.claim_answers(core.drafts) to api_owner;
+
+create function private.claim_open_step(draft core.drafts) returns text
+language sql stable
+set search_path = ''
+as $$
+  select s.step
+    from unnest(array['details', 'company', 'address', 'ean', 'payout', 'charger']) with ordinality as s (step, place)
+   where not coalesce(draft.progress -> 'confirmed', '[]') ? s.step
+     and (s.step <> 'company' or private.claim_answers(draft) ->> 'type' <> 'particulier')
+   order by s.place limit 1
+$$;
+comment on function private.claim_open_step(core.drafts) is 'The first step the customer has not confirmed; null when only the mandate is left.';
+grant execute on function private.claim_open_step(core.drafts) to api_owner;
+
+create function private.claim_facts(draft core.drafts) returns jsonb
+language sql stable
+set search_path = ''
+as $$
+  select jsonb_build_object(
+    -- under the name it is registered by, and the one its customers know it by
+    'partner_name', concat(p.name, ' (' || nullif(private.partner_display_name(p), p.name) || ')'),
+    'type', a.answers ->> 'type',
+    'company_name', case when a.answers ->> 'type' <> 'particulier' then a.answers ->> 'company_name' end,
+    'kvk', case when a.answers ->> 'type' <> 'particulier' then a.answers ->> 'kvk' end,
+    'full_name', a.answers ->> 'full_name',
+    'email', draft.email,
+    'ean_code', a.answers ->> 'ean_code',
+    'street', a.answers ->> 'street',
+    'house_number', (a.answers ->> 'house_number')::int,
+    'house_number_addition', a.answers ->> 'house_number_addition',
+    'postal_code', a.answers ->> 'postal_code',
+    'city', a.answers ->> 'city',
+    'valid_from', make_date(extract(year from private.today())::int, 1, 1),
+    'valid_until', make_date(extract(year from private.today())::int, 12, 31))
+  from core.partners p, lateral (select private.claim_answers(draft) as answers) as a
+  where p.id = draft.partner_id
+$$;
+comment on function private.claim_facts(core.drafts) is
+  'What private.mandate_facts gives of a connection, of a draft that has none yet: what the mandate''s text is composed of.';
+grant execute on function private.claim_facts(core.drafts) to api_owner;
+
+create function private.claim_outcome(draft core.drafts) returns jsonb
+language plpgsql
+set search_path = ''
+as $$
+declare
+  outcome jsonb;
+begin
+  perform private.enter_account(draft);
+  select jsonb_build_object(
+           'signed', jsonb_build_object(
+             'status', case when m.status = 'signed' and m.valid_until < private.today() then 'expired' else m.status end,
+             'document', m.document, 'document_sha256', m.document_sha256, 'signed_name', m.signed_name,
+             'signed_at', private.iso(m.signed_at), 'code_sent_to', m.code_sent_to, 'valid_from', m.valid_from, 'valid_until', m.valid_until,
+             'ended_at', private.iso(m.ended_at)),
+           'checklist', g.checklist,
+           'registration_status', c.registration_status,
+           'ean_validation_status', c.ean_validation_status,
+           'iban_last4', a.iban_last4,
+           'chargers', (select coalesce(jsonb_agg(jsonb_build_object('name', private.charger_name(h), 'serial_number', h.serial_number,
+                                                                     'mid_eligible', h.mid_eligible) order by h.created_at, h.id), '[]')
+                          from core.chargers h where h.partner_id = c.partner_id and h.account_id = c.account_id and h.status = 'active'))
+    into outcome
+    from core.connections c
+    join core.accounts a on a.partner_id = c.partner_id and a.id = c.account_id
+    join core.mandates m on m.partner_id = c.partner_id and m.connection_id = c.id and m.document is not null
+    join core.account_gates g on g.partner_id = c.partner_id and g.account_id = c.account_id
+   where c.partner_id = private.house() and c.account_id = draft.account_id
+   order by m.created_at desc limit 1;
+  perform private.act_for_partner(draft.partner_id);
+  return coalesce(outcome, '{}');
+end $$;
+comment on function private.claim_outcome(core.drafts) is
+  'What an active draft led to: {signed, checklist, registration_status, ean_validation_status, iban_last4, chargers}.';
+grant execute on function private.claim_outcome(core.drafts) to api_owner;
+
+create function private.charger_choice(brand text) returns jsonb
+language sql stable
+set search_path = ''
+as $$
+  with models as (select m.* from core.charger_models m where m.mid_meter is not null or m.listed)
+  select jsonb_build_object(
+    'brands', (select jsonb_agg(b.brand order by lower(b.brand) collate "C") from (select distinct m.brand from models m) as b),
+    'models', (select jsonb_agg(jsonb_build_object('id', m.id, 'model', m.model, 'mid_meter', m.mid_meter) order by lower(m.model) collate "C")
+                 from models m where m.brand = charger_choice.brand))
+$$;
+comment on function private.charger_choice(text) is 'The brands of the catalogue, and the models of one.';
+grant execute on function private.charger_choice(text) to api_owner;
+
+create function private.claim_view(draft core.drafts, request jsonb) returns jsonb
+language plpgsql
+set search_path = ''
+as $$
+declare
+  state  constant text := private.draft_state(draft);
+  answers jsonb;
+  view   jsonb;
+begin
+  draft.status := private.claim_stage(draft);
+  select jsonb_build_object('state', state, 'status', draft.status, 'locale', draft.locale,
+                            'brand', private.partner_brand(p), 'partner_name', p.name) into view
+    from core.partners p where p.id = draft.partner_id;
+  if state not in ('open', 'active') then
+    return coalesce(view, jsonb_build_object('state', state));
+  end if;
+  view := view || jsonb_build_object('email', draft.email, 'code_sent', coalesce(draft.code_expires_at > private.now(), false));
+  if not (request ->> 'proven')::boolean then
+    return view;  -- the link alone shows nothing of what is known or typed
+  elsif state = 'active' then
+    view := view || private.claim_outcome(draft) || jsonb_build_object(
+      'return_url', coalesce(draft.progress ->> 'return_url', (select p.return_url from core.partners p where p.id = draft.partner_id)));
+    -- the charger that the partner told of is the first one; a second is another
+    answers := case when view -> 'chargers' = '[]' then coalesce(draft.charger, '{}') else '{}' end;
+    return view || jsonb_build_object('answers', answers)
+      || case when request ->> 'step' = 'charger'
+              then private.charger_choice(coalesce(request ->> 'brand', answers ->> 'brand')) else '{}' end;
+  elsif draft.status <> 'claimed' then
+    return view;
+  end if;
+  answers := private.claim_answers(draft);
+  return view || jsonb_build_object(
+    'answers', answers,
+    'confirmed', coalesce(draft.progress -> 'confirmed', '[]'),
+    'open_step', private.claim_open_step(draft),
+    'candidates', coalesce(draft.progress -> 'candidates', '[]'),
+    'iban_last4', draft.progress #>> '{iban,last4}',
+    'facts', case when private.claim_open_step(draft) is null then private.claim_facts(draft) end,
+    'charger', (select jsonb_build_object('name', m.brand || ' ' || m.model, 'mid_meter', m.mid_meter)
+                  from core.charger_models m where m.id = (answers ->> 'catalog_charger_id')::uuid))
+    || case when request ->> 'step' = 'charger'
+            then private.charger_choice(coalesce(request ->> 'brand', answers ->> 'brand')) else '{}' end;
+end $$;
+comment on function private.claim_view(core.drafts, jsonb) is
+  'What the pages of a claim may show: state open|active|expired|conflict|gone and branding; the address where a code goes; and with {proven} what was uploaded and typed.';
+grant execute on function private.claim_view(core.drafts, jsonb) to api_owner;
+
+create function api.open_claim(caller jsonb, request jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  rate jsonb;
+begin
+  perform private.act_as(caller, 'anyone');
+  rate := private.debit('address:' || (request ->> 'address_hash'), 'page');
+  if not (rate ->> 'allowed')::boolean then
+    return private.refusal('too_many_requests', json_build_object('rate', rate));
+  end if;
+  return private.claim_view(private.enter_draft((request ->> 'draft_id')::uuid, false), request)::json;
+end $$;
+comment on function api.open_claim(jsonb, jsonb) is
+  'What a claim link opens: {draft_id, address_hash, proven, step, brand} to private.claim_view. proven says that the browser has a session of this claim.';
+select private.expose('api.open_claim(jsonb, jsonb)');

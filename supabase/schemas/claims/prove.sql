@@ -1,0 +1,203 @@
+-- A claim begins: the e-mail address is proven, by a mailed code or by a partner's sign-in link.
+
+create function api.send_claim_code(caller jsonb, request jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  draft core.drafts;
+  rate  jsonb;
+begin
+  perform private.act_as(caller, 'anyone');
+  draft := private.enter_draft((request ->> 'draft_id')::uuid, true);
+  if private.draft_state(draft) not in ('open', 'active') or private.claim_stage(draft) <> coalesce(request ->> 'stage', private.claim_stage(draft)) then
+    return json_build_object('outcome', 'not_open');
+  elsif private.judge_code(draft.code_hash, draft.code_expires_at, draft.code_attempts, request ->> 'code_hash') is null then
+    return json_build_object('outcome', 'sent');  -- the very code that is out already
+  end if;
+  rate := private.debit('draft:' || draft.id, 'claim_code');
+  if not (rate ->> 'allowed')::boolean then
+    return json_build_object('outcome', 'too_many_codes', 'rate', rate);
+  end if;
+  update core.drafts d
+     set code_hash = decode(request ->> 'code_hash', 'hex'), code_expires_at = private.code_expiry(), code_attempts = 0
+   where d.partner_id = draft.partner_id and d.id = draft.id;
+  perform private.enqueue_mail(request -> 'mail', draft.email, 'claim_code:' || draft.id || ':' || (request ->> 'code_hash'));
+  return json_build_object('outcome', 'sent');
+end $$;
+comment on function api.send_claim_code(jsonb, jsonb) is
+  'Mails a one-time code, good for ten minutes and five attempts: {draft_id, code_hash, mail, stage?} to {outcome: sent|too_many_codes|not_open, rate}. '
+  'With stage (invited, claimed) only while the claim is there.';
+select private.expose('api.send_claim_code(jsonb, jsonb)');
+
+create function private.claim_code_outcome(draft core.drafts, code_hash text) returns text
+language plpgsql
+set search_path = ''
+as $$
+declare
+  refused constant text := private.judge_code(draft.code_hash, draft.code_expires_at, draft.code_attempts, code_hash);
+begin
+  if refused = 'wrong_code' then
+    update core.drafts d set code_attempts = d.code_attempts + 1 where d.partner_id = draft.partner_id and d.id = draft.id;
+  end if;
+  return refused;
+end $$;
+comment on function private.claim_code_outcome(core.drafts, text) is 'Why a one-time code is refused, or null; a wrong one is counted.';
+grant execute on function private.claim_code_outcome(core.drafts, text) to api_owner;
+
+create function private.claimant(email text, partner uuid, out user_id uuid, out confirmed boolean, out taken boolean)
+language sql stable security definer
+set search_path = ''
+as $$
+  select u.id, u.email_confirmed_at is not null,
+         exists (select from core.attributions a where a.user_id = u.id and a.partner_id <> partner)
+         or exists (select from core.accounts a where a.user_id = u.id)
+    from auth.users u where u.email = claimant.email and not u.is_sso_user and u.deleted_at is null
+$$;
+comment on function private.claimant(text, uuid) is
+  'The login of an address, all null when there is none; taken when another partner has it or it has an account of its own. Definer: logins belong to Supabase Auth, and the question crosses tenants.';
+grant execute on function private.claimant(text, uuid) to api_owner;
+
+create function private.end_in_conflict(draft core.drafts, reason text) returns void
+language plpgsql
+set search_path = ''
+as $$
+begin
+  update core.drafts d
+     set status = 'conflict', conflict_reason = reason, progress = '{}', code_hash = null, code_expires_at = null
+   where d.partner_id = draft.partner_id and d.id = draft.id;
+  perform private.audit('draft.conflict', draft.id, jsonb_build_object('reason', reason));
+end $$;
+grant execute on function private.end_in_conflict(core.drafts, text) to api_owner;
+
+create function private.prove_draft(draft core.drafts) returns jsonb
+language plpgsql
+set search_path = ''
+as $$
+declare
+  login record;
+begin
+  if draft.status = 'active' then
+    update core.drafts d set code_hash = null, code_expires_at = null where d.partner_id = draft.partner_id and d.id = draft.id;
+    return jsonb_build_object('outcome', 'proven');
+  end if;
+  select * into login from private.claimant(draft.email, draft.partner_id);
+  if login.taken then
+    perform private.end_in_conflict(draft, 'existing_user');
+    return jsonb_build_object('outcome', 'conflict');
+  elsif login.confirmed is not true then
+    return jsonb_build_object('outcome', 'ask_login', 'email', draft.email, 'unconfirmed_user', login.user_id, 'partner_id', draft.partner_id);
+  elsif draft.status = 'invited' and draft.ean is not null and private.ean_taken(draft.ean) then
+    perform private.end_in_conflict(draft, 'ean_in_use');
+    return jsonb_build_object('outcome', 'conflict');
+  end if;
+  update core.drafts d
+     set status = 'claimed', user_id = login.user_id, claimed_at = coalesce(d.claimed_at, private.now()), code_hash = null, code_expires_at = null
+   where d.partner_id = draft.partner_id and d.id = draft.id;
+  if draft.status = 'invited' then
+    perform private.audit('draft.claimed', draft.id);
+  end if;
+  return jsonb_build_object('outcome', 'proven');
+end $$;
+comment on function private.prove_draft(core.drafts) is
+  'The address is proven: the draft is claimed, or in conflict. Outcome ask_login, and nothing stored, where Supabase Auth must make the login first.';
+grant execute on function private.prove_draft(core.drafts) to api_owner;
+
+create function api.prove_claim(caller jsonb, request jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  rate    jsonb;
+  draft   core.drafts;
+  refused text;
+begin
+  perform private.act_as(caller, 'anyone');
+  rate := private.debit('address:' || (request ->> 'address_hash'), 'page');
+  if not (rate ->> 'allowed')::boolean then
+    return private.refusal('too_many_requests', json_build_object('rate', rate));
+  end if;
+  draft := private.enter_draft((request ->> 'draft_id')::uuid, true);
+  if private.draft_state(draft) not in ('open', 'active') then
+    return (jsonb_build_object('outcome', 'not_open') || private.claim_view(draft, request))::json;
+  end if;
+  refused := private.claim_code_outcome(draft, request ->> 'code_hash');
+  return (private.claim_view(draft, request)
+          || case when refused is null then private.prove_draft(draft) else jsonb_build_object('outcome', refused) end)::json;
+end $$;
+comment on function api.prove_claim(jsonb, jsonb) is
+  'Proves the address by its code: {draft_id, address_hash, code_hash} to private.claim_view and outcome proven|conflict|ask_login|wrong_code|code_expired|too_many_attempts|not_open. '
+  'After ask_login it is called again, once the login is made: the code is used up then.';
+select private.expose('api.prove_claim(jsonb, jsonb)');
+
+create function private.sign_in_link(token_hash text) returns core.draft_links
+language sql stable security definer
+set search_path = ''
+as $$ select l from core.draft_links l where l.token_hash = decode(sign_in_link.token_hash, 'hex') $$;
+comment on function private.sign_in_link(text) is 'Finds a link before its tenant is known; definer for that reason alone. The token is the credential.';
+grant execute on function private.sign_in_link(text) to api_owner;
+
+create function private.sign_in_link_state(link core.draft_links) returns text
+language sql stable
+set search_path = ''
+as $$
+  select case when link.id is null then 'unknown' when link.used_at is not null then 'used'
+              when link.expires_at <= private.now() then 'expired' else 'open' end
+$$;
+grant execute on function private.sign_in_link_state(core.draft_links) to api_owner;
+
+create function api.open_sign_in_link(caller jsonb, request jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  rate  jsonb;
+  link  core.draft_links;
+  draft core.drafts;
+  view  jsonb;
+begin
+  perform private.act_as(caller, 'anyone');
+  rate := private.debit('address:' || (request ->> 'address_hash'), 'page');
+  if not (rate ->> 'allowed')::boolean then
+    return private.refusal('too_many_requests', json_build_object('rate', rate));
+  end if;
+  link := private.sign_in_link(request ->> 'token_hash');
+  draft := private.enter_draft(link.draft_id, false);
+  view := private.claim_view(draft, '{"proven": false}') - 'email';
+  -- what became of the draft says more than what became of the link
+  if private.draft_state(draft) in ('open', 'active', 'gone') and private.sign_in_link_state(link) <> 'open' then
+    view := view || jsonb_build_object('state', private.sign_in_link_state(link));
+  end if;
+  return view::json;
+end $$;
+comment on function api.open_sign_in_link(jsonb, jsonb) is
+  'What a sign-in link opens, without using it up: {token_hash, address_hash} to {state: open|active|expired|conflict|used|unknown, locale, brand}.';
+select private.expose('api.open_sign_in_link(jsonb, jsonb)');
+
+create function api.use_sign_in_link(caller jsonb, request jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  link   core.draft_links;
+  draft  core.drafts;
+  answer jsonb;
+begin
+  perform private.act_as(caller, 'anyone');
+  link := private.sign_in_link(request ->> 'token_hash');
+  draft := private.enter_draft(link.draft_id, true);
+  select * into link from core.draft_links l where l.partner_id = link.partner_id and l.id = link.id for update;
+  if private.sign_in_link_state(link) <> 'open' or private.draft_state(draft) not in ('open', 'active') then
+    return json_build_object('outcome', 'not_open');
+  end if;
+  answer := private.prove_draft(draft);
+  if answer ->> 'outcome' <> 'ask_login' then
+    update core.draft_links l set used_at = private.now() where l.partner_id = link.partner_id and l.id = link.id;
+    update core.drafts d set progress = d.progress || jsonb_build_object('return_url', link.return_url)
+     where d.partner_id = draft.partner_id and d.id = draft.id and link.return_url is not null and d.status <> 'conflict';
+  end if;
+  return (answer || jsonb_build_object('draft_id', draft.id))::json;
+end $$;
+comment on function api.use_sign_in_link(jsonb, jsonb) is
+  'Uses a sign-in link up, which proves the address: {token_hash} to {outcome: proven|conflict|ask_login|not_open, draft_id}. After ask_login it is called again.';
+select private.expose('api.use_sign_in_link(jsonb, jsonb)');

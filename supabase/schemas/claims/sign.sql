@@ -1,0 +1,114 @@
+-- Signing: the draft becomes an account in the service's own tenant.
+
+create function private.attribute_claimant(draft core.drafts) returns boolean
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  insert into core.attributions (partner_id, user_id, source, external_ref, attached_month)
+  values (draft.partner_id, draft.user_id, case draft.source when 'invite' then 'partner_invite' else 'partner_upload' end, draft.external_ref, date_trunc('month', private.today())::date)
+  on conflict on constraint attributions_user_id_key do nothing;
+  return exists (select from core.attributions a where a.user_id = draft.user_id and a.partner_id = draft.partner_id);
+end $$;
+comment on function private.attribute_claimant(core.drafts) is
+  'Attributes the person of a draft to its partner; false when another partner has them. Definer, because it looks across tenants.';
+grant execute on function private.attribute_claimant(core.drafts) to api_owner;
+
+create function private.open_account(draft core.drafts, facts jsonb, request jsonb) returns uuid
+language plpgsql
+set search_path = ''
+as $$
+declare
+  answers    constant jsonb := private.claim_answers(draft);
+  checked    constant jsonb := draft.progress -> 'ean_check';
+  ean        constant text := facts ->> 'ean_code';
+  account    uuid;
+  connection uuid;
+  link       core.mandate_links;
+begin
+  perform private.enter_account(draft);
+  insert into core.accounts
+    (partner_id, user_id, access_channel, type, display_name, payout_handler, company, iban_ciphertext, iban_key_id, iban_last4)
+  values
+    (private.house(), draft.user_id, 'user', facts ->> 'type', coalesce(facts ->> 'company_name', facts ->> 'full_name'), 'service_pays_customer',
+     case when facts ->> 'type' <> 'particulier' then
+       jsonb_build_object('name', facts ->> 'company_name', 'kvk', facts ->> 'kvk', 'vat', answers ->> 'vat') end,
+     draft.progress #>> '{iban,ciphertext}', draft.progress #>> '{iban,key_id}', draft.progress #>> '{iban,last4}')
+  returning id into account;
+  insert into core.signatories (partner_id, account_id, full_name, email, phone)
+  values (private.house(), account, facts ->> 'full_name', draft.email, answers ->> 'phone');
+  insert into core.connections (partner_id, account_id, location_id, ean_code, ean_exclusive, ean_validation_status, ean_checked_at)
+  values (private.house(), account, private.location_for(facts), ean, not private.is_test_ean(ean),
+          case checked ->> 'outcome' when 'matched' then 'matched' else 'unverified' end, private.now())
+  returning id into connection;
+  perform private.record_ean_check(connection, ean, facts ->> 'postal_code', (facts ->> 'house_number')::int,
+    facts ->> 'house_number_addition', checked ->> 'source', checked ->> 'outcome', checked ->> 'reason');
+  perform private.add_own_charger(account, connection, answers);
+  -- evidence hangs on a link; this one was never anybody's to open: the claim link is
+  insert into core.mandate_links (partner_id, connection_id, token_hash, locale, validity_years, expires_at)
+  values (private.house(), connection, sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())), request #>> '{mail,locale}', 1, private.now())
+  returning * into link;
+  perform private.audit('account.created', account, jsonb_build_object('draft_id', draft.id, 'for', draft.partner_id));
+  perform private.record_signature(link, facts, request);
+  perform private.act_for_partner(draft.partner_id);
+  return account;
+end $$;
+comment on function private.open_account(core.drafts, jsonb, jsonb) is
+  'What a signed claim becomes, in the service''s own tenant: account, signatory, connection, charger where one was chosen, mandate. A taken EAN or serial number is a unique violation.';
+grant execute on function private.open_account(core.drafts, jsonb, jsonb) to api_owner;
+
+create function api.sign_claim(caller jsonb, request jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  draft    core.drafts;
+  facts    jsonb;
+  refused  text;
+  account  uuid;
+  violated text;
+begin
+  perform private.act_as(caller, 'anyone');
+  draft := private.enter_draft((request ->> 'draft_id')::uuid, true);
+  if draft.status is distinct from 'claimed' or draft.user_id is null or private.claim_open_step(draft) is not null then
+    return json_build_object('outcome', 'not_open');
+  end if;
+  facts := private.claim_facts(draft);
+  if facts is distinct from request -> 'facts' then
+    return json_build_object('outcome', 'changed');
+  end if;
+  refused := private.claim_code_outcome(draft, request ->> 'code_hash');
+  if refused is not null then
+    return json_build_object('outcome', refused);
+  elsif (private.claimant(draft.email, draft.partner_id)).taken then
+    perform private.end_in_conflict(draft, 'existing_user');
+    return json_build_object('outcome', 'conflict');
+  end if;
+
+  begin
+    account := private.open_account(draft, facts, request);
+  exception when unique_violation then
+    get stacked diagnostics violated = constraint_name;
+    if violated = 'connections_active_ean' then
+      perform private.end_in_conflict(draft, 'ean_in_use');
+      return json_build_object('outcome', 'conflict');
+    elsif violated = 'chargers_active_serial' then
+      return json_build_object('outcome', 'charger_claimed');
+    end if;
+    raise;
+  end;
+  if not private.attribute_claimant(draft) then
+    raise exception 'the login of draft % was attributed elsewhere meanwhile', draft.id using errcode = 'serialization_failure';
+  end if;
+  update core.drafts d
+     set status = 'active', account_id = account, activated_at = private.now(), code_hash = null, code_expires_at = null,
+         progress = jsonb_strip_nulls(jsonb_build_object('return_url', d.progress ->> 'return_url'))
+   where d.partner_id = draft.partner_id and d.id = draft.id;
+  perform private.enqueue_mail(request -> 'mail', draft.email, 'claim_signed:' || draft.id);
+  perform private.audit('draft.activated', draft.id);
+  return json_build_object('outcome', 'signed');
+end $$;
+comment on function api.sign_claim(jsonb, jsonb) is
+  'Signs, and makes the draft an account: {draft_id, facts, signed_name, code_hash, document, document_sha256, address, user_agent, mail}. '
+  'Outcome signed|changed|conflict|charger_claimed|wrong_code|code_expired|too_many_attempts|not_open; facts must still be what was shown.';
+select private.expose('api.sign_claim(jsonb, jsonb)');

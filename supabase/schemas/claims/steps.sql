@@ -1,0 +1,78 @@
+-- The steps of a claim, each of which keeps what the customer confirmed.
+
+create function private.save_step(draft core.drafts, request jsonb) returns jsonb
+language plpgsql
+set search_path = ''
+as $$
+declare
+  step     constant text  := request ->> 'step';
+  typed    constant jsonb := request -> 'answers';
+  before   constant jsonb := private.claim_answers(draft);
+  kept     jsonb := draft.progress;
+  answers  jsonb := coalesce(kept -> 'answers', '{}') || typed;
+  points   jsonb;
+  moved    boolean;
+  checked  record;
+begin
+  case step
+    when 'address' then
+      moved := (before - 'street' - 'city') || (typed - 'street' - 'city') <> before - 'street' - 'city';
+      points := private.candidates_at(typed, request -> 'register');
+      if points = '[]' and not moved then
+        points := draft.ean_candidates;  -- the register is silent now; it was not when the draft was made
+      end if;
+      kept := kept || jsonb_build_object('candidates', points);
+      answers := answers || jsonb_strip_nulls(jsonb_build_object(
+        'street', coalesce(typed ->> 'street', points #>> '{0,street}'), 'city', coalesce(typed ->> 'city', points #>> '{0,city}')));
+      if moved and before ->> 'postal_code' is not null then
+        -- another address has another connection
+        answers := answers || '{"ean_code": null}';
+        kept := (kept - 'ean_check') || jsonb_build_object('confirmed', coalesce(kept -> 'confirmed', '[]') - 'ean');
+      end if;
+    when 'ean' then
+      if private.ean_taken(typed ->> 'ean_code') then
+        return jsonb_build_object('outcome', 'ean_in_use');
+      end if;
+      select * into checked from private.check_ean(typed ->> 'ean_code', before ->> 'postal_code', (before ->> 'house_number')::int,
+        before ->> 'house_number_addition', request -> 'register');
+      if checked.outcome = 'mismatch' then
+        return jsonb_build_object('outcome', 'ean_address_mismatch');
+      end if;
+      kept := kept || jsonb_build_object('ean_check', to_jsonb(checked) - 'street' - 'city');
+    when 'payout' then
+      kept := case when jsonb_typeof(request -> 'iban') = 'object' then kept || jsonb_build_object('iban', request -> 'iban')
+                   when request -> 'later' = 'true' then kept - 'iban' else kept end;
+    when 'charger' then
+      if private.charger_taken(typed ->> 'brand', typed ->> 'serial_number') then
+        return jsonb_build_object('outcome', 'charger_claimed');
+      end if;
+    else null;
+  end case;
+  update core.drafts d
+     set progress = kept || jsonb_build_object(
+           'answers', answers, 'confirmed', (coalesce(kept -> 'confirmed', '[]') - step) || to_jsonb(step))
+   where d.partner_id = draft.partner_id and d.id = draft.id
+  returning * into draft;
+  return jsonb_build_object('outcome', 'saved', 'open_step', private.claim_open_step(draft));
+end $$;
+comment on function private.save_step(core.drafts, jsonb) is
+  'Keeps what a step asked: {step, answers, register, iban, later}. Outcome saved, or ean_in_use|ean_address_mismatch|charger_claimed and nothing kept.';
+grant execute on function private.save_step(core.drafts, jsonb) to api_owner;
+
+create function api.save_claim(caller jsonb, request jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  draft core.drafts;
+begin
+  perform private.act_as(caller, 'anyone');
+  draft := private.enter_draft((request ->> 'draft_id')::uuid, true);
+  if draft.status is distinct from 'claimed' then
+    return json_build_object('outcome', 'not_open');
+  end if;
+  return private.save_step(draft, request)::json;
+end $$;
+comment on function api.save_claim(jsonb, jsonb) is
+  'Keeps a step of a claim whose address is proven: {draft_id, step, answers, register, iban, later} to {outcome, open_step}.';
+select private.expose('api.save_claim(jsonb, jsonb)');

@@ -1,0 +1,138 @@
+-- Drafts: what a partner uploads, and a customer turns into an account.
+
+create table core.drafts (
+  partner_id      uuid        not null,
+  id              uuid        not null default gen_random_uuid(),
+  batch_id        uuid        not null,
+  source          text        not null,
+  status          text        not null default 'invited',
+  type            text        not null,
+  naam            text,
+  email           text        not null,
+  phone           text,
+  external_ref    text,
+  kvk             text,
+  btw             text,
+  bedrijfsnaam    text,
+  contactpersoon  text,
+  referral_code   text,
+  ean             text,
+  postal_code     text,
+  house_number    int,
+  house_number_addition text,
+  street          text,
+  city            text,
+  charger         jsonb,
+  ean_status      text        not null,
+  ean_candidates  jsonb       not null default '[]',
+  ean_looked_up_at timestamptz,
+  send_invite     boolean     not null,
+  locale          text        not null default 'nl',
+  progress        jsonb       not null default '{}',
+  code_hash       bytea,
+  code_expires_at timestamptz,
+  code_attempts   int         not null default 0,
+  conflict_reason text,
+  reminders_sent  int         not null default 0,
+  user_id         uuid,
+  account_id      uuid,
+  created_at      timestamptz not null default private.now(),
+  invited_at      timestamptz,
+  claimed_at      timestamptz,
+  activated_at    timestamptz,
+  expires_at      timestamptz not null,
+  constraint drafts_pkey primary key (partner_id, id),
+  constraint drafts_partner_id_fkey foreign key (partner_id) references core.partners (id),
+  constraint drafts_user_id_fkey foreign key (user_id) references auth.users (id) on delete set null,
+  constraint drafts_status_known check (status in ('invited', 'claimed', 'expired', 'conflict', 'active')),
+  constraint drafts_source_known check (source in ('csv', 'api', 'invite')),
+  constraint drafts_type_known check (type in ('particulier', 'zakelijk', 'vve')),
+  constraint drafts_ean_status_known check (ean_status in ('pending', 'resolved', 'ambiguous', 'not_found', 'provided', 'no_address', 'failed')),
+  constraint drafts_email_shape check (email = lower(email) and length(email) <= 254)
+);
+comment on table core.drafts is
+  'A customer a partner uploaded, to be claimed by that customer. progress keeps what was typed on the claim pages. Personal data; deleted on withdrawal, 30 days after expiry, and folded into the account once active.';
+comment on column core.drafts.code_hash is 'The one-time code with the claim token and what the code is for, as SHA-256: a code that proves the address cannot sign.';
+comment on column core.drafts.progress is
+  'What was typed and confirmed on the claim pages: {answers, confirmed, candidates, ean_check, iban, return_url}. The IBAN is encrypted. Emptied once active.';
+comment on column core.drafts.account_id is 'The account it became, in the service''s own tenant.';
+-- serves: already_drafted; one open draft an e-mail address and partner
+create unique index drafts_open_email on core.drafts (partner_id, email) where status in ('invited', 'claimed');
+-- serves: conflict, across tenants on purpose
+create index drafts_email on core.drafts (email) where status in ('invited', 'claimed');
+-- serves: GET /partner/drafts, newest first
+create index drafts_newest on core.drafts (partner_id, created_at desc, id desc);
+-- serves: GET /partner/drafts?external_ref=…
+create index drafts_external_ref on core.drafts (partner_id, external_ref) where external_ref is not null;
+-- serves: a claim link, which knows the draft alone; unique across tenants on purpose
+create unique index drafts_id on core.drafts (id);
+-- serves: the draft a person claimed
+create index drafts_user on core.drafts (user_id) where user_id is not null;
+-- serves: expiry and reminders
+create index drafts_expiring on core.drafts (expires_at) where status = 'invited';
+-- serves: the purge
+create index drafts_ended on core.drafts (expires_at) where status in ('expired', 'conflict');
+-- serves: the look-ups that wait
+create index drafts_to_look_up on core.drafts (created_at) where ean_status in ('pending', 'failed') and status in ('invited', 'claimed');
+select private.isolate('core.drafts', 'select, insert, update, delete');
+comment on column core.drafts.ean_candidates is 'The metering points of the address, [{ean_code, street, city, house_number_addition}]: several where the customer has to choose.';
+comment on column core.drafts.invited_at is 'When the claim mail was written; null where the partner passes the link on itself.';
+-- serves: reminders
+create index drafts_to_remind on core.drafts (reminders_sent, created_at) where status = 'invited' and send_invite;
+
+create table core.draft_uploads (
+  partner_id uuid        not null,
+  id         bigint generated always as identity,
+  at         timestamptz not null default private.now(),
+  constraint draft_uploads_pkey primary key (partner_id, id),
+  constraint draft_uploads_partner_id_fkey foreign key (partner_id) references core.partners (id)
+);
+comment on table core.draft_uploads is 'One row per draft ever made, without personal data: the rolling cap counts withdrawn ones too. Swept after 31 days.';
+-- serves: the rolling cap
+create index draft_uploads_at on core.draft_uploads (partner_id, at);
+select private.isolate('core.draft_uploads', 'select, insert');
+
+create function private.draft_status(draft core.drafts) returns text
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  return case when draft.status = 'invited' and draft.expires_at <= private.now() then 'expired' else draft.status end;
+end $$;
+comment on function private.draft_status(core.drafts) is 'The status read against the calendar, so that an expiry needs no job to be on time.';
+grant execute on function private.draft_status(core.drafts) to api_owner;
+
+create function private.draft_login(draft core.drafts, out user_id uuid, out empty boolean)
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  user_id := coalesce(draft.user_id, (select u.id from auth.users u where u.email = draft.email and u.is_sso_user = false));
+  empty := not exists (select from core.accounts a join core.connections c on c.partner_id = a.partner_id and c.account_id = a.id
+                        where a.id = draft.account_id or a.user_id = draft_login.user_id);
+end $$;
+comment on function private.draft_login(core.drafts) is
+  'The login of a draft''s customer, and whether their account has no connection yet. Definer, because logins belong to Auth and accounts to the house.';
+grant execute on function private.draft_login(core.drafts) to api_owner;
+
+create function private.release_customer(person uuid, partner uuid) returns void
+language sql security definer
+set search_path = ''
+as $$
+  delete from core.attributions a
+   where a.user_id = person and a.partner_id = partner and a.source in ('partner_upload', 'partner_invite')
+     and not exists (select from core.accounts b where b.user_id = person)
+$$;
+comment on function private.release_customer(uuid, uuid) is
+  'Unlinks a login that a claimed draft made from its partner; the login stays. Definer, because attributions are otherwise only read.';
+grant execute on function private.release_customer(uuid, uuid) to api_owner;
+
+create function private.drop_waiting_mail(draft uuid) returns void
+language sql security definer
+set search_path = ''
+as $$
+  delete from core.mail_outbox m
+   where m.partner_id = private.partner_id() and m.status = 'queued' and m.cause like 'claim%:' || draft || '%'
+$$;
+comment on function private.drop_waiting_mail(uuid) is 'Mail about a draft that was not sent yet is not sent any more. Definer, because the outbox is otherwise only written.';
+grant execute on function private.drop_waiting_mail(uuid) to api_owner;

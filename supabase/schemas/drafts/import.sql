@@ -1,0 +1,227 @@
+-- POST /partner/drafts/import, POST /partner/customers.
+
+create function private.letter_fields(draft core.drafts, partner_name text, links jsonb) returns jsonb
+language plpgsql stable
+set search_path = ''
+as $$
+declare
+  brand jsonb;
+begin
+  select private.partner_brand(p) into brand from core.partners p where p.id = draft.partner_id;
+  return jsonb_build_object(
+    'full_name', coalesce(draft.contactpersoon, draft.naam, draft.bedrijfsnaam),
+    'partner_name', partner_name,
+    'accent', brand ->> 'light',
+    'reply_to', brand ->> 'reply_to',
+    'claim_url', private.claim_url(draft.id, links),
+    'unsubscribe_url', private.unsubscribe_url(draft.email, links));
+end $$;
+comment on function private.letter_fields(core.drafts, text, jsonb) is
+  'What the marks in a mail to a draft''s customer stand for: full_name, partner_name, accent, reply_to, claim_url, unsubscribe_url. Null is for the mail''s defaults.';
+grant execute on function private.letter_fields(core.drafts, text, jsonb) to api_owner;
+
+create function private.draft_cap() returns int
+language plpgsql immutable
+set search_path = ''
+as $$ begin return 1000; end $$;
+comment on function private.draft_cap() is 'Drafts a partner may make in any 30 days; withdrawn ones count.';
+grant execute on function private.draft_cap() to api_owner;
+
+create function private.drafts_made() returns bigint
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  return (select count(*) from core.draft_uploads u where u.partner_id = private.partner_id() and u.at > private.now() - interval '30 days');
+end $$;
+comment on function private.drafts_made() is 'What the partner has used of its cap.';
+grant execute on function private.drafts_made() to api_owner;
+
+create function private.known_addresses(emails text[], tenant uuid, key text) returns table (email text, reason text)
+language sql stable security definer
+set search_path = ''
+as $$
+  select e.email,
+         case when exists (select from core.drafts d
+                            where d.partner_id = tenant and d.email = e.email
+                              and (d.status = 'claimed' or d.status = 'invited' and d.expires_at > private.now())) then 'already_drafted'
+              when exists (select from auth.users u
+                            -- the condition of Auth's own index on the address
+                            where u.email = e.email and u.is_sso_user = false
+                              and (exists (select from core.attributions a where a.user_id = u.id)
+                                   or exists (select from core.accounts a where a.user_id = u.id))) then 'existing_user'
+              when private.is_suppressed(private.email_hash(e.email, key)) then 'suppressed'
+              when exists (select from core.drafts d
+                            where d.partner_id <> tenant and d.email = e.email
+                              and (d.status = 'claimed' or d.status = 'invited' and d.expires_at > private.now())) then 'conflict' end
+    from unnest(emails) as e (email)
+$$;
+comment on function private.known_addresses(text[], uuid, text) is
+  'Why an address gets no new draft of this partner, null where it may. Definer, because it looks across tenants and into Auth; it says that, never whose.';
+grant execute on function private.known_addresses(text[], uuid, text) to api_owner;
+
+create function private.charger_brand(named text) returns text
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  return coalesce(
+    (select b.brand from core.charger_brands b where private.charger_key(b.brand) = private.charger_key(named)),
+    (select a.brand from core.charger_vendor_aliases a where a.vendor = private.vendor_key(named) and a.names_brand));
+end $$;
+comment on function private.charger_brand(text) is 'The catalogue''s brand of that name or vendor string, or null.';
+grant execute on function private.charger_brand(text) to api_owner;
+
+create function private.judge_charger(charger jsonb) returns text
+language plpgsql stable
+set search_path = ''
+as $$
+declare
+  brand constant text := private.charger_brand(charger ->> 'brand');
+begin
+  return case when brand is null then 'charger_brand_unsupported'
+              when not exists (select from core.partners p where p.id = private.partner_id() and brand = any (p.charger_brands)) then 'charger_not_linked'
+              when private.charger_taken(brand, charger ->> 'serial_number') then 'charger_claimed' end;
+end $$;
+comment on function private.judge_charger(jsonb) is 'Why a draft cannot come with this charger {brand, serial_number}; null when it can.';
+grant execute on function private.judge_charger(jsonb) to api_owner;
+
+create function private.referral_code_known(code text) returns boolean
+language plpgsql stable security definer
+set search_path = ''
+as $$ begin return exists (select from core.partners p where p.referral_code = upper(code) and p.is_active); end $$;
+comment on function private.referral_code_known(text) is 'Whether a referral code is an active partner''s. Definer, because it looks across tenants.';
+grant execute on function private.referral_code_known(text) to api_owner;
+
+create type private.draft_row as (
+  place           int,
+  email           text,
+  reason          text,
+  detail          text,
+  address_ignored text,
+  type            text,
+  naam            text,
+  phone           text,
+  external_ref    text,
+  kvk             text,
+  btw             text,
+  bedrijfsnaam    text,
+  contactpersoon  text,
+  referral_code   text,
+  ean             text,
+  postal_code     text,
+  house_number    int,
+  house_number_addition text,
+  street          text,
+  city            text,
+  charger         jsonb);
+
+create function private.lock_imports(tenant uuid) returns void
+language sql
+set search_path = ''
+as $$ select pg_advisory_xact_lock(hashtextextended('core.drafts import', 0) # hashtextextended(tenant::text, 1)) $$;
+comment on function private.lock_imports(uuid) is 'Until the end of the transaction no other import of the partner begins.';
+grant execute on function private.lock_imports(uuid) to api_owner;
+
+create function api.import_drafts(caller jsonb, input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  tenant       uuid;
+  partner      core.partners;
+  links        constant jsonb   := input -> 'links';
+  send_invite  constant boolean := (input ->> 'send_invite')::boolean;
+  batch        constant uuid    := gen_random_uuid();
+  remaining    bigint;
+  answer       json;
+  letters      jsonb;
+  look_up      json;
+begin
+  perform private.act_as(caller, 'partner');
+  tenant := private.partner_id();
+  -- One import at a time, across partners: the cap, "one open draft an address" and "nobody else's" are all judged against what
+  -- the import before this one made. An import of 500 rows takes a fraction of a second.
+  perform private.lock_imports(tenant), pg_advisory_xact_lock(hashtextextended('core.drafts import', 0));
+  select * into partner from core.partners p where p.id = tenant;
+  remaining := greatest(private.draft_cap() - private.drafts_made(), 0);
+  -- what ran out but was not noted yet holds no address any more
+  update core.drafts d set status = 'expired'
+   where d.partner_id = tenant and d.status = 'invited' and d.expires_at <= private.now()
+     and d.email in (select r ->> 'email' from jsonb_array_elements(input -> 'rows') r);
+
+  with sent as materialized (
+    select * from jsonb_populate_recordset(null::private.draft_row, input -> 'rows')
+  ), known as (
+    select * from private.known_addresses(array(select distinct s.email from sent s where s.reason is null), tenant, links ->> 'key')
+  ), judged as materialized (
+    select s.*, coalesce(s.reason, k.reason, case when s.charger is not null then private.judge_charger(s.charger) end) as verdict
+      from sent s left join known k on s.reason is null and k.email = s.email
+  ), once as (
+    select j.place, row_number() over (partition by j.email order by j.place) as occurrence from judged j where j.verdict is null
+  ), fitting as (
+    select o.place, row_number() over (order by o.place) as rank from once o where o.occurrence = 1
+  ), settled as materialized (
+    select j.*, gen_random_uuid() as id,
+           coalesce(j.verdict, case when f.place is null then 'already_drafted' when f.rank > remaining then 'over_cap' end) as outcome
+      from judged j left join fitting f on f.place = j.place
+  ), created as (
+    insert into core.drafts as d
+      (partner_id, id, batch_id, source, type, naam, email, phone, external_ref, kvk, btw, bedrijfsnaam, contactpersoon, referral_code,
+       ean, postal_code, house_number, house_number_addition, street, city, charger, ean_status, send_invite, invited_at, expires_at)
+    select tenant, s.id, batch, input ->> 'source', s.type, s.naam, s.email, s.phone, s.external_ref, s.kvk, s.btw, s.bedrijfsnaam,
+           s.contactpersoon, s.referral_code, s.ean, s.postal_code, s.house_number, s.house_number_addition, s.street, s.city,
+           s.charger || jsonb_build_object('brand', private.charger_brand(s.charger ->> 'brand')),
+           case when s.ean is not null then 'provided' when s.postal_code is null then 'no_address' else 'pending' end,
+           send_invite, case when send_invite then private.now() end, private.now() + interval '60 days'
+      from settled s where s.outcome is null
+    returning d as draft
+  ), counted as (
+    insert into core.draft_uploads (partner_id) select tenant from created
+  ), shown as (
+    select s.place, private.claim_url(s.id, links) as claim_url, c.draft
+      from created c join settled s on s.id = (c.draft).id
+  )
+  select json_build_object(
+      'ok', true,
+      'added', (select count(*) from shown),
+      'batch_id', batch,
+      'created', (select coalesce(json_agg(json_build_object(
+          'draft_id', (s.draft).id, 'email', (s.draft).email, 'external_ref', (s.draft).external_ref, 'claim_url', s.claim_url,
+          'ean_status', (s.draft).ean_status, 'ean_candidates', 0) order by s.place), '[]') from shown s),
+      'address_ignored', (select coalesce(json_agg(json_build_object('email', s.email, 'reason', s.address_ignored) order by s.place), '[]')
+                            from settled s where s.outcome is null and s.address_ignored is not null),
+      'claim_urls', (select coalesce(json_agg(json_build_object('email', (s.draft).email, 'claim_url', s.claim_url) order by s.place), '[]')
+                       from shown s where not send_invite),
+      'referral_codes', (select coalesce(json_agg(json_build_object(
+          'email', s.email, 'code', s.referral_code, 'matched', private.referral_code_known(s.referral_code)) order by s.place), '[]')
+                           from settled s where s.outcome is null and s.referral_code is not null),
+      'rejected', (select coalesce(json_agg(
+          case when s.detail is null or s.reason is null
+               then json_build_object('email', s.email, 'reason', s.outcome, 'row', s.place)
+               else json_build_object('email', s.email, 'reason', s.outcome, 'row', s.place, 'detail', s.detail) end order by s.place), '[]')
+                     from settled s where s.outcome is not null),
+      'skipped', (select json_object_agg(w.reason, case w.reason when 'over_request_limit' then (input ->> 'over_request_limit')::bigint
+                                                                 else (select count(*) from settled s where s.outcome = w.reason) end)
+                    from unnest(array['invalid', 'reserved_domain', 'missing_kvk', 'already_drafted', 'existing_user', 'suppressed', 'conflict',
+                                      'over_request_limit', 'over_cap', 'charger_brand_unsupported', 'charger_not_linked', 'charger_claimed']) as w (reason)),
+      'cap', json_build_object('rolling_days', 30, 'rolling_cap', private.draft_cap(), 'remaining_before', remaining)),
+    (select jsonb_agg(jsonb_build_object('recipient', (s.draft).email, 'cause', 'claim:' || (s.draft).id,
+                                         'fields', private.letter_fields(s.draft, private.partner_display_name(partner), links)))
+       from shown s where send_invite),
+    (select json_agg(json_build_object('draft_id', (s.draft).id, 'postal_code', (s.draft).postal_code, 'house_number', (s.draft).house_number,
+                                       'house_number_addition', (s.draft).house_number_addition) order by s.place)
+       from shown s where (s.draft).ean_status = 'pending' and input ->> 'source' = 'api')
+    into answer, letters, look_up;
+
+  if letters is not null then
+    perform private.enqueue_mails(input -> 'mail', letters);
+  end if;
+  if (answer ->> 'added')::int > 0 then
+    perform private.audit('drafts.imported', batch, jsonb_build_object('added', answer -> 'added', 'source', input -> 'source'));
+  end if;
+  return case when look_up is null then answer else json_build_object('look_up', look_up, 'answer', answer) end;
+end $$;
+comment on function api.import_drafts(jsonb, jsonb) is
+  'POST /partner/drafts/import and /partner/customers: {source, send_invite, rows, over_request_limit, links, mail}. Rows come read and judged on their own; one set-based statement judges the rest. Where source is api and addresses are to be looked up: {look_up, answer}.';
+select private.expose('api.import_drafts(jsonb, jsonb)');

@@ -1,0 +1,75 @@
+-- The scheduled work on drafts: reminders, expiry, purge.
+
+create function private.expire_drafts(out expired bigint, out purged bigint)
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  with ended as (
+    update core.drafts d set status = 'expired', progress = '{}', code_hash = null, code_expires_at = null
+     where d.status = 'invited' and d.expires_at <= private.now() returning 1)
+  select count(*) into expired from ended;
+  with ended as (
+    delete from core.drafts d where d.status in ('expired', 'conflict') and d.expires_at <= private.now() - interval '30 days'
+    returning d.partner_id, d.id, d.status
+  ), noted as (
+    insert into core.audit_log (actor, action, partner_id, subject_id, details)
+    select 'worker', 'draft.deleted', e.partner_id, e.id, jsonb_build_object('status', e.status) from ended e
+    returning 1)
+  select count(*) into purged from noted;
+  delete from core.draft_uploads u where u.at <= private.now() - interval '31 days';
+end $$;
+comment on function private.expire_drafts() is
+  'Writes expiry down, deletes what expired or conflicted 30 days after its last day, and sweeps what the rolling cap counts no longer. Definer: every tenant at once.';
+grant execute on function private.expire_drafts() to api_owner;
+
+create function private.remind_drafts(mails jsonb, links jsonb, size int) returns bigint
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  post     record;
+  reminded bigint := 0;
+begin
+  for post in
+    with due as (
+      -- where reminders were missed, the latest one stands for them all
+      update core.drafts d
+         set reminders_sent = (select count(*) from unnest(array[3, 10, 30]) as r (day) where d.created_at + make_interval(days => r.day) <= private.now())
+       where d.id in (
+         select w.id from core.drafts w
+          where w.status = 'invited' and w.send_invite and w.reminders_sent < 3 and w.expires_at > private.now()
+            and w.created_at + make_interval(days => (array[3, 10, 30])[w.reminders_sent + 1]) <= private.now()
+          order by w.created_at limit size for update skip locked)
+      returning d as draft)
+    select p.id as partner_id, (due.draft).locale,
+           jsonb_agg(jsonb_build_object('recipient', (due.draft).email, 'cause', 'claim_reminder:' || (due.draft).id || ':' || (due.draft).reminders_sent,
+             'fields', private.letter_fields(due.draft, private.partner_display_name(p), links))) as letters
+      from due join core.partners p on p.id = (due.draft).partner_id and p.is_active
+     where not private.is_suppressed(private.email_hash((due.draft).email, links ->> 'key'))
+     group by p.id, (due.draft).locale
+  loop
+    perform private.act_for_partner(post.partner_id), private.enqueue_mails(mails -> post.locale, post.letters);
+    reminded := reminded + jsonb_array_length(post.letters);
+  end loop;
+  return reminded;
+end $$;
+comment on function private.remind_drafts(jsonb, jsonb, int) is
+  'Writes the reminders of day 3, 10 and 30 to those who were mailed and have not claimed; never to who opted out. Definer: every tenant at once.';
+grant execute on function private.remind_drafts(jsonb, jsonb, int) to api_owner;
+
+create function api.run_draft_jobs(caller jsonb, input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  ended record;
+begin
+  perform private.act_as(caller, 'worker');
+  select * into ended from private.expire_drafts();
+  return json_build_object('expired', ended.expired, 'purged', ended.purged,
+                           'reminded', private.remind_drafts(input -> 'mails', input -> 'links', (input ->> 'size')::int));
+end $$;
+comment on function api.run_draft_jobs(jsonb, jsonb) is
+  'Everything of drafts that is due: {mails: {nl, en}, links, size} to counts. Safe to call at any time, from several callers at once.';
+select private.expose('api.run_draft_jobs(jsonb, jsonb)');

@@ -1,0 +1,128 @@
+-- Links and hashes under the claim key: the claim link, opting out, the sign-in links that a partner asks for.
+-- `links` is {key, pages_url}: the claim key (hex), which the database never stores, and the root of the pages.
+
+create table core.draft_links (
+  partner_id uuid        not null,
+  id         uuid        not null default gen_random_uuid(),
+  draft_id   uuid        not null,
+  token_hash bytea       not null,
+  return_url text,
+  expires_at timestamptz not null,
+  used_at    timestamptz,
+  created_at timestamptz not null default private.now(),
+  constraint draft_links_pkey primary key (partner_id, id),
+  constraint draft_links_token_hash_key unique (token_hash),
+  constraint draft_links_draft_fkey foreign key (partner_id, draft_id) references core.drafts (partner_id, id) on delete cascade
+);
+comment on table core.draft_links is 'A sign-in link (auth-link) as its SHA-256: 300 seconds, single use, voided by a newer one.';
+-- serves: voiding the older link of a draft
+create index draft_links_draft on core.draft_links (partner_id, draft_id) where used_at is null;
+select private.isolate('core.draft_links', 'select, insert, update');
+
+-- `links` is {key, pages_url}: the claim key (hex), which the database never stores, and the root of the pages.
+create function private.claim_mac(message text, key text) returns bytea
+language plpgsql immutable security definer
+set search_path = ''
+as $$ begin return extensions.hmac(convert_to(message, 'UTF8'), decode(key, 'hex'), 'sha256'); end $$;
+comment on function private.claim_mac(text, text) is
+  'HMAC-SHA-256 under the claim key. Definer, because api_owner has no business in the schema of the extensions.';
+grant execute on function private.claim_mac(text, text) to api_owner;
+
+create function private.claim_token(draft uuid, key text) returns text
+language plpgsql immutable
+set search_path = ''
+as $$ begin return replace(draft::text, '-', '') || '-' || private.base64url(private.claim_mac('claim:' || draft, key)); end $$;
+comment on function private.claim_token(uuid, text) is 'The token of a claim link, derived whenever it is shown; claimToken in packages/shared/src/domain/claim/links.ts makes the same.';
+grant execute on function private.claim_token(uuid, text) to api_owner;
+
+create function private.email_hash(email text, key text) returns bytea
+language plpgsql immutable
+set search_path = ''
+as $$ begin return private.claim_mac('email:' || lower(email), key); end $$;
+comment on function private.email_hash(text, text) is 'An address as the opt-out list and unsubscribe links know it.';
+grant execute on function private.email_hash(text, text) to api_owner;
+
+create function private.unsubscribe_token(email text, key text) returns text
+language plpgsql immutable
+set search_path = ''
+as $$
+declare
+  hash constant text := encode(private.email_hash(email, key), 'hex');
+begin
+  return hash || '-' || private.base64url(private.claim_mac('unsubscribe:' || hash, key));
+end $$;
+comment on function private.unsubscribe_token(text, text) is
+  'The token of an unsubscribe link: it names the address by its hash, so that it works when the draft is long gone.';
+grant execute on function private.unsubscribe_token(text, text) to api_owner;
+
+create function private.claim_url(draft uuid, links jsonb) returns text
+language plpgsql immutable
+set search_path = ''
+as $$ begin return (links ->> 'pages_url') || '/claim/' || private.claim_token(draft, links ->> 'key'); end $$;
+grant execute on function private.claim_url(uuid, jsonb) to api_owner;
+
+create function private.unsubscribe_url(email text, links jsonb) returns text
+language plpgsql immutable
+set search_path = ''
+as $$ begin return (links ->> 'pages_url') || '/unsubscribe/' || private.unsubscribe_token(email, links ->> 'key'); end $$;
+grant execute on function private.unsubscribe_url(text, jsonb) to api_owner;
+
+create function api.issue_auth_link(caller jsonb, input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  draft      core.drafts;
+  status     text;
+  customer   record;
+  registered text;
+  target     text;
+  link       uuid;
+  email_sent boolean;
+begin
+  perform private.act_as(caller, 'partner');
+  -- of several drafts the newest that can be claimed; parallel calls for one draft queue here, so that one link is left
+  select * into draft from core.drafts d
+   where d.partner_id = private.partner_id()
+     and (input ->> 'draft_id' is null or d.id = (input ->> 'draft_id')::uuid)
+     and (input ->> 'email' is null or d.email = input ->> 'email')
+   order by private.draft_status(d) in ('invited', 'claimed') desc, d.created_at desc, d.id limit 1
+     for no key update;
+  if draft.id is null then
+    perform private.refuse('draft_not_found');
+  end if;
+  select p.return_url into registered from core.partners p where p.id = draft.partner_id;
+  target := coalesce(input ->> 'return_url', registered);
+  if input ->> 'return_url' is not null and not private.return_url_allowed(target, registered) then
+    perform private.refuse('return_url_not_allowed', json_build_object('message',
+      'return_url must be the return URL registered in the partner portal, followed by /, ? or nothing, without a fragment.'));
+  end if;
+  status := private.draft_status(draft);
+  select * into customer from private.draft_login(draft);
+  if status in ('expired', 'conflict') or status = 'active' and not customer.empty then
+    perform private.refuse('draft_not_claimable', json_build_object(
+      'status', status, 'reason', case status when 'active' then 'already_active' else status end));
+  end if;
+  update core.draft_links l set expires_at = private.now()
+   where l.partner_id = draft.partner_id and l.draft_id = draft.id and l.used_at is null and l.expires_at > private.now();
+  insert into core.draft_links (partner_id, draft_id, token_hash, return_url, expires_at)
+  values (draft.partner_id, draft.id, decode(input ->> 'token_hash', 'hex'), target, private.now() + interval '300 seconds')
+  returning id into link;
+  email_sent := input -> 'mails' <> 'null' and not private.is_suppressed(private.email_hash(draft.email, input #>> '{links,key}'));
+  if email_sent then
+    email_sent := private.debit('draft:' || draft.id, 'draft_mail') ->> 'allowed';
+  end if;
+  if email_sent then
+    perform private.enqueue_mails(input -> 'mails' -> draft.locale, (
+      select jsonb_build_array(jsonb_build_object('recipient', draft.email, 'cause', 'claim_sign_in:' || draft.id || ':' || link,
+               'fields', private.letter_fields(draft, private.partner_display_name(p), input -> 'links')))
+        from core.partners p where p.id = draft.partner_id));
+  end if;
+  perform private.audit('draft.auth_link_issued', draft.id);
+  return json_build_object('ok', true, 'auth_url', input ->> 'auth_url', 'expires_in', 300,
+                           'resume', customer.user_id is not null, 'return_url', target, 'email_sent', email_sent);
+end $$;
+comment on function api.issue_auth_link(jsonb, jsonb) is
+  'POST /partner/drafts/auth-link: {draft_id, email, return_url, token_hash, auth_url, mails: {nl, en} | null, links}. A newer link voids the older. '
+  'Where there are mails the customer gets theirs, unless they opted out or had ten today.';
+select private.expose('api.issue_auth_link(jsonb, jsonb)');

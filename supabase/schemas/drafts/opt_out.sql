@@ -1,0 +1,36 @@
+-- Opting out of mail: for good, by the hash of the address.
+
+create table core.suppressions (
+  email_hash bytea       not null,
+  created_at timestamptz not null default private.now(),
+  constraint suppressions_pkey primary key (email_hash)
+);
+comment on table core.suppressions is 'Addresses that asked not to be written to, as SHA-256 of the address with a key of the deployment. Kept for good.';
+alter table core.suppressions enable row level security;
+
+create function private.suppress(email_hash bytea) returns void
+language sql security definer
+set search_path = ''
+as $$ insert into core.suppressions (email_hash) values (suppress.email_hash) on conflict do nothing $$;
+comment on function private.suppress(bytea) is 'Puts an address on the opt-out list. Definer, because no tenant owns the list or may read it.';
+grant execute on function private.suppress(bytea) to api_owner;
+
+create function private.is_suppressed(email_hash bytea) returns boolean
+language plpgsql stable security definer
+set search_path = ''
+as $$ begin return exists (select from core.suppressions s where s.email_hash = is_suppressed.email_hash); end $$;
+comment on function private.is_suppressed(bytea) is 'Whether an address asked not to be written to. Definer, because no tenant may read the list.';
+grant execute on function private.is_suppressed(bytea) to api_owner;
+
+create function api.opt_out(caller jsonb, request jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'anyone');
+  perform private.suppress(decode(request ->> 'email_hash', 'hex'));
+  return json_build_object('ok', true);
+end $$;
+comment on function api.opt_out(jsonb, jsonb) is
+  'The bearer of an unsubscribe link wants no more mail: {email_hash}. Not rate limited: mail services send it for many people from one address.';
+select private.expose('api.opt_out(jsonb, jsonb)');

@@ -1,0 +1,26 @@
+-- POST /partner/drafts/withdraw.
+
+create function api.withdraw_draft(caller jsonb, input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  draft core.drafts;
+begin
+  perform private.act_as(caller, 'partner');
+  -- waits for a claim under way, and sees what came of it
+  select * into draft from core.drafts d
+   where d.partner_id = private.partner_id() and d.id = (input ->> 'draft_id')::uuid for update;
+  if draft.id is null then
+    perform private.refuse('draft_not_found', json_build_object('code', 'draft_not_found'));
+  elsif draft.status = 'active' then
+    perform private.refuse('draft_active', json_build_object('code', 'draft_active'));
+  end if;
+  delete from core.drafts d where d.partner_id = draft.partner_id and d.id = draft.id;
+  perform private.release_customer(draft.user_id, draft.partner_id), private.drop_waiting_mail(draft.id);
+  perform private.audit('draft.withdrawn', draft.id, jsonb_build_object('status', private.draft_status(draft)));
+  return json_build_object('ok', true);
+end $$;
+comment on function api.withdraw_draft(jsonb, jsonb) is
+  'POST /partner/drafts/withdraw: {draft_id}. The draft, its links and its waiting mail go, a login it made is unlinked; an audit row without personal data stays.';
+select private.expose('api.withdraw_draft(jsonb, jsonb)');

@@ -1,0 +1,84 @@
+-- The EAN register as a table of our own: what it knows at an address, and how an EAN is judged against it.
+
+create table core.ean_register_points (
+  ean_code              text not null,
+  postal_code           text not null,
+  house_number          int  not null,
+  house_number_addition text,
+  street                text not null,
+  city                  text not null,
+  constraint ean_register_points_pkey primary key (ean_code),
+  constraint ean_register_points_ean_code_shape check (ean_code ~ '^[0-9]{18}$')
+);
+comment on table core.ean_register_points is
+  'A register of our own, for hosts that do not ask the public one (EAN_REGISTER=table). Metering points, no persons.';
+-- serves: the metering points of an address
+create index ean_register_points_address on core.ean_register_points (postal_code, house_number);
+alter table core.ean_register_points enable row level security;
+create policy "every tenant reads the register" on core.ean_register_points for select to api_owner using (true);
+grant select on core.ean_register_points to api_owner;
+
+create function private.is_test_ean(ean text) returns boolean
+language sql stable
+set search_path = ''
+as $$ select private.is_sandbox() and ean ~ '^8716870000000000(16|23|30|47|54|61)$' $$;
+comment on function private.is_test_ean(text) is 'The six EANs with which an integrator picks the outcome of the check on the sandbox.';
+grant execute on function private.is_test_ean(text) to api_owner;
+
+create function private.points_in_table(postal_code text, house_number int, addition text) returns jsonb
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  return (
+    select coalesce(jsonb_agg(jsonb_build_object('ean_code', p.ean_code, 'street', p.street, 'city', p.city,
+                                                 'house_number_addition', p.house_number_addition) order by p.ean_code), '[]')
+      from core.ean_register_points p
+     where p.postal_code = points_in_table.postal_code and p.house_number = points_in_table.house_number
+       and p.house_number_addition is not distinct from addition);
+end $$;
+comment on function private.points_in_table(text, int, text) is
+  'The metering points of an address in the register of our own, as the public one answers them.';
+grant execute on function private.points_in_table(text, int, text) to api_owner;
+
+create function private.candidates_at(answers jsonb, register jsonb) returns jsonb
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  if register ->> 'source' = 'table' then
+    return private.points_in_table(answers ->> 'postal_code', (answers ->> 'house_number')::int, answers ->> 'house_number_addition');
+  end if;
+  return coalesce(register -> 'points', '[]');
+end $$;
+comment on function private.candidates_at(jsonb, jsonb) is 'The metering points the register knows at an address, to choose from.';
+grant execute on function private.candidates_at(jsonb, jsonb) to api_owner;
+
+create function private.check_ean(
+  ean text, postal_code text, house_number int, addition text, register jsonb,
+  out outcome text, out street text, out city text, out source text, out reason text)
+language plpgsql
+set search_path = ''
+as $$
+declare
+  points jsonb := register -> 'points';
+begin
+  source := register ->> 'source';
+  reason := register ->> 'reason';
+  if source = 'table' then
+    points := private.points_in_table(postal_code, house_number, addition);
+  elsif register ->> 'outcome' = 'unavailable' then
+    outcome := 'unavailable';
+    return;
+  end if;
+  if points is null or jsonb_array_length(points) = 0 then
+    outcome := 'unknown_address';
+    return;
+  end if;
+  select case when bool_or(p.ean_code = ean) then 'matched' else 'mismatch' end, min(p.street), min(p.city)
+    into outcome, street, city
+    from jsonb_to_recordset(points) as p (ean_code text, street text, city text);
+end $$;
+comment on function private.check_ean(text, text, int, text, jsonb) is
+  'Judges an EAN by the register''s answer for its address: {source, outcome, points, reason}, or {source: "table"} to look it up here.';
+grant execute on function private.check_ean(text, text, int, text, jsonb) to api_owner;

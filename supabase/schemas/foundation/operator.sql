@@ -1,0 +1,28 @@
+-- How an operator's function begins. All of them, ops.*, take one jsonb and answer one json. They are definers owned by the role
+-- that owns the tables, so they cross tenants, which is the operator's work; the tenant they touch is set all the same, for the
+-- audit row and for shared helpers. A change that changes nothing answers changed: false and leaves no audit row.
+
+create function private.act_as_operator(input jsonb) returns void
+language sql
+set search_path = ''
+as $$
+  -- who typed the command is what the command line says: the login is shared
+  select set_config('app.caller_kind', concat_ws(':', 'operator', nullif(left(input ->> 'operator', 64), '')), true),
+         set_config('app.partner_id', '', true),
+         set_config('app.client_id', '', true),
+         set_config('app.request_id', '', true)
+$$;
+comment on function private.act_as_operator(jsonb) is
+  'First line of every ops function that changes or shows something personal: {operator} is the person the audit row names.';
+
+create function private.operator_name(value text) returns text
+language plpgsql immutable
+set search_path = ''
+as $$
+begin
+  if coalesce(length(btrim(value)), 0) not between 1 and 120 or value ~ '[[:cntrl:]]' then
+    perform private.refuse('invalid_name');
+  end if;
+  return btrim(value);
+end $$;
+comment on function private.operator_name(text) is 'A name of 1 to 120 characters on one line, trimmed.';

@@ -1,0 +1,40 @@
+-- Reading values that came from outside as JSON, and writing bytes.
+
+create function private.as_uuid(value text) returns uuid
+language sql immutable
+set search_path = ''
+as $$ select case when value ~* '^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$' then value::uuid end $$;
+comment on function private.as_uuid(text) is 'The text as an id, or null where it is none: what a person typed may be a name.';
+grant execute on function private.as_uuid(text) to api_owner;
+
+create function private.as_moment(value text) returns timestamptz
+language sql stable
+set search_path = ''
+as $$
+  select case when value ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,9})?)?(Z|[+-][0-9]{2}:?[0-9]{2})$'
+               and pg_input_is_valid(value, 'timestamptz')
+              then date_trunc('second', value::timestamptz) end
+$$;
+comment on function private.as_moment(text) is 'ISO 8601 with its offset, to the second as the API shows it; null where it is none.';
+grant execute on function private.as_moment(text) to api_owner;
+
+create function private.as_count(value jsonb) returns bigint
+language sql immutable
+set search_path = ''
+as $$ select case when jsonb_typeof(value) = 'number' and abs((value #>> '{}')::numeric) < 1e12 then round((value #>> '{}')::numeric)::bigint end $$;
+comment on function private.as_count(jsonb) is 'A number of JSON as a whole one; null where it is none, or absurd.';
+grant execute on function private.as_count(jsonb) to api_owner;
+
+create function private.as_border(value text) returns timestamptz
+language sql stable
+set search_path = ''
+as $$ select case when value ~ '^[0-9-]{10}$' then value::timestamp at time zone 'Europe/Amsterdam' else value::timestamptz end $$;
+comment on function private.as_border(text) is 'A date as the Dutch midnight it begins with, a moment as itself.';
+grant execute on function private.as_border(text) to api_owner;
+
+create function private.base64url(bytes bytea) returns text
+language plpgsql immutable
+set search_path = ''
+as $$ begin return translate(rtrim(encode(bytes, 'base64'), '='), E'+/\n', '-_'); end $$;
+comment on function private.base64url(bytea) is 'RFC 4648 section 5, without padding.';
+grant execute on function private.base64url(bytea) to api_owner;

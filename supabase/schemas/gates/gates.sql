@@ -1,0 +1,54 @@
+-- The four gates of eligibility. Nobody else computes them.
+
+create view core.connection_gates with (security_invoker = true) as
+select c.partner_id,
+       c.account_id,
+       c.id as connection_id,
+       c.created_at,
+       m.valid_from as mandate_valid_from,
+       m.mandate_status = 'signed' as mandate_signed,
+       coalesce(c.ean_validation_status in ('matched', 'manual'), false) as ean_validated,
+       exists (select from core.chargers h
+                where h.partner_id = c.partner_id and h.connection_id = c.id and h.status = 'active' and h.mid_eligible) as mid_charger_registered,
+       a.iban_ciphertext is not null as iban_present
+  from core.connections c
+  join core.accounts a on a.partner_id = c.partner_id and a.id = c.account_id
+  join core.connection_mandates m on m.partner_id = c.partner_id and m.connection_id = c.id
+ where c.status = 'active';
+comment on view core.connection_gates is
+  'The four gates of every active connection: signed mandate, validated EAN, registered MID charger, IBAN. Nobody else computes eligibility.';
+grant select on core.connection_gates to api_owner;
+
+create view core.account_gates with (security_invoker = true) as
+select a.partner_id,
+       a.id as account_id,
+       json_build_object('mandate_signed', coalesce(g.mandate_signed, false),
+                         'ean_validated', coalesce(g.ean_validated, false),
+                         'mid_charger_registered', coalesce(g.mid_charger_registered, false),
+                         'iban_present', a.iban_ciphertext is not null) as checklist,
+       coalesce(g.mandate_signed and g.ean_validated and g.mid_charger_registered and g.iban_present, false) as ere_eligible,
+       case when g.mandate_signed then g.mandate_valid_from end as mandate_valid_from
+  from core.accounts a
+  -- of several connections the one that is furthest speaks for the account, so that eligible is exactly "all four hold"
+  left join lateral (
+    select * from core.connection_gates g
+     where g.partner_id = a.partner_id and g.account_id = a.id
+     order by g.mandate_signed::int + g.ean_validated::int + g.mid_charger_registered::int desc, g.created_at, g.connection_id
+     limit 1) g on true;
+comment on view core.account_gates is 'The checklist of an account, whether it is ERE-eligible, and from when its mandate holds.';
+grant select on core.account_gates to api_owner;
+
+create function private.closed_gates(connection core.connections) returns text[]
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  return (
+    select array_remove(array[case when not g.mandate_signed then 'mandate_signed' end,
+                              case when not g.ean_validated then 'ean_validated' end,
+                              case when not g.mid_charger_registered then 'mid_charger_registered' end], null)
+      from core.connection_gates g where g.partner_id = connection.partner_id and g.connection_id = connection.id);
+end $$;
+comment on function private.closed_gates(core.connections) is
+  'The gates that keep a registration from being approved: one may have closed since it was submitted. A missing IBAN is no ground.';
+grant execute on function private.closed_gates(core.connections) to api_owner;

@@ -1,0 +1,40 @@
+-- The registration of a connection: concept, submitted, reviewed.
+
+create function private.advance_registration(account uuid, corrected boolean default false) returns void
+language sql
+set search_path = ''
+as $$
+  update core.connections c
+     set registration_status = 'ingediend', submitted_at = private.now()
+    from core.connection_gates g
+    join core.accounts a on a.partner_id = g.partner_id and a.id = g.account_id
+   where g.account_id = account and g.partner_id = c.partner_id and g.connection_id = c.id
+     and (c.registration_status = 'concept' or corrected and c.registration_status = 'afgekeurd')
+     and g.mandate_signed
+     and case a.access_channel
+           when 'user' then exists (select from core.chargers h
+                                     where h.partner_id = c.partner_id and h.connection_id = c.id and h.status = 'active')
+           else g.ean_validated and g.mid_charger_registered and g.iban_present end
+$$;
+comment on function private.advance_registration(uuid, boolean) is
+  'Submits the registration of a connection: of a CPO''s account by itself once all four gates hold, of a person''s when they have done their part, a signature and a charger; review judges the rest. Called after anything that can open a gate; corrected says that it is an answer to a rejection.';
+grant execute on function private.advance_registration(uuid, boolean) to api_owner;
+
+create function private.review_registration(connection core.connections, verdict text) returns text[]
+language plpgsql
+set search_path = ''
+as $$
+declare
+  closed constant text[] := private.closed_gates(connection);
+begin
+  if verdict = 'goedgekeurd' and cardinality(closed) > 0 then
+    return closed;
+  end if;
+  update core.connections c set registration_status = verdict
+   where c.partner_id = connection.partner_id and c.id = connection.id;
+  perform private.audit('registration.reviewed', connection.id, jsonb_build_object('verdict', verdict));
+  return '{}';
+end $$;
+comment on function private.review_registration(core.connections, text) is
+  'Decides a submitted registration, its row locked: goedgekeurd or afgekeurd. Nothing happens, and the closed gates come back, where an approval has no ground.';
+grant execute on function private.review_registration(core.connections, text) to api_owner;

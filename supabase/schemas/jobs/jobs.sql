@@ -1,0 +1,18 @@
+-- Scheduled work: what is due is done by whoever asks; the worker asks.
+
+create function api.run_due_jobs(caller jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'worker');
+  return json_build_object(
+    'mandates_expired', private.expire_mandates(),
+    'mail_purged', private.purge_mail(),
+    'oauth_purged', private.purge_oauth(),
+    'rate_limits_swept', private.sweep_rate_limits(),
+    'sessions_synced', private.sync_virtual_chargers(),
+    'registrations_reviewed', private.review_due_registrations());
+end $$;
+comment on function api.run_due_jobs(jsonb) is 'Everything that is due, in one transaction: counts by job. Safe to call at any time, from several callers at once.';
+select private.expose('api.run_due_jobs(jsonb)');

@@ -1,0 +1,70 @@
+-- The operator on mail: list, show.
+
+create function private.mail_row(mail core.mail_outbox) returns json
+language sql stable
+set search_path = ''
+as $$
+  select json_build_object(
+    'id', mail.id,
+    'partner_slug', (select p.slug from core.partners p where p.id = mail.partner_id),
+    'created_at', private.iso(mail.created_at),
+    'status', mail.status,
+    'recipient', mail.recipient,
+    'subject', mail.subject,
+    'template', mail.template,
+    'attempts', mail.attempts,
+    'last_error', mail.last_error,
+    'done_at', private.iso(mail.done_at))
+$$;
+
+create function private.newest_mails(input jsonb, size int) returns setof core.mail_outbox
+language plpgsql stable
+set search_path = ''
+as $$
+declare
+  partner uuid;
+  wanted  constant text := lower(input ->> 'to');
+begin
+  if input ->> 'partner' is not null then
+    partner := (private.partner_named(input ->> 'partner')).id;
+  end if;
+  return query
+    select * from core.mail_outbox m
+     where (partner is null or m.partner_id = partner) and (wanted is null or m.recipient = wanted)
+     order by m.created_at desc, m.id desc limit size;
+end $$;
+comment on function private.newest_mails(jsonb, int) is 'The newest mails of {to?, partner?}.';
+
+create function ops.mail_list(input jsonb) returns json
+language sql stable security definer
+set search_path = ''
+as $$
+  select json_build_object('mails', coalesce(json_agg(private.mail_row(m) order by m.created_at desc, m.id desc), '[]'))
+    from private.newest_mails(input, coalesce((input ->> 'limit')::int, 20)) m
+$$;
+comment on function ops.mail_list(jsonb) is 'Mail that waits, was sent or was captured, newest first, without its text: {to?, partner?, limit?} to {mails}.';
+select private.expose_ops('ops.mail_list(jsonb)');
+
+create function ops.mail_show(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  mail core.mail_outbox;
+begin
+  perform private.act_as_operator(input);
+  if input ->> 'id' is null then
+    select * into mail from private.newest_mails(input, 1);
+  else
+    select * into mail from core.mail_outbox m where m.id = private.as_uuid(input ->> 'id');
+  end if;
+  if mail.id is null then
+    perform private.refuse('mail_not_found');
+  end if;
+  -- a mail may hold a code or a link that lets its reader act as the recipient
+  perform private.act_for_partner(mail.partner_id), private.audit('mail.shown', mail.id);
+  return json_build_object('mail', private.mail_row(mail), 'text', mail.text, 'links', mail.links);
+end $$;
+comment on function ops.mail_show(jsonb) is
+  'One mail with its text and links: {id}, or the newest of {to?, partner?}, to {mail, text, links}. Leaves an audit row, for it reads what was meant for the recipient.';
+select private.expose_ops('ops.mail_show(jsonb)');

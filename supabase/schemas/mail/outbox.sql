@@ -1,0 +1,184 @@
+-- The mail outbox: written in the transaction of what it is about, sent by the worker.
+
+create table core.mail_outbox (
+  id              uuid        not null default gen_random_uuid(),
+  partner_id      uuid        not null,
+  cause           text        not null,
+  template        text        not null,
+  locale          text        not null,
+  recipient       text        not null,
+  subject         text        not null,
+  html            text        not null,
+  text            text        not null,
+  links           text[]      not null default '{}',
+  reply_to        text,
+  unsubscribe_url text,
+  status          text        not null,
+  attempts        int         not null default 0,
+  next_attempt_at timestamptz not null default private.now(),
+  last_error      text,
+  created_at      timestamptz not null default private.now(),
+  done_at         timestamptz,
+  constraint mail_outbox_pkey primary key (id),
+  constraint mail_outbox_partner_id_fkey foreign key (partner_id) references core.partners (id),
+  constraint mail_outbox_cause_key unique (cause),
+  constraint mail_outbox_status_known check (status in ('queued', 'sent', 'captured', 'failed'))
+);
+comment on table core.mail_outbox is
+  'Every mail, as composed. Never twice for one cause. On the sandbox it is captured and never sent. Personal data and live links in it: the body is wiped once sent, the row purged after 90 days.';
+comment on column core.mail_outbox.unsubscribe_url is 'For the header List-Unsubscribe (RFC 8058); null where the mail answers what its reader just did.';
+-- serves: what the worker sends next
+create index mail_outbox_queued on core.mail_outbox (next_attempt_at) where status = 'queued';
+-- serves: a partner's mail, newest first
+create index mail_outbox_partner on core.mail_outbox (partner_id, created_at desc, id desc);
+select private.isolate('core.mail_outbox', 'select, insert');
+-- serves: mail of all partners, newest first
+create index mail_outbox_newest on core.mail_outbox (created_at desc, id desc);
+
+create function private.escape_html(value text) returns text
+language sql immutable
+set search_path = ''
+as $$ select replace(replace(replace(replace(replace(value, '&', '&amp;'), '<', '&lt;'), '>', '&gt;'), '"', '&quot;'), '''', '&#39;') $$;
+grant execute on function private.escape_html(text) to api_owner;
+
+create function private.fill_marks(template text, fields jsonb, escape boolean) returns text
+language plpgsql immutable
+set search_path = ''
+as $$
+declare
+  filled text := template;
+  field  record;
+begin
+  for field in select '{{' || f.key || '}}' as mark, replace(coalesce(f.value, ''), '{{', '{ {') as value from jsonb_each_text(fields) as f loop
+    filled := replace(filled, field.mark, case when escape then private.escape_html(field.value) else field.value end);
+  end loop;
+  return filled;
+end $$;
+comment on function private.fill_marks(text, jsonb, boolean) is 'The template with each {{name}} replaced by what fields say, in which a mark is no mark; what is put into HTML is escaped.';
+grant execute on function private.fill_marks(text, jsonb, boolean) to api_owner;
+
+create function private.enqueue_mails(mail jsonb, letters jsonb) returns void
+language sql
+set search_path = ''
+as $$
+  insert into core.mail_outbox
+    (partner_id, cause, template, locale, recipient, subject, html, text, links, reply_to, unsubscribe_url, status, done_at)
+  select private.partner_id(), l.cause, mail ->> 'template', mail ->> 'locale', l.recipient,
+         private.fill_marks(mail ->> 'subject', m.marks, false),
+         private.fill_marks(mail ->> 'html', m.marks, true),
+         private.fill_marks(mail ->> 'text', m.marks, false),
+         array(select private.fill_marks(link, m.marks, false) from jsonb_array_elements_text(mail -> 'links') as link),
+         l.fields ->> 'reply_to', l.fields ->> 'unsubscribe_url',
+         case when private.is_sandbox() then 'captured' else 'queued' end,
+         case when private.is_sandbox() then private.now() end
+    from jsonb_to_recordset(letters) as l (recipient text, cause text, fields jsonb),
+         lateral (select l.fields || coalesce(mail -> 'defaults', '{}') || jsonb_strip_nulls(l.fields) as marks) as m
+  on conflict on constraint mail_outbox_cause_key do nothing
+$$;
+comment on function private.enqueue_mails(jsonb, jsonb) is
+  'enqueue_mail for many: one composed mail, and letters [{recipient, cause, fields}]; its defaults stand in for fields that are null. The fields reply_to and unsubscribe_url also become the mail''s headers.';
+grant execute on function private.enqueue_mails(jsonb, jsonb) to api_owner;
+
+create function private.enqueue_mail(mail jsonb, recipient text, cause text, fields jsonb default '{}') returns void
+language sql
+set search_path = ''
+as $$
+  select private.enqueue_mails(mail, jsonb_build_array(jsonb_build_object('recipient', recipient, 'cause', cause,
+    'fields', fields || jsonb_strip_nulls(jsonb_build_object('reply_to', mail -> 'reply_to')))))
+$$;
+comment on function private.enqueue_mail(jsonb, text, text, jsonb) is
+  'Puts a composed mail {template, locale, subject, html, text, links, defaults, reply_to} in the outbox. {{name}} marks are filled from fields: what only the database knows when the mail is composed.';
+grant execute on function private.enqueue_mail(jsonb, text, text, jsonb) to api_owner;
+
+create function api.claim_mail(caller jsonb, batch jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'worker');
+  return private.claim_mail((batch ->> 'size')::int);
+end $$;
+comment on function api.claim_mail(jsonb, jsonb) is
+  'The next mails to send: {size} to [{id, recipient, subject, html, text}]. Each is claimed for five minutes, then offered again.';
+select private.expose('api.claim_mail(jsonb, jsonb)');
+
+create function private.claim_mail(size int) returns json
+language sql security definer
+set search_path = ''
+as $$
+  with claimed as (
+    update core.mail_outbox m
+       set attempts = m.attempts + 1, next_attempt_at = private.now() + interval '5 minutes'
+     where m.id in (select q.id from core.mail_outbox q
+                     where q.status = 'queued' and q.next_attempt_at <= private.now()
+                     order by q.next_attempt_at limit size for update skip locked)
+    returning m.*)
+  select coalesce(json_agg(json_build_object('id', id, 'recipient', recipient, 'subject', subject, 'html', html, 'text', text,
+                                             'reply_to', reply_to, 'unsubscribe_url', unsubscribe_url)
+                           order by created_at), '[]')
+    from claimed
+$$;
+comment on function private.claim_mail(int) is 'Definer: the worker sends the mail of every tenant.';
+grant execute on function private.claim_mail(int) to api_owner;
+
+create function private.count_waiting_mail() returns json
+language sql stable security definer
+set search_path = ''
+as $$ select json_build_object('waiting', count(*)) from core.mail_outbox where status = 'queued' $$;
+comment on function private.count_waiting_mail() is 'Definer: the worker sends the mail of every tenant.';
+grant execute on function private.count_waiting_mail() to api_owner;
+
+create function api.count_waiting_mail(caller jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'worker');
+  return private.count_waiting_mail();
+end $$;
+comment on function api.count_waiting_mail(jsonb) is 'How many mails wait to be sent, as {waiting}: for a worker that has no mail server, so that it can say so.';
+select private.expose('api.count_waiting_mail(jsonb)');
+
+create function private.settle_mail(mail uuid, failure text, permanent boolean) returns void
+language sql security definer
+set search_path = ''
+as $$
+  update core.mail_outbox m
+     set status = case when failure is null then 'sent' when permanent or m.attempts >= 12 then 'failed' else 'queued' end,
+         done_at = case when failure is null or permanent or m.attempts >= 12 then private.now() end,
+         last_error = left(failure, 200),
+         -- 1, 2, 4 … 256 minutes: a mail server may be down for most of a day
+         next_attempt_at = private.now() + make_interval(mins => (2 ^ least(m.attempts - 1, 8))::int),
+         html = case when failure is null then '' else m.html end,
+         text = case when failure is null then '' else m.text end,
+         links = case when failure is null then '{}' else m.links end,
+         unsubscribe_url = case when failure is not null then m.unsubscribe_url end
+   where m.id = mail and m.status = 'queued'
+$$;
+comment on function private.settle_mail(uuid, text, boolean) is
+  'Wipes what was sent: it held live links and codes. Definer: the worker sends the mail of every tenant.';
+grant execute on function private.settle_mail(uuid, text, boolean) to api_owner;
+
+create function api.settle_mail(caller jsonb, results jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'worker');
+  perform private.settle_mail(r.id, r.failure, coalesce(r.permanent, false))
+     from jsonb_to_recordset(results) as r (id uuid, failure text, permanent boolean);
+  return json_build_object('ok', true);
+end $$;
+comment on function api.settle_mail(jsonb, jsonb) is
+  'What became of claimed mails: [{id, failure, permanent}], failure null when sent. A temporary one is tried again with back-off, twelve times over 17 hours.';
+select private.expose('api.settle_mail(jsonb, jsonb)');
+
+create function private.purge_mail() returns bigint
+language sql security definer
+set search_path = ''
+as $$
+  with purged as (delete from core.mail_outbox m where m.created_at < private.now() - interval '90 days' and m.status <> 'queued' returning 1)
+  select count(*) from purged
+$$;
+comment on function private.purge_mail() is 'Deletes mail older than 90 days. Definer: every tenant at once.';
+grant execute on function private.purge_mail() to api_owner;

@@ -1,0 +1,59 @@
+-- POST /v1/mandate-links.
+
+create function api.issue_mandate_link(caller jsonb, input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  account    uuid;
+  connection uuid;
+  registered text;
+  signatory  core.signatories;
+  link       core.mandate_links;
+  status     text;
+  send_email constant boolean := (input ->> 'send_email')::boolean;
+begin
+  perform private.act_as(caller, 'cpo');
+  select c.return_url into registered from core.oauth_clients c where c.id = private.client_id();
+  if input ->> 'return_url' is not null and not private.return_url_allowed(input ->> 'return_url', registered) then
+    perform private.refuse('return_url_not_allowed', json_build_object('message',
+      'return_url must be the URL registered for this client, followed by /, ? or nothing, without a fragment.'));
+  end if;
+  account := private.find_account(input);
+  connection := private.pick_connection(account, (input ->> 'connection_id')::uuid, false);
+  -- one link, signature or correction at a time on a connection
+  perform from core.connections c where c.partner_id = private.partner_id() and c.id = connection for update;
+  select m.mandate_status into status
+    from core.connection_mandates m where m.partner_id = private.partner_id() and m.connection_id = connection;
+  if status = 'signed' then
+    perform private.refuse('mandate_already_signed');
+  end if;
+  select * into signatory from core.signatories s where s.partner_id = private.partner_id() and s.account_id = account;
+  if send_email and signatory.email is null then
+    perform private.refuse('signatory_email_missing');
+  end if;
+
+  perform private.void_mandate_links(connection);
+  insert into core.mandate_links (partner_id, connection_id, token_hash, locale, validity_years, return_url, expires_at)
+  values (private.partner_id(), connection, decode(input ->> 'token_hash', 'hex'), input ->> 'locale', (input ->> 'validity_years')::int,
+          coalesce(input ->> 'return_url', registered), private.now() + interval '1209600 seconds')
+  returning * into link;
+  if send_email then
+    perform private.enqueue_mail(input -> 'mail', signatory.email, 'mandate_link:' || link.id,
+      json_build_object('full_name', signatory.full_name,
+                        'partner_name', (select p.name from core.partners p where p.id = link.partner_id))::jsonb);
+  end if;
+  perform private.audit('mandate_link.issued', connection);
+  return json_build_object(
+    'ok', true,
+    'account_id', account,
+    'connection_id', connection,
+    'mandate_link', input ->> 'mandate_link',
+    'expires_at', private.iso(link.expires_at),
+    'expires_in', 1209600,
+    'mandate_status', status,
+    'email_sent', send_email);
+end $$;
+comment on function api.issue_mandate_link(jsonb, jsonb) is
+  'POST /v1/mandate-links: {account_id, cpo_external_ref, connection_id, token_hash, mandate_link, locale, validity_years, return_url, send_email, mail}. Voids the older link.';
+select private.expose('api.issue_mandate_link(jsonb, jsonb)');

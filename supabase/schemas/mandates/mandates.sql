@@ -1,0 +1,133 @@
+-- Mandates: what a signatory signs, for whole calendar years, and what ends it.
+
+create table core.mandate_links (
+  partner_id      uuid        not null,
+  id              uuid        not null default gen_random_uuid(),
+  connection_id   uuid        not null,
+  token_hash      bytea       not null,
+  locale          text        not null,
+  validity_years  int         not null,
+  return_url      text,
+  expires_at      timestamptz not null,
+  voided_at       timestamptz,
+  used_at         timestamptz,
+  code_hash       bytea,
+  code_expires_at timestamptz,
+  code_attempts   int         not null default 0,
+  created_at      timestamptz not null default private.now(),
+  constraint mandate_links_pkey primary key (partner_id, id),
+  constraint mandate_links_token_hash_key unique (token_hash),
+  constraint mandate_links_connection_fkey foreign key (partner_id, connection_id) references core.connections (partner_id, id),
+  constraint mandate_links_locale_known check (locale in ('nl', 'en')),
+  constraint mandate_links_validity_known check (validity_years in (1, 3, 5))
+);
+comment on table core.mandate_links is
+  'A link a signatory signs through: good for 14 days, one signature, and until a newer one is issued. token_hash is the SHA-256 of 256 random bits; code_hash of the one-time code with that token.';
+-- serves: voiding the older links of a connection
+create index mandate_links_connection on core.mandate_links (partner_id, connection_id);
+select private.isolate('core.mandate_links', 'select, insert, update');
+
+create table core.mandates (
+  partner_id      uuid        not null,
+  id              uuid        not null default gen_random_uuid(),
+  connection_id   uuid        not null,
+  link_id         uuid        not null,
+  status          text        not null,
+  valid_from      date,
+  valid_until     date,
+  signed_name     text,
+  signed_at       timestamptz,
+  document        text,
+  document_sha256 text,
+  code_confirmed  boolean     not null default false,
+  code_sent_to    text,
+  address         text,
+  user_agent      text,
+  ended_at        timestamptz,
+  ended_reason    text,
+  created_at      timestamptz not null default private.now(),
+  constraint mandates_pkey primary key (partner_id, id),
+  constraint mandates_connection_fkey foreign key (partner_id, connection_id) references core.connections (partner_id, id),
+  constraint mandates_link_fkey foreign key (partner_id, link_id) references core.mandate_links (partner_id, id),
+  constraint mandates_link_key unique (partner_id, link_id),
+  constraint mandates_status_known check (status in ('signed', 'revoked', 'expired', 'declined')),
+  constraint mandates_signed_whole check (
+    status = 'declined' or num_nulls(valid_from, valid_until, signed_name, signed_at, document, document_sha256) = 0)
+);
+comment on table core.mandates is
+  'What a signatory decided, with the evidence: the text as shown, its SHA-256, the typed name, the code proof, network address and user agent. Personal data; append-only but for its end; kept seven years after it.';
+-- serves: the latest mandate of a connection
+create index mandates_connection on core.mandates (partner_id, connection_id, created_at desc);
+-- serves: the job that ends mandates after their last year
+create index mandates_ending on core.mandates (valid_until) where status = 'signed';
+select private.isolate('core.mandates', 'select, insert, update');
+
+create view core.connection_mandates with (security_invoker = true) as
+select c.partner_id,
+       c.id as connection_id,
+       case when m.id is null then 'pending'
+            when m.status = 'signed' and m.valid_until < private.today() then 'expired'
+            else m.status end as mandate_status,
+       m.valid_from,
+       m.valid_until,
+       m.signed_at
+  from core.connections c
+  left join lateral (
+    select * from core.mandates m
+     where m.partner_id = c.partner_id and m.connection_id = c.id
+     order by m.created_at desc limit 1) m on true;
+comment on view core.connection_mandates is
+  'Where a connection stands with its mandate: its latest decision, read against the calendar, so that the year''s end needs no job to be on time.';
+grant select on core.connection_mandates to api_owner;
+
+create function private.end_mandate(connection uuid, new_status text, reason text) returns void
+language plpgsql
+set search_path = ''
+as $$
+begin
+  update core.mandates m
+     set status = new_status, ended_at = private.now(), ended_reason = reason
+   where m.connection_id = connection and m.status = 'signed'
+     and m.valid_until >= private.today();  -- one that ran out keeps covering its years, whether the job has noted its end or not
+  perform private.judge_months(connection);
+  perform private.audit('mandate.' || new_status, connection, jsonb_build_object('reason', reason));
+end $$;
+comment on function private.end_mandate(uuid, text, text) is 'Ends the signed mandate of a connection; months it covered are judged again.';
+grant execute on function private.end_mandate(uuid, text, text) to api_owner;
+
+create function private.void_mandate_links(connection uuid) returns void
+language sql
+set search_path = ''
+as $$
+  update core.mandate_links l set voided_at = private.now()
+   where l.partner_id = private.partner_id() and l.connection_id = connection and l.voided_at is null and l.used_at is null
+$$;
+grant execute on function private.void_mandate_links(uuid) to api_owner;
+
+create function private.return_url_allowed(return_url text, registered text) returns boolean
+language sql immutable
+set search_path = ''
+as $$
+  select coalesce(
+    starts_with(return_url, registered) and substr(return_url, length(registered) + 1, 1) in ('', '/', '?')
+    and position('#' in return_url) = 0
+    -- a browser resolves these, and would end up above the registered URL
+    and split_part(return_url, '?', 1) !~* '[/\\](\.|%2e){2}([/\\]|$)', false)
+$$;
+comment on function private.return_url_allowed(text, text) is
+  'Whether a return URL is the registered one followed by /, ? or nothing, without a fragment and not climbing out of it.';
+grant execute on function private.return_url_allowed(text, text) to api_owner;
+
+create function private.expire_mandates() returns bigint
+language sql security definer
+set search_path = ''
+as $$
+  with ended as (
+    update core.mandates m set status = 'expired', ended_at = private.now(), ended_reason = 'last_year_over'
+     where m.status = 'signed' and m.valid_until < private.today()
+    returning 1)
+  select count(*) from ended
+$$;
+comment on function private.expire_mandates() is
+  'Writes down what connection_mandates already reads from the calendar. Months inside the mandate stay covered. Definer: every tenant at once.';
+grant execute on function private.expire_mandates() to api_owner;

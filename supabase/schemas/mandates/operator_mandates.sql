@@ -1,0 +1,25 @@
+-- The operator on mandates: revoke.
+
+create function ops.mandate_revoke(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  connection core.connections;
+  status     text;
+begin
+  perform private.act_as_operator(input);
+  connection := private.connection_named(input ->> 'connection');
+  select m.mandate_status into status from core.connection_mandates m
+   where m.partner_id = connection.partner_id and m.connection_id = connection.id;
+  if status = 'revoked' then
+    return private.connection_answer(connection, false);
+  elsif status <> 'signed' then
+    perform private.refuse('mandate_not_signed', json_build_object('mandate_status', status));
+  end if;
+  perform private.end_mandate(connection.id, 'revoked', 'operator');
+  return private.connection_answer(connection, true);
+end $$;
+comment on function ops.mandate_revoke(jsonb) is
+  'Revokes the signed mandate of a connection: {connection} to {changed, connection}. Open months are judged again; locked ones and the registration stay.';
+select private.expose_ops('ops.mandate_revoke(jsonb)');

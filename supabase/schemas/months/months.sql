@@ -1,0 +1,95 @@
+-- Delivered months: one total a connection and month, with the raw deliveries and every replaced value kept for audit.
+
+create table core.deliveries (
+  partner_id    uuid        not null,
+  id            uuid        not null default gen_random_uuid(),
+  connection_id uuid        not null,
+  client_id     uuid        not null,
+  request_id    text        not null,
+  body          text        not null,
+  body_sha256   text        not null,
+  received_at   timestamptz not null default private.now(),
+  constraint deliveries_pkey primary key (partner_id, id),
+  constraint deliveries_connection_fkey foreign key (partner_id, connection_id) references core.connections (partner_id, id)
+);
+comment on table core.deliveries is 'A call of sessions:batch as it came in, for the regulator''s audit. Append-only, kept seven years.';
+-- serves: the deliveries of a connection
+create index deliveries_connection on core.deliveries (partner_id, connection_id, received_at);
+select private.isolate('core.deliveries', 'select, insert');
+
+create table core.delivered_months (
+  partner_id    uuid           not null,
+  connection_id uuid           not null,
+  period        date           not null,
+  total_kwh     numeric(12, 3) not null,
+  session_count int            not null,
+  source        text           not null,
+  status        text           not null,
+  delivery_id   uuid,
+  received_at   timestamptz    not null,
+  constraint delivered_months_pkey primary key (partner_id, connection_id, period),
+  constraint delivered_months_connection_fkey foreign key (partner_id, connection_id) references core.connections (partner_id, id),
+  constraint delivered_months_delivery_fkey foreign key (partner_id, delivery_id) references core.deliveries (partner_id, id),
+  constraint delivered_months_period_is_month check (period = date_trunc('month', period)),
+  constraint delivered_months_total_kwh_range check (total_kwh between 0 and 1000000),
+  constraint delivered_months_session_count_positive check (session_count >= 0),
+  constraint delivered_months_status_known check (status in ('staged', 'outside_mandate', 'submitted', 'registered', 'rejected'))
+);
+comment on table core.delivered_months is
+  'The kWh of one connection in one month. submitted and registered are locked: registered as ERE, or about to be. Kept seven years.';
+comment on column core.delivered_months.delivery_id is 'Null where the month is the sum of charging sessions that came in one by one.';
+select private.isolate('core.delivered_months', 'select, insert, update');
+
+create table core.replaced_months (
+  id            bigint generated always as identity,
+  partner_id    uuid           not null,
+  connection_id uuid           not null,
+  period        date           not null,
+  total_kwh     numeric(12, 3) not null,
+  session_count int            not null,
+  delivery_id   uuid,
+  received_at   timestamptz    not null,
+  replaced_at   timestamptz    not null default private.now(),
+  constraint replaced_months_pkey primary key (id),
+  constraint replaced_months_connection_fkey foreign key (partner_id, connection_id) references core.connections (partner_id, id)
+);
+comment on table core.replaced_months is 'Each total that a later delivery replaced by another. Append-only, kept seven years.';
+-- serves: the history of one month
+create index replaced_months_month on core.replaced_months (partner_id, connection_id, period);
+select private.isolate('core.replaced_months', 'select, insert');
+
+create function private.first_delivery_month() returns date
+language plpgsql immutable
+set search_path = ''
+as $$ begin return date '2026-01-01'; end $$;
+comment on function private.first_delivery_month() is 'Deliveries count from 2026-01.';
+grant execute on function private.first_delivery_month() to api_owner;
+
+create function private.month_status(connection uuid, period date) returns text
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  return (select case
+      when count(*) filter (where m.status <> 'declined') = 0 then 'staged'  -- nobody has signed yet: kept until somebody does
+      when period >= private.first_delivery_month()
+           and bool_or(m.status in ('signed', 'expired') and period between m.valid_from and m.valid_until) then 'staged'
+      else 'outside_mandate' end
+    from core.mandates m
+    where m.partner_id = private.partner_id() and m.connection_id = connection);
+end $$;
+comment on function private.month_status(uuid, date) is 'Whether a month lies inside a mandate of its connection: staged, or outside_mandate.';
+grant execute on function private.month_status(uuid, date) to api_owner;
+
+create function private.judge_months(connection uuid) returns void
+language sql
+set search_path = ''
+as $$
+  update core.delivered_months d
+     set status = private.month_status(connection, d.period)
+   where d.partner_id = private.partner_id() and d.connection_id = connection
+     and d.status in ('staged', 'outside_mandate')
+     and d.status <> private.month_status(connection, d.period)
+$$;
+comment on function private.judge_months(uuid) is 'Judges a connection''s open months again, after a signature or its end. Locked months stay as they are.';
+grant execute on function private.judge_months(uuid) to api_owner;

@@ -1,0 +1,127 @@
+-- A person allows an application: consents, authorization codes (RFC 6749 section 4.1, RFC 7636).
+
+create table core.oauth_consents (
+  user_id      uuid        not null,
+  client_id    uuid        not null,
+  scopes       text[]      not null,
+  first_at     timestamptz not null default private.now(),
+  last_at      timestamptz not null default private.now(),
+  withdrawn_at timestamptz,
+  constraint oauth_consents_pkey primary key (user_id, client_id),
+  constraint oauth_consents_user_id_fkey foreign key (user_id) references auth.users (id) on delete cascade,
+  constraint oauth_consents_client_id_fkey foreign key (client_id) references core.oauth_clients (id)
+);
+comment on table core.oauth_consents is
+  'What a person allowed an application: scopes as of the last time. Stays when withdrawn, so that a first consent happens once. Ends with the login.';
+alter table core.oauth_consents enable row level security;
+-- serves: how many people use an application
+create index oauth_consents_client_id on core.oauth_consents (client_id);
+
+create function private.user_scope_names() returns text[]
+language sql immutable
+set search_path = ''
+as $$ select array['chargers:read', 'chargers:write', 'sessions:read', 'energy:read', 'profile:read', 'partners:read', 'partners:write'] $$;
+comment on function private.user_scope_names() is 'The scopes of an application that acts for a person, in the specification''s order.';
+grant execute on function private.user_scope_names() to api_owner;
+
+create function private.scope_words(scope text) returns text[]
+language sql immutable
+set search_path = ''
+as $$ select array(select distinct s.word from string_to_table(scope, ' ') as s (word) where s.word <> '') $$;
+grant execute on function private.scope_words(text) to api_owner;
+
+create function private.check_authorization(
+  request jsonb, out client core.oauth_clients, out scopes text[], out refusal text)
+language plpgsql stable
+set search_path = ''
+as $$
+declare
+  wanted constant text[] := private.scope_words(request ->> 'scope');
+begin
+  client := private.client_by_client_id(left(request ->> 'client_id', 200));
+  scopes := array(select s from unnest(private.user_scope_names()) s where s = any (wanted) and s = any (client.scopes));
+  refusal := case
+    when client.id is null or client.disabled_at is not null then 'invalid_client'
+    when not (request ->> 'redirect_uri') = any (client.redirect_uris) then 'invalid_redirect_uri'
+    when not 'authorization_code' = any (client.grant_types) then 'unauthorized_client'
+    when wanted = '{}' or not wanted <@ scopes then 'invalid_scope'
+  end;
+end $$;
+comment on function private.check_authorization(jsonb) is
+  'The client and scopes of {client_id, redirect_uri, scope}, or why not, in the order in which an answer may be given: without client and redirect URI, never by redirect.';
+grant execute on function private.check_authorization(jsonb) to api_owner;
+
+create function private.consent(person uuid, client core.oauth_clients, scopes text[], request jsonb) returns void
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  family uuid;
+begin
+  insert into core.oauth_consents (user_id, client_id, scopes) values (person, client.id, scopes)
+  on conflict on constraint oauth_consents_pkey do nothing;
+  if not found then
+    update core.oauth_consents c set scopes = consent.scopes, last_at = private.now(), withdrawn_at = null
+     where c.user_id = person and c.client_id = consent.client.id;
+  -- the first consent, and only that, may attribute (specification section 4.5)
+  elsif client.partner_id <> private.house()
+        and (private.user_profile(person)).created_at >= private.now() - interval '7 days'
+        and private.attribute_user(person, client.partner_id, 'oauth_consent') then
+    perform private.audit('user.attributed', person, jsonb_build_object('source', 'oauth_consent', 'to', client.partner_id));
+  end if;
+
+  insert into core.oauth_grants (user_id, client_id, scopes) values (person, client.id, scopes) returning id into family;
+  insert into core.oauth_codes (code_hash, grant_id, redirect_uri, code_challenge, expires_at)
+  values (decode(request ->> 'code_hash', 'hex'), family, request ->> 'redirect_uri', request ->> 'code_challenge',
+          private.now() + interval '10 minutes');
+  perform private.audit('oauth.consented', family, jsonb_build_object('client_id', client.client_id, 'scopes', scopes));
+end $$;
+comment on function private.consent(uuid, core.oauth_clients, text[], jsonb) is
+  'Records a person''s consent, attributes them on the first one, and begins a grant with its code. Definer: consents, grants and codes are nobody''s to read.';
+grant execute on function private.consent(uuid, core.oauth_clients, text[], jsonb) to api_owner;
+
+create function api.issue_authorization_code(caller jsonb, request jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  checked record;
+begin
+  perform private.act_as(caller, 'session');
+  select * into checked from private.check_authorization(request);
+  if checked.refusal is not null then
+    perform private.refuse(checked.refusal);
+  end if;
+  perform private.consent(private.user_id(), checked.client, checked.scopes, request);
+  return json_build_object('scope', array_to_string(checked.scopes, ' '));
+end $$;
+comment on function api.issue_authorization_code(jsonb, jsonb) is
+  'The person allows it: {client_id, redirect_uri, scope, code_challenge, code_hash} to {scope}. The code lives ten minutes.';
+select private.expose('api.issue_authorization_code(jsonb, jsonb)');
+
+create function api.describe_authorization(caller jsonb, request jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  rate    jsonb;
+  checked record;
+begin
+  perform private.act_as(caller, 'anyone');
+  rate := private.debit('address:' || (request ->> 'address_hash'), 'page');
+  if not (rate ->> 'allowed')::boolean then
+    return private.refusal('too_many_requests', json_build_object('rate', rate));
+  end if;
+  select * into checked from private.check_authorization(request);
+  if checked.refusal is not null then
+    return private.refusal(checked.refusal);
+  end if;
+  perform private.act_for_partner((checked.client).partner_id);
+  return json_build_object(
+    'name', (checked.client).name,
+    'operated_by', coalesce((checked.client).operated_by, (select p.name from core.partners p where p.id = private.partner_id())),
+    'scopes', checked.scopes);
+end $$;
+comment on function api.describe_authorization(jsonb, jsonb) is
+  'What the consent page shows of {client_id, redirect_uri, scope, address_hash}: {name, operated_by, scopes}. Refusals are answers, because a visit must be counted.';
+select private.expose('api.describe_authorization(jsonb, jsonb)');

@@ -1,0 +1,162 @@
+-- The operator on applications: register, list, rotate the secret, disable, link to a partner.
+
+create function private.app_named(named text) returns core.oauth_clients
+language plpgsql
+set search_path = ''
+as $$
+declare
+  app core.oauth_clients;
+begin
+  select * into app from core.oauth_clients c
+   where (c.id = private.as_uuid(named) or c.client_id = named) and 'authorization_code' = any (c.grant_types) for update;
+  if not found then
+    perform private.refuse('app_not_found', json_build_object('app', named));
+  end if;
+  perform private.act_for_partner(app.partner_id);
+  return app;
+end $$;
+comment on function private.app_named(text) is 'The application of an id or a client_id, locked, and its partner made the tenant of this transaction.';
+
+create function private.app_row(app uuid) returns json
+language sql stable
+set search_path = ''
+as $$
+  select json_build_object(
+    'id', c.id,
+    'client_id', c.client_id,
+    'name', c.name,
+    'operated_by', c.operated_by,
+    'partner_id', c.partner_id,
+    'partner_slug', (select p.slug from core.partners p where p.id = c.partner_id),
+    'redirect_uris', c.redirect_uris,
+    'scopes', c.scopes,
+    'people', (select count(*) from core.oauth_consents o where o.client_id = c.id and o.withdrawn_at is null),
+    'secret_rotated_at', private.iso(c.secret_rotated_at),
+    'disabled_at', private.iso(c.disabled_at),
+    'created_at', private.iso(c.created_at))
+  from core.oauth_clients c where c.id = app
+$$;
+comment on function private.app_row(uuid) is 'An application as the operator sees it, with how many people use it: everything but the secret''s hash.';
+
+create function private.read_redirect_uris(uris jsonb) returns text[]
+language plpgsql immutable
+set search_path = ''
+as $$
+declare
+  wanted constant text[] := array(select distinct jsonb_array_elements_text(uris));
+begin
+  -- compared letter for letter later on, so what is registered must be plain: https, or http on the machine itself; ASCII; no
+  -- credentials, no fragment (RFC 6749 section 3.1.2, RFC 9700 section 2.1)
+  if cardinality(wanted) not between 1 and 10 or exists (
+    select from unnest(wanted) uri
+     where length(uri) > 500 or uri ~ '[^!-~]' or uri ~ '[\\"<>^`{|}#]'
+        or uri !~ '^(https://[^/?@]+|http://(localhost|127\.0\.0\.1|\[::1\])(:[0-9]+)?)([/?].*)?$') then
+    perform private.refuse('invalid_redirect_uris');
+  end if;
+  return wanted;
+end $$;
+comment on function private.read_redirect_uris(jsonb) is 'One to ten redirect URIs, each once.';
+
+create function private.read_user_scopes(scopes jsonb) returns text[]
+language plpgsql immutable
+set search_path = ''
+as $$
+declare
+  wanted constant text[] := array(select jsonb_array_elements_text(scopes));
+begin
+  if cardinality(wanted) = 0 or not wanted <@ private.user_scope_names() then
+    perform private.refuse('unknown_scope', json_build_object('scopes', private.user_scope_names()));
+  end if;
+  return array(select s from unnest(private.user_scope_names()) s where s = any (wanted));
+end $$;
+comment on function private.read_user_scopes(jsonb) is 'A list of at least one scope of a person, each once, in the order of user_scope_names.';
+
+create function ops.app_create(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  app uuid;
+begin
+  perform private.act_as_operator(input);
+  insert into core.oauth_clients (client_id, partner_id, name, operated_by, secret_hash, grant_types, scopes, redirect_uris)
+  values (input ->> 'client_id',
+          case when input ->> 'partner' is not null then (private.partner_named(input ->> 'partner')).id end,
+          private.operator_name(input ->> 'name'),
+          private.operator_name(input ->> 'operated_by'),
+          decode(input ->> 'secret_hash', 'hex'),
+          '{authorization_code,refresh_token}',
+          private.read_user_scopes(input -> 'scopes'),
+          private.read_redirect_uris(input -> 'redirect_uris'))
+  on conflict on constraint oauth_clients_client_id_key do nothing
+  returning id into app;
+  if app is null then
+    perform private.refuse('client_id_taken', json_build_object('client_id', input ->> 'client_id'));
+  end if;
+  perform private.audit('app.created', app, jsonb_build_object('scopes', input -> 'scopes', 'redirect_uris', input -> 'redirect_uris'));
+  return json_build_object('app', private.app_row(app));
+end $$;
+comment on function ops.app_create(jsonb) is
+  'Registers an application that acts for people: {name, operated_by, redirect_uris, scopes, partner?, client_id, secret_hash} to {app}. secret_hash is the SHA-256 in hex.';
+select private.expose_ops('ops.app_create(jsonb)');
+
+create function ops.app_list(input jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+declare
+  partner uuid;
+begin
+  if input ->> 'partner' is not null then
+    partner := (private.partner_named(input ->> 'partner')).id;
+  end if;
+  return (
+    select json_build_object('apps', coalesce(json_agg(private.app_row(c.id) order by c.created_at desc, c.id), '[]'))
+      from core.oauth_clients c
+     where 'authorization_code' = any (c.grant_types) and (partner is null or c.partner_id = partner));
+end $$;
+comment on function ops.app_list(jsonb) is 'Applications, newest first, disabled ones included: {partner?} to {apps}. Never a secret.';
+select private.expose_ops('ops.app_list(jsonb)');
+
+create function ops.app_rotate_secret(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  app core.oauth_clients := private.app_named(input ->> 'app');
+begin
+  perform ops.client_rotate_secret(input || jsonb_build_object('client', app.client_id));
+  return json_build_object('app', private.app_row(app.id));
+end $$;
+comment on function ops.app_rotate_secret(jsonb) is
+  'Replaces the secret; the old one is dead at once: {app, secret_hash, revoke_tokens?} to {app}. revoke_tokens also ends every access token issued before.';
+select private.expose_ops('ops.app_rotate_secret(jsonb)');
+
+create function ops.app_disable(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  app     core.oauth_clients := private.app_named(input ->> 'app');
+  outcome json;
+begin
+  outcome := ops.client_disable(input || jsonb_build_object('client', app.client_id));
+  return json_build_object('changed', outcome -> 'changed', 'app', private.app_row(app.id));
+end $$;
+comment on function ops.app_disable(jsonb) is 'Ends an application for good: its secret and every token it holds stop at once: {app} to {changed, app}.';
+select private.expose_ops('ops.app_disable(jsonb)');
+
+create function ops.app_link(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  app     core.oauth_clients := private.app_named(input ->> 'app');
+  outcome json;
+begin
+  outcome := ops.client_link(input || jsonb_build_object('client', app.client_id));
+  return json_build_object('changed', outcome -> 'changed', 'app', private.app_row(app.id));
+end $$;
+comment on function ops.app_link(jsonb) is
+  'Lets an application belong to a partner, which its users'' first consents attribute from then on: {app, partner} to {changed, app}.';
+select private.expose_ops('ops.app_link(jsonb)');

@@ -1,0 +1,122 @@
+-- Signing in on the consent page: counted before Supabase Auth is asked, and one-time codes by mail.
+
+create table core.sign_in_codes (
+  token_hash bytea       not null,
+  code_hash  bytea       not null,
+  email      text        not null,
+  attempts   int         not null default 0,
+  expires_at timestamptz not null,
+  constraint sign_in_codes_pkey primary key (token_hash)
+);
+comment on table core.sign_in_codes is
+  'One-time codes of people who sign in by mail: good for ten minutes, five attempts and the one browser that asked. token_hash is the SHA-256 of 256 random bits in its cookie, '
+  'code_hash of the code with them. An address without a login has rows too, for it must not show. Personal data; ends with its use or the next clean-up.';
+-- serves: the clean-up
+create index sign_in_codes_expiry on core.sign_in_codes (expires_at);
+alter table core.sign_in_codes enable row level security;
+
+create function private.count_sign_in(attempt jsonb, bucket text) returns jsonb
+language plpgsql
+set search_path = ''
+as $$
+declare
+  address constant text  := 'address:' || (attempt ->> 'address_hash');
+  rate    constant jsonb := private.debit(address, 'sign_in_address');
+begin
+  if not (rate ->> 'allowed')::boolean then
+    return rate;
+  end if;
+  -- per account and address: a stranger elsewhere cannot lock the account's owner out
+  return private.debit('login:' || (attempt ->> 'email_hash') || '@' || address, bucket);
+end $$;
+grant execute on function private.count_sign_in(jsonb, text) to api_owner;
+
+create function private.keep_sign_in_code(request jsonb) returns void
+language sql security definer
+set search_path = ''
+as $$
+  insert into core.sign_in_codes (token_hash, code_hash, email, expires_at)
+  values (decode(request ->> 'token_hash', 'hex'), decode(request ->> 'code_hash', 'hex'), request ->> 'email', private.code_expiry())
+$$;
+comment on function private.keep_sign_in_code(jsonb) is 'Definer: codes are nobody''s to read.';
+grant execute on function private.keep_sign_in_code(jsonb) to api_owner;
+
+create function private.redeem_sign_in_code(request jsonb, out outcome text, out email text)
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  presented constant bytea := decode(request ->> 'token_hash', 'hex');
+  code      core.sign_in_codes;
+begin
+  -- of ten at once, nine wait here and then see no code
+  select * into code from core.sign_in_codes c where c.token_hash = presented for update;
+  outcome := coalesce(private.judge_code(code.code_hash, code.expires_at, code.attempts, request ->> 'code_hash'),
+                      case when private.login_at(code.email) is null then 'wrong_code' else 'right_code' end);
+  if outcome = 'wrong_code' then
+    update core.sign_in_codes c set attempts = c.attempts + 1 where c.token_hash = presented;
+  elsif outcome = 'right_code' then
+    delete from core.sign_in_codes c where c.token_hash = presented;
+    email := code.email;
+  end if;
+end $$;
+comment on function private.redeem_sign_in_code(jsonb) is
+  'Uses a code, once, or says why not; a wrong one is counted, and where there is no login every one is wrong. Definer: codes are nobody''s to read.';
+grant execute on function private.redeem_sign_in_code(jsonb) to api_owner;
+
+create function api.count_sign_in(caller jsonb, attempt jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  rate jsonb;
+begin
+  perform private.act_as(caller, 'anyone');
+  rate := private.count_sign_in(attempt, 'sign_in');
+  if not (rate ->> 'allowed')::boolean then
+    return private.refusal('too_many_requests', json_build_object('rate', rate));
+  end if;
+  return json_build_object('rate', rate);
+end $$;
+comment on function api.count_sign_in(jsonb, jsonb) is
+  'Counts a sign-in before it is tried, so that guesses sent at once count too: {address_hash, email_hash} to {rate}.';
+select private.expose('api.count_sign_in(jsonb, jsonb)');
+
+create function api.send_sign_in_code(caller jsonb, request jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  rate jsonb;
+begin
+  perform private.act_as(caller, 'anyone');
+  rate := private.count_sign_in(request, 'sign_in_code');
+  if (rate ->> 'allowed')::boolean then
+    rate := private.debit('login:' || (request ->> 'email_hash'), 'sign_in_mail');
+  end if;
+  if not (rate ->> 'allowed')::boolean then
+    return json_build_object('outcome', 'too_many_codes', 'retry_after', rate -> 'retry_after');
+  end if;
+  perform private.keep_sign_in_code(request);
+  if private.login_at(request ->> 'email') is not null then
+    perform private.act_for_partner(private.house());
+    perform private.enqueue_mail(request -> 'mail', request ->> 'email', 'sign_in_code:' || (request ->> 'token_hash'));
+  end if;
+  return json_build_object('outcome', 'sent');
+end $$;
+comment on function api.send_sign_in_code(jsonb, jsonb) is
+  'Mails a one-time code, good for ten minutes and five attempts, where the address has a login, and answers alike where it has none: '
+  '{address_hash, email_hash, email, token_hash, code_hash, mail} to {outcome: sent|too_many_codes, retry_after}.';
+select private.expose('api.send_sign_in_code(jsonb, jsonb)');
+
+create function api.redeem_sign_in_code(caller jsonb, request jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'anyone');
+  return (select row_to_json(r) from private.redeem_sign_in_code(request) as r);
+end $$;
+comment on function api.redeem_sign_in_code(jsonb, jsonb) is
+  'Uses a one-time code: {token_hash, code_hash} to {outcome: right_code|wrong_code|code_expired|too_many_attempts, email}. Whose e-mail it is may sign in.';
+select private.expose('api.redeem_sign_in_code(jsonb, jsonb)');

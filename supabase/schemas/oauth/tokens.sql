@@ -1,0 +1,138 @@
+-- The tokens of an application: a code or a refresh token for an access token, and revocation (RFC 6749, 7009, 9700).
+
+create function private.redeem_code(
+  client core.oauth_clients, request jsonb, out family core.oauth_grants, out scopes text[], out refusal text)
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  presented constant bytea := decode(request ->> 'code_hash', 'hex');
+  code      core.oauth_codes;
+begin
+  refusal := 'invalid_grant';
+  -- the family is locked first: of ten at once, nine wait here and then see a used code
+  select g.* into family from core.oauth_grants g join core.oauth_codes c on c.grant_id = g.id
+   where c.code_hash = presented and g.client_id = client.id for update of g;
+  select * into code from core.oauth_codes c where c.code_hash = presented and c.grant_id = family.id;
+  if code.used_at is not null and not private.is_race(code.used_at) then
+    perform private.end_grant(family.id, 'code_reused');
+  elsif code.used_at is null and private.is_live(family) and code.expires_at > private.now()
+        and code.redirect_uri = request ->> 'redirect_uri' and code.code_challenge = request ->> 'code_challenge' then
+    update core.oauth_codes c set used_at = private.now() where c.code_hash = presented;
+    perform private.add_refresh_token(family.id, 1, request);
+    scopes := family.scopes;
+    refusal := null;
+  end if;
+end $$;
+comment on function private.redeem_code(core.oauth_clients, jsonb) is
+  'Uses an authorization code, once, for the client, redirect URI and challenge it was made for; a later second use ends what it gave. Definer: codes are nobody''s to read.';
+grant execute on function private.redeem_code(core.oauth_clients, jsonb) to api_owner;
+
+create function private.rotate_refresh_token(
+  client core.oauth_clients, request jsonb, out family core.oauth_grants, out scopes text[], out refusal text)
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  presented constant bytea := decode(request ->> 'refresh_hash', 'hex');
+  wanted    constant text[] := private.scope_words(request ->> 'scope');
+  token     core.oauth_refresh_tokens;
+  newest    int;
+begin
+  refusal := 'invalid_grant';
+  -- the family is locked first: of ten at once, nine wait here and then see a rotated token
+  select g.* into family from core.oauth_grants g join core.oauth_refresh_tokens t on t.grant_id = g.id
+   where t.token_hash = presented and g.client_id = client.id for update of g;
+  select * into token from core.oauth_refresh_tokens t where t.token_hash = presented and t.grant_id = family.id;
+  if token.rotated_at is not null then
+    select max(t.generation) into newest from core.oauth_refresh_tokens t where t.grant_id = family.id;
+    if token.generation < newest - 1 or not private.is_race(token.rotated_at) then
+      perform private.end_grant(family.id, 'refresh_token_reused');
+    end if;
+  elsif private.is_live(family) and token.expires_at > private.now() then
+    if not wanted <@ family.scopes then
+      refusal := 'invalid_scope';
+      return;
+    end if;
+    update core.oauth_refresh_tokens t set rotated_at = private.now() where t.token_hash = presented;
+    perform private.add_refresh_token(family.id, token.generation + 1, request);
+    scopes := array(select s from unnest(family.scopes) s where wanted = '{}' or s = any (wanted));
+    refusal := null;
+  end if;
+end $$;
+comment on function private.rotate_refresh_token(core.oauth_clients, jsonb) is
+  'Exchanges a refresh token for its one successor. Its predecessor shown again within 30 seconds is a race and harms nothing; later, or an older one, ends the family. '
+  'Definer: refresh tokens are nobody''s to read.';
+grant execute on function private.rotate_refresh_token(core.oauth_clients, jsonb) to api_owner;
+
+create function api.grant_user_token(caller jsonb, request jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  door  record;
+  given record;
+begin
+  perform private.act_as(caller, 'anyone');
+  select * into door from private.authenticate_client(request, request ->> 'grant_type');
+  if door.refusal is not null then
+    return door.refusal;
+  end if;
+  if request ->> 'grant_type' = 'authorization_code' then
+    select * into given from private.redeem_code(door.client, request);
+  else
+    select * into given from private.rotate_refresh_token(door.client, request);
+  end if;
+  if given.refusal is not null then
+    return private.refusal(given.refusal, json_build_object('rate', door.rate));
+  end if;
+  return json_build_object(
+    'user_id', (given.family).user_id,
+    'client_id', (door.client).client_id,
+    'grant_id', (given.family).id,
+    'scope', array_to_string(given.scopes, ' '),
+    'rate', door.rate);
+end $$;
+comment on function api.grant_user_token(jsonb, jsonb) is
+  'Authenticates a client and redeems its code or refresh token: {grant_type, client_id, secret_hash, address_hash, new_refresh_hash} with {code_hash, redirect_uri, code_challenge} or '
+  '{refresh_hash, scope} to {user_id, client_id, grant_id, scope, rate}. Refusals are answers, because attempts are counted and reuse ends a grant.';
+select private.expose('api.grant_user_token(jsonb, jsonb)');
+
+create function private.revoke_presented(client core.oauth_clients, request jsonb) returns void
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  access constant jsonb := request -> 'access_token';
+begin
+  perform private.end_grant(g.id, 'revoked_by_client')
+     from core.oauth_grants g join core.oauth_refresh_tokens t on t.grant_id = g.id
+    where t.token_hash = decode(request ->> 'token_hash', 'hex') and g.client_id = client.id;
+  if access ->> 'client_id' = client.client_id then
+    insert into core.revoked_access_tokens (id, expires_at)
+    values (access ->> 'id', to_timestamp((access ->> 'expires_at')::bigint))
+    on conflict on constraint revoked_access_tokens_pkey do nothing;
+  end if;
+end $$;
+comment on function private.revoke_presented(core.oauth_clients, jsonb) is
+  'Ends the grant of a refresh token, or one access token, of this client; what is another''s, or nobody''s, is left alone. Definer: tokens are nobody''s to read.';
+grant execute on function private.revoke_presented(core.oauth_clients, jsonb) to api_owner;
+
+create function api.revoke_token(caller jsonb, request jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  door record;
+begin
+  perform private.act_as(caller, 'anyone');
+  select * into door from private.authenticate_client(request, null);
+  if door.refusal is not null then
+    return door.refusal;
+  end if;
+  perform private.revoke_presented(door.client, request);
+  return json_build_object('rate', door.rate);
+end $$;
+comment on function api.revoke_token(jsonb, jsonb) is
+  'RFC 7009: {client_id, secret_hash, address_hash, token_hash, access_token: {id, client_id, expires_at}?} to {rate}; says nothing of the token.';
+select private.expose('api.revoke_token(jsonb, jsonb)');

@@ -1,0 +1,78 @@
+-- GET /partner/payouts, GET /partner/dashboard.
+
+create function api.list_payouts(caller jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'partner');
+  -- a payout follows from a sale of ERE, and none is booked here yet
+  return json_build_object('payouts', '[]'::json);
+end $$;
+comment on function api.list_payouts(jsonb) is 'GET /partner/payouts: {payouts}, newest first. Empty until sales are booked.';
+select private.expose('api.list_payouts(jsonb)');
+
+create function private.partner_figures(partner core.partners) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+declare
+  house   constant uuid := private.house();
+  figures json;
+begin
+  with customers as materialized (
+    select a.user_id, a.attached_month,
+           exists (select from core.accounts b
+                     join core.connections c on c.partner_id = b.partner_id and c.account_id = b.id and c.status = 'active'
+                     join core.connection_mandates m on m.partner_id = c.partner_id and m.connection_id = c.id
+                    where b.partner_id = house and b.user_id = a.user_id and m.mandate_status = 'signed') as is_active,
+           (select count(*) from core.chargers h where h.partner_id = house and h.user_id = a.user_id and h.status = 'active') as chargers
+      from core.attributions a where a.partner_id = partner.id
+  ), delivered as materialized (
+    select k.user_id, d.period, d.total_kwh,
+           case when d.status in ('submitted', 'registered') or exists (
+                  select from core.mandates m
+                   where m.partner_id = d.partner_id and m.connection_id = d.connection_id and m.status in ('signed', 'expired')
+                     and d.period between m.valid_from and m.valid_until)
+                then d.total_kwh * coalesce(private.ere_per_kwh(extract(year from d.period)::int), 0) else 0 end as ere
+      from customers k
+      join core.accounts b on b.partner_id = house and b.user_id = k.user_id
+      join core.connections c on c.partner_id = b.partner_id and c.account_id = b.id
+      join core.delivered_months d on d.partner_id = c.partner_id and d.connection_id = c.id
+     -- what a customer charged before the partner brought them is not its business
+     where d.period >= k.attached_month and d.status in ('staged', 'submitted', 'registered')
+  ), months as (
+    select d.period, sum(d.total_kwh) as kwh, sum(d.ere) as ere, count(distinct d.user_id) filter (where d.total_kwh > 0) as active
+      from delivered d group by d.period
+  )
+  select json_build_object(
+    'customers_total', (select count(*) from customers),
+    'customers_active', (select count(*) from customers where is_active),
+    'drafts', (select json_object_agg(s.status, (select count(*) from core.drafts d
+                                                  where d.partner_id = partner.id and private.draft_status(d) = s.status))
+                 from unnest(array['invited', 'claimed', 'expired', 'conflict', 'active']) as s (status)),
+    'chargers_total', (select coalesce(sum(chargers), 0) from customers),
+    'kwh_total', (select round(coalesce(sum(kwh), 0), 2) from months),
+    'kwh_this_month', (select round(coalesce(sum(kwh), 0), 2) from months where period = date_trunc('month', private.today())),
+    'ere_estimated', (select round(coalesce(sum(ere), 0), 2) from months),
+    'partner_share_estimated_eur', 0,
+    'months', (select coalesce(json_agg(json_build_object('month', to_char(m.period, 'YYYY-MM'), 'kwh', round(m.kwh, 2), 'ere_credits', round(m.ere, 2),
+                                                          'active_customers', m.active) order by m.period desc), '[]') from months m))
+    into figures;
+  return figures;
+end $$;
+comment on function private.partner_figures(core.partners) is
+  'Sums over a partner''s customers and drafts, from the month each was attached. Definer, because the customers'' rows are in the house; sums say nothing of one of them that the list does not.';
+grant execute on function private.partner_figures(core.partners) to api_owner;
+
+create function api.get_dashboard(caller jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'partner');
+  return private.partner_figures(private.own_partner());
+end $$;
+comment on function api.get_dashboard(jsonb) is
+  'GET /partner/dashboard. ERE of months inside a mandate, at the published factor of their year; the share in euros is 0 until a price is known.';
+select private.expose('api.get_dashboard(jsonb)');

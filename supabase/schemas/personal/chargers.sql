@@ -1,0 +1,76 @@
+-- GET and POST /chargers, and /profile.
+
+create function api.get_profile(caller jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'user');
+  return (select json_build_object('email', p.email, 'name', p.name) from private.user_profile(private.user_id()) p);
+end $$;
+comment on function api.get_profile(jsonb) is 'GET /profile: {email, name}.';
+select private.expose('api.get_profile(jsonb)');
+
+create function api.list_own_chargers(caller jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'user');
+  return (
+    select json_build_object('chargers', coalesce(json_agg(json_strip_nulls(json_build_object(
+             'id', h.id,
+             'nickname', private.charger_name(h),
+             'connection_type', h.connection_type,
+             'status', case when private.is_online(h) then 'online' else 'offline' end,
+             'mid_certified', h.mid_eligible is true,
+             'is_charging', coalesce(s.status = 'charging', false),
+             'current_session', case when s.id is not null then json_build_object(
+               'id', s.id, 'started_at', private.iso(s.started_at), 'kwh_so_far', round(s.wh / 1000.0, 2)) end,
+             'latest_meter_wh', h.latest_meter_wh,
+             'meter_updated_at', private.iso(h.meter_updated_at))) order by h.created_at desc, h.id desc), '[]'))
+      from core.chargers h
+      left join lateral (
+        select * from core.charging_sessions s
+         where s.partner_id = h.partner_id and s.charger_id = h.id and s.ended_at is null
+         order by s.started_at desc, s.id limit 1) s on true
+     where h.user_id = private.user_id() and h.status = 'active');
+end $$;
+comment on function api.list_own_chargers(jsonb) is 'GET /chargers: {chargers}, newest first, each with the session that is going on.';
+select private.expose('api.list_own_chargers(jsonb)');
+
+create function api.register_own_charger(caller jsonb, input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  account    uuid;
+  connection uuid;
+  charger    core.chargers;
+begin
+  perform private.act_as(caller, 'user');
+  -- the limit is counted under this lock
+  perform pg_advisory_xact_lock(hashtextextended('chargers of ' || private.user_id(), 0));
+  if (select count(*) from core.chargers h where h.user_id = private.user_id() and h.status = 'active') >= 10 then
+    perform private.refuse('charger_limit_reached');
+  end if;
+  select a.id, c.id into account, connection
+    from core.accounts a
+    join core.connections c on c.partner_id = a.partner_id and c.account_id = a.id and c.status = 'active'
+   where a.user_id = private.user_id()
+   order by c.created_at, c.id limit 1;
+  insert into core.chargers
+    (partner_id, account_id, connection_id, user_id, nickname, connection_type, ocpp_identity, ocpp_password_hash)
+  values (private.partner_id(), account, connection, private.user_id(), input ->> 'nickname', 'ocpp',
+          input ->> 'ocpp_identity', decode(input ->> 'password_hash', 'hex'))
+  on conflict (ocpp_identity) where status = 'active' do nothing
+  returning * into charger;
+  if charger.id is null then
+    perform private.refuse('ocpp_identity_taken', json_build_object('ocpp_identity', input ->> 'ocpp_identity'));
+  end if;
+  perform private.audit('charger.registered', charger.id);
+  return json_build_object('id', charger.id);
+end $$;
+comment on function api.register_own_charger(jsonb, jsonb) is
+  'POST /chargers: {nickname, ocpp_identity, password_hash} to {id}. Bound to the person''s first active connection, where there is one.';
+select private.expose('api.register_own_charger(jsonb, jsonb)');

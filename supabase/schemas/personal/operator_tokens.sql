@@ -1,0 +1,103 @@
+-- The operator on people's tokens: list, revoke.
+
+create function private.token_row(token uuid) returns json
+language sql stable
+set search_path = ''
+as $$
+  select json_build_object(
+           'id', p.id, 'kind', 'personal', 'user_id', p.user_id, 'email', (private.user_profile(p.user_id)).email,
+           'name', p.name, 'scopes', p.scopes, 'created_at', private.iso(p.created_at),
+           'last_used_at', private.iso(p.last_used_at), 'expires_at', private.iso(p.expires_at), 'revoked_at', private.iso(p.revoked_at))
+    from core.personal_tokens p where p.id = token
+  union all
+  select json_build_object(
+           'id', g.id, 'kind', 'application', 'user_id', g.user_id, 'email', (private.user_profile(g.user_id)).email,
+           'name', c.name, 'scopes', g.scopes, 'created_at', private.iso(g.created_at),
+           'last_used_at', private.iso(newest.created_at), 'expires_at', private.iso(newest.expires_at), 'revoked_at', private.iso(g.revoked_at))
+    from core.oauth_grants g
+    join core.oauth_clients c on c.id = g.client_id
+    left join lateral (select t.created_at, t.expires_at from core.oauth_refresh_tokens t
+                        where t.grant_id = g.id order by t.generation desc limit 1) newest on true
+   where g.id = token
+$$;
+comment on function private.token_row(uuid) is
+  'A personal token, or what an application holds by one consent (last used when it was last refreshed), as the operator sees it.';
+
+create function private.newest_tokens(person uuid, size int) returns table (id uuid, created_at timestamptz)
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  if person is null then
+    return query
+      (select p.id, p.created_at from core.personal_tokens p order by p.created_at desc limit size)
+      union all
+      (select g.id, g.created_at from core.oauth_grants g order by g.created_at desc limit size)
+      order by 2 desc, 1 limit size;
+  else
+    return query
+      (select p.id, p.created_at from core.personal_tokens p where p.user_id = person order by p.created_at desc limit size)
+      union all
+      (select g.id, g.created_at from core.oauth_grants g where g.user_id = person order by g.created_at desc limit size)
+      order by 2 desc, 1 limit size;
+  end if;
+end $$;
+comment on function private.newest_tokens(uuid, int) is 'The newest personal tokens and grants of a person, or of everybody.';
+
+create function ops.token_list(input jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+declare
+  person uuid;
+begin
+  if input ->> 'user' is not null then
+    select u.id into person from auth.users u where u.id = private.as_uuid(input ->> 'user') or u.email = lower(input ->> 'user');
+    if person is null then
+      perform private.refuse('user_not_found', json_build_object('user', input ->> 'user'));
+    end if;
+  end if;
+  return (
+    select json_build_object('tokens', coalesce(json_agg(private.token_row(t.id) order by t.created_at desc, t.id), '[]'))
+      from private.newest_tokens(person, coalesce((input ->> 'limit')::int, 50)) t);
+end $$;
+comment on function ops.token_list(jsonb) is
+  'Personal tokens and what applications hold, newest first: {user?: id or e-mail, limit?} to {tokens}. Never a token.';
+select private.expose_ops('ops.token_list(jsonb)');
+
+create function ops.token_revoke(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  token   constant uuid := private.as_uuid(input ->> 'token');
+  person  uuid;
+  client  uuid;
+  changed boolean;
+begin
+  perform private.act_as_operator(input);
+  select p.user_id into person from core.personal_tokens p where p.id = token;
+  if person is not null then
+    update core.personal_tokens p set revoked_at = private.now() where p.id = token and p.revoked_at is null;
+    changed := found;
+    if changed then
+      perform private.audit('token.revoked', token);
+    end if;
+  else
+    select g.user_id, g.client_id into person, client from core.oauth_grants g where g.id = token for update;
+    if person is null then
+      perform private.refuse('token_not_found', json_build_object('token', input ->> 'token'));
+    end if;
+    changed := private.end_grant(token, 'revoked_by_operator');
+    -- the last grant of this application: the person is done with it
+    update core.oauth_consents o set withdrawn_at = private.now()
+     where o.user_id = person and o.client_id = client and o.withdrawn_at is null
+       and not exists (select from core.oauth_grants g where g.user_id = person and g.client_id = client and g.revoked_at is null);
+  end if;
+  return json_build_object(
+    'changed', changed,
+    'token', private.token_row(token));
+end $$;
+comment on function ops.token_revoke(jsonb) is
+  'Ends a personal token, or everything an application holds by one consent, at once: {token} to {changed, token}.';
+select private.expose_ops('ops.token_revoke(jsonb)');

@@ -1,0 +1,100 @@
+-- Personal tokens: made by the person, shown once.
+
+create table core.personal_tokens (
+  id           uuid        not null default gen_random_uuid(),
+  user_id      uuid        not null,
+  name         text        not null,
+  token_hash   bytea       not null,
+  last4        text        not null,
+  scopes       text[]      not null,
+  expires_at   timestamptz,
+  last_used_at timestamptz,
+  revoked_at   timestamptz,
+  created_at   timestamptz not null default private.now(),
+  constraint personal_tokens_pkey primary key (id),
+  constraint personal_tokens_token_hash_key unique (token_hash),
+  constraint personal_tokens_user_id_fkey foreign key (user_id) references auth.users (id) on delete cascade,
+  constraint personal_tokens_name_length check (length(name) between 1 and 100),
+  constraint personal_tokens_scopes_known check (scopes <@ array['chargers:read', 'chargers:write', 'sessions:read', 'energy:read', 'profile:read'])
+);
+comment on table core.personal_tokens is
+  'A token a person made in the dashboard, as its SHA-256; shown once. Never carries partners:*.';
+-- serves: the tokens of a person
+create index personal_tokens_user on core.personal_tokens (user_id, created_at desc);
+alter table core.personal_tokens enable row level security;
+create policy "a person reaches their own tokens" on core.personal_tokens to api_owner
+  using (user_id = (select private.user_id())) with check (user_id = (select private.user_id()));
+grant select, insert, update on core.personal_tokens to api_owner;
+-- serves: everybody's tokens, newest first
+create index personal_tokens_newest on core.personal_tokens (created_at desc);
+
+create function private.token_row(token core.personal_tokens) returns json
+language sql stable
+set search_path = ''
+as $$
+  select json_build_object(
+    'id', token.id, 'name', token.name, 'scopes', token.scopes, 'last4', token.last4, 'created_at', private.iso(token.created_at),
+    'expires_at', private.iso(token.expires_at), 'last_used_at', private.iso(token.last_used_at))
+$$;
+grant execute on function private.token_row(core.personal_tokens) to api_owner;
+
+create function api.list_personal_tokens(caller jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'session');
+  return (
+    select json_build_object('tokens', coalesce(json_agg(private.token_row(t) order by t.created_at desc, t.id desc), '[]'))
+      from core.personal_tokens t where t.user_id = private.user_id() and t.revoked_at is null);
+end $$;
+comment on function api.list_personal_tokens(jsonb) is 'GET /tokens: those not revoked, newest first; never the token itself.';
+select private.expose('api.list_personal_tokens(jsonb)');
+
+create function api.create_personal_token(caller jsonb, input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  token core.personal_tokens;
+begin
+  perform private.act_as(caller, 'session');
+  perform pg_advisory_xact_lock(hashtextextended('tokens of ' || private.user_id(), 0));
+  if (select count(*) from core.personal_tokens t where t.user_id = private.user_id() and t.revoked_at is null) >= 50 then
+    perform private.refuse('token_limit_reached');
+  elsif (input ->> 'expires_at')::timestamptz <= private.now() then
+    perform private.refuse('invalid_request', json_build_object(
+      'detail', 'expires_at: must be in the future',
+      'issues', json_build_array(json_build_object('path', 'expires_at', 'message', 'must be in the future'))));
+  end if;
+  insert into core.personal_tokens (user_id, name, token_hash, last4, scopes, expires_at)
+  values (private.user_id(), input ->> 'name', decode(input ->> 'token_hash', 'hex'), input ->> 'last4',
+          array(select distinct jsonb_array_elements_text(input -> 'scopes') order by 1), (input ->> 'expires_at')::timestamptz)
+  returning * into token;
+  perform private.audit('personal_token.created', token.id, jsonb_build_object('scopes', token.scopes));
+  return private.token_row(token);
+end $$;
+comment on function api.create_personal_token(jsonb, jsonb) is
+  'POST /tokens: {name, scopes, expires_at, token_hash, last4} to the token''s row. The token itself never reaches the database.';
+select private.expose('api.create_personal_token(jsonb, jsonb)');
+
+create function api.revoke_personal_token(caller jsonb, input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  token core.personal_tokens;
+begin
+  perform private.act_as(caller, 'session');
+  select * into token from core.personal_tokens t
+   where t.user_id = private.user_id() and t.id = private.as_uuid(input ->> 'id') for update;
+  if not found then
+    perform private.refuse('token_not_found');
+  elsif token.revoked_at is null then
+    update core.personal_tokens t set revoked_at = private.now() where t.id = token.id;
+    perform private.audit('personal_token.revoked', token.id);
+  end if;
+  return json_build_object('ok', true);
+end $$;
+comment on function api.revoke_personal_token(jsonb, jsonb) is 'DELETE /tokens/{id}: acts at once; a second time changes nothing.';
+select private.expose('api.revoke_personal_token(jsonb, jsonb)');

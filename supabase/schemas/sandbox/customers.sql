@@ -1,0 +1,168 @@
+-- POST /sandbox/v1/customers/{id}/chargers, …/sync, …/review.
+
+create function private.own_customer(named text, key text, out account_id uuid, out user_id uuid)
+language sql stable security definer
+set search_path = ''
+as $$
+  -- a customer_ref is not stored: it is looked for among the partner's own
+  select a.id, a.user_id
+    from core.attributions t
+    join core.accounts a on a.partner_id = private.house() and a.user_id = t.user_id
+   where t.partner_id = private.partner_id() and t.source in ('partner_upload', 'partner_invite')
+     and case when named like 'cus\_%' then private.customer_ref(t.user_id, t.partner_id, key) = named else a.id = private.as_uuid(named) end
+   order by a.created_at, a.id limit 1
+$$;
+comment on function private.own_customer(text, text) is
+  'The account of a customer the partner itself brought, by customer_ref or account id; nulls where it has none. Definer, because people own their accounts in the house.';
+grant execute on function private.own_customer(text, text) to api_owner;
+
+create function private.require_customer(named text, key text, out account_id uuid, out user_id uuid)
+language plpgsql
+set search_path = ''
+as $$
+begin
+  select c.account_id, c.user_id into require_customer.account_id, require_customer.user_id from private.own_customer(named, key) c;
+  if require_customer.account_id is null then
+    perform private.refuse('customer_not_found');
+  end if;
+  -- from here on the customer acts, in what is theirs
+  perform private.act_for_partner(private.house()), set_config('app.user_id', require_customer.user_id::text, true);
+end $$;
+comment on function private.require_customer(text, text) is 'private.own_customer, or the refusal customer_not_found; the transaction then acts as that person.';
+grant execute on function private.require_customer(text, text) to api_owner;
+
+create function api.connect_virtual_charger(caller jsonb, input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  customer   record;
+  profile    constant jsonb := input -> 'profile';
+  model      core.charger_models;
+  connection uuid;
+  virtual    core.virtual_chargers;
+  charger    uuid;
+begin
+  perform private.act_as(caller, 'partner'), private.only_in_sandbox();
+  model := private.virtual_model(profile);
+  select * into customer from private.require_customer(input ->> 'id', input ->> 'key');
+  -- the lock that the claim pages and POST /chargers count the same ten under, and take first
+  perform pg_advisory_xact_lock(hashtextextended('chargers of ' || customer.user_id, 0));
+  perform from core.accounts a where a.partner_id = private.house() and a.id = customer.account_id for no key update;
+  if not found then
+    perform private.refuse('customer_not_found');  -- a reset came first
+  end if;
+  connection := private.pick_connection(customer.account_id, null, true);
+  -- a repeat: the same model charging the same way
+  select v.* into virtual
+    from core.virtual_chargers v join core.chargers h on h.partner_id = v.partner_id and h.id = v.charger_id
+   where v.partner_id = private.house() and h.account_id = customer.account_id and h.status = 'active' and h.catalog_charger_id = model.id
+     and (v.wh_per_session, v.sessions_per_week, v.power_kw, v.since)
+         = ((profile ->> 'wh_per_session')::int, (profile ->> 'sessions_per_week')::numeric, (profile ->> 'power_kw')::numeric, (profile ->> 'since')::date)
+   order by v.created_at, v.id limit 1;
+  if virtual.id is null then
+    if (select count(*) from core.chargers h where h.user_id = customer.user_id and h.status = 'active') >= 10 then
+      perform private.refuse('charger_limit_reached');
+    end if;
+    charger := private.add_own_charger(customer.account_id, connection, jsonb_build_object(
+      'catalog_charger_id', model.id, 'serial_number', 'SANDBOX-' || upper(left(replace(gen_random_uuid()::text, '-', ''), 16)),
+      'power_kw', profile -> 'power_kw'), '{"virtual": true}');
+    insert into core.virtual_chargers (partner_id, charger_id, wh_per_session, sessions_per_week, power_kw, since)
+    values (private.house(), charger, (profile ->> 'wh_per_session')::int, (profile ->> 'sessions_per_week')::numeric,
+            (profile ->> 'power_kw')::numeric, (profile ->> 'since')::date)
+    returning * into virtual;
+    perform private.advance_registration(customer.account_id, true);
+  end if;
+  return private.virtual_charger_answer(virtual)::json;
+end $$;
+comment on function api.connect_virtual_charger(jsonb, jsonb) is
+  'POST /sandbox/v1/customers/{id}/chargers: {id, key, profile: {mid, catalog_charger_id, wh_per_session, sessions_per_week, power_kw, since}}. '
+  'The same profile again is the same charger. Its sessions are collected by api.sync_customer.';
+select private.expose('api.connect_virtual_charger(jsonb, jsonb)');
+
+create function api.sync_customer(caller jsonb, input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  customer record;
+  virtuals core.virtual_chargers[];
+begin
+  perform private.act_as(caller, 'partner'), private.only_in_sandbox();
+  select * into customer from private.require_customer(input ->> 'id', input ->> 'key');
+  virtuals := array(
+    select v from core.virtual_chargers v join core.chargers h on h.partner_id = v.partner_id and h.id = v.charger_id
+     where v.partner_id = private.house() and h.account_id = customer.account_id and h.status = 'active'
+     order by v.id for update of v);
+  return json_build_object('ok', true, 'sessions_created', private.collect_sessions(virtuals), 'error', null);
+end $$;
+comment on function api.sync_customer(jsonb, jsonb) is
+  'POST /sandbox/v1/customers/{id}/sync: {id, key} to {ok, sessions_created, error}. Collects every virtual charger of the customer up to now.';
+select private.expose('api.sync_customer(jsonb, jsonb)');
+
+create function private.review_due_registrations() returns bigint
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  connection core.connections;
+  reviewed   bigint := 0;
+begin
+  if private.is_sandbox() then
+    for connection in
+      select * from core.connections c
+       where c.registration_status = 'ingediend' and c.status = 'active' and c.submitted_at <= private.now() - interval '2 minutes'
+       order by c.submitted_at, c.id limit 500 for update skip locked
+    loop
+      perform private.act_for_partner(connection.partner_id);
+      perform private.review_registration(connection,
+        case when cardinality(private.closed_gates(connection)) = 0 then 'goedgekeurd' else 'afgekeurd' end);
+      reviewed := reviewed + 1;
+    end loop;
+    perform private.act_for_partner(null);
+  end if;
+  return reviewed;
+end $$;
+comment on function private.review_due_registrations() is
+  'The sandbox''s reviewer: two minutes after it was submitted a registration is approved where mandate, EAN and MID charger hold, else rejected. Definer: every tenant at once.';
+grant execute on function private.review_due_registrations() to api_owner;
+
+create function api.review_customer(caller jsonb, input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  outcome    constant text := input ->> 'outcome';
+  customer   record;
+  connection core.connections;
+  closed     text[];
+begin
+  perform private.act_as(caller, 'partner'), private.only_in_sandbox();
+  select * into customer from private.own_customer(input ->> 'id', input ->> 'key');
+  if customer.account_id is null then
+    -- or an account that a CPO client of the partner made
+    customer.account_id := private.as_uuid(input ->> 'id');
+  else
+    perform private.act_for_partner(private.house()), set_config('app.user_id', customer.user_id::text, true);
+  end if;
+  perform from core.accounts a where a.partner_id = private.partner_id() and a.id = customer.account_id for no key update;
+  if not found then
+    perform private.refuse('customer_not_found');
+  end if;
+  select c.* into connection from core.connections c
+   where c.partner_id = private.partner_id() and c.account_id = customer.account_id and c.status = 'active'
+   order by c.registration_status = 'ingediend' desc, c.submitted_at desc nulls last, c.id limit 1 for update;
+  if connection.registration_status = outcome then
+    return json_build_object('ok', true, 'from', outcome, 'to', outcome);
+  elsif connection.registration_status is distinct from 'ingediend' then
+    perform private.refuse('nothing_to_review', json_build_object('registration_status', connection.registration_status));
+  end if;
+  closed := private.review_registration(connection, outcome);
+  if cardinality(closed) > 0 then
+    perform private.refuse('gates_closed', json_build_object('ok', false, 'gates', closed));
+  end if;
+  return json_build_object('ok', true, 'from', 'ingediend', 'to', outcome);
+end $$;
+comment on function api.review_customer(jsonb, jsonb) is
+  'POST /sandbox/v1/customers/{id}/review: {id, key, outcome} to {ok, from, to}. As the operator reviews: an approval needs mandate, EAN and MID charger. A repeat changes nothing.';
+select private.expose('api.review_customer(jsonb, jsonb)');

@@ -1,0 +1,34 @@
+-- GET /sandbox/v1/mail.
+
+create function private.captured_mail(partner uuid, address text, size int) returns setof core.mail_outbox
+language sql stable security definer
+set search_path = ''
+as $$
+  select m.* from core.mail_outbox m
+   where m.status = 'captured' and (address is null or m.recipient = address)
+     and (m.partner_id = partner
+          -- what the service writes to its customers itself: a code to sign in with
+          or m.partner_id = private.house() and exists (
+               select from auth.users u
+                where u.email = m.recipient and u.is_sso_user = false and u.raw_app_meta_data ->> 'claimed_for' = partner::text))
+   order by m.created_at desc, m.id desc limit size
+$$;
+comment on function private.captured_mail(uuid, text, int) is
+  'Mail written on a partner''s behalf, and to the logins that claims of its drafts made, newest first. Definer, because the latter is in the house.';
+grant execute on function private.captured_mail(uuid, text, int) to api_owner;
+
+create function api.list_captured_mail(caller jsonb, query jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'partner'), private.only_in_sandbox();
+  return (
+    select json_build_object('mail', coalesce(json_agg(json_build_object(
+        'id', m.id, 'captured_at', private.iso(m.created_at), 'to', m.recipient, 'from', query ->> 'from', 'subject', m.subject,
+        'template', m.template, 'links', m.links, 'html', m.html, 'text', m.text) order by m.created_at desc, m.id desc), '[]'))
+      from private.captured_mail(private.partner_id(), query ->> 'to', (query ->> 'limit')::int) m);
+end $$;
+comment on function api.list_captured_mail(jsonb, jsonb) is
+  'GET /sandbox/v1/mail: {to, limit, from} to {mail}, newest first: every mail written on behalf of the partner, its CPO accounts'' mandates included, and its customers'' codes to sign in.';
+select private.expose('api.list_captured_mail(jsonb, jsonb)');

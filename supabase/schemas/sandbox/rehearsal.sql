@@ -1,0 +1,103 @@
+-- POST /sandbox/v1/drafts/{id}/claim: where a rehearsal stands. The claim itself runs through the functions of the pages.
+
+create function private.foreign_login(email text, partner uuid) returns boolean
+language sql stable security definer
+set search_path = ''
+as $$
+  select exists (
+    select from auth.users u
+     where u.email = foreign_login.email and u.is_sso_user = false and u.deleted_at is null
+       and u.raw_app_meta_data ->> 'claimed_for' is distinct from partner::text)
+$$;
+comment on function private.foreign_login(text, uuid) is
+  'Whether an address has a login that no claim of this partner made. Definer, because logins belong to Supabase Auth.';
+grant execute on function private.foreign_login(text, uuid) to api_owner;
+
+create function private.customer_standing(account uuid) returns jsonb
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  return (
+    select jsonb_build_object(
+             'registration_status', c.registration_status,
+             'iban_present', a.iban_ciphertext is not null,
+             'charger', (select private.virtual_charger_answer(v)
+                           from core.virtual_chargers v join core.chargers h on h.partner_id = v.partner_id and h.id = v.charger_id
+                          where v.partner_id = a.partner_id and h.account_id = a.id and h.status = 'active'
+                          order by v.created_at, v.id limit 1))
+      from core.accounts a
+      left join core.connections c on c.partner_id = a.partner_id and c.account_id = a.id and c.status = 'active'
+     where a.partner_id = private.house() and a.id = account
+     order by c.created_at, c.id limit 1);
+end $$;
+comment on function private.customer_standing(uuid) is
+  'How far the account of a draft is: registration, IBAN, first virtual charger. Definer, because accounts of people are in the house.';
+grant execute on function private.customer_standing(uuid) to api_owner;
+
+create function api.find_rehearsal(caller jsonb, input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  named   constant text := input ->> 'id';
+  draft   core.drafts;
+  answers jsonb;
+begin
+  perform private.act_as(caller, 'partner'), private.only_in_sandbox();
+  -- of several drafts with one reference the newest that can be claimed
+  select d.* into draft from core.drafts d
+   where d.partner_id = private.partner_id() and (d.id = private.as_uuid(named) or d.external_ref = named)
+   order by d.id = private.as_uuid(named) desc nulls last, private.draft_status(d) in ('invited', 'claimed') desc, d.created_at desc, d.id limit 1;
+  if draft.id is null then
+    perform private.refuse('draft_not_found');
+  elsif jsonb_typeof(input -> 'profile') = 'object' then
+    perform private.virtual_model(input -> 'profile');
+  end if;
+  answers := private.claim_answers(draft);
+  return (jsonb_build_object(
+    'draft_id', draft.id,
+    'external_ref', draft.external_ref,
+    'email', draft.email,
+    'type', draft.type,
+    'locale', draft.locale,
+    'draft_status', private.draft_status(draft),
+    'stage', private.claim_stage(draft),
+    'foreign_login', private.foreign_login(draft.email, draft.partner_id),
+    'account_id', draft.account_id,
+    'customer_ref', private.customer_ref(draft.user_id, draft.partner_id, input ->> 'key'),
+    'brand', private.partner_brand(private.own_partner()),
+    'answers', answers,
+    'candidates', case when draft.postal_code is null
+                         or (answers ->> 'postal_code', answers ->> 'house_number', answers ->> 'house_number_addition')
+                            is not distinct from (draft.postal_code, draft.house_number::text, draft.house_number_addition)
+                       then draft.ean_candidates
+                       else coalesce(draft.progress -> 'candidates', '[]') end,  -- of the address the customer gave instead
+    'confirmed', coalesce(draft.progress -> 'confirmed', '[]'))
+    || coalesce(private.customer_standing(draft.account_id), '{}'))::json;
+end $$;
+comment on function api.find_rehearsal(jsonb, jsonb) is
+  'A draft of the partner by its id or external_ref, and how far its claim is: {id, key, profile?}; a profile that cannot be connected is refused at once. foreign_login: a login the caller did not make, which no helper enters.';
+select private.expose('api.find_rehearsal(jsonb, jsonb)');
+
+create function api.free_draft_ean(caller jsonb, input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  draft core.drafts;
+begin
+  perform private.act_as(caller, 'partner'), private.only_in_sandbox();
+  select * into draft from core.drafts d
+   where d.partner_id = private.partner_id() and d.id = (input ->> 'draft_id')::uuid and private.claim_stage(d) = 'invited' for update;
+  if private.ean_taken(draft.ean) then
+    if private.ean_taken(input ->> 'ean') then
+      perform private.refuse('ean_in_use');
+    end if;
+    update core.drafts d set ean = input ->> 'ean', ean_status = 'provided' where d.partner_id = draft.partner_id and d.id = draft.id;
+  end if;
+  return json_build_object('ok', true);
+end $$;
+comment on function api.free_draft_ean(jsonb, jsonb) is
+  'Puts the EAN the caller gives in the place of an uploaded one that is in use, with which the draft would end in conflict: {draft_id, ean}. Before the address is proven.';
+select private.expose('api.free_draft_ean(jsonb, jsonb)');

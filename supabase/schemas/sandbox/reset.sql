@@ -1,0 +1,113 @@
+-- POST /sandbox/v1/reset, and the customer that a fixture replaces.
+
+create function private.erase_customers(partner uuid, chosen uuid[], out customers bigint, out drafts bigint)
+language plpgsql security definer
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+declare
+  house       constant uuid := private.house();
+  everything  constant boolean := chosen is null;
+  gone        core.drafts[];
+  people      uuid[];
+  logins      uuid[];
+  accounts    uuid[];
+  chargers    uuid[];
+  connections uuid[];
+  locations   uuid[];
+begin
+  perform private.only_in_sandbox();
+  -- what is under way on a draft ends first, and is seen
+  gone := array(select d from core.drafts d where d.partner_id = partner and (everything or d.id = any (chosen)) order by d.id for update);
+  people := array(
+    select d.user_id from unnest(gone) d where d.user_id is not null
+    union select a.user_id from core.attributions a where everything and a.partner_id = partner
+    -- a withdrawn draft leaves its login behind
+    union select u.id from auth.users u where everything and u.raw_app_meta_data ->> 'claimed_for' = partner::text);
+  -- a login goes only where a claim of this partner made it and nobody else has come to rely on it
+  logins := array(
+    select u.id from auth.users u
+     where u.id = any (people) and u.raw_app_meta_data ->> 'claimed_for' = partner::text
+       and not exists (select from core.attributions a where a.user_id = u.id and a.partner_id <> partner)
+       and not exists (select from core.partner_managers m where m.user_id = u.id));
+  accounts := array(
+    select a.id from core.accounts a
+     where a.partner_id = house and (a.id = any (array(select d.account_id from unnest(gone) d)) or a.user_id = any (logins))
+     order by a.id for update);
+  -- in the order in which sessions lock them
+  perform from core.virtual_chargers v join core.chargers h on h.partner_id = v.partner_id and h.id = v.charger_id
+    where v.partner_id = house and (h.account_id = any (accounts) or h.user_id = any (logins)) order by v.id for update of v;
+  chargers := array(select h.id from core.chargers h
+                     where h.partner_id = house and (h.account_id = any (accounts) or h.user_id = any (logins)) order by h.id for update);
+  connections := array(select c.id from core.connections c where c.partner_id = house and c.account_id = any (accounts) order by c.id for update);
+  locations := array(select distinct c.location_id from core.connections c where c.partner_id = house and c.id = any (connections));
+
+  delete from core.replaced_sessions r using core.charging_sessions s
+   where s.partner_id = house and s.charger_id = any (chargers) and r.partner_id = house and r.session_id = s.id;
+  delete from core.charger_months m where m.partner_id = house and m.charger_id = any (chargers);
+  delete from core.charging_sessions s where s.partner_id = house and s.charger_id = any (chargers);
+  delete from core.virtual_chargers v where v.partner_id = house and v.charger_id = any (chargers);
+  delete from core.replaced_months r where r.partner_id = house and r.connection_id = any (connections);
+  delete from core.delivered_months d where d.partner_id = house and d.connection_id = any (connections);
+  delete from core.mandates m where m.partner_id = house and m.connection_id = any (connections);
+  delete from core.mandate_links l where l.partner_id = house and l.connection_id = any (connections);
+  delete from core.ean_checks e where e.partner_id = house and e.connection_id = any (connections);
+  delete from core.chargers h where h.partner_id = house and h.id = any (chargers);
+  delete from core.connections c where c.partner_id = house and c.id = any (connections);
+  delete from core.locations l
+   where l.partner_id = house and l.id = any (locations)
+     and not exists (select from core.connections c where c.partner_id = house and c.location_id = l.id);
+  delete from core.signatories s where s.partner_id = house and s.account_id = any (accounts);
+  delete from core.accounts a where a.partner_id = house and a.id = any (accounts);
+
+  -- what was written about drafts; the mandates of CPO accounts may have gone to the same people
+  delete from core.mail_outbox m
+   where m.partner_id = partner and m.cause like 'claim%'
+     and (everything or m.recipient = any (array(select d.email from unnest(gone) d)));
+  delete from core.mail_outbox m using auth.users u where u.id = any (logins) and m.partner_id = house and m.recipient = u.email;
+  delete from core.drafts d where d.partner_id = partner and d.id = any (array(select g.id from unnest(gone) g));
+  drafts := cardinality(gone);
+  -- what no longer is does not count toward the cap
+  delete from core.draft_uploads u
+   where u.partner_id = partner
+     and (everything or u.id in (select n.id from core.draft_uploads n where n.partner_id = partner order by n.id desc limit drafts));
+  with ended as (delete from core.attributions a where a.partner_id = partner and a.user_id = any (people) returning 1)
+  select count(*) into customers from ended;
+  delete from auth.users u where u.id = any (logins);
+end $$;
+comment on function private.erase_customers(uuid, uuid[]) is
+  'Deletes a partner''s drafts, those chosen or (null) all, with what customers made of them: accounts and all under them, mail, logins. '
+  'A person who came with a login of their own keeps it, and is the partner''s no more. Definer, because customers are in the house and logins in Auth.';
+grant execute on function private.erase_customers(uuid, uuid[]) to api_owner;
+
+create function api.reset_sandbox(caller jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  erased record;
+begin
+  perform private.act_as(caller, 'partner'), private.only_in_sandbox();
+  -- an import that runs is either before this or after it, whole
+  perform private.lock_imports(private.partner_id());
+  select * into erased from private.erase_customers(private.partner_id(), null);
+  perform private.audit('sandbox.reset', private.partner_id(), jsonb_build_object('customers', erased.customers, 'drafts', erased.drafts));
+  return json_build_object('ok', true, 'customers_deleted', erased.customers, 'drafts_deleted', erased.drafts);
+end $$;
+comment on function api.reset_sandbox(jsonb) is
+  'POST /sandbox/v1/reset: every customer attributed to the partner and every draft it made, in one transaction. CPO accounts, keys and settings stay.';
+select private.expose('api.reset_sandbox(jsonb)');
+
+create function api.clear_fixture(caller jsonb, input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  erased record;
+begin
+  perform private.act_as(caller, 'partner'), private.only_in_sandbox();
+  select * into erased from private.erase_customers(private.partner_id(), array(
+    select d.id from core.drafts d where d.partner_id = private.partner_id() and d.external_ref = input ->> 'external_ref'));
+  return json_build_object('drafts_deleted', erased.drafts);
+end $$;
+comment on function api.clear_fixture(jsonb, jsonb) is 'Makes room for a fixture: {external_ref}. The drafts with that reference go, with their customers.';
+select private.expose('api.clear_fixture(jsonb, jsonb)');

@@ -1,0 +1,132 @@
+-- The sandbox: an integrator plays the customer, the charger, the reviewer and the mailbox. What happens here happens through the
+-- functions that production runs; only who starts them differs. Nothing of it runs on another host.
+
+create table core.virtual_chargers (
+  partner_id        uuid          not null,
+  id                uuid          not null default gen_random_uuid(),
+  charger_id        uuid          not null,
+  wh_per_session    int           not null,
+  sessions_per_week numeric(4, 2) not null,
+  power_kw          numeric(4, 2) not null,
+  since             date          not null,
+  synced_at         timestamptz,
+  created_at        timestamptz   not null default private.now(),
+  constraint virtual_chargers_pkey primary key (partner_id, id),
+  constraint virtual_chargers_charger_key unique (partner_id, charger_id),
+  constraint virtual_chargers_charger_fkey foreign key (partner_id, charger_id) references core.chargers (partner_id, id),
+  constraint virtual_chargers_wh_range check (wh_per_session between 100 and 100000),
+  constraint virtual_chargers_sessions_range check (sessions_per_week between 0 and 50),
+  constraint virtual_chargers_power_range check (power_kw between 1 and 50),
+  constraint virtual_chargers_fit_a_week check (wh_per_session * sessions_per_week <= 168000 * power_kw)
+);
+comment on table core.virtual_chargers is
+  'The cloud of a maker that does not exist: what a virtual charger of the sandbox charges, and up to when that was collected. Empty in production.';
+-- serves: the collection that is due
+create index virtual_chargers_due on core.virtual_chargers (synced_at);
+select private.isolate('core.virtual_chargers', 'select, insert, update');
+
+create function private.virtual_sessions(virtual core.virtual_chargers, upto timestamptz) returns jsonb
+language plpgsql stable
+set search_path = ''
+as $$
+declare
+  started constant timestamptz := virtual.since::timestamp at time zone 'Europe/Amsterdam';
+  lasts   constant bigint := ceil(virtual.wh_per_session * 3.6 / virtual.power_kw);
+  slot    bigint;
+begin
+  if virtual.sessions_per_week = 0 then
+    return '[]';
+  end if;
+  -- one session in each slot, anywhere in it where it ends before the next slot begins: sessions never overlap
+  slot := floor(604800 / virtual.sessions_per_week);
+  return (
+    select coalesce(jsonb_agg(jsonb_build_object(
+             'charger_id', virtual.charger_id, 'source', 'sandbox', 'external_id', n::text,
+             'started_at', private.iso(s.at), 'ended_at', private.iso(s.at + make_interval(secs => lasts)),
+             'wh', virtual.wh_per_session, 'meter_wh', (n + 1) * virtual.wh_per_session) order by n), '[]')
+      from generate_series(greatest(floor(extract(epoch from coalesce(virtual.synced_at, started) - started) / slot)::bigint - 1, 0),
+                           floor(extract(epoch from upto - started) / slot)::bigint) n
+      cross join lateral (
+        select started + make_interval(secs => n * slot
+                 + (hashtextextended(virtual.charger_id || ':' || n, 0) & 9223372036854775807) % (greatest(slot - lasts, 0) + 1)) as at) s
+     where s.at + make_interval(secs => lasts) <= upto
+       and (virtual.synced_at is null or s.at + make_interval(secs => lasts) > virtual.synced_at));
+end $$;
+comment on function private.virtual_sessions(core.virtual_chargers, timestamptz) is
+  'The sessions of a virtual charger that ended since it was last collected, as private.ingest_sessions takes them. The same for good: the n-th is where the charger''s id puts it.';
+grant execute on function private.virtual_sessions(core.virtual_chargers, timestamptz) to api_owner;
+
+create function private.collect_sessions(virtuals core.virtual_chargers[]) returns bigint
+language plpgsql
+set search_path = ''
+as $$
+declare
+  sessions jsonb;
+  created  bigint;
+begin
+  select coalesce(jsonb_agg(s.session), '[]') into sessions
+    from unnest(virtuals) v cross join lateral jsonb_array_elements(private.virtual_sessions(v, private.now())) s (session);
+  select count(*) into created from jsonb_array_elements(private.ingest_sessions(sessions)) r where r ->> 'status' = 'created';
+  update core.virtual_chargers v set synced_at = private.now()
+   where v.partner_id = private.partner_id() and v.id = any (array(select u.id from unnest(virtuals) u));
+  return created;
+end $$;
+comment on function private.collect_sessions(core.virtual_chargers[]) is
+  'Takes in what locked virtual chargers charged up to now, and says how many sessions were new.';
+grant execute on function private.collect_sessions(core.virtual_chargers[]) to api_owner;
+
+create function private.sync_virtual_chargers() returns bigint
+language plpgsql
+set search_path = ''
+as $$
+declare
+  due     core.virtual_chargers[];
+  created bigint := 0;
+begin
+  if private.is_sandbox() then
+    perform private.act_for_partner(private.house());
+    due := array(
+      select v from core.virtual_chargers v join core.chargers h on h.partner_id = v.partner_id and h.id = v.charger_id and h.status = 'active'
+       where v.partner_id = private.house() and (v.synced_at is null or v.synced_at <= private.now() - interval '10 minutes')
+       order by v.synced_at nulls first limit 2000 for update of v skip locked);
+    created := private.collect_sessions(due);
+    perform private.act_for_partner(null);
+  end if;
+  return created;
+end $$;
+comment on function private.sync_virtual_chargers() is
+  'Collects every virtual charger ten minutes after it was last collected: with a worker that runs each minute, within fifteen.';
+grant execute on function private.sync_virtual_chargers() to api_owner;
+
+create function private.virtual_charger_answer(virtual core.virtual_chargers) returns jsonb
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  return (
+    select jsonb_build_object('charger_id', h.id, 'integration_id', virtual.id, 'catalog_charger_id', m.id, 'brand', m.brand, 'model', m.model,
+                              'mid', coalesce(h.mid_eligible, false))
+      from core.chargers h join core.charger_models m on m.id = h.catalog_charger_id
+     where h.partner_id = virtual.partner_id and h.id = virtual.charger_id);
+end $$;
+grant execute on function private.virtual_charger_answer(core.virtual_chargers) to api_owner;
+
+create function private.virtual_model(profile jsonb) returns core.charger_models
+language plpgsql
+set search_path = ''
+as $$
+declare
+  model core.charger_models;
+begin
+  if (profile ->> 'since')::date > private.today() then
+    perform private.refuse('invalid_request', json_build_object(
+      'detail', 'since: must not be after today', 'issues', json_build_array(json_build_object('path', 'since', 'message', 'must not be after today'))));
+  elsif profile ->> 'catalog_charger_id' is not null then
+    return private.choose_model(jsonb_build_object('catalog_charger_id', profile -> 'catalog_charger_id'));
+  end if;
+  select m.* into model from core.charger_models m
+   where m.mid_meter = (profile ->> 'mid')::boolean order by lower(m.brand) collate "C", lower(m.model) collate "C" limit 1;
+  return model;
+end $$;
+comment on function private.virtual_model(jsonb) is 'The catalogue model of a profile: the one named, else the first with or without a MID meter. Refuses a profile that begins in the future.';
+grant execute on function private.virtual_model(jsonb) to api_owner;

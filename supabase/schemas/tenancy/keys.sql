@@ -1,0 +1,65 @@
+-- Partner API keys: one active key a partner, kept as a hash.
+
+create table core.partner_keys (
+  partner_id   uuid        not null,
+  id           uuid        not null default gen_random_uuid(),
+  key_hash     bytea       not null,
+  prefix       text        not null,
+  last4        text        not null,
+  created_at   timestamptz not null default private.now(),
+  last_used_at timestamptz,
+  revoked_at   timestamptz,
+  constraint partner_keys_pkey primary key (partner_id, id),
+  constraint partner_keys_key_hash_key unique (key_hash),
+  constraint partner_keys_partner_id_fkey foreign key (partner_id) references core.partners (id)
+);
+comment on table core.partner_keys is 'Partner API keys as their SHA-256, shown once. One active key a partner. Revoked ones stay for the audit.';
+-- serves: one active key a partner
+create unique index partner_keys_active on core.partner_keys (partner_id) where revoked_at is null;
+select private.isolate('core.partner_keys', 'select, insert, update');
+
+create function private.key_holder(credential jsonb, out partner_id uuid, out partner_active boolean)
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  hash constant bytea := decode(credential ->> 'key_hash', 'hex');
+begin
+  select k.partner_id, p.is_active into key_holder.partner_id, key_holder.partner_active
+    from core.partner_keys k join core.partners p on p.id = k.partner_id
+   where k.key_hash = hash and k.revoked_at is null
+     -- the sandbox handed out keys of the other prefix until September 2026
+     and (credential ->> 'key_host' = credential ->> 'host' or credential ->> 'host' = 'sandbox' and k.created_at < '2026-09-01Z');
+  if found then
+    -- last use to the minute: worth showing, not worth a write a request
+    update core.partner_keys k set last_used_at = private.now()
+     where k.key_hash = hash and (k.last_used_at is null or k.last_used_at < private.now() - interval '1 minute');
+  end if;
+end $$;
+comment on function private.key_holder(jsonb) is
+  'Whose active key this is: {key_hash, key_host, host}, where key_host is what the key''s prefix says. Definer, because admission runs before a tenant is set.';
+grant execute on function private.key_holder(jsonb) to api_owner;
+
+create function private.store_partner_key(key jsonb, rotate boolean) returns json
+language plpgsql
+set search_path = ''
+as $$
+declare
+  minted core.partner_keys;
+begin
+  if rotate then
+    update core.partner_keys k set revoked_at = private.now() where k.partner_id = private.partner_id() and k.revoked_at is null;
+  end if;
+  insert into core.partner_keys (partner_id, key_hash, prefix, last4)
+  values (private.partner_id(), decode(key ->> 'key_hash', 'hex'), key ->> 'prefix', key ->> 'last4')
+  on conflict (partner_id) where revoked_at is null do nothing
+  returning * into minted;
+  if minted.id is null then
+    return null;
+  end if;
+  perform private.audit('partner.key_minted', minted.id, jsonb_build_object('rotated', rotate));
+  return json_build_object('prefix', minted.prefix, 'last4', minted.last4, 'created_at', private.iso(minted.created_at));
+end $$;
+comment on function private.store_partner_key(jsonb, boolean) is
+  'Stores a new key of the tenant: {key_hash, prefix, last4}. Null while one is active, unless rotate ends that one at once.';
+grant execute on function private.store_partner_key(jsonb, boolean) to api_owner;

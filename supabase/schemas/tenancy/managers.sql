@@ -1,0 +1,49 @@
+-- The people who manage a partner. They, not its key, change where money and mail go.
+
+create table core.partner_managers (
+  partner_id uuid        not null,
+  user_id    uuid        not null,
+  created_at timestamptz not null default private.now(),
+  constraint partner_managers_pkey primary key (partner_id, user_id),
+  constraint partner_managers_user_id_key unique (user_id),
+  constraint partner_managers_partner_id_fkey foreign key (partner_id) references core.partners (id),
+  constraint partner_managers_user_id_fkey foreign key (user_id) references auth.users (id) on delete cascade
+);
+comment on table core.partner_managers is 'Who manages a partner in the portal: a person manages one partner. Added by the operator.';
+select private.isolate('core.partner_managers', 'select');
+
+create function private.managed_partner(person uuid) returns uuid
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  return (select m.partner_id from core.partner_managers m join core.partners p on p.id = m.partner_id and p.is_active where m.user_id = person);
+end $$;
+comment on function private.managed_partner(uuid) is 'The active partner a person manages, or null. Definer, because admission runs before a tenant is set.';
+grant execute on function private.managed_partner(uuid) to api_owner;
+
+create function private.act_as_manager(caller jsonb) returns void
+language plpgsql
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'partner');
+  if caller ->> 'manager_id' is null then
+    raise exception 'a partner key may not run this function' using errcode = 'insufficient_privilege';
+  end if;
+  -- one change of a partner's settings at a time
+  perform from core.partners p where p.id = private.partner_id() for no key update;
+end $$;
+comment on function private.act_as_manager(jsonb) is 'The second lock behind admission: settings are changed by a person, never by a key.';
+grant execute on function private.act_as_manager(jsonb) to api_owner;
+
+create function private.manager_emails(partner uuid) returns setof text
+language sql stable security definer
+set search_path = ''
+as $$
+  select u.email
+    from core.partner_managers m join auth.users u on u.id = m.user_id
+   where m.partner_id = partner and u.email is not null
+$$;
+comment on function private.manager_emails(uuid) is 'Whom to write to about a partner itself. Definer, because logins belong to Supabase Auth.';
+grant execute on function private.manager_emails(uuid) to api_owner;

@@ -1,0 +1,193 @@
+-- The operator on clients of charge-point operators: create, list, rotate the secret, disable, change scopes, link to a partner.
+
+create function private.cpo_scopes() returns text[]
+language sql immutable
+set search_path = ''
+as $$ select array['cpo:accounts:read', 'cpo:accounts:write', 'cpo:mandates:write', 'cpo:chargers:write', 'cpo:sessions:write'] $$;
+comment on function private.cpo_scopes() is 'The scopes of a CPO client, in the specification''s order.';
+
+create function private.read_scopes(scopes jsonb) returns text[]
+language plpgsql immutable
+set search_path = ''
+as $$
+declare
+  wanted constant text[] := array(select jsonb_array_elements_text(scopes));
+begin
+  if cardinality(wanted) = 0 or not wanted <@ private.cpo_scopes() then
+    perform private.refuse('unknown_scope', json_build_object('scopes', private.cpo_scopes()));
+  end if;
+  return array(select s from unnest(private.cpo_scopes()) s where s = any (wanted));
+end $$;
+comment on function private.read_scopes(jsonb) is 'A list of at least one scope, each once, in the order of cpo_scopes.';
+
+create function private.client_named(named text) returns core.oauth_clients
+language plpgsql
+set search_path = ''
+as $$
+declare
+  client core.oauth_clients;
+begin
+  select * into client from core.oauth_clients c where c.id = private.as_uuid(named) or c.client_id = named for update;
+  if not found then
+    perform private.refuse('client_not_found', json_build_object('client', named));
+  end if;
+  perform private.act_for_partner(client.partner_id);
+  return client;
+end $$;
+comment on function private.client_named(text) is 'The client of an id or a client_id, locked, and its partner made the tenant of this transaction.';
+
+create function private.client_row(client core.oauth_clients) returns json
+language sql stable
+set search_path = ''
+as $$
+  select json_build_object(
+    'id', client.id,
+    'client_id', client.client_id,
+    'name', client.name,
+    'partner_id', client.partner_id,
+    'partner_slug', (select p.slug from core.partners p where p.id = client.partner_id),
+    'scopes', client.scopes,
+    'return_url', client.return_url,
+    'secret_rotated_at', private.iso(client.secret_rotated_at),
+    'tokens_valid_from', private.iso(nullif(client.tokens_valid_from, '-infinity')),
+    'disabled_at', private.iso(client.disabled_at),
+    'created_at', private.iso(client.created_at))
+$$;
+comment on function private.client_row(core.oauth_clients) is 'A client as the operator sees it: everything but the secret''s hash.';
+
+create function ops.client_create(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  client core.oauth_clients;
+begin
+  perform private.act_as_operator(input);
+  insert into core.oauth_clients (client_id, partner_id, name, secret_hash, scopes, return_url)
+  values (input ->> 'client_id',
+          case when input ->> 'partner' is not null then (private.partner_named(input ->> 'partner')).id end,
+          private.operator_name(input ->> 'name'),
+          decode(input ->> 'secret_hash', 'hex'),
+          case when input ->> 'scopes' is null then private.cpo_scopes() else private.read_scopes(input -> 'scopes') end,
+          private.read_return_url(input ->> 'return_url'))
+  on conflict on constraint oauth_clients_client_id_key do nothing
+  returning * into client;
+  if client.id is null then
+    perform private.refuse('client_id_taken', json_build_object('client_id', input ->> 'client_id'));
+  end if;
+  perform private.audit('client.created', client.id, jsonb_build_object('scopes', client.scopes));
+  return json_build_object('client', private.client_row(client));
+end $$;
+comment on function ops.client_create(jsonb) is
+  'Provisions a CPO client: {partner?, name, scopes?, return_url?, client_id, secret_hash} to {client}. secret_hash is the SHA-256 in hex; without scopes it gets all; without partner it waits for client_link.';
+select private.expose_ops('ops.client_create(jsonb)');
+
+create function ops.client_list(input jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+declare
+  partner uuid;
+begin
+  if input ->> 'partner' is not null then
+    partner := (private.partner_named(input ->> 'partner')).id;
+  end if;
+  return (
+    select json_build_object('clients', coalesce(json_agg(private.client_row(c) order by c.created_at desc, c.id), '[]'))
+      from core.oauth_clients c where partner is null or c.partner_id = partner);
+end $$;
+comment on function ops.client_list(jsonb) is 'Clients, newest first, disabled ones included: {partner?} to {clients}. Never a secret.';
+select private.expose_ops('ops.client_list(jsonb)');
+
+create function ops.client_rotate_secret(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  client core.oauth_clients;
+  revoke constant boolean := coalesce((input ->> 'revoke_tokens')::boolean, false);
+begin
+  perform private.act_as_operator(input);
+  client := private.client_named(input ->> 'client');
+  if client.disabled_at is not null then
+    perform private.refuse('client_disabled', json_build_object('client', client.client_id));
+  end if;
+  update core.oauth_clients c
+     set secret_hash = decode(input ->> 'secret_hash', 'hex'),
+         secret_rotated_at = private.now(),
+         tokens_valid_from = case when revoke then private.now() else c.tokens_valid_from end
+   where c.id = client.id returning * into client;
+  perform private.audit('client.secret_rotated', client.id, jsonb_build_object('revoke_tokens', revoke));
+  return json_build_object('client', private.client_row(client));
+end $$;
+comment on function ops.client_rotate_secret(jsonb) is
+  'Replaces the secret; the old one is dead at once: {client, secret_hash, revoke_tokens?} to {client}. revoke_tokens also ends every token issued before.';
+select private.expose_ops('ops.client_rotate_secret(jsonb)');
+
+create function ops.client_disable(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  client  core.oauth_clients;
+  changed boolean;
+begin
+  perform private.act_as_operator(input);
+  client := private.client_named(input ->> 'client');
+  changed := client.disabled_at is null;
+  if changed then
+    update core.oauth_clients c set disabled_at = private.now() where c.id = client.id returning * into client;
+    perform private.audit('client.disabled', client.id);
+  end if;
+  return json_build_object('changed', changed, 'client', private.client_row(client));
+end $$;
+comment on function ops.client_disable(jsonb) is 'Ends a client for good: its secret and its tokens stop at once: {client} to {changed, client}.';
+select private.expose_ops('ops.client_disable(jsonb)');
+
+create function ops.client_set_scopes(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  client  core.oauth_clients;
+  wanted  constant text[] := private.read_scopes(input -> 'scopes');
+  changed boolean;
+begin
+  perform private.act_as_operator(input);
+  client := private.client_named(input ->> 'client');
+  changed := not (client.scopes <@ wanted and client.scopes @> wanted);
+  if changed then
+    perform private.audit('client.scopes_set', client.id, jsonb_build_object('before', client.scopes, 'after', wanted));
+    update core.oauth_clients c set scopes = wanted where c.id = client.id returning * into client;
+  end if;
+  return json_build_object('changed', changed, 'client', private.client_row(client));
+end $$;
+comment on function ops.client_set_scopes(jsonb) is
+  'Replaces the scopes of a client: {client, scopes} to {changed, client}. A scope taken away stops in issued tokens too.';
+select private.expose_ops('ops.client_set_scopes(jsonb)');
+
+create function ops.client_link(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  client  core.oauth_clients;
+  partner core.partners;
+  changed boolean;
+begin
+  perform private.act_as_operator(input);
+  client := private.client_named(input ->> 'client');
+  partner := private.partner_named(input ->> 'partner');
+  changed := client.partner_id is distinct from partner.id;
+  if changed then
+    -- accounts stay with the tenant they were created in: the client would lose them
+    if exists (select from core.accounts a where a.client_id = client.id) then
+      perform private.refuse('client_has_accounts', json_build_object('client', client.client_id));
+    end if;
+    update core.oauth_clients c set partner_id = partner.id where c.id = client.id returning * into client;
+    perform private.audit('client.linked', client.id);
+  end if;
+  return json_build_object('changed', changed, 'client', private.client_row(client));
+end $$;
+comment on function ops.client_link(jsonb) is 'Binds a client to a partner: {client, partner} to {changed, client}. Refused once the client has created accounts under another.';
+select private.expose_ops('ops.client_link(jsonb)');

@@ -1,0 +1,214 @@
+-- The operator on partners: create, list, activate, settings, managers, the first key.
+
+create function private.partner_named(named text) returns core.partners
+language plpgsql
+set search_path = ''
+as $$
+declare
+  partner core.partners;
+begin
+  select * into partner from core.partners p where p.id = private.as_uuid(named) or p.slug = named;
+  if not found then
+    perform private.refuse('partner_not_found', json_build_object('partner', named));
+  end if;
+  perform private.act_for_partner(partner.id);
+  return partner;
+end $$;
+comment on function private.partner_named(text) is 'The partner of an id or a slug, made the tenant of this transaction.';
+
+create function private.partner_row(partner core.partners) returns json
+language sql stable
+set search_path = ''
+as $$
+  select json_build_object('id', partner.id, 'name', partner.name, 'slug', partner.slug, 'is_active', partner.is_active,
+                           'created_at', private.iso(partner.created_at))
+$$;
+
+create function ops.partner_create(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  name    constant text := private.operator_name(input ->> 'name');
+  -- accents fall off their letters: Énergie is energie
+  slug    constant text := coalesce(input ->> 'slug', btrim(left(btrim(regexp_replace(regexp_replace(
+    lower(normalize(name, nfkd)), '[\u0300-\u036f]', '', 'g'), '[^a-z0-9]+', '-', 'g'), '-'), 60), '-'));
+  partner core.partners;
+begin
+  perform private.act_as_operator(input);
+  -- an id must never be read as somebody's slug
+  if slug !~ '^[a-z0-9]+(-[a-z0-9]+)*$' or length(slug) > 60 or private.as_uuid(slug) is not null then
+    perform private.refuse('invalid_slug');
+  end if;
+  insert into core.partners (name, slug) values (name, slug)
+  on conflict on constraint partners_slug_key do nothing
+  returning * into partner;
+  if partner.id is null then
+    perform private.refuse('slug_taken', json_build_object('slug', slug));
+  end if;
+  perform private.act_for_partner(partner.id), private.audit('partner.created', partner.id);
+  return json_build_object('partner', private.partner_row(partner));
+end $$;
+comment on function ops.partner_create(jsonb) is 'Makes a partner, active at once: {name, slug?} to {partner}. The slug comes from the name where none is given.';
+select private.expose_ops('ops.partner_create(jsonb)');
+
+create function ops.partner_list(input jsonb) returns json
+language sql stable security definer
+set search_path = ''
+as $$
+  select json_build_object('partners', coalesce(json_agg(private.partner_row(p) order by p.slug), '[]')) from core.partners p
+$$;
+comment on function ops.partner_list(jsonb) is 'Every partner, by slug: {} to {partners}.';
+select private.expose_ops('ops.partner_list(jsonb)');
+
+create function private.set_partner_active(input jsonb, wanted boolean) returns json
+language plpgsql
+set search_path = ''
+as $$
+declare
+  partner core.partners;
+  changed boolean;
+begin
+  perform private.act_as_operator(input);
+  partner := private.partner_named(input ->> 'partner');
+  if partner.id = private.house() and not wanted then
+    perform private.refuse('house_stays_active');
+  end if;
+  update core.partners p set is_active = wanted where p.id = partner.id and p.is_active <> wanted;
+  changed := found;
+  if changed then
+    partner.is_active := wanted;
+    perform private.audit(case when wanted then 'partner.activated' else 'partner.deactivated' end, partner.id);
+  end if;
+  return json_build_object('changed', changed, 'partner', private.partner_row(partner));
+end $$;
+
+create function ops.partner_activate(input jsonb) returns json
+language sql security definer
+set search_path = ''
+as $$ select private.set_partner_active(input, true) $$;
+comment on function ops.partner_activate(jsonb) is 'Lets a partner''s credentials in again: {partner} to {changed, partner}.';
+select private.expose_ops('ops.partner_activate(jsonb)');
+
+create function ops.partner_deactivate(input jsonb) returns json
+language sql security definer
+set search_path = ''
+as $$ select private.set_partner_active(input, false) $$;
+comment on function ops.partner_deactivate(jsonb) is 'Refuses a partner''s credentials from now on; its data stays: {partner} to {changed, partner}.';
+select private.expose_ops('ops.partner_deactivate(jsonb)');
+
+create function private.read_return_url(url text) returns text
+language plpgsql immutable
+set search_path = ''
+as $$
+declare
+  -- return URLs continue with / or ?, so a slash at the end would allow none
+  wanted constant text := rtrim(url, '/');
+begin
+  if length(wanted) > 500 or wanted !~ '^(https://[^/?#@[:space:][:cntrl:]]+|http://(localhost|127\.0\.0\.1)(:[0-9]+)?)(/[^?#[:space:][:cntrl:]]*)?$' then
+    perform private.refuse('invalid_return_url');
+  end if;
+  return wanted;
+end $$;
+comment on function private.read_return_url(text) is
+  'The root of a client''s return URLs: https, or http on this machine; no credentials, query or fragment. Null stays null.';
+
+create function private.partner_settings(partner core.partners) returns json
+language sql stable
+set search_path = ''
+as $$
+  select json_build_object(
+    'id', partner.id, 'slug', partner.slug, 'name', partner.name, 'is_active', partner.is_active, 'return_url', partner.return_url,
+    'referral_code', partner.referral_code, 'default_fee_pct', partner.default_fee_pct, 'partner_share_pct', partner.partner_share_pct,
+    'charger_brands', partner.charger_brands)
+$$;
+comment on function private.partner_settings(core.partners) is 'A partner as the operator''s partner set shows it.';
+
+create function ops.partner_set(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  before core.partners;
+  after  core.partners;
+begin
+  perform private.act_as_operator(input);
+  before := private.partner_named(input ->> 'partner');
+  begin
+    update core.partners p
+       set return_url        = coalesce(private.read_return_url(input ->> 'return_url'), p.return_url),
+           referral_code     = coalesce(upper(input ->> 'referral_code'), p.referral_code),
+           default_fee_pct   = coalesce((input ->> 'fee_pct')::numeric, p.default_fee_pct),
+           partner_share_pct = coalesce((input ->> 'share_pct')::numeric, p.partner_share_pct),
+           charger_brands    = case when jsonb_typeof(input -> 'charger_brands') = 'array' then array(
+                                 select b.brand from core.charger_brands b join jsonb_array_elements_text(input -> 'charger_brands') w (brand)
+                                     on lower(w.brand) = lower(b.brand) order by 1) else p.charger_brands end
+     where p.id = before.id
+    returning * into after;
+  exception
+    when check_violation or numeric_value_out_of_range or invalid_text_representation then
+      perform private.refuse('invalid_partner_setting');
+    when unique_violation then
+      perform private.refuse('referral_code_taken', json_build_object('referral_code', upper(input ->> 'referral_code')));
+  end;
+  if cardinality(after.charger_brands) < coalesce(jsonb_array_length(input -> 'charger_brands'), 0) then
+    perform private.refuse('unknown_charger_brand');
+  end if;
+  if after is distinct from before then
+    perform private.audit('partner.settings_changed', after.id);
+  end if;
+  return json_build_object('changed', after is distinct from before, 'partner', private.partner_settings(after));
+end $$;
+comment on function ops.partner_set(jsonb) is
+  'Sets what is given: {partner, return_url?, referral_code?, fee_pct?, share_pct?, charger_brands?} to {changed, partner}.';
+select private.expose_ops('ops.partner_set(jsonb)');
+
+create function ops.partner_add_manager(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  partner core.partners;
+  person  uuid;
+  managed uuid;
+  added   boolean;
+begin
+  perform private.act_as_operator(input);
+  partner := private.partner_named(input ->> 'partner');
+  select u.id into person from auth.users u where u.email = lower(input ->> 'user');
+  if not found then
+    perform private.refuse('user_not_found', json_build_object('user', input ->> 'user'));
+  end if;
+  insert into core.partner_managers (partner_id, user_id) values (partner.id, person) on conflict do nothing;
+  added := found;
+  select m.partner_id into managed from core.partner_managers m where m.user_id = person;
+  if managed <> partner.id then
+    perform private.refuse('manages_another_partner', json_build_object('user', input ->> 'user'));
+  end if;
+  if added then
+    perform private.audit('partner.manager_added', person);
+  end if;
+  return json_build_object('changed', added, 'manager', json_build_object('user_id', person, 'partner_id', partner.id, 'partner_slug', partner.slug));
+end $$;
+comment on function ops.partner_add_manager(jsonb) is 'Lets a person with a login manage a partner: {partner, user} to {changed, manager}. A person manages one.';
+select private.expose_ops('ops.partner_add_manager(jsonb)');
+
+create function ops.partner_mint_key(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  partner core.partners;
+  minted  jsonb;
+begin
+  perform private.act_as_operator(input);
+  partner := private.partner_named(input ->> 'partner');
+  perform from core.partners p where p.id = partner.id for no key update;
+  minted := private.store_partner_key(input, coalesce((input ->> 'rotate')::boolean, false));
+  if minted is null then
+    perform private.refuse('api_key_exists');
+  end if;
+  return json_build_object('key', minted || jsonb_build_object('partner_id', partner.id, 'partner_slug', partner.slug));
+end $$;
+comment on function ops.partner_mint_key(jsonb) is 'The first API key of a partner, or its successor: {partner, rotate?, key_hash, prefix, last4} to {key}.';
+select private.expose_ops('ops.partner_mint_key(jsonb)');

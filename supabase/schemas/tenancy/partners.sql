@@ -1,0 +1,106 @@
+-- Partners: the tenants, and the service's own tenant among them, the house.
+
+create table core.partners (
+  id                uuid          not null default gen_random_uuid(),
+  name              text          not null,
+  slug              text          not null,
+  is_active         boolean       not null default true,
+  created_at        timestamptz   not null default private.now(),
+  referral_code     text,
+  return_url        text,
+  default_fee_pct   numeric(5, 2) not null default 20,
+  partner_share_pct numeric(5, 2) not null default 25,
+  company           jsonb         not null default '{}',
+  iban_ciphertext   text,
+  iban_key_id       text,
+  iban_last4        text,
+  iban_holder       text,
+  branding          jsonb         not null default '{}',
+  charger_brands    text[]        not null default '{}',
+  constraint partners_pkey primary key (id),
+  constraint partners_slug_key unique (slug),
+  constraint partners_slug_shape check (slug ~ '^[a-z0-9]+(-[a-z0-9]+)*$' and length(slug) <= 60),
+  constraint partners_name_length check (length(name) between 1 and 120),
+  constraint partners_house_is_active check (is_active or id <> '00000000-0000-4000-8000-000000000000'),
+  constraint partners_referral_code_key unique (referral_code),
+  constraint partners_referral_code_shape check (referral_code ~ '^[A-Z0-9]{4,20}$'),
+  constraint partners_return_url_length check (length(return_url) <= 500),
+  constraint partners_percentages check (default_fee_pct between 0 and 100 and partner_share_pct between 0 and 100),
+  constraint partners_iban_whole check (num_nulls(iban_ciphertext, iban_key_id, iban_last4, iban_holder) in (0, 4))
+);
+comment on table core.partners is 'A tenant: a charge-point operator, installer or other business. Kept as long as its customers'' records are.';
+comment on column core.partners.return_url is 'Registered by the operator or in the portal; sign-in links may lead back to it and below it, nowhere else.';
+comment on column core.partners.branding is 'display_name, logo_url, primary_color, reply_to: how pages and mail to its customers look.';
+comment on column core.partners.charger_brands is 'Brands whose cloud the partner has linked to the service: a draft may come with a charger of these only. Set by the operator.';
+
+alter table core.partners enable row level security;
+create policy "a tenant sees itself" on core.partners
+  for select to api_owner using (id = (select private.partner_id()));
+create policy "a tenant changes itself" on core.partners for update to api_owner
+  using (id = (select private.partner_id())) with check (id = (select private.partner_id()));
+grant select on core.partners to api_owner;
+grant update (company, iban_ciphertext, iban_key_id, iban_last4, iban_holder, branding) on core.partners to api_owner;
+
+create function private.house() returns uuid
+language plpgsql immutable
+set search_path = ''
+as $$ begin return uuid '00000000-0000-4000-8000-000000000000'; end $$;
+comment on function private.house() is
+  'The service''s own tenant. What a person owns lives here, whoever brought them: attribution may come later, or end, without moving a row.';
+grant execute on function private.house() to api_owner;
+
+insert into core.partners (id, name, slug) values (private.house(), 'De dienst zelf', 'service');
+
+create function private.active_partner(partner uuid) returns uuid
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  return (select p.id from core.partners p where p.id = active_partner.partner and p.is_active);
+end $$;
+comment on function private.active_partner(uuid) is
+  'The partner if it is active, else null; definer because admission runs before a tenant is set.';
+grant execute on function private.active_partner(uuid) to api_owner;
+
+create function private.partner_display_name(partner core.partners) returns text
+language plpgsql stable
+set search_path = ''
+as $$ begin return coalesce(partner.branding ->> 'display_name', partner.name); end $$;
+grant execute on function private.partner_display_name(core.partners) to api_owner;
+
+create function private.luminance(color text) returns double precision
+language sql immutable
+set search_path = ''
+as $$
+  select sum(w.weight * case when v.level <= 0.04045 then v.level / 12.92 else ((v.level + 0.055) / 1.055) ^ 2.4 end)
+    from (values (0, 0.2126::double precision), (1, 0.7152), (2, 0.0722)) as w (place, weight),
+         lateral (select get_byte(decode(substr(color, 2), 'hex'), w.place) / 255.0::double precision as level) as v
+$$;
+comment on function private.luminance(text) is 'Relative luminance of #rrggbb (WCAG 2.2).';
+grant execute on function private.luminance(text) to api_owner;
+
+create function private.contrast(one text, other text) returns double precision
+language sql immutable
+set search_path = ''
+as $$
+  select (greatest(l.a, l.b) + 0.05) / (least(l.a, l.b) + 0.05) from (select private.luminance(one) as a, private.luminance(other) as b) as l
+$$;
+comment on function private.contrast(text, text) is 'Contrast of two colours (WCAG 2.2): 4.5 is needed to read by.';
+grant execute on function private.contrast(text, text) to api_owner;
+
+create function private.partner_brand(partner core.partners) returns jsonb
+language sql stable
+set search_path = ''
+as $$
+  select jsonb_build_object(
+    'name', private.partner_display_name(partner),
+    'reply_to', nullif(partner.branding ->> 'reply_to', ''),
+    -- against the grounds of the style sheet that are hardest to read it on, and with what is written on it
+    'light', case when c.color is not null then case when private.contrast(c.color, '#e6f2ec') >= 4.5 then c.color end end,
+    'dark', case when c.color is not null then
+              case when least(private.contrast(c.color, '#1c2f27'), private.contrast(c.color, '#06281c')) >= 4.5 then c.color end end)
+  from (select case when partner.branding ->> 'primary_color' ~ '^#[0-9A-Fa-f]{6}$' then lower(partner.branding ->> 'primary_color') end as color) as c
+$$;
+comment on function private.partner_brand(core.partners) is
+  'How pages and mail name a partner: {name, reply_to, light, dark}; a colour only where it can be read, else null.';
+grant execute on function private.partner_brand(core.partners) to api_owner;

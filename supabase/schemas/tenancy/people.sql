@@ -1,0 +1,62 @@
+-- People: logins of Supabase Auth, and the partner that brought each of them.
+
+create function private.user_profile(person uuid, out email text, out name text, out created_at timestamptz)
+language sql stable security definer
+set search_path = ''
+as $$
+  select u.email, coalesce(u.raw_user_meta_data ->> 'full_name', u.raw_user_meta_data ->> 'name'), u.created_at
+    from auth.users u where u.id = person and u.deleted_at is null
+$$;
+comment on function private.user_profile(uuid) is
+  'E-mail, name and age of a login, all null when it is gone. Definer, because logins belong to Supabase Auth; we keep no copy.';
+grant execute on function private.user_profile(uuid) to api_owner;
+
+create function private.login_at(address text) returns uuid
+language sql stable security definer
+set search_path = ''
+as $$
+  select u.id from auth.users u
+   where u.email = address and not u.is_sso_user and u.deleted_at is null and u.email_confirmed_at is not null
+     and coalesce(u.banned_until <= private.now(), true)
+$$;
+comment on function private.login_at(text) is
+  'The login that a code mailed to an address opens, or null. One never confirmed may be a stranger''s, laid in wait with a password of theirs. Definer, because logins belong to Supabase Auth.';
+grant execute on function private.login_at(text) to api_owner;
+
+create table core.attributions (
+  partner_id     uuid        not null,
+  user_id        uuid        not null,
+  source         text        not null,
+  external_ref   text,
+  attached_month date        not null,
+  created_at     timestamptz not null default private.now(),
+  constraint attributions_pkey primary key (partner_id, user_id),
+  constraint attributions_user_id_key unique (user_id),
+  constraint attributions_partner_id_fkey foreign key (partner_id) references core.partners (id),
+  constraint attributions_user_id_fkey foreign key (user_id) references auth.users (id) on delete cascade,
+  constraint attributions_not_to_the_house check (partner_id <> '00000000-0000-4000-8000-000000000000'),
+  constraint attributions_source_known
+    check (source in ('partner_upload', 'partner_invite', 'referral_link', 'referral_code', 'oauth_consent', 'manual')),
+  constraint attributions_attached_month_is_month check (attached_month = date_trunc('month', attached_month))
+);
+comment on table core.attributions is
+  'Which partner brought a person: at most one, never overwritten. Only partner_upload and partner_invite disclose who it is. Ends with the login or when the person stops sharing.';
+select private.isolate('core.attributions', 'select');
+-- serves: the customers of a partner, newest first
+create index attributions_newest on core.attributions (partner_id, created_at desc, user_id desc);
+
+create function private.attribute_user(person uuid, partner uuid, source text) returns boolean
+language sql security definer
+set search_path = ''
+as $$
+  with attributed as (
+    insert into core.attributions (partner_id, user_id, source, attached_month)
+    select p.id, person, attribute_user.source, date_trunc('month', private.today())::date
+      from core.partners p where p.id = partner and p.is_active
+    on conflict (user_id) do nothing
+    returning 1)
+  select exists (select from attributed)
+$$;
+comment on function private.attribute_user(uuid, uuid, text) is
+  'Attributes a person to an active partner unless somebody has them already; says whether it did. Definer, because it looks across tenants.';
+grant execute on function private.attribute_user(uuid, uuid, text) to api_owner;
