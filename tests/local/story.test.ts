@@ -1,4 +1,4 @@
-// The README's first five minutes and npm run demo, as a newcomer runs them, against a stack of their own.
+// README's first account, the commands of docs/tour.md and npm run demo, as a newcomer runs them, against a stack of their own.
 
 import { execFile } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -24,13 +24,16 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** The commands of the README between a sentence and the end of the code block that follows it. */
-function commandsAfter(sentence: string): string {
-  const [, after] = readFileSync(join(ROOT, "README.md"), "utf8").split(sentence);
+/** The commands of a page between a sentence and the end of the code block that follows it. */
+function commandsAfter(sentence: string, page = "docs/tour.md"): string {
+  const [, after] = readFileSync(join(ROOT, page), "utf8").split(sentence);
   const commands = after && /```sh\n(.*?)```/s.exec(after)?.[1];
-  if (!commands) throw new Error(`the README has no commands after "${sentence}"`);
+  if (!commands) throw new Error(`${page} has no commands after "${sentence}"`);
   return commands;
 }
+
+/** The tour's first block: what it sets at its head, the later ones use. */
+const MAIN_JOB = commandsAfter("the main job in six calls");
 
 /** The checkout as a newcomer has it, beside the stack.json of this stack. */
 function newcomer(name: string): (script: string) => Promise<{ stdout: string }> {
@@ -57,16 +60,23 @@ const setUp = (commands: string) =>
     .filter((line) => /^(get|field)\(\)|^API=/.test(line))
     .join("\n");
 
-test("§1 README: the main job in six calls, by curl, exactly as written", { timeout: 60_000 }, async () => {
+test("§1 README: a first account, by curl, exactly as written", { timeout: 60_000 }, async () => {
+  const bash = newcomer("first-account");
+  const { stdout } = await bash(commandsAfter("your first account", "README.md"));
+  expect(JSON.parse(stdout)).toMatchObject({ ok: true, ean_validation_status: "matched", iban_stored: true });
+});
+
+test("§1 docs/tour.md: the main job in six calls, by curl, exactly as written", { timeout: 60_000 }, async () => {
   const bash = newcomer("main-job");
-  const story = commandsAfter("the main job in six calls");
-  const first = await bash(story);
+  const first = await bash(MAIN_JOB);
   const link = /http:\S+\/pages\/mandate\/\w+/.exec(first.stdout)?.[0] ?? "";
   expect(first.stdout).toMatch(/"mandate_signed" ?: ?false/);
   const customer = { name: "Sanne de Vries", email: "sanne@example.nl" };
   await signMandate(link, customer, running.stack.operator_database_url);
 
-  const last = story.split("\n").filter((line) => /^(get|API|field|TOKEN)\b|^curl/.test(line) || line.includes("() {"));
+  const last = MAIN_JOB.split("\n").filter(
+    (line) => /^(get|API|field|TOKEN)\b|^curl/.test(line) || line.includes("() {"),
+  );
   const { stdout } = await bash(last.join("\n"));
   expect(JSON.parse(stdout).positions[0]).toMatchObject({
     ere_eligible: true,
@@ -75,11 +85,17 @@ test("§1 README: the main job in six calls, by curl, exactly as written", { tim
   });
 });
 
-test("§4.2 README: bring customers, by curl, exactly as written", { timeout: 60_000 }, async () => {
+test("§4.4 docs/tour.md: a person's own charging, by curl, exactly as written", { timeout: 60_000 }, async () => {
+  const bash = newcomer("own-charging");
+  const { stdout } = await bash(`${setUp(MAIN_JOB)}\n${commandsAfter("## A person's own charging")}`);
+  const { total_sessions, months } = JSON.parse(stdout);
+  expect(total_sessions).toBeGreaterThan(0);
+  expect(months.length).toBeGreaterThan(0);
+});
+
+test("§4.2 docs/tour.md: bring customers, by curl, exactly as written", { timeout: 60_000 }, async () => {
   const bash = newcomer("customers");
-  const { stdout } = await bash(
-    `${setUp(commandsAfter("the main job in six calls"))}\n${commandsAfter("## Bring customers")}`,
-  );
+  const { stdout } = await bash(`${setUp(MAIN_JOB)}\n${commandsAfter("## Bring customers")}`);
   const [claim_url = ""] = /http:\S+\/pages\/claim\/\S+/.exec(stdout) ?? [];
   expect((await fetch(claim_url)).status).toBe(200);
   const [drafts, customers] = stdout.trim().split(/(?=\{ ?"customers")/);
@@ -89,11 +105,9 @@ test("§4.2 README: bring customers, by curl, exactly as written", { timeout: 60
   expect(JSON.parse(customers ?? "")).toEqual({ customers: [] });
 });
 
-test("§4.3 README: rehearse an integration, by curl, exactly as written", { timeout: 60_000 }, async () => {
+test("§4.3 docs/tour.md: rehearse an integration, by curl, exactly as written", { timeout: 60_000 }, async () => {
   const bash = newcomer("rehearsal");
-  const { stdout } = await bash(
-    `${setUp(commandsAfter("the main job in six calls"))}\n${commandsAfter("## Rehearse an integration")}`,
-  );
+  const { stdout } = await bash(`${setUp(MAIN_JOB)}\n${commandsAfter("## Rehearse an integration")}`);
   const answers = stdout
     .trim()
     .split("\n")
