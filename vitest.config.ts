@@ -1,9 +1,9 @@
 import { defineConfig } from "vitest/config";
 
+const UNIT = "tests/unit/**/*.test.ts";
+
 export default defineConfig({
   test: {
-    include: ["tests/**/*.test.ts"],
-    globalSetup: "tests/harness/global_setup.ts",
     reporters: ["default", "./tests/harness/summary_reporter.ts"],
     pool: "forks",
     // a test waits for a real database, sometimes for a real process
@@ -11,5 +11,17 @@ export default defineConfig({
     hookTimeout: 30_000,
     // the shell of the person who runs the tests must not change what they prove
     env: { TZ: "UTC" },
+    projects: [
+      { extends: true, test: { name: "unit", include: [UNIT] } },
+      {
+        extends: true,
+        test: {
+          name: "database",
+          include: ["tests/**/*.test.ts"],
+          exclude: [UNIT],
+          globalSetup: "tests/harness/global_setup.ts",
+        },
+      },
+    ],
   },
 });

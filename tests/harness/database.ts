@@ -3,6 +3,9 @@
 import { randomBytes } from "node:crypto";
 import pg from "pg";
 import { inject } from "vitest";
+import { PASSWORDS, TEMPLATE } from "./template.ts";
+
+type Role = keyof typeof PASSWORDS;
 
 export type Database = {
   /** Connection string of a login role, as the edge functions, the operator or the migrations have it. */
@@ -12,18 +15,24 @@ export type Database = {
   drop(): Promise<void>;
 };
 
+/** Connection string of a role in a database of the test server. */
+export function urlOf(database: string, role: Role): string {
+  const server = inject("test_server");
+  if (!server)
+    throw new Error("This test needs a database, and tests/unit has none: it belongs into another folder of tests.");
+  if ("broken" in server) throw new Error(server.broken);
+  return `postgresql://${role}:${PASSWORDS[role]}@127.0.0.1:${server.port}/${database}`;
+}
+
 export async function cloneDatabase(): Promise<Database> {
-  const { port, template, passwords, broken } = inject("test_server");
-  if (broken) throw new Error(broken);
   const name = `test_${randomBytes(6).toString("hex")}`;
-  const url = (role: keyof typeof passwords, database = name) =>
-    `postgresql://${role}:${passwords[role]}@127.0.0.1:${port}/${database}`;
+  const url = (role: Role) => urlOf(name, role);
   const run = async (statement: string) => {
-    const client = new pg.Client({ connectionString: url("supabase_admin", "postgres") });
+    const client = new pg.Client({ connectionString: urlOf("postgres", "supabase_admin") });
     await client.connect();
     await client.query(statement).finally(() => client.end());
   };
-  await run(`create database ${name} template ${template} owner postgres`);
+  await run(`create database ${name} template ${TEMPLATE} owner postgres`);
   const admin = new pg.Pool({ connectionString: url("supabase_admin"), max: 12 });
   admin.on("error", () => {}); // idle connections end with the database
   return {

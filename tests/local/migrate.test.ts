@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { bootstrap, migrate } from "../../packages/local/src/migrate.ts";
 import { cloneDatabase, type Database } from "../harness/database.ts";
+import { PASSWORDS } from "../harness/template.ts";
 
 let database: Database;
 beforeAll(async () => {
@@ -14,7 +15,7 @@ test("a migrated database needs no command-line tool", async () => {
 
 test("preparing a database twice changes nothing", async () => {
   const admin_url = database.admin.options.connectionString ?? "";
-  await bootstrap(admin_url, inject("test_server").passwords.postgres);
+  await bootstrap(admin_url, PASSWORDS.postgres);
   expect(await migrate(database.url("postgres"), { seed: false })).toBe("up to date");
 });
 

