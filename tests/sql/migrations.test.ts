@@ -1,58 +1,114 @@
 import { spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { readdirSync } from "node:fs";
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
+import { join } from "node:path";
 import pg from "pg";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { bootstrap, migrate, ROOT } from "../../packages/local/src/migrate.ts";
+import { driftBetween, factsOf } from "../../packages/tools/src/database_facts.ts";
+import { difference, drift, writeBaseline, writeMigration } from "../../packages/tools/src/migration.ts";
+import { buildFromSchemas } from "../../packages/tools/src/schema_files.ts";
 import { urlOf } from "../harness/database.ts";
 import { PASSWORDS } from "../harness/template.ts";
 
-const name = `fresh_${randomBytes(6).toString("hex")}`;
+const url = (database: string) => urlOf(database, "postgres");
 const server = new pg.Client({ connectionString: urlOf("postgres", "supabase_admin") });
-const owner = new pg.Pool({ connectionString: urlOf(name, "postgres"), max: 1 });
-owner.on("error", () => {}); // an idle connection ends with the database
+const databases: string[] = [];
+const folders: string[] = [];
 
+/** A database as the platform hands it over. */
+async function emptyDatabase(): Promise<string> {
+  const name = await createDatabase("template1");
+  await bootstrap(urlOf(name, "supabase_admin"), PASSWORDS.postgres);
+  return name;
+}
+
+async function createDatabase(template: string): Promise<string> {
+  const name = `built_${randomBytes(6).toString("hex")}`;
+  await server.query(`create database ${name} template ${template} owner postgres`);
+  databases.push(name);
+  return name;
+}
+
+async function using<T>(
+  name: string,
+  role: keyof typeof PASSWORDS,
+  use: (client: pg.Client) => Promise<T>,
+): Promise<T> {
+  const client = new pg.Client({ connectionString: urlOf(name, role) });
+  await client.connect();
+  return use(client).finally(() => client.end());
+}
+
+/** One database made by the migrations, one by the schema files. Tests that change something do so in a copy. */
+let migrated: string;
+let declared: string;
 beforeAll(async () => {
   await server.connect();
-  await server.query(`create database ${name}`);
-  await bootstrap(urlOf(name, "supabase_admin"), PASSWORDS.postgres);
+  migrated = await emptyDatabase();
+  declared = await emptyDatabase();
+  await buildFromSchemas(url(declared), ROOT);
 });
 afterAll(async () => {
-  await owner.end();
-  await server.query(`drop database ${name} with (force)`);
+  for (const name of databases) await server.query(`drop database ${name} with (force)`);
   await server.end();
+  for (const folder of folders) rmSync(folder, { recursive: true });
 });
 
-test("the owner is what it is hosted: it may make roles and databases and pass row-level security, and is no superuser", async () => {
-  const { rows } = await owner.query(
-    `select rolname, rolsuper, rolcreaterole, rolcreatedb, rolbypassrls,
-            (select count(*)::int from pg_auth_members m join pg_roles s on s.oid = m.roleid and s.rolsuper where m.member = r.oid) as superusers
-       from pg_roles r where rolname = current_user`,
-  );
-  expect(rows).toEqual([
-    {
-      rolname: "postgres",
-      rolsuper: false,
-      rolcreaterole: true,
-      rolcreatedb: true,
-      rolbypassrls: true,
-      superusers: 0,
-    },
-  ]);
-});
+describe("supabase/migrations", () => {
+  test("the owner is what it is hosted: it may make roles and databases and pass row-level security, and is no superuser", async () => {
+    const { rows } = await using(migrated, "postgres", (owner) =>
+      owner.query(
+        `select rolname, rolsuper, rolcreaterole, rolcreatedb, rolbypassrls,
+                (select count(*)::int from pg_auth_members m join pg_roles s on s.oid = m.roleid and s.rolsuper where m.member = r.oid) as superusers
+           from pg_roles r where rolname = current_user`,
+      ),
+    );
+    expect(rows).toEqual([
+      {
+        rolname: "postgres",
+        rolsuper: false,
+        rolcreaterole: true,
+        rolcreatedb: true,
+        rolbypassrls: true,
+        superusers: 0,
+      },
+    ]);
+  });
 
-test("it applies every migration and the seed to an empty database, once", async () => {
-  expect(await migrate(urlOf(name, "postgres"), { seed: true })).toBe("changed");
-  const { rows } = await owner.query("select version from supabase_migrations.schema_migrations order by version");
-  const files = readdirSync(`${ROOT}supabase/migrations`).sort();
-  expect(rows.map(({ version }) => version)).toEqual(files.map((file) => file.split("_")[0]));
-  expect(await migrate(urlOf(name, "postgres"), { seed: true })).toBe("up to date");
+  test("it applies every migration to an empty database, once", async () => {
+    expect(await migrate(url(migrated), { seed: false })).toBe("changed");
+    const { rows } = await using(migrated, "postgres", (owner) =>
+      owner.query("select version from supabase_migrations.schema_migrations order by version"),
+    );
+    const files = readdirSync(`${ROOT}supabase/migrations`).sort();
+    expect(rows.map(({ version }) => version)).toEqual(files.map((file) => file.split("_")[0]));
+    expect(await migrate(url(migrated), { seed: false })).toBe("up to date");
+  });
+
+  test("it applies the seed, once", async () => {
+    const seeded = await createDatabase(migrated);
+    expect(await migrate(url(seeded), { seed: true })).toBe("changed");
+    expect(await migrate(url(seeded), { seed: true })).toBe("up to date");
+  });
+
+  test("supabase db advisors has no warning", () => {
+    expect(advisors(migrated)).toEqual({ status: 0, said: expect.stringContaining("No issues found") });
+  });
+
+  test("supabase db advisors warns of a function with an open search_path", async () => {
+    const careless = await createDatabase(migrated);
+    await using(careless, "postgres", (owner) =>
+      owner.query("create function private.careless() returns int language sql as 'select 1'"),
+    );
+    expect(advisors(careless)).toEqual({ status: 1, said: expect.stringContaining("private.careless") });
+  });
 });
 
 /** What `supabase db advisors` warns of in security and performance. Hints, such as an index nobody used yet, are left out. */
-function advisors() {
-  const args = ["db", "advisors", `--remote=${urlOf(name, "postgres")}`, "--level", "warn", "--fail-on", "warn"];
+function advisors(name: string) {
+  const args = ["db", "advisors", `--remote=${url(name)}`, "--level", "warn", "--fail-on", "warn"];
   const { status, stdout, stderr } = spawnSync(
     process.execPath,
     [`${ROOT}node_modules/supabase/dist/supabase.js`, ...args, "--agent", "no", "--workdir", tmpdir()],
@@ -64,11 +120,209 @@ function advisors() {
   return { status, said: stdout + stderr };
 }
 
-test("supabase db advisors has no warning", () => {
-  expect(advisors()).toEqual({ status: 0, said: expect.stringContaining("No issues found") });
+describe("supabase/schemas", () => {
+  test("makes the database that the migrations make: every object, owner, grant, policy, comment and seeded row", async () => {
+    expect(await drift({ migrations: url(migrated), schemas: url(declared) })).toEqual([]);
+  });
+
+  test("differs from the migrations in nothing that the CLI sees, in either direction", async () => {
+    const [forth, back] = [difference(url(migrated), url(declared)), difference(url(declared), url(migrated))];
+    expect(await Promise.all([forth, back])).toEqual(["", ""]);
+  });
+
+  /** What somebody may change, and how the comparison tells it. */
+  const CHANGES: [change: string, told: string[]][] = [
+    ["comment on table core.drafts is null", ["only in the schema files: comment on table core.drafts"]],
+    ["comment on role edge is 'Anything.'", ["not the same: comment on role edge"]],
+    [
+      "comment on index core.audit_log_subject is 'New.'",
+      ["only in the migrations: comment on index core.audit_log_subject"],
+    ],
+    ["alter role edge set statement_timeout = '1s'", ["not the same: role edge"]],
+    ["revoke usage on schema api from edge", ["only in the schema files: grant to edge on schema api"]],
+    ["grant select on core.drafts to edge", ["only in the migrations: grant to edge on table core.drafts"]],
+    [
+      "grant update (status) on core.drafts to edge",
+      ["only in the migrations: grant to edge on table column core.drafts.status"],
+    ],
+    ["alter view core.account_gates reset (security_invoker)", ["not the same: view core.account_gates"]],
+    ["alter table core.drafts disable row level security", ["not the same: table core.drafts"]],
+    [
+      "alter table core.drafts alter column status set default 'active'",
+      ["not the same: table column core.drafts.status"],
+    ],
+    [
+      "alter table core.mandates add constraint odd check (true)",
+      ["only in the migrations: table constraint odd on core.mandates"],
+    ],
+    ["drop index core.audit_log_subject", ["only in the schema files: index core.audit_log_subject"]],
+    [
+      "alter table core.chargers disable trigger charger_changed",
+      ["not the same: trigger charger_changed on core.chargers"],
+    ],
+    [
+      "alter type private.batch_item add attribute odd text",
+      ["only in the migrations: composite type column private.batch_item.odd"],
+    ],
+    ["alter function private.today() volatile", ["not the same: function private.today()"]],
+    [
+      "alter function private.iso(timestamptz) reset search_path",
+      ["not the same: function private.iso(timestamp with time zone)"],
+    ],
+    ["alter function private.now() owner to operator", ["not the same: owner of function private.now()"]],
+    [
+      "alter default privileges in schema core grant select on tables to edge",
+      ["only in the migrations: default acl for role supabase_admin in schema core on tables"],
+    ],
+    [
+      "create statistics core.odd on id, status from core.drafts",
+      ["only in the migrations: statistics object core.odd"],
+    ],
+    [
+      "create operator core.=== (function = int4eq, leftarg = int, rightarg = int)",
+      ["only in the migrations: operator core.===(integer,integer)"],
+    ],
+    ["create schema odd", ["only in the migrations: schema odd"]],
+    [
+      "update core.rate_limits set quota = 1 where bucket = 'user'",
+      [
+        'only in the schema files: row of core.rate_limits: {"quota": 60, "bucket": "user", "window_seconds": 60}',
+        'only in the migrations: row of core.rate_limits: {"quota": 1, "bucket": "user", "window_seconds": 60}',
+      ],
+    ],
+    [
+      `alter policy "a tenant reaches its own rows" on core.drafts using (true)`,
+      [`not the same: policy "a tenant reaches its own rows" on core.drafts`],
+    ],
+  ];
+
+  test.each(CHANGES)("is compared in all of it: %s", async (change, told) => {
+    const lines = await using(migrated, "supabase_admin", async (client) => {
+      const before = await factsOf(client);
+      await client.query("begin");
+      await client.query(change);
+      return driftBetween(await factsOf(client), before); // undone with the connection
+    });
+    expect(lines).toEqual(expect.arrayContaining(told));
+  });
 });
 
-test("supabase db advisors warns of a function with an open search_path", async () => {
-  await owner.query("create function private.careless() returns int language sql as 'select 1'");
-  expect(advisors()).toEqual({ status: 1, said: expect.stringContaining("private.careless") });
+/** A checkout whose schema files somebody has changed, and its two databases. */
+async function changed(file: string, edit: (text: string) => string) {
+  const root = mkdtempSync(join(tmpdir(), "ere-schemas-"));
+  folders.push(root);
+  for (const path of ["config.toml", "migrations", "schemas"])
+    cpSync(`${ROOT}supabase/${path}`, join(root, "supabase", path), { recursive: true });
+  const path = join(root, "supabase/schemas", file);
+  const text = readFileSync(path, "utf8");
+  const edited = edit(text);
+  if (edited === text) throw new Error(`${file} is as it was`);
+  writeFileSync(path, edited);
+  return { root, read: (path: string) => readFileSync(join(root, path), "utf8") };
+}
+
+async function build(root: string) {
+  const [migrations, schemas] = [await createDatabase(migrated), await emptyDatabase()];
+  await buildFromSchemas(url(schemas), root);
+  return { migrations: url(migrations), schemas: url(schemas) };
+}
+
+describe("npm run migration -- <name>", () => {
+  test("of a changed function writes that function alone, and the CLI applies it", async () => {
+    const { root, read } = await changed("foundation/clock.sql", (text) =>
+      text.replace(`at time zone 'Europe/Amsterdam')::date`, `at time zone 'Europe/Brussels')::date`),
+    );
+    const pair = await build(root);
+    expect(await drift(pair)).toEqual(["not the same: function private.today()"]);
+    const written = await writeMigration("move_to_brussels", pair, root);
+    expect(written).toEqual({
+      file: expect.stringMatching(/^supabase\/migrations\/\d{14}_move_to_brussels\.sql$/),
+      by_hand: [],
+    });
+    expect(statements(read(written?.file ?? ""))).toEqual([
+      "SET local check_function_bodies = off",
+      expect.stringMatching(/^CREATE OR REPLACE FUNCTION private\.today\(\).*Brussels/s),
+    ]);
+    expect(await drift(pair)).toEqual([]);
+    expect(await migrate(pair.migrations, { seed: false, root })).toBe("up to date");
+    expect(await writeMigration("once_more", pair, root)).toBeUndefined();
+    expect(readdirSync(join(root, "supabase/migrations"))).not.toContainEqual(expect.stringContaining("once_more"));
+  });
+
+  test("of a new column in the middle of a table, and its comment, writes these two", async () => {
+    const { root, read } = await changed("drafts/drafts.sql", (text) =>
+      text
+        .replace("create table core.drafts (\n", "create table core.drafts (\n  note text,\n")
+        .concat("comment on column core.drafts.note is 'What the partner remembers.';\n"),
+    );
+    const pair = await build(root);
+    const written = await writeMigration("add_note_to_drafts", pair, root);
+    expect(written?.by_hand).toEqual([]);
+    expect(statements(read(written?.file ?? ""))).toEqual([
+      expect.stringMatching(/^ALTER TABLE "core"\."drafts"\s+ADD COLUMN "note" text$/),
+      `COMMENT ON COLUMN "core"."drafts"."note" IS 'What the partner remembers.'`,
+    ]);
+    expect(await drift(pair)).toEqual([]);
+  });
+
+  test("of a new api function leaves it as private.expose does", async () => {
+    const { root } = await changed("foundation/clock.sql", (text) =>
+      text.concat(`create function api.day(caller jsonb) returns date language sql set search_path = '' as $$ select private.today() $$;
+        comment on function api.day(jsonb) is 'Today.';
+        select private.expose('api.day(jsonb)');\n`),
+    );
+    const pair = await build(root);
+    expect((await writeMigration("tell_the_day", pair, root))?.by_hand).toEqual([]);
+    expect(await drift(pair)).toEqual([]);
+  });
+
+  test("of a changed row says that its statement is to be written by hand", async () => {
+    const { root, read } = await changed("admission/rate_limits.sql", (text) =>
+      text.replace("('cpo_read',        300,", "('cpo_read',        301,"),
+    );
+    const written = await writeMigration("read_more", await build(root), root);
+    expect(written?.by_hand).toEqual([
+      'only in the migrations: row of core.rate_limits: {"quota": 300, "bucket": "cpo_read", "window_seconds": 60}',
+      'only in the schema files: row of core.rate_limits: {"quota": 301, "bucket": "cpo_read", "window_seconds": 60}',
+    ]);
+    for (const line of written?.by_hand ?? []) expect(read(written?.file ?? "")).toContain(`--   ${line}\n`);
+  });
+
+  test("refuses a schema file that config.toml does not name", async () => {
+    const { root } = await changed("foundation/clock.sql", (text) => `${text}\n`);
+    writeFileSync(join(root, "supabase/schemas/foundation/forgotten.sql"), "");
+    await expect(buildFromSchemas(url(declared), root)).rejects.toThrow(
+      "schema_paths in supabase/config.toml: supabase/schemas/foundation/forgotten.sql is missing there.",
+    );
+  });
+
+  test.each(["Add note", "add-note", "../add_note", "1st", "baseline", "a".repeat(61)])(
+    "refuses the name %j",
+    async (name) => {
+      const pair = { migrations: url(migrated), schemas: url(declared) };
+      await expect(writeMigration(name, pair, ROOT)).rejects.toThrow(`"${name}" is no name for a migration`);
+    },
+  );
+
+  test("says what to do when it gets no name, or two", () => {
+    for (const args of [[], ["add_note", "to_drafts"]]) {
+      const { status, stderr } = spawnSync(process.execPath, [`${ROOT}packages/tools/src/migration.ts`, ...args], {
+        encoding: "utf8",
+      });
+      expect([status, stderr]).toEqual([1, expect.stringContaining("npm run migration -- <name>")]);
+    }
+  });
+});
+
+/** The statements of a migration that the CLI wrote: one a paragraph. */
+const statements = (text: string) => text.split(/;\n+/).filter(Boolean);
+
+test("npm run migration -- --baseline writes the one migration anew, and refuses once there is another", async () => {
+  const { root, read } = await changed("foundation/clock.sql", (text) => `${text}-- the end of the clock\n`);
+  for (const file of readdirSync(join(root, "supabase/migrations"))) rmSync(join(root, "supabase/migrations", file));
+  writeFileSync(join(root, "supabase/migrations/20261120000000_baseline.sql"), "");
+  const file = writeBaseline(root);
+  expect(read(file)).toContain("-- the end of the clock\n");
+  writeFileSync(join(root, "supabase/migrations/20261120000001_another.sql"), "");
+  expect(() => writeBaseline(root)).toThrow("only while it is the one migration");
 });

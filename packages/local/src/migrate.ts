@@ -3,13 +3,14 @@
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
 
 export const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 const BOOTSTRAP = fileURLToPath(new URL("bootstrap.sql", import.meta.url));
 const CLI = fileURLToPath(new URL("../../../node_modules/supabase/dist/supabase.js", import.meta.url));
-const SEED = `${ROOT}supabase/seed.sql`;
+const seedFile = (root: string) => join(root, "supabase/seed.sql");
 
 /** The Supabase CLI failed; `message` is what it said. */
 export class MigrationError extends Error {}
@@ -31,10 +32,14 @@ export async function setPasswords(admin_url: string, passwords: Record<string, 
   });
 }
 
-/** Applies what is missing. `url` connects as `postgres`. Does not start the CLI (most of a second) when nothing is missing. */
-export async function migrate(url: string, { seed }: { seed: boolean }): Promise<Migrated> {
-  if (await upToDate(url, seed)) return "up to date";
-  await push(url, seed && existsSync(SEED));
+/**
+ * Applies what is missing of supabase/ in `root`. `url` connects as `postgres`. Does not start the CLI (most of a second) when
+ * nothing is missing.
+ */
+export async function migrate(url: string, { seed, root = ROOT }: { seed: boolean; root?: string }): Promise<Migrated> {
+  if (await upToDate(url, seed, root)) return "up to date";
+  const with_seed = seed && existsSync(seedFile(root)) ? ["--include-seed"] : [];
+  await runSupabase(["db", "push", `--remote=${url}`, "--yes", ...with_seed], root);
   return "changed";
 }
 
@@ -42,8 +47,9 @@ async function setPassword(client: pg.Client, role: string, password: string) {
   await client.query(`alter role ${client.escapeIdentifier(role)} password ${client.escapeLiteral(password)}`);
 }
 
-async function upToDate(url: string, seed: boolean): Promise<boolean> {
-  const wanted = readdirSync(`${ROOT}supabase/migrations`).flatMap((name) => name.match(/^(\d+)_.*\.sql$/)?.[1] ?? []);
+async function upToDate(url: string, seed: boolean, root: string): Promise<boolean> {
+  const files = readdirSync(join(root, "supabase/migrations"));
+  const wanted = files.flatMap((name) => name.match(/^(\d+)_.*\.sql$/)?.[1] ?? []);
   return withClient(url, async (client) => {
     const history = "supabase_migrations.schema_migrations";
     const seeds = "supabase_migrations.seed_files";
@@ -56,18 +62,23 @@ async function upToDate(url: string, seed: boolean): Promise<boolean> {
     const versions = new Set(applied.map(({ version }) => version));
     // a version that is applied and has no file is the CLI's to explain
     if (versions.size !== wanted.length || !wanted.every((version) => versions.has(version))) return false;
-    if (!seed || !existsSync(SEED)) return true;
+    if (!seed || !existsSync(seedFile(root))) return true;
     if (!rows[0].seeds) return false;
-    const hash = createHash("sha256").update(readFileSync(SEED)).digest("hex");
+    const hash = createHash("sha256")
+      .update(readFileSync(seedFile(root)))
+      .digest("hex");
     const { rowCount } = await client.query(`select from ${seeds} where hash = $1`, [hash]);
     return rowCount === 1;
   });
 }
 
-function push(url: string, seed: boolean): Promise<void> {
-  const args = ["db", "push", `--remote=${url}`, "--yes", ...(seed ? ["--include-seed"] : [])];
-  const child = spawn(process.execPath, [CLI, ...args, "--workdir", ROOT, "--agent", "no"], {
-    cwd: ROOT,
+/**
+ * Runs a command of the Supabase CLI in the folder that holds supabase/.
+ * @throws {MigrationError} with what it said, without the URLs of databases
+ */
+export function runSupabase(args: readonly string[], root = ROOT): Promise<void> {
+  const child = spawn(process.execPath, [CLI, ...args, "--workdir", root, "--agent", "no"], {
+    cwd: root,
     stdio: ["ignore", "pipe", "pipe"],
     env: {
       ...process.env,
@@ -86,11 +97,9 @@ function push(url: string, seed: boolean): Promise<void> {
       reject(new MigrationError(`The Supabase CLI could not be started: ${error.message}`)),
     );
     child.once("close", (code) => {
-      if (code === 0) resolve();
-      else
-        reject(
-          new MigrationError(`supabase db push failed (exit ${code}):\n${said.replaceAll(url, "<database>").trim()}`),
-        );
+      if (code === 0) return resolve();
+      const reason = said.replaceAll(/postgresql:\/\/\S+/g, "<database>").trim();
+      reject(new MigrationError(`supabase ${args.slice(0, 2).join(" ")} failed (exit ${code}):\n${reason}`));
     });
   });
 }

@@ -1,0 +1,176 @@
+// Writes the migration that leads from supabase/migrations to supabase/schemas, and says whether one is missing.
+
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import pg from "pg";
+import { bootstrap, MigrationError, migrate, ROOT, runSupabase } from "../../local/src/migrate.ts";
+import { freePort, PostgresError, startPostgres } from "../../local/src/postgres.ts";
+import { driftBetween, factsOf } from "./database_facts.ts";
+import { baseline, buildFromSchemas, SchemaError } from "./schema_files.ts";
+
+const USAGE = `npm run migration -- <name>       writes supabase/migrations/<time>_<name>.sql: what changed in supabase/schemas
+npm run migration -- --check      says whether the migrations make what the schema files say, and changes nothing
+npm run migration -- --baseline   writes the one baseline anew, until the first release
+
+A name is of small letters, digits and underscores: add_note_to_drafts.
+The Supabase CLI writes the statements; read them before you commit. It repeats grants, which you may drop. It sees no data: a row that
+a schema file inserts, changes or no longer inserts needs a statement that you write. What is missing stands at the top of the file.`;
+
+/** What a person has to do differently; `message` says what. */
+export class Refusal extends Error {}
+
+const KNOWN = [Refusal, MigrationError, PostgresError, SchemaError];
+
+/** Two databases as the role that migrates sees them: one made by the migrations, one by the schema files. */
+export type Pair = { migrations: string; schemas: string };
+
+/** The statements that lead from one database to another, written by the CLI. Empty: it sees no difference. */
+export async function difference(from: string, to: string): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), "ere-diff-"));
+  const file = join(folder, "difference.sql");
+  try {
+    const schemas = ["core", "api", "private", "ops"].flatMap((schema) => ["-s", schema]);
+    const options = ["--use-pg-delta", "--strict-coverage", "--output", file];
+    await runSupabase(["db", "diff", "--from", from, "--to", to, ...schemas, ...options], folder);
+    return readFileSync(file, "utf8");
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/** The facts in which the two databases differ. */
+export async function drift({ migrations, schemas }: Pair): Promise<string[]> {
+  const [made, wanted] = await Promise.all([facts(migrations), facts(schemas)]);
+  return driftBetween(made, wanted);
+}
+
+async function facts(url: string) {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  return factsOf(client).finally(() => client.end());
+}
+
+/**
+ * Writes the migration into supabase/migrations of `root` and applies it to the database of the migrations.
+ * @returns the file, from `root`, and what it leaves to be written by hand; nothing where there is no difference
+ */
+export async function writeMigration(
+  name: string,
+  pair: Pair,
+  root: string,
+): Promise<{ file: string; by_hand: string[] } | undefined> {
+  const file = `supabase/migrations/${nextVersion(root)}_${checked(name)}.sql`;
+  if ((await drift(pair)).length === 0) return;
+  const statements = await difference(pair.migrations, pair.schemas);
+  writeFileSync(join(root, file), statements);
+  await migrate(pair.migrations, { seed: false, root }).catch((error: Error) => {
+    throw new Refusal(`${file} is written, and does not apply as it stands.\n${error.message}`, { cause: error });
+  });
+  const by_hand = await drift(pair);
+  if (by_hand.length > 0) {
+    const list = by_hand.map((line) => `--   ${line}\n`).join("");
+    writeFileSync(join(root, file), `-- To be written by hand, in place of this list:\n${list}\n${statements}`);
+  }
+  return { file, by_hand };
+}
+
+/** Writes the one migration of a database that is not yet deployed. */
+export function writeBaseline(root: string): string {
+  const [first, ...others] = migrationFiles(root);
+  if (others.length > 0 || !first?.endsWith("_baseline.sql")) {
+    throw new Refusal(
+      "The baseline is written anew only while it is the one migration. Run npm run migration -- <name> instead.",
+    );
+  }
+  const file = `supabase/migrations/${first}`;
+  writeFileSync(join(root, file), baseline(root));
+  return file;
+}
+
+const migrationFiles = (root: string) =>
+  readdirSync(join(root, "supabase/migrations"))
+    .filter((file) => file.endsWith(".sql"))
+    .sort();
+
+function checked(name: string): string {
+  if (/^[a-z][a-z0-9_]{2,59}$/.test(name) && name !== "baseline") return name;
+  throw new Refusal(`${JSON.stringify(name)} is no name for a migration.\n\n${USAGE}`);
+}
+
+/** Migrations run in the order of their versions, so a new one comes after all others. */
+function nextVersion(root: string): string {
+  const now = new Date().toISOString().replace(/\D/g, "").slice(0, 14);
+  const last = migrationFiles(root).at(-1) ?? "";
+  if (last > now) throw new Refusal(`supabase/migrations/${last} is of a time to come; is the clock right?`);
+  return now;
+}
+
+/** Builds both databases, each on a server of its own, because roles belong to a server. */
+async function withPair<T>(use: (pair: Pair) => Promise<T>): Promise<T> {
+  const first = await throwawayDatabase();
+  const second = await throwawayDatabase().catch(async (error: unknown) => {
+    await first.stop();
+    throw error;
+  });
+  try {
+    const pair = { migrations: first.url, schemas: second.url };
+    await Promise.all([migrate(pair.migrations, { seed: false }), buildFromSchemas(pair.schemas, ROOT)]);
+    return await use(pair);
+  } finally {
+    await Promise.all([first.stop(), second.stop()]);
+  }
+}
+
+/** An empty database as the platform hands it over, and the URL of the role that migrates. */
+async function throwawayDatabase(): Promise<{ url: string; stop(): Promise<void> }> {
+  const folder = mkdtempSync(join(tmpdir(), "ere-migration-"));
+  const password = "throwaway"; // reachable from this machine only, for seconds
+  const log_file = join(folder, "postgres.log");
+  const server = await startPostgres({ folder, port: await freePort(), password, durable: false, log_file });
+  await bootstrap(server.url(), password);
+  return { url: server.url("postgres", "postgres", password), stop: () => server.stop() };
+}
+
+async function check(pair: Pair): Promise<boolean> {
+  const [lines, forth, back] = await Promise.all([
+    drift(pair),
+    difference(pair.migrations, pair.schemas),
+    difference(pair.schemas, pair.migrations),
+  ]);
+  if (lines.length === 0 && !forth && !back) {
+    console.log("The migrations make what the schema files say.");
+    return true;
+  }
+  console.error(
+    `The migrations do not make what the schema files say. Run npm run migration -- <name>, or -- --baseline before the first release.\n\n${lines.join("\n")}`,
+  );
+  console.error(`\nFrom the migrations to the schema files:\n${forth}\nAnd back:\n${back}`);
+  return false;
+}
+
+async function write(name: string, pair: Pair): Promise<void> {
+  const written = await writeMigration(name, pair, ROOT);
+  if (!written) console.log("The migrations make what the schema files say: nothing to write.");
+  else if (written.by_hand.length === 0) console.log(`${written.file}: read it before you commit.`);
+  else console.log(`${written.file}: write by hand what stands at its top:\n${written.by_hand.join("\n")}`);
+}
+
+async function main([argument, ...rest]: readonly string[]): Promise<void> {
+  if (argument === undefined || rest.length > 0) throw new Refusal(USAGE);
+  if (argument === "--help") return console.log(USAGE);
+  if (argument === "--baseline") return console.log(`${writeBaseline(ROOT)} is written anew.`);
+  if (argument === "--check") {
+    if (!(await withPair(check))) process.exitCode = 1;
+    return;
+  }
+  checked(argument);
+  await withPair((pair) => write(argument, pair));
+}
+
+if (import.meta.main) {
+  await main(process.argv.slice(2)).catch((error: unknown) => {
+    console.error(KNOWN.some((kind) => error instanceof kind) ? (error as Error).message : error);
+    process.exitCode = 1;
+  });
+}
