@@ -1678,12 +1678,12 @@ grant execute on function private.check_ean(text, text, int, text, jsonb) to api
 -- The catalogue of charger models: brands, models, and the names under which chargers report themselves.
 
 create table core.charger_brands (
-  brand  text,
+  brand text,
   constraint charger_brands_pkey primary key (brand)
 );
 comment on table core.charger_brands is 'One row per make of charger, as the maker writes it. Reference data.';
-alter table core.charger_brands         enable row level security;
-create policy "api functions read the catalogue" on core.charger_brands         for select to api_owner using (true);
+alter table core.charger_brands enable row level security;
+create policy "api functions read the catalogue" on core.charger_brands for select to api_owner using (true);
 grant select on core.charger_brands to api_owner;
 
 create table core.charger_models (
@@ -1709,8 +1709,8 @@ comment on column core.charger_models.mid_evidence is
   'certain; variant: sold with and without, the row stands for the one with; unknown: not established, and never offered.';
 comment on column core.charger_models.mid_source is 'What mid_meter or the variant rests on.';
 comment on column core.charger_models.listed is 'Whether GET /v1/catalog/chargers shows it and the resolver suggests it.';
-alter table core.charger_models         enable row level security;
-create policy "api functions read the catalogue" on core.charger_models         for select to api_owner using (true);
+alter table core.charger_models enable row level security;
+create policy "api functions read the catalogue" on core.charger_models for select to api_owner using (true);
 grant select on core.charger_models to api_owner;
 
 create table core.charger_vendor_aliases (
@@ -4603,7 +4603,6 @@ comment on table core.draft_links is 'A sign-in link (auth-link) as its SHA-256:
 create index draft_links_draft on core.draft_links (partner_id, draft_id) where used_at is null;
 select private.isolate('core.draft_links', 'select, insert, update');
 
--- `links` is {key, pages_url}: the claim key (hex), which the database never stores, and the root of the pages.
 create function private.claim_mac(message text, key text) returns bytea
 language plpgsql immutable security definer
 set search_path = ''

@@ -1,12 +1,12 @@
 -- The catalogue of charger models: brands, models, and the names under which chargers report themselves.
 
 create table core.charger_brands (
-  brand  text,
+  brand text,
   constraint charger_brands_pkey primary key (brand)
 );
 comment on table core.charger_brands is 'One row per make of charger, as the maker writes it. Reference data.';
-alter table core.charger_brands         enable row level security;
-create policy "api functions read the catalogue" on core.charger_brands         for select to api_owner using (true);
+alter table core.charger_brands enable row level security;
+create policy "api functions read the catalogue" on core.charger_brands for select to api_owner using (true);
 grant select on core.charger_brands to api_owner;
 
 create table core.charger_models (
@@ -32,8 +32,8 @@ comment on column core.charger_models.mid_evidence is
   'certain; variant: sold with and without, the row stands for the one with; unknown: not established, and never offered.';
 comment on column core.charger_models.mid_source is 'What mid_meter or the variant rests on.';
 comment on column core.charger_models.listed is 'Whether GET /v1/catalog/chargers shows it and the resolver suggests it.';
-alter table core.charger_models         enable row level security;
-create policy "api functions read the catalogue" on core.charger_models         for select to api_owner using (true);
+alter table core.charger_models enable row level security;
+create policy "api functions read the catalogue" on core.charger_models for select to api_owner using (true);
 grant select on core.charger_models to api_owner;
 
 create table core.charger_vendor_aliases (

@@ -19,7 +19,6 @@ comment on table core.draft_links is 'A sign-in link (auth-link) as its SHA-256:
 create index draft_links_draft on core.draft_links (partner_id, draft_id) where used_at is null;
 select private.isolate('core.draft_links', 'select, insert, update');
 
--- `links` is {key, pages_url}: the claim key (hex), which the database never stores, and the root of the pages.
 create function private.claim_mac(message text, key text) returns bytea
 language plpgsql immutable security definer
 set search_path = ''
