@@ -1,5 +1,6 @@
 import { type RegisterAddress, type RegisterAnswer, registerOf } from "#shared/domain/ean_register/ean_register.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
+import { workThrough } from "#shared/foundation/work_through.ts";
 
 export type DraftLookup = RegisterAddress & { draft_id: string };
 export type DraftLookupResult = { draft_id: string; register: RegisterAnswer };
@@ -17,19 +18,15 @@ export async function lookUp(
 ): Promise<DraftLookupResult[]> {
   const register = registerOf(environment);
   const results: DraftLookupResult[] = [];
-  const queue = due.values();
   const deadline = Date.now() + budget_ms;
-  const askNext = async () => {
-    for (const { draft_id, ...address } of queue) {
-      if (Date.now() >= deadline) return;
-      results.push({ draft_id, register: register.known(address) ?? (await register.lookup(address)) });
-    }
+  const ask = async ({ draft_id, ...address }: DraftLookup) => {
+    results.push({ draft_id, register: register.known(address) ?? (await register.lookup(address)) });
   };
   let timer: ReturnType<typeof setTimeout> | undefined;
   const timeIsUp = new Promise<void>((resolve) => {
     timer = setTimeout(resolve, budget_ms);
   });
-  await Promise.race([Promise.all(Array.from({ length: AT_ONCE }, askNext)), timeIsUp]);
+  await Promise.race([workThrough(due, AT_ONCE, ask, () => Date.now() < deadline), timeIsUp]);
   clearTimeout(timer);
   return [...results];
 }

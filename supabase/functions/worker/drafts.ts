@@ -3,6 +3,7 @@ import { type RegisterAddress, registerOf } from "#shared/domain/ean_register/ea
 import { composeReminder } from "#shared/domain/mail/mail.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
 import { describeCause } from "#shared/foundation/log.ts";
+import { workThrough } from "#shared/foundation/work_through.ts";
 
 const REMINDERS = 200;
 const BATCH = 40;
@@ -35,30 +36,20 @@ export async function tendDrafts(
   const result: DraftResult = { ...jobs, looked_up: 0, failed: 0 };
   const register = registerOf(environment);
   const inTime = () => Date.now() < deadline - RESERVE_MS;
+  const lookUp = async (draft: Due) => {
+    try {
+      await call("record_draft_lookup", draft, await register.lookup(draft));
+      result.looked_up += 1;
+    } catch (error) {
+      result.failed += 1;
+      const { draft_id } = draft;
+      environment.log({ level: "error", event: "draft_lookup_failed", request_id, draft_id, ...describeCause(error) });
+    }
+  };
   while (inTime()) {
     const due = JSON.parse(await call("due_draft_lookups", { size: BATCH })) as Due[];
     if (due.length === 0) break;
-    const queue = due.values();
-    const lookUpNext = async () => {
-      for (const draft of queue) {
-        if (!inTime()) return;
-        try {
-          await call("record_draft_lookup", draft, await register.lookup(draft));
-          result.looked_up += 1;
-        } catch (error) {
-          result.failed += 1;
-          const { draft_id } = draft;
-          environment.log({
-            level: "error",
-            event: "draft_lookup_failed",
-            request_id,
-            draft_id,
-            ...describeCause(error),
-          });
-        }
-      }
-    };
-    await Promise.all(Array.from({ length: AT_ONCE }, lookUpNext));
+    await workThrough(due, AT_ONCE, lookUp, inTime);
   }
   return result;
 }

@@ -1,6 +1,7 @@
 import { type RegisterAddress, registerOf } from "#shared/domain/ean_register/ean_register.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
 import { describeCause } from "#shared/foundation/log.ts";
+import { workThrough } from "#shared/foundation/work_through.ts";
 
 const BATCH = 20;
 const AT_ONCE = 4;
@@ -24,31 +25,26 @@ export async function checkEans(
   const register = registerOf(environment);
   const inTime = () => Date.now() < deadline - RESERVE_MS;
   const result: EanCheckResult = { checked: 0, failed: 0 };
+  const check = async (connection: Due) => {
+    try {
+      await call("record_ean_recheck", connection, await register.lookup(connection, connection.ean_code));
+      result.checked += 1;
+    } catch (error) {
+      result.failed += 1;
+      const { connection_id } = connection;
+      environment.log({
+        level: "error",
+        event: "ean_check_failed",
+        request_id,
+        connection_id,
+        ...describeCause(error),
+      });
+    }
+  };
   while (inTime()) {
     const due = JSON.parse(await call("due_ean_checks", { size: BATCH })) as Due[];
     if (due.length === 0) break;
-    const queue = due.values();
-    const checkNext = async () => {
-      for (const connection of queue) {
-        if (!inTime()) return;
-        try {
-          const answer = await register.lookup(connection, connection.ean_code);
-          await call("record_ean_recheck", connection, answer);
-          result.checked += 1;
-        } catch (error) {
-          result.failed += 1;
-          const { connection_id } = connection;
-          environment.log({
-            level: "error",
-            event: "ean_check_failed",
-            request_id,
-            connection_id,
-            ...describeCause(error),
-          });
-        }
-      }
-    };
-    await Promise.all(Array.from({ length: AT_ONCE }, checkNext));
+    await workThrough(due, AT_ONCE, check, inTime);
   }
   return result;
 }

@@ -1,6 +1,7 @@
 import { createTransport, type Transporter } from "nodemailer";
 import type { Environment } from "#shared/foundation/environment.ts";
 import { describeCause } from "#shared/foundation/log.ts";
+import { workThrough } from "#shared/foundation/work_through.ts";
 
 /** What one worker sends at once; a claim lasts five minutes, a batch far less. */
 const BATCH = 20;
@@ -57,24 +58,20 @@ export async function deliverMail(
   });
   try {
     let serverDown: Failure | undefined;
+    const deliver = async (mail: ClaimedMail) => {
+      // once the server is down, the rest of the batch need not find that out one by one
+      const failure: Failure | null = serverDown ?? (await send(transport, config.MAIL_FROM, mail));
+      if (failure?.serverDown) serverDown = failure;
+      await call("settle_mail", [
+        { id: mail.id, failure: failure?.failure ?? null, permanent: failure?.permanent ?? false },
+      ]);
+      result[failure ? "failed" : "sent"] += 1;
+      if (failure) log({ level: "warn", event: "mail_failed", request_id, mail_id: mail.id, reason: failure.failure });
+    };
     while (!serverDown && Date.now() < deadline - RESERVE_MS) {
       const claimed = JSON.parse(await call("claim_mail", { size: BATCH })) as ClaimedMail[];
       if (claimed.length === 0) break;
-      const queue = claimed.values();
-      const sendNext = async () => {
-        for (const mail of queue) {
-          // once the server is down, the rest of the batch need not find that out one by one
-          const failure: Failure | null = serverDown ?? (await send(transport, config.MAIL_FROM, mail));
-          if (failure?.serverDown) serverDown = failure;
-          await call("settle_mail", [
-            { id: mail.id, failure: failure?.failure ?? null, permanent: failure?.permanent ?? false },
-          ]);
-          result[failure ? "failed" : "sent"] += 1;
-          if (failure)
-            log({ level: "warn", event: "mail_failed", request_id, mail_id: mail.id, reason: failure.failure });
-        }
-      };
-      await Promise.all(Array.from({ length: CONNECTIONS }, sendNext));
+      await workThrough(claimed, CONNECTIONS, deliver);
     }
     if (serverDown) result.problem = `The mail server does not take mail: ${serverDown.failure}`;
     return result;
