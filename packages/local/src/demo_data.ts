@@ -6,18 +6,7 @@ import { USER_SCOPES } from "#shared/values/scopes.ts";
 import { hashPassword } from "./auth.ts";
 import { ensureCharging } from "./demo_charging.ts";
 import type { Secrets } from "./secrets.ts";
-import type { Stack } from "./stack.ts";
-
-export type Demo = {
-  cpo: { client_id: string; client_secret: string };
-  /** Whom that client delivers for. */
-  partner: { id: string; api_key: string };
-  /** Signs in at Supabase Auth, on the consent page for one; manages the partner. */
-  user: { email: string; password: string };
-  oauth_app: { client_id: string; client_secret: string; redirect_uri: string };
-  /** Of that person, for the personal routes. */
-  personal_token: string;
-};
+import type { Demo, Stack } from "./stack.ts";
 
 const PARTNER = { name: "Demo Laadpunten", slug: "demo" };
 const CLIENT = { name: "Demo CPO", client_id: "demo-cpo" };

@@ -2,9 +2,20 @@
 
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import type { Demo } from "./demo_data.ts";
 import { ROOT } from "./migrate.ts";
 import { type Identity, isRunning } from "./processes.ts";
+
+/** What a newcomer's first requests need; made by demo_data.ts. */
+export type Demo = {
+  cpo: { client_id: string; client_secret: string };
+  /** Whom that client delivers for. */
+  partner: { id: string; api_key: string };
+  /** Signs in at Supabase Auth, on the consent page for one; manages the partner. */
+  user: { email: string; password: string };
+  oauth_app: { client_id: string; client_secret: string; redirect_uri: string };
+  /** Of that person, for the personal routes. */
+  personal_token: string;
+};
 
 export type Stack = {
   host: "sandbox" | "production";

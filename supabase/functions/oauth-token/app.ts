@@ -1,46 +1,12 @@
 import * as z from "zod";
-import type { ErrorCode } from "#shared/foundation/errors.ts";
-import { type Context, endpoint } from "#shared/http/endpoint.ts";
+import { endpoint } from "#shared/http/endpoint.ts";
 import type { Surface } from "#shared/http/surface.ts";
 import * as authorizationCode from "./authorization_code.ts";
 import * as clientCredentials from "./client_credentials.ts";
+import { TOKEN_ERRORS, TOKEN_SQL, TokenRequest } from "./grant.ts";
 import { metadata } from "./metadata.ts";
 import * as refreshToken from "./refresh_token.ts";
 
-// RFC 6749 appendix A: visible ASCII and spaces; anything else is no client of ours, and no text of the database's either
-const parameter = z
-  .string()
-  .regex(/^[\x20-\x7e]*$/, "must be printable ASCII")
-  .optional();
-const TokenRequest = z
-  .object({
-    grant_type: parameter.meta({ example: "client_credentials" }),
-    client_id: parameter.meta({ example: "cpo_4f1c09d2a7e8" }),
-    client_secret: parameter,
-    scope: parameter.meta({ description: "Space-separated; omitted: all granted", example: "cpo:accounts:read" }),
-    code: parameter,
-    redirect_uri: parameter.meta({ description: "The one that the code was asked for with" }),
-    code_verifier: parameter.meta({ description: "43 to 128 characters (RFC 7636)" }),
-    refresh_token: parameter,
-  })
-  // what is missing has an error of its own in RFC 6749, so zod asks for none of it
-  .meta({ id: "TokenRequest", override: { required: ["grant_type", "client_id", "client_secret"] } });
-type TokenRequest = z.output<typeof TokenRequest>;
-
-const errors = [
-  "invalid_request",
-  "invalid_grant",
-  "unsupported_grant_type",
-  "unauthorized_client",
-  "invalid_scope",
-  "invalid_client",
-  "too_many_requests",
-] as const satisfies ErrorCode[];
-
-const sql = ["grant_client_credentials", "grant_user_token"] as const;
-
-/** A grant is a module of one shape: `grant` answers the token request. */
-export type GrantContext = Context<TokenRequest, never, (typeof errors)[number], (typeof sql)[number]>;
 const GRANTS = new Map([
   ["client_credentials", clientCredentials.grant],
   ["authorization_code", authorizationCode.grant],
@@ -64,7 +30,7 @@ const token = endpoint(
       "with the answer it got; later, or older than the last but one, it ends every token of its family.",
     caller: { kind: "anyone" },
     limit: null,
-    sql,
+    sql: TOKEN_SQL,
     body: TokenRequest,
     accepts: ["form"],
     response: z
@@ -76,7 +42,7 @@ const token = endpoint(
         scope: z.string().meta({ description: "Space-separated", example: "cpo:accounts:read cpo:sessions:write" }),
       })
       .meta({ id: "Token" }),
-    errors,
+    errors: TOKEN_ERRORS,
     failure: "token_failed",
   },
   async (context) => {

@@ -1,5 +1,5 @@
 import { challengeOf } from "#shared/auth/authorize.ts";
-import type { GrantContext } from "./app.ts";
+import type { GrantContext } from "./grant.ts";
 import { grantUserToken } from "./user_token.ts";
 
 /** Authorization code (RFC 6749 section 4.1.3, RFC 7636 section 4.5; specification section 4.5): what a person allowed, once. */

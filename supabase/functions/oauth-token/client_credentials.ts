@@ -1,5 +1,5 @@
 import { ACCESS_TOKEN_SECONDS, hashAddress, hashSecret, issueClientToken } from "#shared/auth/tokens.ts";
-import type { GrantContext } from "./app.ts";
+import type { GrantContext } from "./grant.ts";
 
 /** Client credentials (RFC 6749 section 4.4; specification section 4.1): a CPO client gets a token for its partner. */
 

@@ -1,4 +1,4 @@
-import type { GrantContext } from "./app.ts";
+import type { GrantContext } from "./grant.ts";
 import { grantUserToken } from "./user_token.ts";
 
 /** Refresh token (RFC 6749 section 6, RFC 9700 section 4.14.2; specification section 4.5): used once, for its one successor. */

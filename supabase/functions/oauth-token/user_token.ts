@@ -1,5 +1,5 @@
 import { ACCESS_TOKEN_SECONDS, hashAddress, hashSecret, issueUserToken, newSecret } from "#shared/auth/tokens.ts";
-import type { GrantContext } from "./app.ts";
+import type { GrantContext } from "./grant.ts";
 
 /** What both grants of a person's tokens share: parameters that must be there, one statement, an access and a refresh token. */
 export async function grantUserToken<Name extends string>(

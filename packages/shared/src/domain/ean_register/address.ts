@@ -1,4 +1,4 @@
-import type { PartialAddress, RegisterAddress } from "./ean_register.ts";
+import type { PartialAddress, RegisterAddress } from "./types.ts";
 
 /** "a", "A", "-A" and " A" are one addition; "" is none. Registers, customers and the BAG each write their own form. */
 export function sameForm(text: string | null | undefined): string {

@@ -8,7 +8,7 @@ import type {
   RegisterAddress,
   RegisterAnswer,
   UnavailableReason,
-} from "./ean_register.ts";
+} from "./types.ts";
 
 // The EAN-codeboek of the Dutch grid operators, https://www.eancodeboek.nl. Its OpenAPI document (EDSN, version 1)
 // allows product + postalCode + streetNumber, answers ordinary and special metering points alike, pages by at most 100

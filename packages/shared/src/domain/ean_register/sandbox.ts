@@ -1,5 +1,5 @@
 import { addressKey } from "./address.ts";
-import type { PartialAddress, RegisterAnswer, RegisterPoint, UnavailableReason } from "./ean_register.ts";
+import type { PartialAddress, RegisterAnswer, RegisterPoint, UnavailableReason } from "./types.ts";
 
 const test_values = "8716870000000000";
 const cities = [
