@@ -14,6 +14,8 @@ import {
   offset,
   orNull,
   postalCode,
+  serialNumber,
+  storable,
   trimmedTo,
   uuid,
 } from "#shared/values/fields.ts";
@@ -93,6 +95,21 @@ reads("§8 a filter is trimmed, cut and never refused", filter(5), [
   [" KL-1 ", "KL-1"],
   ["KL-12345", "KL-12"],
   ["1234 5678", "1234"],
+]);
+
+test("contract §1 what a database cannot store becomes U+FFFD, and everything else stays as it is", () => {
+  expect(storable(`a${NUL}b${HALF}c\u0001é⚡👍`)).toBe("a\ufffdb\ufffdc\u0001é⚡👍");
+});
+
+reads("§4.1 a serial number", serialNumber(), [
+  [" ace 0012 ", "ACE0012"],
+  ["", null],
+  ["   ", null],
+  ["x".repeat(64), "X".repeat(64)],
+  ["x".repeat(65), "refused"],
+  [`a${NUL}b`, "refused"],
+  [HALF, "refused"],
+  [12, "refused"],
 ]);
 
 reads("§8 a text trimmed to 5", trimmedTo(5), [

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { endpoint } from "#shared/http/endpoint.ts";
-import { cut, filter, limit } from "#shared/values/fields.ts";
+import { cut, filter, limit, storable } from "#shared/values/fields.ts";
 import { CatalogCharger } from "#shared/values/models.ts";
 
 /** Characters with a meaning in a search pattern, replaced with spaces (specification section 4.1). */
@@ -38,7 +38,15 @@ export const listCatalogChargers = endpoint(
 const reported = z
   .string()
   .optional()
-  .transform((value) => cut((value ?? "").replaceAll("\u0000", "").trim(), 120))
+  // what cannot be stored is left out, so that a name of nothing else counts as missing
+  .transform((value) =>
+    cut(
+      storable(value ?? "")
+        .replaceAll("\ufffd", "")
+        .trim(),
+      120,
+    ),
+  )
   .meta({ override: { type: "string", minLength: 1, maxLength: 120 } });
 
 export const resolveCatalogCharger = endpoint(

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { endpoint } from "#shared/http/endpoint.ts";
-import { orNull, trimmedTo, uuid } from "#shared/values/fields.ts";
+import { orNull, serialNumber, trimmedTo, uuid } from "#shared/values/fields.ts";
 import { CatalogCharger } from "#shared/values/models.ts";
 
 const reported = () => orNull(trimmedTo(120));
@@ -30,13 +30,9 @@ export const registerCharger = endpoint(
           example: "NG910-60023",
         }),
         ocpp_meter_type: reported().meta({ description: "meterType of the BootNotification; some models need it" }),
-        serial_number: orNull(
-          z
-            .string()
-            .transform((value) => value.replace(/\s/g, "").toUpperCase())
-            .pipe(z.string().regex(/^[^\s\p{Cc}\p{Cs}]{0,64}$/u, "must be 1 to 64 characters"))
-            .transform((value) => value || null),
-        ).meta({ description: "1 to 64 characters, compared upper-case without spaces" }),
+        serial_number: orNull(serialNumber()).meta({
+          description: "1 to 64 characters, compared upper-case without spaces",
+        }),
       })
       .refine(({ catalog_charger_id, ocpp_vendor, ocpp_model }) => catalog_charger_id || (ocpp_vendor && ocpp_model), {
         message: "send catalog_charger_id, or ocpp_vendor and ocpp_model",

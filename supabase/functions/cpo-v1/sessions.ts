@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import * as z from "zod";
 import type { oas31 } from "zod-openapi";
 import { endpoint } from "#shared/http/endpoint.ts";
-import { orNull, trimmedTo, uuid } from "#shared/values/fields.ts";
+import { orNull, storable, trimmedTo, uuid } from "#shared/values/fields.ts";
 
 /** An item of `months`, for the document only: SQL judges each on its own, so that a malformed one fails nothing but itself. */
 const MONTH: oas31.SchemaObject = {
@@ -32,14 +32,11 @@ const MonthResult = z
   })
   .meta({ id: "MonthResult" });
 
-/** An item on its way to SQL, which judges it: text that no database could store is made harmless, so it is merely invalid. */
+/** An item on its way to SQL, which judges it: text that cannot be stored makes that item invalid, and no other. */
 function readable(item: unknown): object {
   const { period, total_kwh, session_count } = (item ?? {}) as Record<string, unknown>;
   return {
-    period:
-      typeof period === "string"
-        ? period.toWellFormed().replaceAll("\u0000", "\ufffd").slice(0, 40).toWellFormed()
-        : null,
+    period: typeof period === "string" ? storable(period.slice(0, 40)) : null,
     total_kwh: typeof total_kwh === "number" ? total_kwh : "invalid",
     session_count: session_count == null || typeof session_count === "number" ? (session_count ?? null) : "invalid",
   };

@@ -1,4 +1,14 @@
-import { cut, eanCode, houseNumber, houseNumberAddition, postalCode, typedEmail } from "#shared/values/fields.ts";
+import {
+  cut,
+  eanCode,
+  houseNumber,
+  houseNumberAddition,
+  isPlain,
+  postalCode,
+  serialNumber,
+  storable,
+  typedEmail,
+} from "#shared/values/fields.ts";
 import { phone } from "#shared/values/phone.ts";
 
 /** A row as it came, by column name. */
@@ -59,8 +69,6 @@ export function byColumn(row: object): RawRow {
 /** A field that cannot be kept; the sentence is for the partner. */
 class Unreadable extends Error {}
 
-const CONTROL =
-  /[\u0000-\u0008\u000e-\u001f\u007f]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/;
 /** UTF-8 that was read as Windows-1252: é has become Ã©. */
 const MOJIBAKE = /[ÃÂ][\u0080-\u00bf€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ]|â€/;
 
@@ -69,7 +77,7 @@ function textOf(row: RawRow, column: string, length = 120): string | null {
   if (value === undefined || value === null) return null;
   if (typeof value !== "string" && !Number.isSafeInteger(value)) throw new Unreadable(`${column}: must be text`);
   const text = String(value).replace(/\s+/g, " ").trim();
-  if (CONTROL.test(text)) throw new Unreadable(`${column}: must not contain control characters`);
+  if (!isPlain(text)) throw new Unreadable(`${column}: must not contain control characters`);
   if (text.includes("\ufffd") || MOJIBAKE.test(text))
     throw new Unreadable(`${column}: is not UTF-8; save the file as "CSV UTF-8" and send it again`);
   return cut(text, length) || null;
@@ -81,7 +89,7 @@ type Rules = { named: boolean; reserved: (domain: string) => boolean };
 export function readRow(sent: unknown, place: number, { named, reserved }: Rules): DraftRow {
   const row = typeof sent === "object" && sent !== null && !Array.isArray(sent) ? byColumn(sent) : {};
   const shown =
-    typeof row.email === "string" ? cut(row.email.replace(/[\s\p{Cc}\p{Cs}]+/gu, " ").trim(), 254) || null : null;
+    typeof row.email === "string" ? cut(storable(row.email).replace(/\s+/g, " ").trim(), 254) || null : null;
   try {
     return { place, ...read(row, named, reserved) };
   } catch (error) {
@@ -148,10 +156,8 @@ function readCharger(sent: unknown): { brand: string; serial_number: string } | 
   if (sent === undefined || sent === null) return null;
   if (typeof sent !== "object") throw new Unreadable("charger: must be {brand, serial_number}");
   const brand = textOf(sent as RawRow, "brand");
-  const serial_number = textOf(sent as RawRow, "serial_number")
-    ?.replace(/\s/g, "")
-    .toUpperCase();
-  if (!brand || !serial_number || !/^[^\s\p{Cc}\p{Cs}]{1,64}$/u.test(serial_number))
+  const serial_number = serialNumber().safeParse(textOf(sent as RawRow, "serial_number") ?? "").data;
+  if (!brand || !serial_number)
     throw new Unreadable("charger: needs a brand, and a serial_number of 1 to 64 characters");
   return { brand, serial_number };
 }

@@ -3,7 +3,7 @@
 import * as z from "zod";
 import { hashSecret } from "#shared/auth/tokens.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
-import { orNull, trimmedTo } from "#shared/values/fields.ts";
+import { orNull, storable, trimmedTo } from "#shared/values/fields.ts";
 
 const FIELDS = [
   "charger_id",
@@ -17,16 +17,14 @@ const FIELDS = [
   "meter_wh",
 ] as const;
 
-/** A session on its way to SQL, which judges it: text that no database could store is made harmless, so it is merely rejected. */
+/** A charging session on its way to SQL, which judges it: text that cannot be stored rejects that one, and no other. */
 function readable(item: unknown): object {
   const sent = (item ?? {}) as Record<string, unknown>;
-  const storable = (value: unknown) =>
-    typeof value === "string"
-      ? value.slice(0, 200).toWellFormed().replaceAll("\u0000", "\ufffd")
-      : typeof value === "number"
-        ? value
-        : null;
-  return Object.fromEntries(FIELDS.map((name) => [name, storable(sent[name])]));
+  const scalar = (value: unknown) => {
+    if (typeof value === "string") return storable(value.slice(0, 200));
+    return typeof value === "number" ? value : null;
+  };
+  return Object.fromEntries(FIELDS.map((name) => [name, scalar(sent[name])]));
 }
 
 export const ingestSessions = endpoint(
@@ -89,7 +87,7 @@ export const admitCharger = endpoint(
   ({ body: { identity, password, ...boot }, call }) =>
     call("admit_charger", {
       ...boot,
-      identity: identity.toWellFormed().replaceAll("\u0000", "\ufffd"),
+      identity: storable(identity),
       password_hash: hashSecret(password),
     }),
 );

@@ -5,6 +5,7 @@ import type { Caller, Rate } from "#shared/foundation/caller.ts";
 import { type Environment, readEnvironment } from "#shared/foundation/environment.ts";
 import { ApiError, type ErrorCode, RETRY_AFTER_UNAVAILABLE } from "#shared/foundation/errors.ts";
 import { describeCause, logToConsole } from "#shared/foundation/log.ts";
+import { storable } from "#shared/values/fields.ts";
 import { admit } from "./admit.ts";
 import { type Answer, type Context, type Endpoint, errorsOf } from "./endpoint.ts";
 
@@ -158,7 +159,7 @@ function contextOf(
     param: (name) => {
       const value = params[name];
       if (value === undefined) throw new Error(`${endpoint.path} has no {${name}}`);
-      return value.replaceAll("\u0000", "\ufffd"); // which the database could not even look for
+      return storable(value);
     },
     call: (name, ...input) => {
       if (!endpoint.sql.includes(name)) throw new Error(`${endpoint.id} does not declare api.${name}`);

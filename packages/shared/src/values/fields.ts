@@ -1,16 +1,27 @@
 /**
- * Field rules that more than one endpoint speaks. Each trims and normalises, so that a handler never sees raw text, and refuses
- * what the database could not store: control characters (NUL among them) and lone surrogates.
+ * Field rules that more than one endpoint uses. Each trims and normalises, so that a handler never sees raw text, and refuses
+ * text that is not plain.
  */
 import * as z from "zod";
 
-const UNSTORABLE = /[\u0000-\u001f\u007f]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/;
+/** Whether a text has no control characters and no half of a surrogate pair. PostgreSQL stores neither NUL nor such a half. */
+export function isPlain(text: string): boolean {
+  return !/[\u0000-\u001f\u007f]|\p{Surrogate}/u.test(text);
+}
+
+/**
+ * The text with U+FFFD for whatever PostgreSQL cannot store. For text that is to be looked for or judged in SQL rather than
+ * refused beforehand: nothing stored is like it, so it matches nothing.
+ */
+export function storable(text: string): string {
+  return text.toWellFormed().replaceAll("\u0000", "\ufffd");
+}
 
 const line = () =>
   z
     .string()
     .transform((value) => value.trim())
-    .refine((value) => !UNSTORABLE.test(value), "must not contain control characters");
+    .refine(isPlain, "must not contain control characters");
 
 /** Cuts by code point, so that no character is halved. */
 export function cut(value: string, length: number): string {
@@ -28,7 +39,7 @@ export const linesOf = (min: number, max: number) =>
   z
     .string()
     .transform((value) => value.replace(/\r\n?/g, "\n").trim())
-    .refine((value) => !UNSTORABLE.test(value.replace(/[\n\t]/g, " ")), "must not contain control characters")
+    .refine((value) => isPlain(value.replace(/[\n\t]/g, " ")), "must not contain control characters")
     .pipe(z.string().min(min).max(max));
 
 /** Optional and nullable: absent, null and empty are all null. */
@@ -83,6 +94,14 @@ export function houseNumberAddition(value: string | null | undefined): string | 
       .trim() || null
   );
 }
+
+/** The serial number of a charger, up to 64 characters, compared in upper case and without spaces; empty is null. */
+export const serialNumber = () =>
+  z
+    .string()
+    .transform((value) => value.replace(/\s/g, "").toUpperCase())
+    .refine((value) => Array.from(value).length <= 64 && isPlain(value), "must be 1 to 64 characters")
+    .transform((value) => value || null);
 
 /** Whitespace removed and upper-cased, then 15 to 34 letters and digits; no checksum (specification section 4.1). */
 export const iban = () =>
@@ -142,9 +161,9 @@ export const offset = () =>
     })
     .meta({ description: "Items to skip: default 0; read leniently", override: { type: "integer", default: 0 } });
 
-/** A filter in the query string: trimmed, cut, never refused; a NUL, which nothing stored has, becomes what matches nothing. */
+/** A filter in the query string: trimmed, cut, never refused. */
 export const filter = (length: number) =>
   z
     .string()
     .optional()
-    .transform((value) => cut((value ?? "").replaceAll("\u0000", "\ufffd").trim(), length) || null);
+    .transform((value) => cut(storable(value ?? "").trim(), length) || null);

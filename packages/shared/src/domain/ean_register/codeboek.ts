@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { isPlain } from "#shared/values/fields.ts";
 import { addressKey, isWhole, sameForm } from "./address.ts";
 import type {
   CodeboekLimits,
@@ -30,12 +31,8 @@ const default_limits: CodeboekLimits = {
   unconfirmed_ms: 10 * 60_000,
 };
 
-// PostgreSQL stores neither NUL nor half a surrogate pair: such a street must not reach, and so fail, a write.
-const text = z
-  .string()
-  .max(200)
-  .regex(/^[^\p{Cc}\p{Cs}]*$/u)
-  .nullish();
+// what is not plain text must not reach a write, which it would make fail
+const text = z.string().max(200).refine(isPlain).nullish();
 
 const Page = z.object({
   meteringPoints: z
