@@ -3,15 +3,14 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { Endpoint } from "#shared/http/endpoint.ts";
-import { liftRateLimits, newEan } from "../harness/world.ts";
+import { newEan } from "../harness/people.ts";
 import { createOAuthWorld, type OAuth } from "../oauth/oauth_world.ts";
 import { ENDPOINTS, named, type Sample, samplesFor, sent } from "./samples.ts";
 
 let world: OAuth;
 let sample: (endpoint: Endpoint) => Sample;
 beforeAll(async () => {
-  world = await createOAuthWorld();
-  await liftRateLimits(world);
+  world = await createOAuthWorld({ limits: "lifted" });
   sample = await samplesFor(world);
 });
 afterAll(() => world.close());

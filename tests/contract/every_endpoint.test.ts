@@ -9,16 +9,10 @@ import { wireText } from "#shared/foundation/errors.ts";
 import type { CallerRule, Endpoint } from "#shared/http/endpoint.ts";
 import { serve } from "#shared/http/surface.ts";
 import { CPO_SCOPES, USER_SCOPES } from "#shared/values/scopes.ts";
-import {
-  BASE_URL,
-  liftRateLimits,
-  newTokenKey,
-  PERSONAL_SCOPES,
-  rowCounts,
-  SERVED,
-  type Sent,
-  type User,
-} from "../harness/world.ts";
+import { SERVED } from "../harness/answers.ts";
+import { BASE_URL, newTokenKey } from "../harness/environment.ts";
+import { PERSONAL_SCOPES, type User } from "../harness/people.ts";
+import { rowCounts, type Sent } from "../harness/world.ts";
 import { createOAuthWorld, type OAuth } from "../oauth/oauth_world.ts";
 import { giveKey } from "../partner/partner_world.ts";
 import { bare, bucketOf, ENDPOINTS, named, requestTo, type Sample, samplesFor, scopeOf, sent } from "./samples.ts";
@@ -30,8 +24,7 @@ let partnerKey: string;
 let sample: (endpoint: Endpoint) => Sample;
 let tables: string[];
 beforeAll(async () => {
-  world = await createOAuthWorld();
-  await liftRateLimits(world);
+  world = await createOAuthWorld({ limits: "lifted" });
   user = await world.addUser();
   const manages = "insert into core.partner_managers (partner_id, user_id) values ($1, $2)";
   await world.row(manages, (await world.addPartner()).id, user.id);
@@ -354,10 +347,10 @@ describe("§8 limits are kept per application and person", () => {
     return forgeFor(endpoint)({ claims: { ...decodeJwt(token), jti: crypto.randomUUID(), ...claims } });
   };
   beforeAll(async () => {
-    await world.row("update core.rate_limits set quota = 60 where bucket = 'user'");
+    await world.limit("user", 60);
     await world.freeze(new Date().toISOString()); // nothing is refilled meanwhile
   });
-  afterAll(() => liftRateLimits(world));
+  afterAll(() => world.limit("user"));
 
   test("§8 two tokens of one application and person share one bucket", async () => {
     const first = await (await world.addUser()).appToken();
@@ -565,8 +558,7 @@ describe("contract §1 a failure of our own", () => {
   let broken: OAuth;
   let brokenSample: typeof sample;
   beforeAll(async () => {
-    broken = await createOAuthWorld();
-    await liftRateLimits(broken);
+    broken = await createOAuthWorld({ limits: "lifted" });
     brokenSample = await samplesFor(broken);
     await broken.database.admin.query(
       "alter table core.partners disable row level security; grant insert on core.partners to api_owner",

@@ -2,16 +2,11 @@
 
 import { decodeJwt } from "jose";
 import type { CallerRule, Endpoint } from "#shared/http/endpoint.ts";
-import {
-  accountBody,
-  addCharger,
-  BASE_URL,
-  createAccount,
-  MID_CHARGER,
-  newEan,
-  SERVED,
-  type Sent,
-} from "../harness/world.ts";
+import { SERVED } from "../harness/answers.ts";
+import { addCharger, MID_CHARGER } from "../harness/chargers.ts";
+import { BASE_URL } from "../harness/environment.ts";
+import { accountBody, createAccount, newEan } from "../harness/people.ts";
+import type { Sent } from "../harness/world.ts";
 import { authorizationOf, newVerifier, type OAuth } from "../oauth/oauth_world.ts";
 import { draftRow, giveKey, newEmail } from "../partner/partner_world.ts";
 

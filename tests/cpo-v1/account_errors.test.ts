@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { accountBody, createAccount, createWorld, rowCounts, type World } from "../harness/world.ts";
+import { accountBody, createAccount } from "../harness/people.ts";
+import { createWorld, rowCounts, type World } from "../harness/world.ts";
 
 // What every row of the error tables has in common, for the four routes of the account side.
 

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { accountBody, createWorld, liftRateLimits, newEan, rowCounts, type World } from "../harness/world.ts";
+import { accountBody, newEan } from "../harness/people.ts";
+import { createWorld, rowCounts, type World } from "../harness/world.ts";
 
 let world: World;
 let token: string;
 beforeAll(async () => {
-  world = await createWorld();
-  await liftRateLimits(world);
+  world = await createWorld({ limits: "lifted" });
   token = await world.partnerA.client.token();
 });
 afterAll(() => world.close());

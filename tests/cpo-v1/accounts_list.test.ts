@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createAccount, createWorld, liftRateLimits, type World } from "../harness/world.ts";
+import { createAccount } from "../harness/people.ts";
+import { createWorld, type World } from "../harness/world.ts";
 
 let world: World;
 let token: string;
@@ -7,8 +8,7 @@ let token: string;
 let ids: string[];
 let references: string[];
 beforeAll(async () => {
-  world = await createWorld();
-  await liftRateLimits(world);
+  world = await createWorld({ limits: "lifted" });
   const created: { account_id: string; account: { cpo_external_ref: string } }[] = [];
   for (const second of [0, 1, 2, 2, 2, 3, 4]) {
     await world.freeze(`2026-11-20T12:00:0${second}Z`);

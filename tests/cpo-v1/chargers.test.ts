@@ -1,21 +1,15 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import {
-  createAccount,
-  createWorld,
-  MID_CHARGER,
-  newEan,
-  type Partner,
-  signMandate,
-  type World,
-} from "../harness/world.ts";
+import { MID_CHARGER } from "../harness/chargers.ts";
+import { signMandate } from "../harness/mandate.ts";
+import { createAccount, newEan, type Partner } from "../harness/people.ts";
+import { createWorld, type World } from "../harness/world.ts";
 
 let world: World;
 let account_id: string;
 beforeAll(async () => {
-  world = await createWorld();
   // the limit of ten chargers is the subject here, not the limit of requests
-  await world.row("update core.rate_limits set quota = 100000");
+  world = await createWorld({ limits: "lifted" });
 });
 afterAll(() => world.close());
 beforeEach(async () => {

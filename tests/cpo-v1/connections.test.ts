@@ -1,21 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import {
-  accountBody,
-  createAccount,
-  createWorld,
-  liftRateLimits,
-  newEan,
-  rowCounts,
-  signMandate,
-  statementsOf,
-  type World,
-} from "../harness/world.ts";
+import { signMandate } from "../harness/mandate.ts";
+import { accountBody, createAccount, newEan } from "../harness/people.ts";
+import { createWorld, rowCounts, statementsOf, type World } from "../harness/world.ts";
 
 let world: World;
 let token: string;
 beforeAll(async () => {
-  world = await createWorld();
-  await liftRateLimits(world);
+  world = await createWorld({ limits: "lifted" });
   token = await world.partnerA.client.token();
 });
 afterAll(() => world.close());

@@ -1,22 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type CodeboekPoint, faults, startEanCodeboek } from "../harness/ean_codeboek.ts";
-import {
-  accountBody,
-  createAccount,
-  createWorld,
-  liftRateLimits,
-  newEan,
-  rowCounts,
-  statementsOf,
-  type World,
-} from "../harness/world.ts";
+import { accountBody, createAccount, newEan } from "../harness/people.ts";
+import { createWorld, rowCounts, statementsOf, type World } from "../harness/world.ts";
 
 const TEST_EAN = "8716870000000000";
 const worlds: World[] = [];
 async function worldOf(variables: Record<string, string>): Promise<World> {
-  const world = await createWorld(variables);
+  const world = await createWorld({ limits: "lifted", variables });
   worlds.push(world);
-  await liftRateLimits(world);
   return world;
 }
 afterAll(() => Promise.all(worlds.map((world) => world.close())));

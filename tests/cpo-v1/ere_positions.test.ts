@@ -1,21 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import {
-  accountBody,
-  createAccount,
-  createWorld,
-  MID_CHARGER,
-  newEan,
-  type Partner,
-  signMandate,
-  type World,
-} from "../harness/world.ts";
+import { MID_CHARGER } from "../harness/chargers.ts";
+import { signMandate } from "../harness/mandate.ts";
+import { accountBody, createAccount, newEan, type Partner } from "../harness/people.ts";
+import { createWorld, type World } from "../harness/world.ts";
 
 let world: World;
 beforeAll(async () => {
-  world = await createWorld();
-  await world.row("update core.rate_limits set quota = 100000");
-  await world.freeze("2026-11-20T09:00:00Z");
+  world = await createWorld({ limits: "lifted", now: "2026-11-20T09:00:00Z" });
 });
 afterAll(() => world.close());
 

@@ -2,22 +2,15 @@ import { Buffer } from "node:buffer";
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openIban } from "#shared/values/iban.ts";
-import {
-  accountBody,
-  createAccount,
-  createWorld,
-  liftRateLimits,
-  MID_CHARGER,
-  rowCounts,
-  signMandate,
-  type World,
-} from "../harness/world.ts";
+import { MID_CHARGER } from "../harness/chargers.ts";
+import { signMandate } from "../harness/mandate.ts";
+import { accountBody, createAccount } from "../harness/people.ts";
+import { createWorld, rowCounts, type World } from "../harness/world.ts";
 
 let world: World;
 let token: string;
 beforeAll(async () => {
-  world = await createWorld();
-  await liftRateLimits(world);
+  world = await createWorld({ limits: "lifted" });
   token = await world.partnerA.client.token();
 });
 afterAll(() => world.close());

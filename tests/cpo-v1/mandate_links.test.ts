@@ -1,21 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { hashSecret } from "#shared/auth/tokens.ts";
-import {
-  createAccount,
-  createWorld,
-  liftRateLimits,
-  newEan,
-  rowCounts,
-  signMandate,
-  statementsOf,
-  type World,
-} from "../harness/world.ts";
+import { signMandate } from "../harness/mandate.ts";
+import { createAccount, newEan } from "../harness/people.ts";
+import { createWorld, rowCounts, statementsOf, type World } from "../harness/world.ts";
 
 let world: World;
 let token: string;
 beforeAll(async () => {
-  world = await createWorld();
-  await liftRateLimits(world);
+  world = await createWorld({ limits: "lifted" });
   token = await world.partnerA.client.token();
 });
 afterAll(() => world.close());
@@ -177,7 +169,7 @@ describe("contract §2 send_email mails the link to the signatory", () => {
   });
 
   test("contract §2 queued on production, to be sent by the worker", async () => {
-    const production = await createWorld({ API_HOST: "production", EAN_REGISTER: "table" });
+    const production = await createWorld({ host: "production", variables: { EAN_REGISTER: "table" } });
     try {
       const { account_id } = await createAccount(production);
       const answer = await production.post(

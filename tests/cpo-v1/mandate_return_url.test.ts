@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { hashSecret } from "#shared/auth/tokens.ts";
-import { createAccount, createWorld, liftRateLimits, rowCounts, type World } from "../harness/world.ts";
+import { createAccount } from "../harness/people.ts";
+import { createWorld, rowCounts, type World } from "../harness/world.ts";
 
 let world: World;
 let token: string;
 beforeAll(async () => {
-  world = await createWorld();
-  await liftRateLimits(world);
+  world = await createWorld({ limits: "lifted" });
   token = await world.partnerA.client.token();
 });
 afterAll(() => world.close());

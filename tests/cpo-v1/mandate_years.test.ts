@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { hashSecret } from "#shared/auth/tokens.ts";
-import { createAccount, createWorld, MID_CHARGER, signMandate, type World } from "../harness/world.ts";
+import { MID_CHARGER } from "../harness/chargers.ts";
+import { signMandate } from "../harness/mandate.ts";
+import { createAccount } from "../harness/people.ts";
+import { createWorld, type World } from "../harness/world.ts";
 
 let world: World;
 beforeAll(async () => {

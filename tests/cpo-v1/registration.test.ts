@@ -1,19 +1,13 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import {
-  createAccount,
-  createWorld,
-  liftRateLimits,
-  MID_CHARGER,
-  newEan,
-  signMandate,
-  type World,
-} from "../harness/world.ts";
+import { MID_CHARGER } from "../harness/chargers.ts";
+import { signMandate } from "../harness/mandate.ts";
+import { createAccount, newEan } from "../harness/people.ts";
+import { createWorld, type World } from "../harness/world.ts";
 
 let world: World;
 let token: string;
 beforeAll(async () => {
-  world = await createWorld();
-  await liftRateLimits(world);
+  world = await createWorld({ limits: "lifted" });
   token = await world.partnerA.client.token();
 });
 afterAll(() => world.close());

@@ -1,13 +1,14 @@
 import { createHash, randomUUID } from "node:crypto";
 import fc from "fast-check";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { createAccount, createWorld, newEan, type Partner, signMandate, type World } from "../harness/world.ts";
+import { signMandate } from "../harness/mandate.ts";
+import { createAccount, newEan, type Partner } from "../harness/people.ts";
+import { createWorld, type World } from "../harness/world.ts";
 
 let world: World;
 let account: { account_id: string; connection_id: string };
 beforeAll(async () => {
-  world = await createWorld();
-  await world.row("update core.rate_limits set quota = 100000");
+  world = await createWorld({ limits: "lifted" });
 });
 afterAll(() => world.close());
 beforeEach(async () => {

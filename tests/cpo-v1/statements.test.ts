@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { accountBody, createAccount, createWorld, newEan, statementsOf, type World } from "../harness/world.ts";
+import { accountBody, createAccount, newEan } from "../harness/people.ts";
+import { createWorld, statementsOf, type World } from "../harness/world.ts";
 
 // A request costs at most two round trips to the database: it is admitted, and it is done (architecture, section 4). One more only
 // where the EAN register must be asked about an address that the caller left out, for then the database has to say it first.

@@ -1,15 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import {
-  accountBody,
-  createAccount,
-  createWorld,
-  liftRateLimits,
-  MID_CHARGER,
-  newEan,
-  type Partner,
-  signMandate,
-  type World,
-} from "../harness/world.ts";
+import { MID_CHARGER } from "../harness/chargers.ts";
+import { signMandate } from "../harness/mandate.ts";
+import { accountBody, createAccount, newEan, type Partner } from "../harness/people.ts";
+import { createWorld, type World } from "../harness/world.ts";
 
 let world: World;
 /** The owner's account, with everything on it that an outsider could reach for. */
@@ -18,8 +11,7 @@ let owned: Awaited<ReturnType<typeof createAccount>>;
 const own = new Map<string, Awaited<ReturnType<typeof createAccount>>>();
 const outsiders = new Map<string, Partner>();
 beforeAll(async () => {
-  world = await createWorld();
-  await liftRateLimits(world);
+  world = await createWorld({ limits: "lifted" });
   owned = await createAccount(world);
   await signMandate(world, owned.account_id);
   const token = await world.partnerA.client.token();

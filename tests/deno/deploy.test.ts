@@ -11,8 +11,9 @@ import { pathsOf, type Surface } from "#shared/http/surface.ts";
 import { functionsTouchedBy } from "../../packages/tools/src/changed_functions.ts";
 import { denoProgram, deployedFunctions, modulesOf, ROOT } from "../../packages/tools/src/functions.ts";
 import { bootFunction, forgetCompiled, type Running } from "../harness/deno.ts";
+import { variables } from "../harness/environment.ts";
 import { type ManagementApi, startManagementApi, unpack } from "../harness/management_api.ts";
-import { createWorld, variables, type World } from "../harness/world.ts";
+import { createWorld, type World } from "../harness/world.ts";
 
 const FUNCTIONS = deployedFunctions();
 const SLUGS = FUNCTIONS.map(({ slug }) => slug);

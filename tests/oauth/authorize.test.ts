@@ -1,7 +1,8 @@
 import { generateKeyPair, SignJWT } from "jose";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { hashSecret } from "#shared/auth/tokens.ts";
-import { liftRateLimits, newTokenKey, rowCounts } from "../harness/world.ts";
+import { newTokenKey } from "../harness/environment.ts";
+import { rowCounts } from "../harness/world.ts";
 import {
   type App,
   authorizationOf,
@@ -20,8 +21,7 @@ let world: OAuth;
 let person: Person;
 let app: App;
 beforeAll(async () => {
-  world = await createOAuthWorld();
-  await liftRateLimits(world);
+  world = await createOAuthWorld({ limits: "lifted" });
 });
 afterAll(() => world.close());
 beforeEach(async () => {

@@ -6,7 +6,9 @@ import { readConfiguration } from "#shared/foundation/environment.ts";
 import { serve } from "#shared/http/surface.ts";
 import { surface as cpo } from "../../supabase/functions/cpo-v1/app.ts";
 import { surface as oauthToken } from "../../supabase/functions/oauth-token/app.ts";
-import { BASE_URL, type Client, createWorld, newTokenKey, type Sent, variables, type World } from "../harness/world.ts";
+import { BASE_URL, newTokenKey, variables } from "../harness/environment.ts";
+import type { Client } from "../harness/people.ts";
+import { createWorld, type Sent, type World } from "../harness/world.ts";
 
 // the clock stands still, so that nothing is refilled but by a test that moves it
 const NINE = "2026-11-20T09:00:00Z";

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { liftRateLimits, newTokenKey, rowCounts } from "../harness/world.ts";
+import { newTokenKey } from "../harness/environment.ts";
+import { rowCounts } from "../harness/world.ts";
 import { consentVisit, onward, proofIn } from "./consent_visit.ts";
 import { type App, createOAuthWorld, exchange, type OAuth, type Person, REDIRECT_URI } from "./oauth_world.ts";
 
@@ -7,8 +8,7 @@ let world: OAuth;
 let person: Person;
 let app: App;
 beforeAll(async () => {
-  world = await createOAuthWorld();
-  await liftRateLimits(world);
+  world = await createOAuthWorld({ limits: "lifted" });
 });
 afterAll(() => world.close());
 beforeEach(async () => {
@@ -196,8 +196,7 @@ describe("§4.5 signing in", () => {
 describe("limits of the consent page", () => {
   let limited: OAuth;
   beforeAll(async () => {
-    limited = await createOAuthWorld();
-    await limited.freeze("2026-11-20T09:00:00Z");
+    limited = await createOAuthWorld({ now: "2026-11-20T09:00:00Z" });
   });
   afterAll(() => limited.close());
 

@@ -1,7 +1,7 @@
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Answerer, EVERY_LOOK, look, noBrowser, onPage, serveHttp, startBrowser } from "../harness/browser.ts";
-import { liftRateLimits } from "../harness/world.ts";
+
 import { type App, authorizationOf, createOAuthWorld, newVerifier, type OAuth, type Person } from "./oauth_world.ts";
 
 describe.skipIf(noBrowser)(`§4.5 the consent page in a browser${noBrowser ? ` (skipped: ${noBrowser})` : ""}`, () => {
@@ -22,8 +22,7 @@ describe.skipIf(noBrowser)(`§4.5 the consent page in a browser${noBrowser ? ` (
         : "<h1>Back in the app</h1>";
       return new Response(body, { headers: { "content-type": "text/html" } });
     }) as Answerer;
-    world = await createOAuthWorld();
-    await liftRateLimits(world);
+    world = await createOAuthWorld({ limits: "lifted" });
     app = await world.app({ redirect_uris: [`${theirs.url}/callback`] });
     person = await world.person({ email: "sanne@example.nl" });
     browser = await startBrowser();
@@ -186,14 +185,14 @@ describe.skipIf(noBrowser)(`§4.5 the consent page in a browser${noBrowser ? ` (
     {
       name: "consent-too-many-codes",
       go: async (page, lang) => {
-        await world.row("update core.rate_limits set quota = 1 where bucket = 'sign_in_mail'");
+        await world.limit("sign_in_mail", 1);
         for (let asked = 0; asked < 2; asked++) {
           await page.goto(link({ lang }));
           await page.locator("#email").fill(person.email);
           await page.locator("[formaction]").click();
         }
         await page.locator("main a.button").waitFor();
-        await liftRateLimits(world);
+        await world.limit("sign_in_mail");
         await world.row("delete from core.rate_limit_state");
       },
     },

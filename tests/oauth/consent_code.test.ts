@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { makeLogin } from "#shared/domain/claim/login.ts";
-import { liftRateLimits, rowCounts, statementsOf } from "../harness/world.ts";
+import { rowCounts, statementsOf } from "../harness/world.ts";
 import { type ConsentVisit, consentVisit, onward, type Seen } from "./consent_visit.ts";
 import { type App, createOAuthWorld, exchange, type OAuth } from "./oauth_world.ts";
 
@@ -10,8 +10,7 @@ let world: OAuth;
 let app: App;
 let email: string;
 beforeAll(async () => {
-  world = await createOAuthWorld();
-  await liftRateLimits(world);
+  world = await createOAuthWorld({ limits: "lifted" });
 });
 afterAll(() => world.close());
 beforeEach(async () => {
@@ -427,8 +426,7 @@ describe("§4.5 nobody learns whether an address has a login", () => {
 describe("limits of mailed codes", () => {
   let limited: OAuth;
   beforeAll(async () => {
-    limited = await createOAuthWorld();
-    await limited.freeze(NINE);
+    limited = await createOAuthWorld({ now: NINE });
   });
   afterAll(() => limited.close());
 

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Endpoint } from "#shared/http/endpoint.ts";
 import { type Sample, samplesFor, sent } from "../contract/samples.ts";
-import { SURFACES } from "../harness/world.ts";
+import { SURFACES } from "../harness/answers.ts";
 import { createOAuthWorld, type OAuth } from "./oauth_world.ts";
 
 let world: OAuth;

@@ -7,8 +7,10 @@ import { functionFor } from "#shared/http/routes.ts";
 import { type Surface, serve } from "#shared/http/surface.ts";
 import { auth } from "../../packages/local/src/auth.ts";
 import { surface as pages } from "../../supabase/functions/pages/app.ts";
+import { type Answer, SURFACES } from "../harness/answers.ts";
 import { type Answerer, serveHttp } from "../harness/browser.ts";
-import { type Answer, createWorld, newTokenKey, SURFACES, type World } from "../harness/world.ts";
+import { newTokenKey } from "../harness/environment.ts";
+import { createWorld, type World, type WorldOptions } from "../harness/world.ts";
 
 export const REDIRECT_URI = "https://app.example/callback?from=ere";
 export const SCOPES = ["chargers:read", "sessions:read", "energy:read"];
@@ -37,17 +39,25 @@ export function newVerifier(): Verifier {
   return { code_verifier, code_challenge: createHash("sha256").update(code_verifier).digest("base64url") };
 }
 
-export async function createOAuthWorld(extra: readonly Surface[] = []): Promise<OAuth> {
+/** `surfaces` are served beside our own. */
+export async function createOAuthWorld({
+  surfaces = [],
+  ...options
+}: WorldOptions & { surfaces?: readonly Surface[] } = {}): Promise<OAuth> {
   const http = await serveHttp();
   const PUBLISHABLE_KEY = "sb_publishable_test";
   const SUPABASE_SECRET_KEY = "sb_secret_test";
   const world = await createWorld({
-    BASE_URL: http.url,
-    AUTH_URL: http.url,
-    PAGES_URL: `${http.url}/pages`,
-    SUPABASE_URL: http.url,
-    PUBLISHABLE_KEY,
-    SUPABASE_SECRET_KEY,
+    ...options,
+    variables: {
+      BASE_URL: http.url,
+      AUTH_URL: http.url,
+      PAGES_URL: `${http.url}/pages`,
+      SUPABASE_URL: http.url,
+      PUBLISHABLE_KEY,
+      SUPABASE_SECRET_KEY,
+      ...options.variables,
+    },
   });
   const key = newTokenKey("auth-1");
   const authKeys: OAuth["authKeys"] = { current: key, fetched: 0, answer: null };
@@ -59,7 +69,7 @@ export async function createOAuthWorld(extra: readonly Surface[] = []): Promise<
     secret_key: SUPABASE_SECRET_KEY,
   });
   const functions = new Map(
-    [...SURFACES, pages, ...extra].map((surface) => [surface.slug, serve(surface, world.environment)]),
+    [...SURFACES, pages, ...surfaces].map((surface) => [surface.slug, serve(surface, world.environment)]),
   );
   http.answer = ((request) => {
     const { pathname } = new URL(request.url);

@@ -6,7 +6,8 @@ import * as z from "zod";
 import { hashSecret, issueUserToken } from "#shared/auth/tokens.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
 import type { Surface } from "#shared/http/surface.ts";
-import { type Answer, liftRateLimits, SURFACES, statementsOf } from "../harness/world.ts";
+import { type Answer, SURFACES } from "../harness/answers.ts";
+import { statementsOf } from "../harness/world.ts";
 import {
   type App,
   authorizationOf,
@@ -49,8 +50,7 @@ let world: OAuth;
 let person: Person;
 let app: App;
 beforeAll(async () => {
-  world = await createOAuthWorld([probes]);
-  await liftRateLimits(world);
+  world = await createOAuthWorld({ limits: "lifted", surfaces: [probes] });
 });
 afterAll(() => world.close());
 beforeEach(async () => {

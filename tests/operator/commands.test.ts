@@ -1,7 +1,10 @@
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { hashSecret } from "#shared/auth/tokens.ts";
-import { createAccount, createWorld, MID_CHARGER, newEan, signMandate, type World } from "../harness/world.ts";
+import { MID_CHARGER } from "../harness/chargers.ts";
+import { signMandate } from "../harness/mandate.ts";
+import { createAccount, newEan } from "../harness/people.ts";
+import { createWorld, type World } from "../harness/world.ts";
 import { auditOf, operatorOf, type Ran } from "./operator.ts";
 
 const NOBODY = "0b0d1e00-0000-4000-8000-000000000000";
@@ -10,8 +13,7 @@ let world: World;
 let operator: ReturnType<typeof operatorOf>;
 
 beforeAll(async () => {
-  world = await createWorld();
-  await world.freeze("2026-11-20T12:00:00Z");
+  world = await createWorld({ now: "2026-11-20T12:00:00Z" });
   operator = operatorOf(world.database);
 });
 afterAll(() => world.close());

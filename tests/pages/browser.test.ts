@@ -16,8 +16,10 @@ describe.skipIf(noBrowser)("§2 the signing page in a browser", () => {
 
   beforeAll(async () => {
     http = await serveHttp();
-    world = await createWorld({ PAGES_URL: `${http.url}/pages` });
-    await world.database.admin.query("update core.rate_limits set quota = 10000 where bucket in ('page', 'cpo_write')");
+    world = await createWorld({
+      limits: { lifted: ["page", "cpo_write"] },
+      variables: { PAGES_URL: `${http.url}/pages` },
+    });
     await world.database.admin.query("update core.partners set name = 'Zonneveld Laadpalen' where slug = 'partner-a'");
     http.answer = serve(surface, world.environment).fetch as Answerer;
     browser = await startBrowser();

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { HOUSE } from "#shared/domain/claim/links.ts";
 import { openIban } from "#shared/values/iban.ts";
-import { newEan, statementsOf } from "../harness/world.ts";
+import { newEan } from "../harness/people.ts";
+import { statementsOf } from "../harness/world.ts";
 import {
   answer,
   type Browser,

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { hashSecret, newSecret } from "#shared/auth/tokens.ts";
 import { HOUSE } from "#shared/domain/claim/links.ts";
 import { openIban } from "#shared/values/iban.ts";
-import { liftRateLimits, statementsOf } from "../harness/world.ts";
+import { statementsOf } from "../harness/world.ts";
 import { giveKey } from "../partner/partner_world.ts";
 import {
   answer,
@@ -33,8 +33,7 @@ const models: Record<"mid" | "other" | "without" | "unknown", string> = {
   unknown: "",
 };
 beforeAll(async () => {
-  world = await createClaimWorld();
-  await liftRateLimits(world);
+  world = await createClaimWorld({ limits: "lifted" });
   for (const [kind, mid_meter] of [
     ["mid", true],
     ["other", true],

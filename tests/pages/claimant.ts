@@ -8,7 +8,8 @@ import { serve } from "#shared/http/surface.ts";
 import { auth } from "../../packages/local/src/auth.ts";
 import { surface } from "../../supabase/functions/pages/app.ts";
 import { type Answerer, serveHttp } from "../harness/browser.ts";
-import { createWorld, newTokenKey, type World } from "../harness/world.ts";
+import { newTokenKey } from "../harness/environment.ts";
+import { createWorld, type World, type WorldOptions } from "../harness/world.ts";
 
 const SECRET_KEY = "sb_secret_test";
 
@@ -18,15 +19,18 @@ export type ClaimWorld = World & {
   auth: { calls: string[]; broken: boolean };
 };
 
-export async function createClaimWorld(overrides: Record<string, string> = {}): Promise<ClaimWorld> {
+export async function createClaimWorld(options: WorldOptions = {}): Promise<ClaimWorld> {
   const http = await serveHttp();
   const world = await createWorld({
-    PAGES_URL: `${http.url}/pages`,
-    SUPABASE_URL: http.url,
-    SUPABASE_SECRET_KEY: SECRET_KEY,
-    ...overrides,
+    limits: { lifted: ["page"] },
+    ...options,
+    variables: {
+      PAGES_URL: `${http.url}/pages`,
+      SUPABASE_URL: http.url,
+      SUPABASE_SECRET_KEY: SECRET_KEY,
+      ...options.variables,
+    },
   });
-  await world.database.admin.query("update core.rate_limits set quota = 100000 where bucket = 'page'");
   await world.database.admin.query(
     "update core.partners set name = 'Zonneveld Laadpalen', branding = $1, return_url = 'https://zonneveld.example/klaar' where slug = 'partner-a'",
     [{ display_name: "Zonneveld", primary_color: "#7a1fa2", reply_to: "hulp@zonneveld.example" }],

@@ -6,8 +6,7 @@ import { type Ask, issueLink, linkFor, mailedCode, pageClient, readMandate, read
 let world: World;
 let ask: Ask;
 beforeAll(async () => {
-  world = await createWorld();
-  await world.database.admin.query("update core.rate_limits set quota = 10000 where bucket in ('page', 'cpo_write')");
+  world = await createWorld({ limits: { lifted: ["page", "cpo_write"] } });
   ask = pageClient(world);
 });
 afterAll(() => world.close());

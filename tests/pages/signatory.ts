@@ -3,7 +3,8 @@
 import { expect } from "vitest";
 import { serve } from "#shared/http/surface.ts";
 import { surface } from "../../supabase/functions/pages/app.ts";
-import { createAccount, type World } from "../harness/world.ts";
+import { createAccount } from "../harness/people.ts";
+import type { World } from "../harness/world.ts";
 
 export type Link = { link: string; token: string; account_id: string; connection_id: string };
 

@@ -8,7 +8,8 @@ import { wireText } from "#shared/foundation/errors.ts";
 import { type Endpoint, errorsOf } from "#shared/http/endpoint.ts";
 import { pathsOf, serve } from "#shared/http/surface.ts";
 import { surface } from "../../supabase/functions/partner/app.ts";
-import { BASE_URL, type World } from "../harness/world.ts";
+import { BASE_URL } from "../harness/environment.ts";
+import type { World } from "../harness/world.ts";
 import { addDraft, addLogin, createPartnerWorld, draftRow, newEmail, type PartnerWorld } from "./partner_world.ts";
 
 let world: PartnerWorld;
@@ -120,9 +121,10 @@ describe.each(named(ENDPOINTS))("%s", (_, endpoint) => {
 
   test("§8 over its limit: 429 with retry_after_seconds, and no effect; another partner is not held up", async () => {
     const subject = key ? `partner:${world.partnerA.id}` : null;
+    const bucket = endpoint.limit as string;
     const token = key ? world.keyA : await world.manager(world.partnerA);
     const { count } = await world.row("select count(*)::int as count from core.drafts");
-    await world.row("update core.rate_limits set quota = 1 where bucket = $1", endpoint.limit);
+    await world.limit(bucket, 1);
     await world.row("delete from core.rate_limit_state");
     await world.send(endpoint.path, { ...bare(endpoint), token });
     const answer = await world.send(endpoint.path, { ...bare(endpoint), token });
@@ -130,10 +132,10 @@ describe.each(named(ENDPOINTS))("%s", (_, endpoint) => {
       status: 429,
       body: { error: "Too many requests", retry_after_seconds: expect.any(Number) },
     });
-    expect(answer.headers.get("ratelimit-policy")).toBe(`"${endpoint.limit}";q=1;w=60`);
+    expect(answer.headers.get("ratelimit-policy")).toBe(`"${bucket}";q=1;w=60`);
     if (subject)
       expect((await world.send(endpoint.path, { ...bare(endpoint), token: world.keyB })).status).not.toBe(429);
-    await world.row("update core.rate_limits set quota = 1000000 where bucket = $1", endpoint.limit);
+    await world.limit(bucket);
     expect((await world.row("select count(*)::int as count from core.drafts")).count).toBe(count);
   });
 
@@ -168,7 +170,7 @@ describe("keys", () => {
           detail: "This is a production key; it does not work on the sandbox host.",
         },
       });
-    const production = await createPartnerWorld({ API_HOST: "production" });
+    const production = await createPartnerWorld({ host: "production" });
     expect((await production.get("/partner/me", production.keyA)).body.partner.api_key.prefix).toBe("ere_live_");
     expect((await production.get("/partner/me", `ere_test_${newSecret()}`)).body.detail).toBe(
       "This is a sandbox key; it does not work on the production host.",
@@ -189,7 +191,7 @@ describe("keys", () => {
     expect((await world.get("/partner/me", old)).status).toBe(200);
     await store(world, old, "2026-09-01T00:00:00Z");
     expect((await world.get("/partner/me", old)).status).toBe(401);
-    const production = await createPartnerWorld({ API_HOST: "production" });
+    const production = await createPartnerWorld({ host: "production" });
     const test = `ere_test_${newSecret()}`;
     await store(production, test, "2026-08-01T00:00:00Z");
     expect((await production.get("/partner/me", test)).status).toBe(401);

@@ -204,7 +204,7 @@ describe("POST /partner/drafts/auth-link", () => {
   });
 
   test("§4.2 mailed to its customer ten times a day at most, of those asked for at once too; the link is minted all the same", async () => {
-    await world.row("update core.rate_limits set quota = 10 where bucket = 'draft_mail'");
+    await world.limit("draft_mail", 10);
     const { draft_id, email } = await addDraft(world);
     const answers = await Promise.all(Array.from({ length: 12 }, () => authLink({ draft_id, send_email: true })));
     expect(answers.map(({ status, body }) => [status, body.email_sent]).sort()).toEqual([

@@ -3,7 +3,8 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { claimKey } from "#shared/domain/claim/links.ts";
-import { newEan, rowCounts, statementsOf } from "../harness/world.ts";
+import { newEan } from "../harness/people.ts";
+import { rowCounts, statementsOf } from "../harness/world.ts";
 import {
   addCustomer,
   addDraft,
@@ -438,9 +439,8 @@ describe("reserved domains", () => {
   let production: PartnerWorld;
   beforeAll(async () => {
     production = await createPartnerWorld({
-      API_HOST: "production",
-      MAIL_FROM: "ERE <post@ere.service>",
-      BASE_URL: "https://api.ere.service",
+      host: "production",
+      variables: { MAIL_FROM: "ERE <post@ere.service>", BASE_URL: "https://api.ere.service" },
     });
   });
   afterAll(() => production.close());

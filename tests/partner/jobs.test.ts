@@ -166,7 +166,7 @@ test("an answer that comes after the draft was withdrawn, or got an EAN, changes
 });
 
 test("with a register of our own (EAN_REGISTER=table) the import finds the points in the database", async () => {
-  const own = await createPartnerWorld({ API_HOST: "production", EAN_REGISTER: "table" });
+  const own = await createPartnerWorld({ host: "production", variables: { EAN_REGISTER: "table" } });
   await own.row(
     "insert into core.ean_register_points values ('871687999999999991', '3818LH', 8, null, 'Laan', 'Amersfoort'), ('871687999999999992', '3818LH', 9, 'A', 'Laan', 'Amersfoort'), ('871687999999999993', '3818LH', 9, 'A', 'Laan', 'Amersfoort')",
   );
@@ -186,9 +186,8 @@ test("§4.2 a register that does not answer costs a request no more than its bud
   await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
   const { port } = silent.address() as AddressInfo;
   const slow = await createPartnerWorld({
-    API_HOST: "production",
-    EAN_REGISTER: "http",
-    EAN_REGISTER_URL: `http://127.0.0.1:${port}`,
+    host: "production",
+    variables: { EAN_REGISTER: "http", EAN_REGISTER_URL: `http://127.0.0.1:${port}` },
   });
   const address = { postal_code: "3818LH", house_number: 8, house_number_addition: null };
   const due = Array.from({ length: 20 }, () => ({ draft_id: crypto.randomUUID(), ...address }));

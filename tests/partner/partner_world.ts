@@ -3,7 +3,9 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { expect } from "vitest";
 import { issueUserToken, newPartnerKey } from "#shared/auth/tokens.ts";
-import { type Answer, createWorld, liftRateLimits, newEan, type Partner, type World } from "../harness/world.ts";
+import type { Answer } from "../harness/answers.ts";
+import { newEan, type Partner } from "../harness/people.ts";
+import { createWorld, type World, type WorldOptions } from "../harness/world.ts";
 
 export type PartnerWorld = World & {
   keyA: string;
@@ -15,9 +17,8 @@ export type PartnerWorld = World & {
   import: (rows: unknown[], fields?: Record<string, unknown>, key?: string) => Promise<Answer>;
 };
 
-export async function createPartnerWorld(overrides: Record<string, string> = {}): Promise<PartnerWorld> {
-  const world = await createWorld(overrides);
-  await liftRateLimits(world);
+export async function createPartnerWorld(options: WorldOptions = {}): Promise<PartnerWorld> {
+  const world = await createWorld({ limits: "lifted", ...options });
   const key: PartnerWorld["key"] = ({ id }) => giveKey(world, id);
   const manager: PartnerWorld["manager"] = async (partner, ...scopes) => {
     const granted = scopes.length > 0 ? scopes : ["partners:read", "partners:write"];

@@ -2,15 +2,14 @@
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { surface } from "../../supabase/functions/personal/app.ts";
-import { liftRateLimits, PERSONAL_SCOPES, type User } from "../harness/world.ts";
+import { PERSONAL_SCOPES, type User } from "../harness/people.ts";
 import { createOAuthWorld, type OAuth } from "../oauth/oauth_world.ts";
 
 let world: OAuth;
 let user: User;
 let session: string;
 beforeAll(async () => {
-  world = await createOAuthWorld();
-  await liftRateLimits(world);
+  world = await createOAuthWorld({ limits: "lifted" });
 });
 afterAll(() => world.close());
 beforeEach(async () => {
@@ -101,14 +100,14 @@ describe.each(ofUser)("§5 %s", (_, method, path, scope) => {
 
   test("§8 the rate limit of the bucket: 429 with retry_after_seconds", async () => {
     const token = await user.token(scope);
-    await world.row("update core.rate_limits set quota = 1 where bucket = 'user'");
+    await world.limit("user", 1);
     try {
       expect((await call(method, path, token)).status).toBeLessThan(300);
       const { status, body, headers } = await call(method, path, token);
       expect([status, body.error]).toEqual([429, "Too many requests"]);
       expect(headers.get("retry-after")).toBe(String(body.retry_after_seconds));
     } finally {
-      await world.row("update core.rate_limits set quota = 1000000 where bucket = 'user'");
+      await world.limit("user");
     }
   });
 });

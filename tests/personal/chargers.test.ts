@@ -1,22 +1,19 @@
 // POST /chargers, and the door at which the gateway checks what it answered.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import {
-  createWorld,
-  giveMandate,
-  ingest,
-  liftRateLimits,
-  MID_CHARGER,
-  type User,
-  type World,
-} from "../harness/world.ts";
+import { ingest, MID_CHARGER } from "../harness/chargers.ts";
+import { giveMandate } from "../harness/mandate.ts";
+import type { User } from "../harness/people.ts";
+import { createWorld, type World } from "../harness/world.ts";
 
 let world: World;
 let user: User;
 let token: string;
 beforeAll(async () => {
-  world = await createWorld({ OCPP_GATEWAY_URL: "wss://gateway.example/ocpp/" });
-  await liftRateLimits(world);
+  world = await createWorld({
+    limits: "lifted",
+    variables: { OCPP_GATEWAY_URL: "wss://gateway.example/ocpp/" },
+  });
 });
 afterAll(() => world.close());
 beforeEach(async () => {

@@ -1,24 +1,17 @@
 // What a person reads of their own: GET /chargers, /sessions, /energy, /ere-position, /profile, with a token of theirs or an application's.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import {
-  addCharger,
-  createWorld,
-  giveMandate,
-  ingest,
-  liftRateLimits,
-  type SessionItem,
-  type User,
-  type World,
-} from "../harness/world.ts";
+import { addCharger, ingest, type SessionItem } from "../harness/chargers.ts";
+import { giveMandate } from "../harness/mandate.ts";
+import type { User } from "../harness/people.ts";
+import { createWorld, type World } from "../harness/world.ts";
 
 let world: World;
 let user: User;
 let token: string;
 let charger: string;
 beforeAll(async () => {
-  world = await createWorld();
-  await liftRateLimits(world);
+  world = await createWorld({ limits: "lifted" });
 });
 afterAll(() => world.close());
 beforeEach(async () => {

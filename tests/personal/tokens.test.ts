@@ -1,15 +1,14 @@
 // Personal tokens: made and revoked by the person in the dashboard, shown once.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { liftRateLimits, PERSONAL_SCOPES, type User } from "../harness/world.ts";
+import { PERSONAL_SCOPES, type User } from "../harness/people.ts";
 import { createOAuthWorld, type OAuth } from "../oauth/oauth_world.ts";
 
 let world: OAuth;
 let user: User;
 let session: string;
 beforeAll(async () => {
-  world = await createOAuthWorld();
-  await liftRateLimits(world);
+  world = await createOAuthWorld({ limits: "lifted" });
 });
 afterAll(() => world.close());
 beforeEach(async () => {

@@ -4,7 +4,9 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { hashSecret, newSecret } from "#shared/auth/tokens.ts";
 import { serve } from "#shared/http/surface.ts";
 import { surface as worker } from "../../supabase/functions/worker/app.ts";
-import { addCharger, createAccount, createWorld } from "../harness/world.ts";
+import { addCharger } from "../harness/chargers.ts";
+import { createAccount } from "../harness/people.ts";
+import { createWorld } from "../harness/world.ts";
 import { addCustomer } from "../partner/partner_world.ts";
 import { createSandboxWorld, everyCount, later, type SandboxWorld, START } from "./sandbox_world.ts";
 

@@ -3,7 +3,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { HOUSE } from "#shared/domain/claim/links.ts";
 import { openIban } from "#shared/values/iban.ts";
-import { newEan } from "../harness/world.ts";
+import { newEan } from "../harness/people.ts";
 import { ANSWERS, answer, type Draft, fill, newBrowser, prove, readyToSign } from "../pages/claimant.ts";
 import { draftRow, newEmail } from "../partner/partner_world.ts";
 import {
@@ -439,7 +439,7 @@ describe("§4.3 claim: resumed from wherever a customer left", () => {
 
 describe("§4.3 claim: at once", () => {
   test("ten at once of one draft: one account, one mandate, one charger, each mail once, no failure", async () => {
-    await world.row("update core.rate_limits set quota = 60 where bucket = 'page'");
+    await world.limit("page", 60);
     for (let round = 0; round < 3; round += 1) {
       const { draft_id, email } = await world.draft();
       const answers = await Promise.all(Array.from({ length: 10 }, () => world.claim(draft_id, { submit: true })));
@@ -451,7 +451,7 @@ describe("§4.3 claim: at once", () => {
       expect(answers.filter(({ body }) => body.steps.claim === "done")).toHaveLength(1);
       expect(await mailsTo(email)).toEqual(["claim_code", "claim_code", "mandate_signed"]);
     }
-    await world.row("update core.rate_limits set quota = 100000 where bucket = 'page'");
+    await world.limit("page");
   });
 
   test("ten at once of a claim signed without: one IBAN, one charger, and nobody is told that an IBAN changed", async () => {

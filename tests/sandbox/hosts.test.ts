@@ -4,13 +4,15 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { hashSecret, newPartnerKey } from "#shared/auth/tokens.ts";
 import { serve } from "#shared/http/surface.ts";
 import { surface } from "../../supabase/functions/sandbox/app.ts";
-import { type Answer, createWorld, type Partner, type World } from "../harness/world.ts";
+import type { Answer } from "../harness/answers.ts";
+import type { Partner } from "../harness/people.ts";
+import { createWorld, type World } from "../harness/world.ts";
 import { createPartnerWorld, type PartnerWorld } from "../partner/partner_world.ts";
 
 let sandbox: PartnerWorld;
 let production: PartnerWorld;
 beforeAll(async () => {
-  [sandbox, production] = await Promise.all([createPartnerWorld(), createPartnerWorld({ API_HOST: "production" })]);
+  [sandbox, production] = await Promise.all([createPartnerWorld(), createPartnerWorld({ host: "production" })]);
 });
 afterAll(() => Promise.all([sandbox.close(), production.close()]));
 
@@ -96,8 +98,7 @@ test("contract §1 a sandbox key on production is refused where production has r
 });
 
 test("§8 sixty calls a minute for a key, all helpers together", async () => {
-  const world = await createWorld();
-  await world.freeze("2026-11-20T12:00:00Z");
+  const world = await createWorld({ now: "2026-11-20T12:00:00Z" });
   const key = await keyOf(world, world.partnerA, "test");
   const statuses: number[] = [];
   for (let n = 0; n < 31; n += 1) {

@@ -3,15 +3,14 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { composeSignInCode } from "#shared/domain/mail/mail.ts";
-import { accountBody, liftRateLimits } from "../harness/world.ts";
+import { accountBody } from "../harness/people.ts";
 import { heading, newBrowser } from "../pages/claimant.ts";
 import { addLogin, draftRow, newEmail } from "../partner/partner_world.ts";
 import { createSandboxWorld, later, type SandboxWorld, START } from "./sandbox_world.ts";
 
 let world: SandboxWorld;
 beforeAll(async () => {
-  world = await createSandboxWorld();
-  await liftRateLimits(world);
+  world = await createSandboxWorld({ limits: "lifted" });
 });
 afterEach(() => world.freeze(START));
 afterAll(() => world.close());

@@ -1,7 +1,9 @@
 // POST /sandbox/v1/reset: everything the partner's customers left, and nothing else (specification section 4.3).
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { accountBody, ingest, signMandate } from "../harness/world.ts";
+import { ingest } from "../harness/chargers.ts";
+import { signMandate } from "../harness/mandate.ts";
+import { accountBody } from "../harness/people.ts";
 import { newBrowser, prove } from "../pages/claimant.ts";
 import { addCustomer, draftRow, newEmail } from "../partner/partner_world.ts";
 import { createSandboxWorld, everyCount, later, type SandboxWorld, START, testEan } from "./sandbox_world.ts";

@@ -3,7 +3,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { serve } from "#shared/http/surface.ts";
 import { surface as worker } from "../../supabase/functions/worker/app.ts";
-import { createAccount, MID_CHARGER, type Partner, signMandate } from "../harness/world.ts";
+import { MID_CHARGER } from "../harness/chargers.ts";
+import { signMandate } from "../harness/mandate.ts";
+import { createAccount, type Partner } from "../harness/people.ts";
 import { createSandboxWorld, everyCount, later, type SandboxWorld, START, testEan } from "./sandbox_world.ts";
 
 let world: SandboxWorld;

@@ -2,7 +2,8 @@
 // in the database afterwards.
 
 import { expect } from "vitest";
-import type { Answer } from "../harness/world.ts";
+import type { Answer } from "../harness/answers.ts";
+import type { WorldOptions } from "../harness/world.ts";
 import { type ClaimWorld, createClaimWorld } from "../pages/claimant.ts";
 import { draftRow, giveKey } from "../partner/partner_world.ts";
 
@@ -32,12 +33,14 @@ export const later = (seconds: number) => new Date(Date.parse(START) + seconds *
 export const testEan = (ending: number) => `8716870000000000${ending}`;
 
 /** The clock stands still at START, so that what is generated does not depend on the day the tests run. */
-export async function createSandboxWorld(overrides: Record<string, string> = {}): Promise<SandboxWorld> {
-  const world = await createClaimWorld(overrides);
-  await world.row("update core.rate_limits set quota = 1000000 where bucket = 'sandbox' or bucket like 'partner\\_%'");
+export async function createSandboxWorld(options: WorldOptions = {}): Promise<SandboxWorld> {
+  const world = await createClaimWorld({
+    limits: { lifted: ["page", "sandbox", "partner_read", "partner_write", "partner_import"] },
+    now: START,
+    ...options,
+  });
   const keyA = await giveKey(world, world.partnerA.id);
   const keyB = await giveKey(world, world.partnerB.id);
-  await world.freeze(START);
   const draft: SandboxWorld["draft"] = async (fields = {}, key = keyA) => {
     const { status, body } = await world.post(
       "/partner/drafts/import",

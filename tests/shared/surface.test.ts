@@ -5,7 +5,8 @@ import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { serve } from "#shared/http/surface.ts";
 import { surface as cpo } from "../../supabase/functions/cpo-v1/app.ts";
 import { surface as oauthToken } from "../../supabase/functions/oauth-token/app.ts";
-import { BASE_URL, createWorld, type World } from "../harness/world.ts";
+import { BASE_URL } from "../harness/environment.ts";
+import { createWorld, type World } from "../harness/world.ts";
 
 let world: World;
 let functions: Record<"cpo" | "token", { fetch: (request: Request) => Promise<Response> }>;

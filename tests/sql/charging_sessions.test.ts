@@ -2,26 +2,16 @@
 
 import fc from "fast-check";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import {
-  addCharger,
-  createAccount,
-  createWorld,
-  giveMandate,
-  type Ingested,
-  ingest,
-  MID_CHARGER,
-  type SessionItem,
-  signMandate,
-  type User,
-  type World,
-} from "../harness/world.ts";
+import { addCharger, type Ingested, ingest, MID_CHARGER, type SessionItem } from "../harness/chargers.ts";
+import { giveMandate, signMandate } from "../harness/mandate.ts";
+import { createAccount, type User } from "../harness/people.ts";
+import { createWorld, type World } from "../harness/world.ts";
 
 let world: World;
 let user: User;
 let charger: string;
 beforeAll(async () => {
-  world = await createWorld();
-  await world.freeze("2027-02-01T12:00:00Z");
+  world = await createWorld({ now: "2027-02-01T12:00:00Z" });
 });
 afterAll(() => world.close());
 beforeEach(async () => {

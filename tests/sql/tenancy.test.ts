@@ -3,7 +3,10 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, describe, expect, test } from "vitest";
 import { newPartnerKey } from "#shared/auth/tokens.ts";
-import { createAccount, createWorld, ingest, MID_CHARGER, type Partner, signMandate } from "../harness/world.ts";
+import { ingest, MID_CHARGER } from "../harness/chargers.ts";
+import { signMandate } from "../harness/mandate.ts";
+import { createAccount, type Partner } from "../harness/people.ts";
+import { createWorld } from "../harness/world.ts";
 
 const world = await createWorld();
 afterAll(() => world.close());

@@ -8,7 +8,7 @@ import {
   sameSecret,
 } from "#shared/auth/tokens.ts";
 import { type Environment, readConfiguration } from "#shared/foundation/environment.ts";
-import { variables } from "../harness/world.ts";
+import { variables } from "../harness/environment.ts";
 
 /** What tokens need of an environment; a database is not among it. */
 function environmentAt(moment: string, overrides: Record<string, string> = {}): Environment {

@@ -4,8 +4,10 @@ import { composeMandateLink } from "#shared/domain/mail/mail.ts";
 import { serve } from "#shared/http/surface.ts";
 import { surface } from "../../supabase/functions/worker/app.ts";
 import { thawClock } from "../harness/database.ts";
+import { signMandate } from "../harness/mandate.ts";
+import { createAccount, newEan } from "../harness/people.ts";
 import { startSmtp } from "../harness/smtp.ts";
-import { createAccount, createWorld, newEan, signMandate, type World } from "../harness/world.ts";
+import { createWorld, type World } from "../harness/world.ts";
 
 type Run = {
   ok: boolean;
@@ -19,9 +21,8 @@ let world: World;
 beforeAll(async () => {
   smtp = await startSmtp();
   world = await createWorld({
-    API_HOST: "production",
-    SMTP_URL: smtp.url,
-    MAIL_FROM: "ERE Dienst <no-reply@ere.example>",
+    host: "production",
+    variables: { SMTP_URL: smtp.url, MAIL_FROM: "ERE Dienst <no-reply@ere.example>" },
   });
 });
 afterAll(async () => {
@@ -248,7 +249,7 @@ describe("mail", () => {
   });
 
   test("the sandbox captures: nothing is sent, the body stays to be read", async () => {
-    const sandbox = await createWorld({ SMTP_URL: smtp.url });
+    const sandbox = await createWorld({ variables: { SMTP_URL: smtp.url } });
     try {
       const { account_id } = await createAccount(sandbox);
       const token = await sandbox.partnerA.client.token();

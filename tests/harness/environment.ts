@@ -1,0 +1,24 @@
+// What the environment of a function says in a test.
+
+import { generateKeyPairSync, randomBytes } from "node:crypto";
+
+export const BASE_URL = "http://api.test";
+
+export function newTokenKey(kid: string): Record<string, unknown> {
+  return { ...generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey.export({ format: "jwk" }), kid };
+}
+
+export function variables(overrides: Record<string, string> = {}): Record<string, string> {
+  return {
+    API_HOST: "sandbox",
+    BASE_URL,
+    AUTH_URL: BASE_URL,
+    PAGES_URL: `${BASE_URL}/pages`,
+    EDGE_DATABASE_URL: "postgresql://unused",
+    SUPABASE_URL: BASE_URL,
+    TOKEN_KEYS: JSON.stringify({ keys: [newTokenKey("test")] }),
+    IBAN_KEYS: JSON.stringify({ current: "test", keys: { test: randomBytes(32).toString("base64") } }),
+    WORKER_SECRET: randomBytes(32).toString("hex"),
+    ...overrides,
+  };
+}

@@ -1,0 +1,53 @@
+// A signed mandate, as a signatory gives it or by its row.
+
+import { randomBytes } from "node:crypto";
+import { expect } from "vitest";
+import { hashSecret } from "#shared/auth/tokens.ts";
+import type { User } from "./people.ts";
+import type { World } from "./world.ts";
+
+/** Signs the mandate of a connection the way the page does: link, code from the captured mail, signature. */
+export async function signMandate(
+  world: World,
+  account_id: string,
+  partner = world.partnerA,
+  validity_years = 1,
+): Promise<void> {
+  const link = await world.post("/v1/mandate-links", { account_id, validity_years }, await partner.client.token());
+  expect(link.status, JSON.stringify(link.body)).toBe(200);
+  const token_hash = hashSecret(link.body.mandate_link.split("/").pop());
+  const code_hash = hashSecret(token_hash);
+  const caller = { kind: "anyone", host: world.environment.config.API_HOST, request_id: "test" };
+  const db = world.environment.db;
+  const { facts } = JSON.parse(
+    await db.call("open_mandate_link", caller, { token_hash, address_hash: randomBytes(8).toString("hex") }),
+  );
+  const mail = { template: "test", locale: "nl", subject: "test", html: "test", text: "test", links: [] };
+  await db.call("send_mandate_code", caller, { token_hash, code_hash, mail });
+  const signed = await db.call("sign_mandate", caller, {
+    token_hash,
+    facts,
+    signed_name: facts.full_name,
+    code_hash,
+    document: "test",
+    document_sha256: hashSecret("test"),
+    address: "192.0.2.1",
+    user_agent: "test",
+    mail,
+  });
+  expect(JSON.parse(signed)).toEqual({ outcome: "signed" });
+}
+
+/** A signed mandate on a person's connection, by its row: the signing page has tests of its own. */
+export async function giveMandate(world: World, user: User, from = "2026-01-01", until = "2026-12-31"): Promise<void> {
+  await world.row(
+    `with link as (
+       insert into core.mandate_links (partner_id, connection_id, token_hash, locale, validity_years, expires_at, used_at)
+       values (private.house(), $1, sha256(gen_random_uuid()::text::bytea), 'nl', 1, private.now(), private.now()) returning partner_id, id)
+     insert into core.mandates (partner_id, connection_id, link_id, status, valid_from, valid_until, signed_name, signed_at, document, document_sha256)
+     select partner_id, $1, id, 'signed', $2, $3, 'Sanne de Vries', private.now(), 'test', 'test' from link`,
+    user.connection_id,
+    from,
+    until,
+  );
+}
