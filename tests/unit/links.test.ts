@@ -65,3 +65,11 @@ test.each(PAGES)("%s: every file and folder it names is there", (page) => {
   const named = [...prose(page).matchAll(PATH)].map(([, path = ""]) => path);
   expect(named.filter((path) => !exists(path))).toEqual([]);
 });
+
+test("docs/decisions.md has every section that a test title cites", () => {
+  const cited = FILES.filter((file) => file.endsWith(".test.ts")).flatMap((file) =>
+    [...read(file).matchAll(/contract (§\d+)/g)].map(([, section = ""]) => section),
+  );
+  const headings = [...read("docs/decisions.md").matchAll(/^## contract (§\d+) /gm)].map(([, section]) => section);
+  expect([...new Set(cited)].filter((section) => !headings.includes(section))).toEqual([]);
+});
