@@ -158,7 +158,9 @@ describe("supabase functions deploy", () => {
     const { files, metadata } = upload(slug);
     const sources = modulesOf(metadata.entrypoint_path).map((path) => `${files.get(path)}`);
     const imported = sources.flatMap((source) =>
-      [...source.matchAll(/^(?:import|export) (?!type ).*from "([^."][^"]*)"/gm)].map(([, name = ""]) => name),
+      [...source.matchAll(/^(?:import|export) (?!type )(?:[^"';]* from )?"([^."][^"]*)"/gm)].map(
+        ([, name = ""]) => name,
+      ),
     );
     const named = new Set(
       imported.filter((name) => !/^(node:|#)/.test(name)).map((name) => name.match(/^(@[^/]+\/)?[^/]+/)?.[0]),
