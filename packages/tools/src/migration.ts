@@ -14,8 +14,9 @@ npm run migration -- --check      says whether the migrations make what the sche
 npm run migration -- --baseline   writes the one baseline anew, until the first release
 
 A name is of small letters, digits and underscores: add_note_to_drafts.
-The Supabase CLI writes the statements; read them before you commit. It repeats grants, which you may drop. It sees no data: a row that
-a schema file inserts, changes or no longer inserts needs a statement that you write. What is missing stands at the top of the file.`;
+The Supabase CLI writes the statements; read them before you commit. It repeats grants, which you may drop. It sees neither rows nor
+roles: a row that a schema file inserts, changes or no longer inserts needs a statement that you write, and so does a role. What is
+missing is listed at the top of the file.`;
 
 /** What a person has to do differently; `message` says what. */
 export class Refusal extends Error {}
@@ -142,9 +143,14 @@ async function check(pair: Pair): Promise<boolean> {
     return true;
   }
   console.error(
-    `The migrations do not make what the schema files say. Run npm run migration -- <name>, or -- --baseline before the first release.\n\n${lines.join("\n")}`,
+    [
+      "The migrations do not make what the schema files say.",
+      "Run npm run migration -- <name>, or -- --baseline before the first release.",
+      ...["", ...lines, ""],
+      ...(forth ? ["From the migrations to the schema files:", forth] : []),
+      ...(back ? ["And back:", back] : []),
+    ].join("\n"),
   );
-  console.error(`\nFrom the migrations to the schema files:\n${forth}\nAnd back:\n${back}`);
   return false;
 }
 
