@@ -7,7 +7,7 @@ import { email, iban, instant, lineOf, postalCode } from "#shared/values/fields.
 import { sealIban } from "#shared/values/iban.ts";
 import { Branding, Company, Payout } from "./reads.ts";
 
-/** What a managing person changes: never a key (contract section 4). */
+/** What a managing person changes: never a key (docs/decisions.md §4). */
 const MANAGER = { kind: "partner", scope: "partners:write", key: false } as const;
 
 /** Sent replaces, null or empty clears, not sent stays. */

@@ -10,7 +10,7 @@ import { ApiError, ERRORS } from "#shared/foundation/errors.ts";
 import { sealIban } from "#shared/values/iban.ts";
 import type { ChargerProfile } from "./charger_profile.ts";
 
-/** What a customer is played with where neither the draft nor the caller says it (contract section 5). */
+/** What a customer is played with where neither the draft nor the caller says it (docs/decisions.md §5). */
 export const TEST = {
   full_name: "Test Klant",
   company_name: "Testbedrijf",

@@ -63,7 +63,7 @@ const readSessionJwt: Reader = async (bearer, environment) => {
 
 const READERS: readonly Reader[] = [readPersonalToken, readPartnerKey, readJwt, readSessionJwt];
 
-/** Refusals of a good credential of the wrong kind: credential x kind of caller the route wants (contract section 1). */
+/** Refusals of a good credential of the wrong kind: credential x kind of caller the route wants (docs/decisions.md §1). */
 const WRONG_KIND: Record<Credential["kind"], Partial<Record<CallerRule["kind"], ErrorCode>>> = {
   cpo: { user: "insufficient_scope", partner: "insufficient_scope", sandbox: "insufficient_scope" },
   user: { cpo: "cpo_token_required", sandbox: "insufficient_scope" },
