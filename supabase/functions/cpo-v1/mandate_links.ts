@@ -3,6 +3,7 @@ import { hashSecret, newSecret } from "#shared/auth/tokens.ts";
 import { composeMandateLink } from "#shared/domain/mail/mail.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
 import { instant, lineOf, orNull, trimmedTo, uuid } from "#shared/values/fields.ts";
+import { LOCALES } from "#shared/values/locale.ts";
 import { MandateStatus } from "#shared/values/models.ts";
 
 const ReturnUrl = lineOf(1, 500).meta({
@@ -28,7 +29,7 @@ export const issueMandateLink = endpoint(
         cpo_external_ref: orNull(trimmedTo(120)),
         connection_id: orNull(uuid()).meta({ description: "Required when the account has several active connections" }),
         return_url: orNull(ReturnUrl),
-        locale: z.enum(["nl", "en"]).default("nl").meta({ description: "Language the page opens in" }),
+        locale: z.enum(LOCALES).default("nl").meta({ description: "Language the page opens in" }),
         validity_years: z
           .union([z.literal(1), z.literal(3), z.literal(5)])
           .default(1)

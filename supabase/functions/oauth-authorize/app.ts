@@ -1,2 +1,12 @@
-/** For a dashboard that has the person's session. The consent page, in `pages`, runs the same endpoint. */
-export { surface } from "#shared/auth/authorize.ts";
+import type { Surface } from "#shared/http/surface.ts";
+import { authorize } from "./authorize.ts";
+
+/** For a dashboard that has the person's session; the consent page, in `pages`, allows by the same function. */
+export const surface: Surface = {
+  slug: "oauth-authorize",
+  about: "Consent of a person to an application (OAuth 2.0)",
+  prefix: "",
+  endpoints: [authorize],
+  cors: true,
+  errors: "oauth",
+};

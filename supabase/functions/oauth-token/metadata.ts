@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { endpoint } from "#shared/http/endpoint.ts";
+import { LOCALES } from "#shared/values/locale.ts";
 import { CPO_SCOPES, USER_SCOPES } from "#shared/values/scopes.ts";
 
 const url = z.string().meta({ format: "uri" });
@@ -50,6 +51,6 @@ export const metadata = endpoint(
     revocation_endpoint_auth_methods_supported: ["client_secret_post"],
     code_challenge_methods_supported: ["S256"],
     authorization_response_iss_parameter_supported: true,
-    ui_locales_supported: ["nl", "en"],
+    ui_locales_supported: [...LOCALES],
   }),
 );

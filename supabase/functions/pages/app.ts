@@ -1,5 +1,10 @@
 import type { Surface } from "#shared/http/surface.ts";
-import { pages } from "./pages.ts";
+import { FLOWS, pages } from "./pages.ts";
 
-/** What people see: the page a signatory signs on. */
-export const surface: Surface = { slug: "pages", prefix: "/pages", endpoints: [], pages };
+/** What people see. */
+export const surface: Surface = {
+  slug: "pages",
+  prefix: "/pages",
+  endpoints: [],
+  pages: { sql: FLOWS.flatMap(({ sql }) => sql), routes: pages },
+};

@@ -1,13 +1,14 @@
 import { hashAddress } from "#shared/auth/tokens.ts";
+import type { Brand } from "#shared/domain/brand.ts";
 import { ClaimFlow, type Kept, STEP_NAMES, type Stage, type StepName } from "#shared/domain/claim/flow.ts";
 import { claimKey, HOUSE, mac } from "#shared/domain/claim/links.ts";
 import { type RegisterAddress, type RegisterPoint, registerOf } from "#shared/domain/ean_register/ean_register.ts";
-import type { Brand, Locale } from "#shared/domain/mail/mail.ts";
 import type { Facts } from "#shared/domain/mandate_text/mandate_text.ts";
 import type { Caller } from "#shared/foundation/caller.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
 import { ApiError, ERRORS } from "#shared/foundation/errors.ts";
 import { sealIban } from "#shared/values/iban.ts";
+import type { Locale } from "#shared/values/locale.ts";
 import type { ChargerProfile } from "./charger_profile.ts";
 
 /** What a customer is played with where neither the draft nor the caller says it (docs/decisions.md §5). */

@@ -1,12 +1,14 @@
 import { createHash } from "node:crypto";
 import * as z from "zod";
-import { endpoint } from "#shared/http/endpoint.ts";
-import type { Surface } from "#shared/http/surface.ts";
+import { callFor } from "#shared/foundation/call.ts";
+import type { Caller } from "#shared/foundation/caller.ts";
+import type { Environment } from "#shared/foundation/environment.ts";
+import { ApiError } from "#shared/foundation/errors.ts";
 import { hashSecret, newSecret } from "./tokens.ts";
 
 /**
- * A person allowing an application (RFC 6749 section 4.1, PKCE of RFC 7636 by S256 only). Here and not in the function's folder
- * because two functions speak it: oauth-authorize for dashboards, and pages, whose consent page calls this same endpoint.
+ * A person allowing an application (RFC 6749 section 4.1, PKCE of RFC 7636 by S256 only). Here and not in a function's folder
+ * because two functions do it: oauth-authorize for dashboards, and pages, where the person is asked.
  */
 
 /** What an authorization request may hold: visible ASCII and spaces (RFC 6749 appendix A), of a length that fits an address. */
@@ -44,54 +46,35 @@ export function challengeOf(verifier: string): string | null {
   return createHash("sha256").update(verifier).digest("base64url");
 }
 
-const authorize = endpoint(
-  {
-    id: "authorize",
-    method: "POST",
-    path: "/oauth-authorize",
-    summary: "Allow an application to act for the signed-in person",
-    description:
-      "The bearer is the person's session JWT of Supabase Auth. Send the browser to `redirect_url`. The code in it works once, " +
-      "for ten minutes, for this client, `redirect_uri` and `code_challenge`. No error is ever answered by redirect. " +
-      "Applications use the page that the metadata names as `authorization_endpoint`, which signs the person in and calls this.",
-    caller: { kind: "session" },
-    limit: "user",
-    sql: ["issue_authorization_code"],
-    body: AuthorizationRequest,
-    response: z
-      .object({
-        redirect_url: z.string().meta({ example: "https://app.example/callback?code=…&state=…&iss=…" }),
-      })
-      .meta({ id: "Authorization" }),
-    errors: [
-      "unsupported_response_type",
-      "invalid_client",
-      "invalid_redirect_uri",
-      "unauthorized_client",
-      "invalid_scope",
-    ],
-    failure: "authorize_failed",
-  },
-  async ({ body, call, environment, fail }) => {
-    const { client_id, redirect_uri, scope, state, code_challenge } = body;
-    if (body.response_type !== "code") fail("unsupported_response_type");
-    const code = newSecret();
-    await call("issue_authorization_code", {
-      client_id,
-      redirect_uri,
-      scope,
-      code_challenge,
-      code_hash: hashSecret(code),
-    });
-    return { redirect_url: redirectUrl(redirect_uri, environment.config.AUTH_URL, { code, state }) };
-  },
-);
+/** Who may allow an application, what that counts against, and what it runs: the same for the endpoint and for the page. */
+export const AUTHORIZE = {
+  id: "authorize",
+  caller: { kind: "session" },
+  limit: "user",
+  sql: ["issue_authorization_code"],
+} as const;
 
-export const surface: Surface = {
-  slug: "oauth-authorize",
-  about: "Consent of a person to an application (OAuth 2.0)",
-  prefix: "",
-  endpoints: [authorize],
-  cors: true,
-  errors: "oauth",
-};
+/**
+ * Where the browser goes with its code, which works once. `session` is the person, as admission of AUTHORIZE found them.
+ * @throws {ApiError} a refusal of the request, which no redirect may tell.
+ */
+export async function authorize(
+  environment: Environment,
+  session: Caller,
+  { response_type, redirect_uri, state, client_id, scope, code_challenge }: AuthorizationRequest,
+): Promise<string> {
+  if (response_type !== "code") throw new ApiError("unsupported_response_type");
+  const code = newSecret();
+  await callFor(
+    AUTHORIZE,
+    environment,
+    session,
+  )("issue_authorization_code", {
+    client_id,
+    redirect_uri,
+    scope,
+    code_challenge,
+    code_hash: hashSecret(code),
+  });
+  return redirectUrl(redirect_uri, environment.config.AUTH_URL, { code, state });
+}

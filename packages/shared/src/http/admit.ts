@@ -106,7 +106,19 @@ export async function admit(
     if (!sameSecret(bearer, environment.config.WORKER_SECRET)) throw new ApiError("missing_or_invalid_token");
     return { caller: { kind: "worker", ...base }, rate: null };
   }
+  return admitBearer(spec, bearer, environment, requestId);
+}
 
+/**
+ * Admits whoever a bearer is of, as admit() does for a request that carries it in its header.
+ * @throws {ApiError} the refusal.
+ */
+export async function admitBearer(
+  spec: Pick<EndpointSpec, "caller" | "limit">,
+  bearer: string,
+  environment: Environment,
+  requestId: string,
+): Promise<Admission> {
   const credential = await read(bearer, environment);
   if (!credential) throw new ApiError("missing_or_invalid_token");
   const { kind, scope = null, key = false } = spec.caller as { kind: string; scope?: string | null; key?: boolean };
@@ -115,6 +127,7 @@ export async function admit(
       await environment.db.call("admit", credential, { kind, scope, key, bucket: spec.limit }),
     );
     if (admitted.wrong_kind) throw wrongKind(credential, spec.caller);
+    const base = { host: environment.config.API_HOST, request_id: requestId };
     return { caller: { ...admitted.caller, ...base }, rate: admitted.rate };
   } catch (error) {
     if (error instanceof ApiError && error.code === "missing_or_invalid_token") throw explained(error, credential);

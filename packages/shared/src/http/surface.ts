@@ -1,6 +1,7 @@
 import { Hono } from "hono";
 import { cors } from "hono/cors";
 import type * as z from "zod";
+import { callFor } from "#shared/foundation/call.ts";
 import type { Caller, Rate } from "#shared/foundation/caller.ts";
 import { type Environment, readEnvironment } from "#shared/foundation/environment.ts";
 import { ApiError, type ErrorCode, RETRY_AFTER_UNAVAILABLE } from "#shared/foundation/errors.ts";
@@ -24,8 +25,14 @@ export type Surface = {
   cors?: boolean;
   /** `oauth` writes error bodies as RFC 6749 section 5.2 does, and forbids storing every answer. */
   errors?: "oauth";
-  /** Routes that answer people rather than programs. They set X-Request-Id and write their log line themselves. */
-  pages?: (environment: Environment) => Hono;
+  pages?: Pages;
+};
+
+/** Routes that answer people rather than programs. They set X-Request-Id and write their log line themselves. */
+export type Pages = {
+  /** The api functions they may run. */
+  sql: readonly string[];
+  routes: (environment: Environment) => Hono;
 };
 
 const MAX_BODY = 1024 * 1024;
@@ -97,7 +104,7 @@ function build(surface: Surface, environment: Environment): App {
     const paths = pathsOf(surface, endpoint).map((path) => path.replace(/\{(\w+)\}/g, ":$1"));
     app.on(endpoint.method, paths, (c) => handle(surface, endpoint, c.req.raw, c.req.param(), environment, c.env));
   }
-  if (surface.pages) app.route("/", surface.pages(environment));
+  if (surface.pages) app.route("/", surface.pages.routes(environment));
   app.notFound((c) => {
     c.env.refusal = new ApiError("not_found");
     return errorResponse(surface, c.env);
@@ -161,10 +168,7 @@ function contextOf(
       if (value === undefined) throw new Error(`${endpoint.path} has no {${name}}`);
       return storable(value);
     },
-    call: (name, ...input) => {
-      if (!endpoint.sql.includes(name)) throw new Error(`${endpoint.id} does not declare api.${name}`);
-      return environment.db.call(name, caller, ...input);
-    },
+    call: callFor(endpoint, environment, caller),
     fail: (code, fields) => {
       throw new ApiError(code, fields);
     },

@@ -1,15 +1,12 @@
 import { hashSecret, newCode } from "#shared/auth/tokens.ts";
-import {
-  type Brand,
-  composeClaimCode,
-  composeCustomerIbanChanged,
-  composeMandateSigned,
-  type Locale,
-} from "#shared/domain/mail/mail.ts";
+import type { Brand } from "#shared/domain/brand.ts";
+import { composeClaimCode, composeCustomerIbanChanged, composeMandateSigned } from "#shared/domain/mail/mail.ts";
 import { composeDocument, type Facts } from "#shared/domain/mandate_text/mandate_text.ts";
-import type { Caller, Rate } from "#shared/foundation/caller.ts";
+import { callFor } from "#shared/foundation/call.ts";
+import type { Rate } from "#shared/foundation/caller.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
 import type { SealedIban } from "#shared/values/iban.ts";
+import type { Locale } from "#shared/values/locale.ts";
 import { claimToken } from "./links.ts";
 import { type AskLogin, makeLogin } from "./login.ts";
 
@@ -65,18 +62,18 @@ export class ClaimFlow {
   readonly environment: Environment;
   readonly draft_id: string;
   readonly token: string;
-  readonly #caller: Caller;
+  readonly #run: ReturnType<typeof callFor<(typeof CLAIM_SQL)[number]>>;
 
   constructor(environment: Environment, request_id: string, draft_id: string) {
     this.environment = environment;
     this.draft_id = draft_id;
     this.token = claimToken(environment, draft_id);
-    this.#caller = { kind: "anyone", host: environment.config.API_HOST, request_id };
+    const caller = { kind: "anyone", host: environment.config.API_HOST, request_id };
+    this.#run = callFor({ id: "a claim", sql: CLAIM_SQL }, environment, caller);
   }
 
   async #call<Answer>(name: (typeof CLAIM_SQL)[number], request: object): Promise<Answer> {
-    const { db } = this.environment;
-    return JSON.parse(await db.call(name, this.#caller, { draft_id: this.draft_id, ...request }));
+    return JSON.parse(await this.#run(name, { draft_id: this.draft_id, ...request }));
   }
 
   /** What private.claim_view shows of the draft: {address_hash, proven, step, brand}. */

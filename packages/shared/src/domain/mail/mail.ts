@@ -1,10 +1,11 @@
 import { html, raw } from "hono/html";
+import type { Brand } from "#shared/domain/brand.ts";
 import type { Configuration } from "#shared/foundation/environment.ts";
+import type { Locale } from "#shared/values/locale.ts";
 import { en } from "./en.ts";
 import { nl } from "./nl.ts";
 
-export const MAIL_MESSAGES = { nl, en };
-export type Locale = keyof typeof MAIL_MESSAGES;
+export const MAIL_MESSAGES = { nl, en } satisfies Record<Locale, object>;
 
 /** A mail as private.enqueue_mail takes it. `links` are the addresses in it, for whoever reads captured mail. */
 export type Mail = {
@@ -137,9 +138,6 @@ export function composeSignIn({ config, locale, link }: Sender & { link: string 
     unsubscribe: { label: invitation.unsubscribe, link: "{{unsubscribe_url}}" },
   });
 }
-
-/** How a partner looks in mail; `light` is its colour on a light ground. */
-export type Brand = { name: string; light?: string | null; reply_to?: string | null };
 
 /** The one-time code with which somebody signs in on the page where an application asks for access. */
 export function composeSignInCode({ config, locale, code, app }: Sender & { code: string; app: string }): Mail {

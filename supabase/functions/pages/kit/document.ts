@@ -1,8 +1,8 @@
 import { html } from "hono/html";
-import type { Messages } from "./messages.ts";
+import type { KitWords } from "./words.ts";
 
 /** A moment as people in the Netherlands read it. */
-export function longMoment(moment: string, { date_locale }: Messages): string {
+export function longMoment(moment: string, { date_locale }: KitWords): string {
   return new Intl.DateTimeFormat(date_locale, {
     dateStyle: "long",
     timeStyle: "short",

@@ -1,19 +1,12 @@
-import type { Locale } from "#shared/domain/mail/mail.ts";
-import { en } from "./messages/en.ts";
-import { type Messages, nl } from "./messages/nl.ts";
-
-export type { Locale, Messages };
-
-export const MESSAGES: Readonly<Record<Locale, Messages>> = { nl, en };
-
-/** What each language calls itself. */
-export const LANGUAGES: Readonly<Record<Locale, string>> = { nl: "Nederlands", en: "English" };
+/** The languages that people are spoken to in. Dutch is the original. */
+export const LOCALES = ["nl", "en"] as const;
+export type Locale = (typeof LOCALES)[number];
 
 export function isLocale(value: unknown): value is Locale {
-  return typeof value === "string" && Object.hasOwn(MESSAGES, value);
+  return LOCALES.some((locale) => locale === value);
 }
 
-/** The first language of an Accept-Language header (RFC 9110 section 12.5.4) that the pages speak; else Dutch. */
+/** The first language of an Accept-Language header (RFC 9110 section 12.5.4) that we speak; else Dutch. */
 export function acceptedLocale(header: string | null | undefined): Locale {
   const wanted = (header ?? "")
     .split(",")

@@ -1,20 +1,39 @@
 import { html } from "hono/html";
-import type { Html } from "./layout.ts";
+import type { Html } from "./frame.ts";
 
 /** The parts of a form: label above, hint under it, the message at the field, the typed value kept. */
-type Field = { id: string; label: string; hint?: string; error?: string | undefined };
+type Field = { id: string; label: string; hint?: string | undefined; error?: string | undefined };
 
 export function textInput({
   type = "text",
+  required = false,
   attributes = html``,
   value,
   ...field
-}: Field & { type?: "text" | "tel"; value: string | null | undefined; attributes?: Html }): Html {
+}: Field & {
+  type?: "text" | "tel" | "email" | "password";
+  required?: boolean;
+  /** Left out of a field that always begins empty. */
+  value?: string | null;
+  attributes?: Html;
+}): Html {
   return html`<div class="field">
 <label for="${field.id}">${field.label}</label>
 ${notes(field)}
-<input type="${type}" id="${field.id}" name="${field.id}" value="${value ?? ""}"${described(field)}${attributes}>
+<input type="${type}" id="${field.id}" name="${field.id}"${value === undefined ? "" : html` value="${value ?? ""}"`}${required ? html` required` : ""}${described(field)}${attributes}>
 </div>`;
+}
+
+/** Where a one-time code is typed; kit/code.ts reads it. */
+export function codeInput({ label, hint, error }: Omit<Field, "id">): Html {
+  return textInput({
+    id: "code",
+    label,
+    hint,
+    error,
+    required: true,
+    attributes: html` class="code" autocomplete="one-time-code" inputmode="numeric" maxlength="9" spellcheck="false"`,
+  });
 }
 
 export function selectInput({
@@ -53,6 +72,23 @@ ${options.map(
 ${option.under ? html`<div class="under">${option.under}</div>` : ""}`,
 )}
 </fieldset>`;
+}
+
+export function tick({
+  id,
+  label,
+  error,
+  checked,
+}: {
+  id: string;
+  label: string;
+  error: string | undefined;
+  checked: boolean;
+}): Html {
+  return html`<div class="tick">
+${error ? html`<p class="wrong" id="${id}-error">${error}</p>` : ""}
+<label for="${id}"><input type="checkbox" id="${id}" name="${id}" value="yes" required${checked ? html` checked` : ""}${error ? html` aria-invalid="true" aria-describedby="${id}-error"` : ""}><span>${label}</span></label>
+</div>`;
 }
 
 const notes = ({ id, hint, error }: Field) =>

@@ -1,56 +1,53 @@
 import { html } from "hono/html";
 import type { UserScope } from "#shared/values/scopes.ts";
-import { type Frame, type Html, layout } from "./layout.ts";
-import { textField } from "./mandate_views.ts";
+import type { CodeError } from "../kit/code.ts";
+import { codeInput, textInput } from "../kit/fields.ts";
+import { type Frame, type Html, layout } from "../kit/frame.ts";
+import { kindPage } from "../kit/views.ts";
+import { WORDS } from "./words.ts";
 
 /** An application that asks, as api.describe_authorization tells it. */
 export type Asking = { name: string; operated_by: string | null; scopes: UserScope[] };
 
-/** A page of one authorization request: `to` gives the path of another step with the same request. */
-export type ConsentFrame = Frame & {
-  to: (step: "" | "/sign-in" | "/mail-code" | "/code" | "/sign-out") => string;
-  /** Where "no" leads: a link, for nothing changes by it. */
-  refused: string;
-};
+/** A page of one authorization request, which every page that `to` leads to is of. `refused` is where "no" leads: a link, for nothing changes by it. */
+export type ConsentFrame = Frame & { refused: string };
 
 export type SignInErrors = { email?: string; password?: string };
-export type CodeError = "code_missing" | "wrong_code" | "code_expired" | "too_many_attempts";
 
 /** Without a client and a redirect URI that we know, nobody is sent anywhere. */
 export function badRequestPage(frame: Frame): Html {
-  const { title, text, help } = frame.messages.consent.bad_request;
-  return layout(frame, { title, body: html`<p>${text}</p><p>${help}</p>` });
+  return kindPage(frame, WORDS[frame.locale].bad_request);
 }
 
 export function signInPage(frame: ConsentFrame, { name }: Asking, email = "", errors: SignInErrors = {}): Html {
-  const { messages, config, to, refused } = frame;
-  const words = messages.consent.sign_in;
+  const { config, to, refused } = frame;
+  const { sign_in: words, ask } = WORDS[frame.locale];
   return layout(frame, {
     title: words.title,
-    errors: (["email", "password"] as const).flatMap((id) => {
-      const message = errors[id];
-      return message ? [{ id, message }] : [];
-    }),
+    errors,
     body: html`<p class="lead"><strong>${words.why(name, config.SERVICE_NAME)}</strong></p>
 <p>${words.next(name)}</p>
 <form method="post" action="${to("/sign-in")}" novalidate>
-${textField({
+${textInput({
   id: "email",
+  type: "email",
   label: words.email,
   error: errors.email,
-  type: "email",
-  attributes: html` autocomplete="username" maxlength="254" autocapitalize="none" spellcheck="false" value="${email}"`,
+  value: email,
+  required: true,
+  attributes: html` autocomplete="username" maxlength="254" autocapitalize="none" spellcheck="false"`,
 })}
-${textField({
+${textInput({
   id: "password",
+  type: "password",
   label: words.password,
   error: errors.password,
-  type: "password",
+  required: true,
   attributes: html` autocomplete="current-password"`,
 })}
 <div class="actions">
 <button class="button">${words.submit}</button>
-<a class="link" href="${refused}" rel="noreferrer">${messages.consent.ask.refuse}</a>
+<a class="link" href="${refused}" rel="noreferrer">${ask.refuse}</a>
 </div>
 <div class="sheet">
 <h2>${words.no_password}</h2>
@@ -63,31 +60,26 @@ ${textField({
 
 /** The same for every address: whether there is a login behind it is nobody's to know. */
 export function codePage(frame: ConsentFrame, email: string, error?: CodeError): Html {
-  const { messages, to } = frame;
-  const words = messages.consent.code;
-  const message = error && messages.sign.errors[error];
+  const { to } = frame;
+  const { code: words } = WORDS[frame.locale];
+  const { code } = frame.words;
+  const message = error && code.errors[error];
   return layout(frame, {
     title: words.title,
-    errors: message ? [{ id: "code", message }] : [],
+    errors: { code: message },
     body: html`<p>${words.sent(email)}</p>
 <form method="post" action="${to("/code")}" novalidate>
-${textField({
-  id: "code",
-  label: messages.sign.code,
-  hint: words.hint,
-  error: message,
-  attributes: html` class="code" autocomplete="one-time-code" inputmode="numeric" maxlength="9" spellcheck="false"`,
-})}
+${codeInput({ label: code.label, hint: words.hint, error: message })}
 <div class="actions">
 <button class="button">${words.submit}</button>
 <a class="link" href="${to("")}">${words.back}</a>
 </div>
 </form>
 <form class="sheet" method="post" action="${to("/mail-code")}">
-<h2>${messages.sign.no_code}</h2>
+<h2>${code.no_code}</h2>
 <p class="quiet">${words.no_code_help}</p>
 <input type="hidden" name="email" value="${email}">
-<button class="button second">${messages.sign.resend}</button>
+<button class="button second">${code.resend}</button>
 </form>`,
   });
 }
@@ -98,8 +90,8 @@ export function askPage(
   { name, operated_by, scopes }: Asking,
   shown: { email: string; host: string; proof: string; again: boolean },
 ): Html {
-  const { messages, config, to, refused } = frame;
-  const words = messages.consent.ask;
+  const { config, to, refused } = frame;
+  const { ask: words } = WORDS[frame.locale];
   const service = config.SERVICE_NAME;
   return layout(frame, {
     title: words.title(name),
@@ -126,7 +118,7 @@ export function askPage(
 
 /** The way back to the application, for a browser that does not take it by itself. */
 export function donePage(frame: Frame, { name }: Asking, url: string): Html {
-  const words = frame.messages.consent.done;
+  const { done: words } = WORDS[frame.locale];
   return layout(frame, {
     title: words.title(name),
     body: html`<p>${words.text}</p>

@@ -6,10 +6,12 @@ import { registerOf } from "#shared/domain/ean_register/ean_register.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
 import { eanCode, houseNumber, lineOf, orNull, postalCode, trimmedTo, uuid } from "#shared/values/fields.ts";
 import { sealIban } from "#shared/values/iban.ts";
-import type { Claim, Errors, Value } from "./claim_views.ts";
-import type { Messages } from "./messages.ts";
+import type { Errors } from "../kit/frame.ts";
+import type { Claim } from "./model.ts";
+import type { Value } from "./step_views.ts";
+import type { ClaimWords } from "./words.ts";
 
-type Form = { environment: Environment; form: URLSearchParams; claim: Claim; words: Messages["claim"] };
+type Form = { environment: Environment; form: URLSearchParams; claim: Claim; words: ClaimWords };
 
 type Step = {
   /** What a field shows at first. */

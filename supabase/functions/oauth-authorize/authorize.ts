@@ -1,0 +1,31 @@
+import * as z from "zod";
+import { AUTHORIZE, AuthorizationRequest, authorize as issueCode } from "#shared/auth/authorize.ts";
+import { endpoint } from "#shared/http/endpoint.ts";
+
+export const authorize = endpoint(
+  {
+    ...AUTHORIZE,
+    method: "POST",
+    path: "/oauth-authorize",
+    summary: "Allow an application to act for the signed-in person",
+    description:
+      "The bearer is the person's session JWT of Supabase Auth. Send the browser to `redirect_url`. The code in it works once, " +
+      "for ten minutes, for this client, `redirect_uri` and `code_challenge`. No error is ever answered by redirect. " +
+      "Applications use the page that the metadata names as `authorization_endpoint`, which signs the person in and calls this.",
+    body: AuthorizationRequest,
+    response: z
+      .object({
+        redirect_url: z.string().meta({ example: "https://app.example/callback?code=…&state=…&iss=…" }),
+      })
+      .meta({ id: "Authorization" }),
+    errors: [
+      "unsupported_response_type",
+      "invalid_client",
+      "invalid_redirect_uri",
+      "unauthorized_client",
+      "invalid_scope",
+    ],
+    failure: "authorize_failed",
+  },
+  async ({ body, caller, environment }) => ({ redirect_url: await issueCode(environment, caller, body) }),
+);

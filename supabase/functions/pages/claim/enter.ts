@@ -1,0 +1,54 @@
+import { hashSecret } from "#shared/auth/tokens.ts";
+import type { Brand } from "#shared/domain/brand.ts";
+import { withLogin } from "#shared/domain/claim/flow.ts";
+import type { AskLogin } from "#shared/domain/claim/login.ts";
+import { isLocale, type Locale } from "#shared/values/locale.ts";
+import { DEAD, type Handler, Visit } from "../kit/visit.ts";
+import { claimKindPage, enterPage } from "./start_views.ts";
+import { type Name, welcome } from "./visit.ts";
+
+/** A sign-in link that a partner's own portal leads a customer through: it proves the address, once. */
+
+type Opened = {
+  state: "open" | "active" | "expired" | "conflict" | "gone" | "used" | "unknown";
+  locale?: Locale;
+  brand?: Brand;
+};
+
+/** Opening uses nothing up: mail scanners open links too. */
+export const showEnter: Handler<Name> = async (request) => {
+  const { c, environment, declared, token, address_hash } = request;
+  if (!token) return request.unknown();
+  const asked = { token_hash: hashSecret(token), address_hash };
+  const { state, locale, brand } = await request.call<Opened>("open_sign_in_link", asked);
+  const visit = new Visit(c, environment, declared, { locale });
+  visit.became(state);
+  switch (state) {
+    case "open":
+    case "active":
+      return visit.page(enterPage({ ...visit.frame, brand }, `?lang=${visit.locale}`));
+    case "used":
+      return visit.page(claimKindPage(visit.frame, "link_used"), DEAD);
+    case "expired":
+      return visit.page(claimKindPage(visit.frame, "link_expired"), DEAD);
+    case "conflict":
+      return visit.page(claimKindPage(visit.frame, "conflict"), DEAD);
+    default:
+      return request.unknown();
+  }
+};
+
+type Used = { outcome: "proven" | "conflict" | "not_open"; draft_id: string };
+
+export const useEnter: Handler<Name> = async (request) => {
+  const { token, environment } = request;
+  if (!token) return request.unknown();
+  const asked = { token_hash: hashSecret(token) };
+  const { outcome, draft_id } = await withLogin(environment, () =>
+    request.call<Used | AskLogin>("use_sign_in_link", asked),
+  );
+  request.became(outcome);
+  if (outcome !== "proven") return showEnter(request);
+  const lang = request.c.req.query("lang");
+  return welcome(request, draft_id, isLocale(lang) ? `?lang=${lang}` : "");
+};

@@ -1,0 +1,50 @@
+import type { Brand } from "#shared/domain/brand.ts";
+import type { StepName } from "#shared/domain/claim/flow.ts";
+import type { Facts } from "#shared/domain/mandate_text/mandate_text.ts";
+import type { Locale } from "#shared/values/locale.ts";
+import type { Signed } from "../kit/signature.ts";
+
+/** What private.claim_view tells. What lies below `email` only an open or active draft has, the rest only a proven one. */
+export type Claim = {
+  state: "open" | "active" | "expired" | "conflict" | "gone";
+  status?: "invited" | "claimed" | "active";
+  locale?: Locale;
+  brand?: Brand;
+  partner_name?: string;
+  email?: string;
+  code_sent?: boolean;
+  answers?: Partial<Answers>;
+  open_step?: StepName | null;
+  candidates?: { ean_code: string; street?: string | null; city?: string | null }[];
+  iban_last4?: string | null;
+  facts?: Facts | null;
+  charger?: { name: string; mid_meter: boolean | null } | null;
+  brands?: string[];
+  models?: { id: string; model: string; mid_meter: boolean | null }[] | null;
+  signed?: Signed & { ended_at: string | null };
+  checklist?: Record<string, boolean>;
+  registration_status?: "concept" | "ingediend" | "goedgekeurd" | "afgekeurd";
+  ean_validation_status?: string | null;
+  chargers?: Charger[];
+  return_url?: string | null;
+};
+
+export type Answers = {
+  type: "particulier" | "zakelijk" | "vve";
+  full_name: string | null;
+  phone: string | null;
+  company_name: string | null;
+  kvk: string | null;
+  vat: string | null;
+  postal_code: string | null;
+  house_number: number | null;
+  house_number_addition: string | null;
+  street: string | null;
+  city: string | null;
+  ean_code: string | null;
+  brand: string | null;
+  catalog_charger_id?: string | null;
+  serial_number: string | null;
+};
+
+export type Charger = { name: string; serial_number: string | null; mid_eligible: boolean | null };

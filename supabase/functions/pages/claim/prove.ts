@@ -1,0 +1,58 @@
+import type { ProveOutcome } from "#shared/domain/claim/flow.ts";
+import { readCode } from "../kit/code.ts";
+import type { Handler } from "../kit/visit.ts";
+import type { Claim } from "./model.ts";
+import { proofPage, startPage } from "./start_views.ts";
+import { ClaimVisit, flowOf, type Name, onDraft, welcome } from "./visit.ts";
+
+/** Whether a code can prove the address: to begin with, or to see a signed claim in another browser. */
+const provable = ({ state }: Claim) => state === "open" || state === "active";
+
+/** The start, or where the customer left off. */
+export const start = onDraft((visit) => {
+  const { claim, session } = visit;
+  const closed = visit.closed();
+  if (closed) return closed;
+  if (session && claim.status === "claimed") return visit.go(`/${claim.open_step ?? "mandate"}`);
+  return visit.page(startPage(visit.frame, claim));
+});
+
+export const sendCode = onDraft((visit) =>
+  provable(visit.claim)
+    ? visit.mailCode("prove", visit.go("/proof"), visit.frame.to("/proof"))
+    : (visit.closed() ?? visit.go("")),
+);
+
+export const showProof = onDraft((visit) => {
+  const { claim, frame } = visit;
+  if (!provable(claim) || !claim.code_sent) return visit.go("");
+  return visit.page(proofPage(frame, claim.email ?? ""));
+});
+
+/** A form without a code in it. */
+const askAgain = onDraft((visit) => {
+  const { claim, frame } = visit;
+  if (!provable(claim)) return visit.go("");
+  return visit.page(proofPage(frame, claim.email ?? "", frame.words.code.errors.code_missing), 422);
+});
+
+/** The one form that does not open the draft first: the statement that judges the code tells all that the answer shows. */
+export const prove: Handler<Name> = async (request) => {
+  const flow = flowOf(request);
+  if (!flow) return request.unknown();
+  const code = readCode(request.form);
+  if (code === null) return askAgain(request);
+  const answer = await flow.prove<Claim & { outcome: ProveOutcome }>(code, request.address_hash);
+  const { outcome, email = "" } = answer;
+  request.became(outcome);
+  const visit = new ClaimVisit(request, flow, answer);
+  switch (outcome) {
+    case "proven":
+      return welcome(visit, flow.draft_id, `?lang=${visit.locale}`);
+    case "conflict":
+    case "not_open":
+      return visit.go("");
+    default:
+      return visit.page(proofPage(visit.frame, email, visit.frame.words.code.errors[outcome]), 422);
+  }
+};

@@ -1,0 +1,89 @@
+import type { Facts } from "#shared/domain/mandate_text/mandate_text.ts";
+import {
+  asFile,
+  askCodePage,
+  changedPage,
+  readSignature,
+  type SignErrors,
+  type SigningFrame,
+  signPage,
+} from "../kit/signature.ts";
+import type { Answer } from "../kit/visit.ts";
+import { placeOf } from "./frame.ts";
+import { mandatePage, revokePage } from "./signed_views.ts";
+import { type ClaimVisit, holds, onClaim, onDraft, underWay } from "./visit.ts";
+
+/** A page of signing: every step before it is confirmed. */
+function onFacts(run: (visit: ClaimVisit, facts: Facts) => Answer) {
+  return onClaim(underWay, (visit) => (visit.claim.facts ? run(visit, visit.claim.facts) : visit.go("")));
+}
+
+/** The pages of signing, which mandates of every origin share, where a claim has them. */
+function signing({ frame }: ClaimVisit): SigningFrame {
+  const pages: Record<string, string> = { "": "/mandate", "/code": "/sign-code" };
+  return {
+    ...frame,
+    to: (page, query) => frame.to(pages[page] ?? page, query),
+    place: placeOf(frame, "mandate"),
+    within: { form_token: frame.form_token },
+  };
+}
+
+export const showMandate = onFacts((visit) =>
+  visit.page(mandatePage(visit.frame, visit.claim, visit.document, visit.version)),
+);
+
+export const showSign = onFacts((visit, facts) => {
+  const seen = visit.c.req.query("seen");
+  if (!seen) return visit.go("/mandate");
+  const frame = signing(visit);
+  if (seen !== visit.version) return visit.page(changedPage(frame), 409);
+  return visit.page(
+    visit.claim.code_sent ? signPage(frame, facts, visit.document, seen) : askCodePage(frame, facts, seen),
+  );
+});
+
+export const sendSignCode = onFacts((visit) => {
+  const seen = visit.form.get("seen") ?? "";
+  return visit.mailCode("sign", visit.go("/sign", { seen }), visit.frame.to("/sign", { seen }));
+});
+
+export const sign = onFacts(async (visit, facts) => {
+  const { c, form, flow, claim, locale, document, version } = visit;
+  const frame = signing(visit);
+  if (form.get("seen") !== version) return visit.page(changedPage(frame), 409);
+  const { code, name, typed, errors } = readSignature(form, facts, frame.words);
+  const again = (wrong: SignErrors) => visit.page(signPage(frame, facts, document, version, typed, wrong), 422);
+  if (name === null || Object.keys(errors).length > 0) return again(errors);
+
+  const user_agent = c.req.header("user-agent") ?? null;
+  const about = { facts, brand: claim.brand ?? null, locale, address: c.var.address, user_agent };
+  const { outcome } = await flow.sign({ ...about, signed_name: name, code });
+  visit.became(outcome);
+  switch (outcome) {
+    case "signed":
+    case "conflict":
+    case "not_open":
+      return visit.go("");
+    case "changed":
+      return visit.page(changedPage(frame), 409);
+    case "charger_claimed":
+      return visit.go("/charger", { taken: "1" });
+    default:
+      return again({ code: frame.words.code.errors[outcome] });
+  }
+});
+
+export const showRevoke = onClaim(holds, (visit) => visit.page(revokePage(visit.frame)));
+
+export const revoke = onClaim(holds, async (visit) => {
+  const { outcome } = await visit.flow.revoke();
+  visit.became(outcome);
+  return visit.go("");
+});
+
+/** The text, to be kept: as it would be signed, or as it was. */
+export const download = onDraft((visit) => {
+  const { signed, facts } = visit.claim;
+  return signed || facts ? asFile(visit, signed ?? visit.document) : visit.go("");
+});

@@ -1,0 +1,157 @@
+import { html } from "hono/html";
+import { STEP_NAMES, type StepName } from "#shared/domain/claim/flow.ts";
+import { longDate } from "#shared/domain/mandate_text/mandate_text.ts";
+import { showDocument } from "../kit/document.ts";
+import { type Frame, type Html, layout } from "../kit/frame.ts";
+import { languageOf, showSignature } from "../kit/signature.ts";
+import { returnLink } from "../kit/views.ts";
+import { type ClaimFrame, formToken, placeOf } from "./frame.ts";
+import type { Charger, Claim } from "./model.ts";
+import { WORDS } from "./words.ts";
+
+/** As many as private.complete_charger lets one person have. */
+const MAX_CHARGERS = 10;
+
+/** The last look before signing: the mandate in full, and what is not in it. */
+export function mandatePage(frame: ClaimFrame, claim: Claim, document: string, seen: string): Html {
+  const { words: kit, config, to } = frame;
+  const words = WORDS[frame.locale].mandate;
+  const changes: [StepName, string][] = STEP_NAMES.filter(
+    (name) => name !== "company" || claim.answers?.type !== "particulier",
+  ).map((name) => [name, titleOf(frame, name, claim)]);
+  return layout(frame, {
+    title: words.title,
+    place: placeOf(frame, "mandate"),
+    body: html`<p>${words.intro(config.SERVICE_NAME)}</p>
+${showDocument(document, kit.lang)}
+<h2>${words.rest}</h2>
+<dl>
+<div><dt>${words.payout}</dt><dd>${claim.iban_last4 ? words.payout_known(claim.iban_last4) : words.later}</dd></div>
+<div><dt>${words.charger}</dt><dd>${claim.charger?.name ?? words.later}</dd></div>
+</dl>
+<details>
+<summary>${words.change}</summary>
+<ul>${changes.map(([name, title]) => html`<li><a class="link" href="${to(`/${name}`)}">${title}</a></li>`)}</ul>
+</details>
+<p class="save"><a class="link" href="${to("/document")}">${kit.read.save}</a></p>
+<div class="actions">
+<a class="button" href="${to("/sign", { seen })}">${kit.read.continue}</a>
+<a class="link" href="${to("/charger")}">${kit.back}</a>
+</div>`,
+  });
+}
+
+function titleOf({ locale }: Frame, name: StepName, { answers }: Claim): string {
+  if (name === "company") return WORDS[locale].company.title[answers?.type === "vve" ? "vve" : "zakelijk"];
+  return WORDS[locale][name].title;
+}
+
+/** What became of a signed claim: what is still to be done, where it stands, and the ways to change or stop it. */
+export function donePage(frame: ClaimFrame, claim: Claim, signed: NonNullable<Claim["signed"]>): Html {
+  const { words: kit, config, to } = frame;
+  const { done: words, revoke, steps } = WORDS[frame.locale];
+  const partner = frame.brand?.name ?? "";
+  const ended = signed.status === "signed" ? null : words.ended[signed.status];
+  return layout(frame, {
+    title: ended ? ended.title : words.title,
+    place: ended ? undefined : { steps, step: steps.length },
+    body: html`<div class="panel"><p class="lead">${words.thanks(longDate(signed.signed_at, kit))}</p>
+${ended ? html`<p><strong>${ended.since(longDate((signed.status === "revoked" && signed.ended_at) || signed.valid_until, kit))}</strong></p>` : ""}</div>
+${
+  ended
+    ? html`<p>${ended.means}</p>`
+    : html`${todo(frame, claim)}
+<h2>${kit.signed.next_title}</h2>
+<ul>${[...standing(frame, claim), words.yields(partner, config.SERVICE_NAME)].map((line) => html`<li>${line}</li>`)}</ul>`
+}
+${returnLink(kit, partner, claim.return_url ?? null)}
+${given(frame, claim)}
+<h2>${kit.signed.keep}</h2>
+<p class="save"><a class="link" href="${to("/document")}">${kit.read.save}</a></p>
+<details><summary>${kit.sign.again}</summary>
+${showDocument(signed.document, languageOf(signed.document))}
+${showSignature(signed, kit)}
+</details>
+${ended ? "" : html`<p class="save"><a class="link" href="${to("/revoke")}">${revoke.title}</a></p>`}`,
+  });
+}
+
+/** What the customer has yet to give, each with the way to it. */
+function todo({ locale, to }: ClaimFrame, { checklist, chargers = [] }: Claim): Html | "" {
+  const words = WORDS[locale].done.todo;
+  const charger = chargers.length === 0 ? "charger" : chargers.every(withoutMid) ? "mid_charger" : null;
+  const missing = [
+    ...(checklist?.iban_present ? [] : [{ ...words.iban, page: "/payout" }]),
+    ...(charger && !checklist?.mid_charger_registered ? [{ ...words[charger], page: "/charger" }] : []),
+  ];
+  if (missing.length === 0) return "";
+  return html`<h2>${words.title}</h2>
+${missing.map(
+  ({ text, action, page }) => html`<p>${text}</p>
+<div class="actions"><a class="button" href="${to(page)}">${action}</a></div>`,
+)}`;
+}
+
+/** Where the registration stands, and what of it is not the customer's to do. */
+function standing({ locale, config }: ClaimFrame, claim: Claim): string[] {
+  const words = WORDS[locale].done;
+  const { checklist, chargers = [], ean_validation_status, registration_status = "concept" } = claim;
+  const complete = Object.values(checklist ?? {}).every(Boolean);
+  const waits = !checklist?.mid_charger_registered && chargers.some(({ mid_eligible }) => mid_eligible === null);
+  return [
+    words.registration[registration_status](config.SERVICE_NAME),
+    ...(complete && registration_status !== "afgekeurd" ? [words.complete] : []),
+    ...(waits ? [words.mid_waits] : []),
+    ...(checklist?.ean_validated
+      ? []
+      : [
+          ean_validation_status === "mismatch" || ean_validation_status === "not_found"
+            ? words.ean_wrong
+            : words.ean_waits,
+        ]),
+  ];
+}
+
+const withoutMid = ({ mid_eligible }: Charger) => mid_eligible === false;
+
+/** What we have, to be changed or added to. */
+function given({ locale, to }: ClaimFrame, { iban_last4, chargers = [], signed }: Claim): Html {
+  const { done, mandate, charger: each } = WORDS[locale];
+  const words = done.given;
+  const add = signed?.status === "signed" && chargers.length > 0 && chargers.length < MAX_CHARGERS;
+  if (!iban_last4 && chargers.length === 0) return html``;
+  return html`<h2>${words.title}</h2>
+<dl>
+${
+  iban_last4
+    ? html`<div><dt>${mandate.payout}</dt><dd>${mandate.payout_known(iban_last4)}<br><a class="link" href="${to("/payout")}">${words.change_iban}</a></dd></div>`
+    : ""
+}
+${
+  chargers.length > 0
+    ? html`<div><dt>${words.chargers(chargers.length)}</dt><dd>${chargers.map(
+        (charger) =>
+          html`${charger.name}${charger.serial_number ? html` <small>${charger.serial_number}</small>` : ""}${withoutMid(charger) ? html` (${each.no_mid})` : ""}<br>`,
+      )}
+${add ? html`<a class="link" href="${to("/charger")}">${words.add_charger}</a>` : ""}</dd></div>`
+    : ""
+}
+</dl>`;
+}
+
+/** Asked once more, with what it means. */
+export function revokePage(frame: ClaimFrame): Html {
+  const { config, to } = frame;
+  const words = WORDS[frame.locale].revoke;
+  return layout(frame, {
+    title: words.title,
+    body: html`<ul>${words.means(config.SERVICE_NAME).map((line) => html`<li>${line}</li>`)}</ul>
+<form method="post" action="${to("/revoke")}">
+${formToken(frame)}
+<div class="actions">
+<button class="button second">${words.confirm}</button>
+<a class="link" href="${to("")}">${words.back}</a>
+</div>
+</form>`,
+  });
+}

@@ -1,0 +1,65 @@
+import { type CompleteOutcome, type SaveOutcome, STEP_NAMES, type StepName } from "#shared/domain/claim/flow.ts";
+import type { Errors } from "../kit/frame.ts";
+import type { Visit } from "../kit/visit.ts";
+import { refusalOf, STEPS, shownValue } from "./answers.ts";
+import type { Claim } from "./model.ts";
+import { STEP_VIEWS } from "./step_views.ts";
+import { isLater, onClaim, underWay } from "./visit.ts";
+import { WORDS } from "./words.ts";
+
+function isStep(name: string | undefined): name is StepName {
+  return STEP_NAMES.some((step) => step === name);
+}
+
+const hasStep = (claim: Claim, step: string | undefined) => underWay(claim) || isLater(claim, step);
+
+/** The charger's step shows the catalogue: its brands, and the models of one. */
+function aboutStep({ c, form }: Visit): object {
+  // an empty brand is none: the customer wants to choose another than the one that is known
+  const brand = form.get("brand") ?? c.req.query("brand") ?? (c.req.query("other") ? "" : null);
+  return { step: c.req.param("step"), brand };
+}
+
+export const showStep = onClaim(
+  hasStep,
+  (visit) => {
+    const { claim, frame, form, c } = visit;
+    const name = c.req.param("step");
+    if (!isStep(name)) return visit.go("");
+    const known = shownValue(name, claim, null);
+    const brand = c.req.query("brand");
+    // the brand that was just chosen goes before the one that is known
+    const value = (field: string) => (field === "brand" && brand ? brand : known(field));
+    const words = WORDS[visit.locale];
+    const errors = c.req.query("taken")
+      ? refusalOf("charger_claimed", { form, words })
+      : name === "charger" && brand === ""
+        ? { brand: words.charger.errors.brand }
+        : {};
+    return visit.page(STEP_VIEWS[name](frame, claim, value, errors));
+  },
+  aboutStep,
+);
+
+export const saveStep = onClaim(
+  hasStep,
+  async (visit) => {
+    const { claim, frame, form, flow, locale, environment } = visit;
+    const name = visit.c.req.param("step");
+    if (!isStep(name)) return visit.go("");
+    const words = WORDS[locale];
+    const again = (errors: Errors) =>
+      visit.page(STEP_VIEWS[name](frame, claim, shownValue(name, claim, form), errors), 422);
+    const read = await STEPS[name].read({ environment, form, claim, words });
+    if ("errors" in read) return again(read.errors);
+    const later = isLater(claim, name);
+    const { outcome, open_step }: { outcome: CompleteOutcome | SaveOutcome; open_step?: StepName | null } = later
+      ? await flow.complete(name, read, locale, claim.brand ?? null)
+      : await flow.save(name, read);
+    visit.became(outcome);
+    if (outcome === "saved") return visit.go(later ? "" : `/${open_step ?? "mandate"}`);
+    if (outcome === "not_open") return visit.go("");
+    return again(refusalOf(outcome, { form, words }));
+  },
+  aboutStep,
+);

@@ -1,0 +1,135 @@
+import { hashSecret } from "#shared/auth/tokens.ts";
+import { CLAIM_SQL, ClaimFlow, type LaterStep } from "#shared/domain/claim/flow.ts";
+import { claimToken, readClaimToken } from "#shared/domain/claim/links.ts";
+import type { Facts } from "#shared/domain/mandate_text/mandate_text.ts";
+import { kindPage } from "../kit/views.ts";
+import { type Answer, DEAD, type Handler, Visit } from "../kit/visit.ts";
+import type { ClaimFrame } from "./frame.ts";
+import type { Claim } from "./model.ts";
+import { beginClaimSession, type ClaimSession, isFormOf, readClaimSession } from "./session.ts";
+import { donePage } from "./signed_views.ts";
+import { claimKindPage } from "./start_views.ts";
+import { WORDS } from "./words.ts";
+
+/**
+ * The api functions behind a claim, and the two links into and out of it. A page is one statement, a form two; where a login is
+ * made, a call of Auth between them.
+ */
+export const SQL = [...CLAIM_SQL, "open_sign_in_link", "use_sign_in_link", "opt_out"] as const;
+export type Name = (typeof SQL)[number];
+
+/** A request for a page of one claim, the draft having been opened. */
+export class ClaimVisit extends Visit<Name> {
+  declare readonly frame: ClaimFrame;
+  readonly flow: ClaimFlow;
+  readonly session: ClaimSession | null;
+  readonly claim: Claim;
+
+  constructor({ c, environment, declared }: Visit<Name>, flow: ClaimFlow, claim: Claim) {
+    super(c, environment, declared, {
+      path: `/claim/${flow.token}`,
+      locale: claim.locale,
+      inLanguage: (other) => {
+        const { lang: _now, ...query } = c.req.query();
+        const seen = c.var.form.get("seen");
+        const page = c.req.path.endsWith("/sign-code") ? "sign" : c.req.path.endsWith("/code") ? "proof" : "";
+        return `${page}?${new URLSearchParams({ ...query, ...(seen ? { seen } : {}), lang: other })}`;
+      },
+    });
+    this.flow = flow;
+    this.session = readClaimSession(c, environment, flow.draft_id);
+    this.claim = claim;
+    this.frame = {
+      ...this.frame,
+      form_token: this.session?.form_token ?? "",
+      signed: claim.signed !== undefined,
+      // a page that only says how things are names nobody
+      ...(claim.state === "open" || claim.signed ? { brand: claim.brand } : {}),
+    };
+  }
+
+  /** Every visit counts against the address it comes from; a refused one throws. Forged tokens go no further than here. */
+  static async open(visit: Visit<Name>, about: object = {}): Promise<ClaimVisit | Response> {
+    const flow = flowOf(visit);
+    if (!flow) return visit.unknown();
+    const { c, environment, address_hash } = visit;
+    const proven = readClaimSession(c, environment, flow.draft_id) !== null;
+    return new ClaimVisit(visit, flow, await flow.open<Claim>({ address_hash, proven, ...about }));
+  }
+
+  get version(): string {
+    return hashSecret(JSON.stringify(this.claim.facts)).slice(0, 16);
+  }
+
+  get document(): string {
+    return this.flow.document(this.claim.facts as Facts, this.locale);
+  }
+
+  /** The page of a draft that cannot be claimed, or that this browser may not see; null where there is more to do. */
+  closed(): Answer | null {
+    const { state, signed } = this.claim;
+    if (state === "open") return null;
+    this.became(state);
+    if (state !== "active") return this.page(claimKindPage(this.frame, state), DEAD);
+    if (signed) return this.page(donePage(this.frame, this.claim, signed));
+    const action = { href: this.frame.to("/code"), label: WORDS[this.locale].start.send };
+    return this.page(claimKindPage(this.frame, "used", action), DEAD);
+  }
+
+  /** Mails a code, and leads on; `back` is where it is typed, should there be no more of them. */
+  async mailCode(purpose: "prove" | "sign", then: Response, back: string): Promise<Response> {
+    const { outcome, rate } = await this.flow.sendCode(purpose, this.locale, this.claim.brand ?? null);
+    this.became(outcome);
+    if (outcome === "not_open") return this.go("");
+    return outcome === "too_many_codes" ? this.tooManyCodes(rate?.retry_after ?? 60, back) : then;
+  }
+}
+
+/** The flow of the claim that the path's token is of, or null when the token is none of ours: forged ones go no further. */
+export function flowOf({ c, environment }: Visit): ClaimFlow | null {
+  const draft_id = readClaimToken(environment, c.req.param("token") ?? "");
+  return draft_id ? new ClaimFlow(environment, c.var.request_id, draft_id) : null;
+}
+
+/** A page of a claim, whoever asks for it. */
+export function onDraft(run: (visit: ClaimVisit) => Answer): Handler<Name> {
+  return async (request) => {
+    const visit = await ClaimVisit.open(request);
+    return visit instanceof Response ? visit : run(visit);
+  };
+}
+
+/**
+ * A page of a claim, for the browser in which its address was proven; a form must be one of that browser's. `fits` says which
+ * claims have the page; the others are led to where they are.
+ */
+export function onClaim(
+  fits: (claim: Claim, step: string | undefined) => boolean,
+  run: (visit: ClaimVisit) => Answer,
+  about: (visit: Visit) => object = () => ({}),
+): Handler<Name> {
+  return async (request) => {
+    const visit = await ClaimVisit.open(request, about(request));
+    if (visit instanceof Response) return visit;
+    const { c, claim, session, frame, form } = visit;
+    if (!session || !fits(claim, c.req.param("step"))) return visit.go("");
+    if (c.req.method === "POST" && !isFormOf(session, form.get("form_token")))
+      return visit.page(kindPage(frame, frame.words.refused), 403);
+    return run(visit);
+  };
+}
+
+export const underWay = ({ state, status }: Claim) => state === "open" && status === "claimed";
+export const holds = ({ signed }: Claim) => signed?.status === "signed";
+
+/** What can be given after the signature; a charger only while the mandate holds, an account number also for what it still pays. */
+export function isLater(claim: Claim, step: string | undefined): step is LaterStep {
+  return step === "payout" ? claim.signed !== undefined : step === "charger" && holds(claim);
+}
+
+/** Begins the session of a draft whose address was proven, and leads to its pages. */
+export function welcome({ c, environment }: Visit, draft_id: string, query = ""): Response {
+  const path = `${c.var.root}/claim/${claimToken(environment, draft_id)}`;
+  beginClaimSession(c, environment, draft_id, path);
+  return c.redirect(path + query, 303);
+}

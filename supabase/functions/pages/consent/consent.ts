@@ -1,0 +1,158 @@
+import { AUTHORIZE, authorize } from "#shared/auth/authorize.ts";
+import { secretKey, signInByMail, signInByPassword } from "#shared/auth/supabase_auth.ts";
+import { hashAddress, hashSecret, newCode, newSecret, sameSecret } from "#shared/auth/tokens.ts";
+import { composeSignInCode } from "#shared/domain/mail/mail.ts";
+import { ApiError } from "#shared/foundation/errors.ts";
+import { admitBearer } from "#shared/http/admit.ts";
+import { email } from "#shared/values/fields.ts";
+import { type CodeError, readCode } from "../kit/code.ts";
+import type { Flow } from "../kit/visit.ts";
+import { donePage } from "./views.ts";
+import { type ConsentVisit, onRequest, PATH, SQL } from "./visit.ts";
+import { WORDS } from "./words.ts";
+
+/** Longer than the code works, so that whoever comes late is told so. */
+const CODE_COOKIE_SECONDS = 3600;
+
+/** The address in a form, as typed and, if it can be one, as it is known. */
+function addressIn({ form }: ConsentVisit): { typed: string; address: string | undefined } {
+  const typed = (form.get("email") ?? "").slice(0, 254);
+  return { typed, address: email().safeParse(typed).data };
+}
+
+/** Whose sign-in is counted, and from where. */
+function counted({ environment, address_hash }: ConsentVisit, address: string) {
+  return { address_hash, email_hash: hashAddress(environment, address) };
+}
+
+const show = onRequest(async (visit) => {
+  const session = await visit.session();
+  return session ? visit.ask(session) : visit.signIn(visit.waiting()?.email);
+});
+
+const signIn = onRequest(async (visit) => {
+  const words = WORDS[visit.locale].sign_in.errors;
+  const { typed, address } = addressIn(visit);
+  const password = visit.form.get("password") ?? "";
+  if (!address || !password) {
+    return visit.signIn(typed, {
+      ...(address ? {} : { email: words.email }),
+      ...(password ? {} : { password: words.password }),
+    });
+  }
+
+  await visit.call("count_sign_in", counted(visit, address));
+  const jwt = await signInByPassword(visit.environment, address, password);
+  if (jwt === "wrong" || jwt === "unconfirmed") {
+    visit.became(jwt);
+    return visit.signIn(typed, { password: words[jwt] });
+  }
+  return visit.begin(jwt);
+});
+
+/** Mails a code, if there is a login to sign in to. Nothing that is answered says whether there is. */
+const mailCode = onRequest(async (visit) => {
+  const { frame, asking, environment } = visit;
+  const { typed, address } = addressIn(visit);
+  if (!address) return visit.signIn(typed, { email: WORDS[frame.locale].sign_in.errors.email });
+
+  secretKey(environment); // without one the code would be mailed in vain
+  const { config, locale } = frame;
+  const [token, code] = [newSecret(), newCode()];
+  const { outcome, retry_after = 60 } = await visit.call<{
+    outcome: "sent" | "too_many_codes";
+    retry_after?: number;
+  }>("send_sign_in_code", {
+    ...counted(visit, address),
+    ...hashesOf(token, code),
+    email: address,
+    mail: composeSignInCode({ config, locale, code, app: asking.name }),
+  });
+  visit.became(outcome);
+  if (outcome === "too_many_codes") return visit.tooManyCodes(retry_after, frame.to("/code"));
+  visit.keep("consent-code", `${token} ${address}`, CODE_COOKIE_SECONDS);
+  return visit.go("/code");
+});
+
+/** The token never leaves the browser it was given to; a code without it is worth nothing. */
+function hashesOf(token: string, code: string) {
+  return { token_hash: hashSecret(token), code_hash: hashSecret(`${token}:${code}`) };
+}
+
+const showCode = onRequest(async (visit) => {
+  const waiting = visit.waiting();
+  return waiting ? visit.askCode(waiting.email) : visit.go("");
+});
+
+const signInByCode = onRequest(async (visit) => {
+  const waiting = visit.waiting();
+  if (!waiting) return visit.go("");
+  const code = readCode(visit.form);
+  if (code === null) return visit.askCode(waiting.email, "code_missing");
+
+  const { outcome, email } = await visit.call<
+    { outcome: "right_code"; email: string } | { outcome: CodeError; email: null }
+  >("redeem_sign_in_code", hashesOf(waiting.token, code));
+  visit.became(outcome);
+  if (outcome !== "right_code") return visit.askCode(waiting.email, outcome);
+  const jwt = await signInByMail(visit.environment, email);
+  return jwt ? visit.begin(jwt) : visit.askCode(waiting.email, "code_expired");
+});
+
+const signOut = onRequest(async (visit) => {
+  visit.forget("consent");
+  return visit.go("");
+});
+
+const allow = onRequest(async (visit) => {
+  const session = await visit.session();
+  if (!session) return visit.signIn();
+  if (!sameSecret(visit.form.get("proof") ?? "", visit.proof(session.jwt))) {
+    visit.became("changed");
+    return visit.ask(session, true);
+  }
+
+  let url: string;
+  try {
+    url = await allowed(visit, session.jwt);
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status !== 401) throw error;
+    visit.became(error.code);
+    return visit.signIn();
+  }
+  // the session ends with the decision
+  visit.forget("consent");
+  visit.became("allowed");
+  // Not a redirect: form-action 'self' would stop it in Chromium, wherever it leads. A page that leads on is a step of its own.
+  visit.c.header("Refresh", `0;url=${url}`);
+  return visit.page(donePage(visit.frame, visit.asking, url));
+});
+
+/** Where the application waits for its code. The session is admitted as a request of oauth-authorize would be. */
+async function allowed({ environment, c, request }: ConsentVisit, jwt: string): Promise<string> {
+  try {
+    const { caller } = await admitBearer(AUTHORIZE, jwt, environment, c.var.request_id);
+    return await authorize(environment, caller, request);
+  } catch (error) {
+    throw error instanceof ApiError && error.status === 503 ? new ApiError("service_unavailable", {}, error) : error;
+  }
+}
+
+/**
+ * The authorization endpoint of RFC 6749 for browsers: who asks, sign in with Supabase Auth, allow or refuse. Allowing is what
+ * oauth-authorize does with the person's session: the page has no rules of its own. Whoever has no password, as after a claim,
+ * signs in by a mailed code, which only the browser that asked for it can use.
+ */
+export const consent: Flow = {
+  id: "the pages of consent",
+  sql: [...SQL, ...AUTHORIZE.sql],
+  routes: [
+    { method: "GET", path: PATH, run: show },
+    { method: "POST", path: PATH, run: allow },
+    { method: "POST", path: `${PATH}/sign-in`, run: signIn },
+    { method: "POST", path: `${PATH}/mail-code`, run: mailCode },
+    { method: "GET", path: `${PATH}/code`, run: showCode },
+    { method: "POST", path: `${PATH}/code`, run: signInByCode },
+    { method: "POST", path: `${PATH}/sign-out`, run: signOut },
+  ],
+};

@@ -1,0 +1,66 @@
+import type { ConsentWords } from "./nl.ts";
+
+export const en: ConsentWords = {
+  bad_request: {
+    title: "This link from the app is not right",
+    text: "We do not know the app that sent you here. Or the app's link is not right. Nothing was shared.",
+    help: "Go back to the app and try again. Does that not help? Then ask the maker of the app.",
+  },
+  sign_in: {
+    title: "Sign in",
+    why: (app, service) => `${app} asks for access to the data that ${service} has about you.`,
+    next: (app) =>
+      `Sign in first. Then you see what ${app} asks for, and you decide. ${app} does not get to see your password.`,
+    email: "E-mail address",
+    password: "Password",
+    submit: "Sign in",
+    no_password: "No password?",
+    no_password_help: "Enter your e-mail address above. We will mail you a code with which you can sign in once.",
+    mail_code: "Mail me a code",
+    errors: {
+      email: "Enter your e-mail address",
+      password: "Enter your password",
+      wrong: "This e-mail address and this password do not belong together",
+      unconfirmed: "Confirm your e-mail address first, with the link in the mail you received",
+    },
+  },
+  code: {
+    title: "Enter the code",
+    sent: (email) =>
+      `Does ${email} belong to an account? Then a mail with a code of 6 digits is on its way to you now.`,
+    hint: "The code works for 10 minutes, in this browser only.",
+    submit: "Sign in",
+    back: "Sign in another way",
+    no_code_help: "It can take a minute. Look in your junk mail too, and check the e-mail address.",
+  },
+  ask: {
+    title: (app) => `Do you give ${app} access?`,
+    who: (app, operator, service) =>
+      `The app ${app}, by ${operator}, asks for access to the data that ${service} has about you.`,
+    who_unknown: (app, service) => `The app ${app} asks for access to the data that ${service} has about you.`,
+    signed_in: "You are signed in as",
+    other: "Sign in as somebody else",
+    may: (app) => `Then ${app} may:`,
+    scopes: {
+      "chargers:read": "see which chargers you have, and whether they are charging",
+      "chargers:write": "add chargers for you",
+      "sessions:read": "see your charging sessions: when, how long and how many kWh",
+      "energy:read": "see how much you charge each month and what your ERE bring in",
+      "profile:read": "see your name and e-mail address",
+      "partners:read": "see the figures of the company you manage, without the names of customers",
+      "partners:write": "change the settings of the company you manage, and add customers",
+    },
+    may_not: (app) => `${app} does not see your password, and can do no more than what is listed above.`,
+    stop: (email) => `The access lasts until you stop it. You can stop it at any time with a mail to ${email}.`,
+    back_to: (host) => `After your choice you go back to ${host}.`,
+    allow: "Yes, give access",
+    refuse: "No, give no access",
+    again:
+      "Your choice was not processed yet: the page had expired or the question has changed. Read it once more and choose again.",
+  },
+  done: {
+    title: (app) => `You are going back to ${app}`,
+    text: "Is nothing happening? Then use the button.",
+    onward: (app) => `Continue to ${app}`,
+  },
+};

@@ -1,0 +1,68 @@
+/** The sentences of the page where an application asks for access in Dutch: the original. */
+export const nl = {
+  bad_request: {
+    title: "Deze link van de app klopt niet",
+    text: "De app die u hierheen stuurde, kennen wij niet. Of de link van de app is niet goed. Er is niets gedeeld.",
+    help: "Ga terug naar de app en probeer het opnieuw. Helpt dat niet? Vraag het dan aan de maker van de app.",
+  },
+  sign_in: {
+    title: "Log in",
+    why: (app: string, service: string) => `${app} vraagt toegang tot de gegevens die ${service} over u heeft.`,
+    next: (app: string) =>
+      `Log eerst in. Daarna ziet u wat ${app} vraagt, en beslist u zelf. ${app} krijgt uw wachtwoord niet te zien.`,
+    email: "E-mailadres",
+    password: "Wachtwoord",
+    submit: "Log in",
+    no_password: "Geen wachtwoord?",
+    no_password_help: "Vul hierboven uw e-mailadres in. Wij mailen u een code waarmee u één keer kunt inloggen.",
+    mail_code: "Mail mij een code",
+    errors: {
+      email: "Vul uw e-mailadres in",
+      password: "Vul uw wachtwoord in",
+      wrong: "Dit e-mailadres en dit wachtwoord horen niet bij elkaar",
+      unconfirmed: "Bevestig eerst uw e-mailadres, met de link in de mail die u kreeg",
+    },
+  },
+  code: {
+    title: "Vul de code in",
+    sent: (email: string) =>
+      `Hoort ${email} bij een account? Dan krijgt u daar nu een mail met een code van 6 cijfers.`,
+    hint: "De code werkt 10 minuten, alleen in deze browser.",
+    submit: "Log in",
+    back: "Log anders in",
+    no_code_help: "Het kan een minuut duren. Kijk ook bij uw ongewenste mail, en of het e-mailadres klopt.",
+  },
+  ask: {
+    title: (app: string) => `Geeft u ${app} toegang?`,
+    who: (app: string, operator: string, service: string) =>
+      `De app ${app}, van ${operator}, vraagt toegang tot de gegevens die ${service} over u heeft.`,
+    who_unknown: (app: string, service: string) =>
+      `De app ${app} vraagt toegang tot de gegevens die ${service} over u heeft.`,
+    signed_in: "U bent ingelogd als",
+    other: "Log in als iemand anders",
+    may: (app: string) => `Dan mag ${app}:`,
+    scopes: {
+      "chargers:read": "zien welke laadpalen u heeft, en of zij aan het laden zijn",
+      "chargers:write": "laadpalen voor u toevoegen",
+      "sessions:read": "uw laadbeurten zien: wanneer, hoe lang en hoeveel kWh",
+      "energy:read": "zien hoeveel u per maand laadt en wat uw ERE opbrengen",
+      "profile:read": "uw naam en e-mailadres zien",
+      "partners:read": "de cijfers zien van het bedrijf dat u beheert, zonder namen van klanten",
+      "partners:write": "de instellingen wijzigen van het bedrijf dat u beheert, en klanten toevoegen",
+    },
+    may_not: (app: string) => `${app} ziet uw wachtwoord niet, en kan niet meer dan wat hierboven staat.`,
+    stop: (email: string) => `De toegang blijft tot u haar stopt. Stoppen kan altijd, met een mail naar ${email}.`,
+    back_to: (host: string) => `Na uw keuze gaat u terug naar ${host}.`,
+    allow: "Ja, geef toegang",
+    refuse: "Nee, geef geen toegang",
+    again:
+      "Uw keuze is nog niet verwerkt: de pagina was verlopen of de vraag is veranderd. Lees haar nog eens en kies opnieuw.",
+  },
+  done: {
+    title: (app: string) => `U gaat terug naar ${app}`,
+    text: "Gebeurt er niets? Gebruik dan de knop.",
+    onward: (app: string) => `Verder naar ${app}`,
+  },
+};
+
+export type ConsentWords = typeof nl;

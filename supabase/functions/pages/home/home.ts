@@ -1,0 +1,28 @@
+import { html } from "hono/html";
+import { layout } from "../kit/frame.ts";
+import type { Flow, Handler } from "../kit/visit.ts";
+import { WORDS } from "./words.ts";
+
+/** What this is, for whoever comes without a link. */
+const show: Handler = (visit) => {
+  const { frame } = visit;
+  const words = WORDS[frame.locale];
+  return visit.page(
+    layout(frame, {
+      title: words.title,
+      body: html`<p class="lead">${words.text(frame.config.SERVICE_NAME)}</p>
+<p>${words.signatory}</p>
+<h2>${words.developers}</h2>
+<p><a class="link" href="${frame.config.BASE_URL}/docs/openapi.json">${words.openapi}</a></p>`,
+    }),
+  );
+};
+
+export const home: Flow = {
+  id: "the front page",
+  sql: [],
+  routes: [
+    { method: "GET", path: "", run: show },
+    { method: "GET", path: "/", run: show },
+  ],
+};

@@ -1,0 +1,10 @@
+import type { KitWords } from "./words.ts";
+
+/** Why a code does not do. */
+export type CodeError = keyof KitWords["code"]["errors"];
+
+/** A one-time code as it was typed, spaces, dots and dashes forgiven; null where it is none. */
+export function readCode(form: URLSearchParams): string | null {
+  const code = (form.get("code") ?? "").replace(/[\s.-]/g, "");
+  return /^\d{6}$/.test(code) ? code : null;
+}

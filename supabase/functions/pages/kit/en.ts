@@ -1,0 +1,115 @@
+import { en as mandate } from "#shared/domain/mandate_text/en.ts";
+import type { KitWords } from "./nl.ts";
+
+export const en: KitWords = {
+  ...mandate,
+  lang: "en",
+  language: "Language",
+  error_prefix: "Error: ",
+  error_title: "Something is not right",
+  steps_label: "Steps",
+  step_done: "done",
+  back: "Back",
+  questions: "Questions? Mail",
+  through: (service) => `via ${service}`,
+  retry_in: (seconds) =>
+    seconds < 90
+      ? "Try again in a minute."
+      : seconds < 5400
+        ? `Try again in ${Math.ceil(seconds / 60)} minutes.`
+        : `Try again in ${Math.ceil(seconds / 3600)} hours.`,
+
+  code: {
+    label: "Code from the mail",
+    hint: (email) => `6 digits, sent to ${email}. The code works for 10 minutes.`,
+    no_code: "No code received?",
+    no_code_help: "It can take a minute. Look in your junk mail too.",
+    resend: "Mail me a new code",
+    errors: {
+      code_missing: "Enter the code of 6 digits",
+      wrong_code: "This code is not right. Look once more in the newest mail",
+      code_expired: "This code no longer works. Ask for a new code",
+      too_many_attempts: "You entered a wrong code too often. Ask for a new code",
+    },
+  },
+
+  read: {
+    save: "Save as text",
+    continue: "Continue to sign",
+    decline: "I do not want to sign",
+  },
+
+  ask_code: {
+    title: "Ask for a code",
+    why: "This is how we know that it is you who signs.",
+    to: "We will mail a code to",
+    wrong: (partner) => `Is this not your e-mail address? Please let ${partner} know.`,
+    send: "Mail me the code",
+  },
+
+  sign: {
+    title: "Sign the mandate",
+    no_email: "We have no e-mail address of yours. So you sign with your name alone. We record that no code was used.",
+    again: "Read the mandate once more",
+    name: "Your name",
+    name_hint: "Type your first and last name. This is your signature.",
+    agree: "I have read the mandate and I agree.",
+    authority: (company) =>
+      company
+        ? `On behalf of ${company} I am allowed to sign.`
+        : "On behalf of the company or association I am allowed to sign.",
+    submit: "Sign",
+    errors: {
+      name: "Type your first and last name",
+      agree: "Tick that you have read the mandate and agree",
+      authority: "Tick that you are allowed to sign",
+    },
+  },
+
+  signed: {
+    next_title: "What happens next?",
+    keep: "Keep your mandate",
+    signature: "Signature",
+    signed_name: "Name",
+    signed_at: "Signed on",
+    confirmed: "Confirmed with",
+    by_code: (email) => `a code, mailed to ${email}`,
+    by_name: "the name alone",
+    fingerprint: "Fingerprint of the text (SHA-256)",
+  },
+
+  return_to: (partner) => `Back to ${partner}`,
+
+  unknown: {
+    title: "This link does not work",
+    text: "Perhaps the link was not copied in full. Open it once more from the mail or message you received.",
+    help: "Does it still not work? Ask the company that sent you the link for a new one.",
+  },
+  changed: {
+    title: "The details have changed",
+    text: "Something changed since you read the mandate. Nothing has been signed yet.",
+    help: "Read the mandate again. Is everything right? Then you can sign.",
+    action: "Read again",
+  },
+  too_many_codes: {
+    title: "You asked for too many codes",
+    text: "A code you received earlier may still work.",
+  },
+  too_many_requests: {
+    title: "One moment please",
+    text: "There are too many requests from your network.",
+  },
+  refused: {
+    title: "We cannot process this",
+    text: "The form did not come from this page, or was too large. Nothing was signed. Open the link again from your mail.",
+  },
+  failed: {
+    title: "Something went wrong on our side",
+    text: "Try again in a few minutes. What you had already signed stays signed.",
+    quote: "Does it keep going wrong? Mail us this number:",
+  },
+  not_found: {
+    title: "This page does not exist",
+    text: "Check the address, or open the link again from your mail.",
+  },
+};

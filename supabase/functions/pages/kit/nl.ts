@@ -1,0 +1,116 @@
+import { nl as mandate } from "#shared/domain/mandate_text/nl.ts";
+
+/** Every sentence that pages share in Dutch: the original. Written at B1 level, with "u"; the mandate itself says "ik". */
+export const nl = {
+  ...mandate,
+  lang: "nl",
+  language: "Taal",
+  error_prefix: "Fout: ",
+  error_title: "Er gaat iets niet goed",
+  steps_label: "Stappen",
+  step_done: "klaar",
+  back: "Terug",
+  questions: "Vragen? Mail naar",
+  through: (service: string) => `via ${service}`,
+  retry_in: (seconds: number) =>
+    seconds < 90
+      ? "Probeer het over een minuut opnieuw."
+      : seconds < 5400
+        ? `Probeer het over ${Math.ceil(seconds / 60)} minuten opnieuw.`
+        : `Probeer het over ${Math.ceil(seconds / 3600)} uur opnieuw.`,
+
+  code: {
+    label: "Code uit de mail",
+    hint: (email: string) => `6 cijfers, verstuurd naar ${email}. De code werkt 10 minuten.`,
+    no_code: "Geen code gekregen?",
+    no_code_help: "Het kan een minuut duren. Kijk ook bij uw ongewenste mail.",
+    resend: "Mail mij een nieuwe code",
+    errors: {
+      code_missing: "Vul de code van 6 cijfers in",
+      wrong_code: "Deze code klopt niet. Kijk nog eens in de nieuwste mail",
+      code_expired: "Deze code werkt niet meer. Vraag een nieuwe code aan",
+      too_many_attempts: "U heeft te vaak een verkeerde code ingevuld. Vraag een nieuwe code aan",
+    },
+  },
+
+  read: {
+    save: "Bewaar als tekst",
+    continue: "Verder naar ondertekenen",
+    decline: "Ik wil niet ondertekenen",
+  },
+
+  ask_code: {
+    title: "Vraag een code aan",
+    why: "Zo weten wij zeker dat u het bent die ondertekent.",
+    to: "Wij mailen een code naar",
+    wrong: (partner: string) => `Is dit niet uw e-mailadres? Laat het ${partner} weten.`,
+    send: "Mail mij de code",
+  },
+
+  sign: {
+    title: "Onderteken de machtiging",
+    no_email:
+      "Wij hebben geen e-mailadres van u. Daarom ondertekent u alleen met uw naam. Wij leggen vast dat er geen code is gebruikt.",
+    again: "Lees de machtiging nog eens",
+    name: "Uw naam",
+    name_hint: "Typ uw voornaam en achternaam. Dit is uw handtekening.",
+    agree: "Ik heb de machtiging gelezen en ik ga akkoord.",
+    authority: (company: string | null) =>
+      company ? `Ik mag namens ${company} ondertekenen.` : "Ik mag namens het bedrijf of de vereniging ondertekenen.",
+    submit: "Onderteken",
+    errors: {
+      name: "Typ uw voornaam en achternaam",
+      agree: "Vink aan dat u de machtiging heeft gelezen en akkoord gaat",
+      authority: "Vink aan dat u mag ondertekenen",
+    },
+  },
+
+  signed: {
+    next_title: "Hoe gaat het verder?",
+    keep: "Bewaar uw machtiging",
+    signature: "Handtekening",
+    signed_name: "Naam",
+    signed_at: "Ondertekend op",
+    confirmed: "Bevestigd met",
+    by_code: (email: string) => `een code, gemaild naar ${email}`,
+    by_name: "alleen de naam",
+    fingerprint: "Kenmerk van de tekst (SHA-256)",
+  },
+
+  return_to: (partner: string) => `Terug naar ${partner}`,
+
+  unknown: {
+    title: "Deze link werkt niet",
+    text: "Misschien is de link niet helemaal overgenomen. Open hem nog eens vanuit de mail of het bericht dat u kreeg.",
+    help: "Werkt hij dan nog niet? Vraag een nieuwe link aan het bedrijf dat u de link stuurde.",
+  },
+  changed: {
+    title: "De gegevens zijn gewijzigd",
+    text: "Sinds u de machtiging las, is er iets veranderd. Er is nog niets ondertekend.",
+    help: "Lees de machtiging opnieuw. Klopt alles? Dan kunt u ondertekenen.",
+    action: "Lees opnieuw",
+  },
+  too_many_codes: {
+    title: "U heeft te veel codes aangevraagd",
+    text: "Een code die u eerder kreeg, werkt misschien nog.",
+  },
+  too_many_requests: {
+    title: "Even geduld",
+    text: "Er komen te veel aanvragen vanaf uw netwerk.",
+  },
+  refused: {
+    title: "Dit kunnen wij niet verwerken",
+    text: "Het formulier kwam niet van deze pagina, of was te groot. Er is niets ondertekend. Open de link opnieuw vanuit uw mail.",
+  },
+  failed: {
+    title: "Er gaat iets mis bij ons",
+    text: "Probeer het over een paar minuten opnieuw. Wat u al had ondertekend, blijft bewaard.",
+    quote: "Blijft het misgaan? Mail ons dan dit nummer:",
+  },
+  not_found: {
+    title: "Deze pagina bestaat niet",
+    text: "Controleer het adres, of open de link opnieuw vanuit uw mail.",
+  },
+};
+
+export type KitWords = typeof nl;

@@ -1,0 +1,171 @@
+import { html } from "hono/html";
+import type { Facts } from "#shared/domain/mandate_text/mandate_text.ts";
+import { lineOf } from "#shared/values/fields.ts";
+import type { Locale } from "#shared/values/locale.ts";
+import { readCode } from "./code.ts";
+import { longMoment, showDocument } from "./document.ts";
+import { codeInput, textInput, tick } from "./fields.ts";
+import { type Frame, type Html, layout, type Place } from "./frame.ts";
+import { kindPage, maskEmail, onward } from "./views.ts";
+import type { Answer, Visit } from "./visit.ts";
+import { type KitWords, WORDS } from "./words.ts";
+
+/**
+ * Signing a mandate, whatever led to it: `to` knows the pages "" (the mandate), "/sign" and "/code". `within` is the claim that
+ * signing is the last step of, where it is: its form token, and no declining but by going away. Without, there is "/decline".
+ */
+export type SigningFrame = Frame & { place: Place | undefined; within?: { form_token: string } };
+
+/** What was signed, as private.signed_mandate tells it. */
+export type Signed = {
+  status: "signed" | "revoked" | "expired";
+  document: string;
+  document_sha256: string;
+  signed_name: string;
+  signed_at: string;
+  code_sent_to: string | null;
+  valid_from: string;
+  valid_until: string;
+};
+
+export type SignErrors = { [field in "code" | "name" | "agree" | "authority"]?: string };
+export type Typed = { name: string; agree: boolean; authority: boolean };
+
+/** Before a code was mailed: nothing is mailed until the signatory asks, for mail scanners open links too. */
+export function askCodePage(frame: SigningFrame, facts: Facts, seen: string): Html {
+  const { to, place, within } = frame;
+  const words = frame.words.ask_code;
+  return layout(frame, {
+    title: words.title,
+    place,
+    body: html`<p>${words.to}</p>
+<p class="panel address">${maskEmail(facts.email ?? "")}</p>
+<p>${words.why}</p>
+${within ? "" : html`<p class="quiet">${words.wrong(facts.partner_name)}</p>`}
+<form method="post" action="${to("/code")}">
+${hiddenFields(frame, seen)}
+<div class="actions">
+<button class="button">${words.send}</button>
+<a class="link" href="${to("")}">${frame.words.back}</a>
+</div>
+</form>`,
+  });
+}
+
+/** Code, name, tick. `typed` is what came in and could not be used yet. */
+export function signPage(
+  frame: SigningFrame,
+  facts: Facts,
+  document: string,
+  seen: string,
+  typed: Typed = { name: "", agree: false, authority: false },
+  errors: SignErrors = {},
+): Html {
+  const { to, place, within, words } = frame;
+  const { sign, code } = words;
+  const company = facts.type === "particulier" ? undefined : facts.company_name;
+  return layout(frame, {
+    title: sign.title,
+    place,
+    errors,
+    body: html`${facts.email === null ? html`<p>${sign.no_email}</p>` : ""}
+<details>
+<summary>${sign.again}</summary>
+${showDocument(document, words.lang)}
+</details>
+<form method="post" action="${to("/sign")}" novalidate>
+${hiddenFields(frame, seen)}
+${facts.email === null ? "" : codeInput({ label: code.label, hint: code.hint(maskEmail(facts.email)), error: errors.code })}
+${textInput({
+  id: "name",
+  label: sign.name,
+  hint: sign.name_hint,
+  error: errors.name,
+  value: typed.name,
+  required: true,
+  attributes: html` autocomplete="name" maxlength="120" autocapitalize="words" spellcheck="false"`,
+})}
+${tick({ id: "agree", label: sign.agree, error: errors.agree, checked: typed.agree })}
+${company === undefined ? "" : tick({ id: "authority", label: sign.authority(company), error: errors.authority, checked: typed.authority })}
+<div class="actions">
+<button class="button">${sign.submit}</button>
+<a class="link" href="${to("")}">${words.back}</a>
+${within ? "" : html`<a class="link" href="${to("/decline")}">${words.read.decline}</a>`}
+</div>
+</form>
+${
+  facts.email === null
+    ? ""
+    : html`<form class="sheet" method="post" action="${to("/code")}">
+<h2>${code.no_code}</h2>
+<p class="quiet">${code.no_code_help}</p>
+${hiddenFields(frame, seen)}
+<button class="button second">${code.resend}</button>
+</form>`
+}`,
+  });
+}
+
+const hiddenFields = ({ within }: SigningFrame, seen: string) =>
+  html`<input type="hidden" name="seen" value="${seen}">${within ? html`<input type="hidden" name="form_token" value="${within.form_token}">` : ""}`;
+
+/** The facts are no longer those that were read. */
+export function changedPage(frame: SigningFrame): Html {
+  const { changed } = frame.words;
+  return kindPage(frame, changed, onward(frame.to(""), changed.action));
+}
+
+/** The form of the signature: what was typed, as it is shown again, and what is wrong with it. */
+export function readSignature(form: URLSearchParams, facts: Facts, { sign, code: { errors } }: KitWords) {
+  const code = readCode(form);
+  const name = lineOf(2, 120).safeParse(form.get("name") ?? "");
+  const typed: Typed = {
+    name: (form.get("name") ?? "").slice(0, 200),
+    agree: form.has("agree"),
+    authority: form.has("authority"),
+  };
+  const wrong: SignErrors = {
+    ...(facts.email !== null && code === null ? { code: errors.code_missing } : {}),
+    ...(name.success ? {} : { name: sign.errors.name }),
+    ...(typed.agree ? {} : { agree: sign.errors.agree }),
+    ...(facts.type === "particulier" || typed.authority ? {} : { authority: sign.errors.authority }),
+  };
+  return { code: code ?? "", name: name.success ? name.data : null, typed, errors: wrong };
+}
+
+/** Who signed, when, and how that was confirmed. */
+function signatureOf({ signed_name, signed_at, code_sent_to }: Signed, words: KitWords): [string, string][] {
+  const { signed } = words;
+  return [
+    [signed.signed_name, signed_name],
+    [signed.signed_at, longMoment(signed_at, words)],
+    [signed.confirmed, code_sent_to ? signed.by_code(maskEmail(code_sent_to)) : signed.by_name],
+  ];
+}
+
+/** The signature under a text that was signed. */
+export function showSignature(signed: Signed, words: KitWords): Html {
+  return html`<h2>${words.signed.signature}</h2>
+<dl>${signatureOf(signed, words).map(([label, value]) => html`<div><dt>${label}</dt><dd>${value}</dd></div>`)}
+<div><dt>${words.signed.fingerprint}</dt><dd class="fingerprint">${signed.document_sha256}</dd></div></dl>`;
+}
+
+/** The language somebody signed in, which need not be the language of the page. */
+export function languageOf(document: string): Locale {
+  return document.startsWith(WORDS.en.document.title) ? "en" : "nl";
+}
+
+/** The text as a file, to be kept: as it would be signed, or as it was, with the signature under it. */
+export function asFile({ c, frame: { words } }: Visit, text: string | Signed): Answer {
+  const lines = typeof text === "string" ? text : signedText(text, words);
+  return c.body(lines, 200, {
+    "Content-Type": "text/plain; charset=utf-8",
+    "Content-Disposition": `attachment; filename="${words.document.filename}"`,
+  });
+}
+
+function signedText(signed: Signed, words: KitWords): string {
+  const signature = [...signatureOf(signed, words), [words.signed.fingerprint, signed.document_sha256]];
+  const lines = signature.map(([label, value]) => `${label}: ${value}`);
+  return `${signed.document}\n\n----\n${lines.join("\n")}\n`;
+}

@@ -1,0 +1,36 @@
+import { html } from "hono/html";
+import { type Frame, type Html, layout } from "./frame.ts";
+import type { KitWords } from "./words.ts";
+
+/** A page that only says how things are and what to do: no personal data, whoever reads it. `after` is what more there is to it. */
+export function kindPage(
+  frame: Frame,
+  { title, text, help }: { title: string; text: string; help?: string },
+  after: Html = html``,
+): Html {
+  return layout(frame, {
+    title,
+    body: html`<p>${text}</p>${help ? html`<p>${help}</p>` : ""}${after}`,
+  });
+}
+
+/** Somebody asks for more codes than we mail. `href` leads to where a code is typed: an earlier one may still work. */
+export function tooManyCodesPage(frame: Frame, seconds: number, href: string, label = frame.words.back): Html {
+  const { too_many_codes, retry_in } = frame.words;
+  return kindPage(frame, too_many_codes, html`<p>${retry_in(seconds)}</p>${onward(href, label)}`);
+}
+
+export const onward = (href: string, label: string): Html =>
+  html`<div class="actions"><a class="button" href="${href}">${label}</a></div>`;
+
+/** Back to the partner: a link, never a redirect; only to a web address, whatever was registered. */
+export function returnLink(words: KitWords, partner: string, return_url: string | null): Html | "" {
+  if (!return_url || !/^https?:\/\//i.test(return_url)) return "";
+  return html`<div class="actions"><a class="button second" href="${return_url}" rel="noreferrer">${words.return_to(partner)}</a></div>`;
+}
+
+/** Enough of an address to recognise it by. */
+export function maskEmail(email: string): string {
+  const at = email.lastIndexOf("@");
+  return `${Array.from(email)[0] ?? ""}•••${email.slice(at)}`;
+}

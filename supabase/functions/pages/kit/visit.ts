@@ -1,0 +1,136 @@
+import type { Context } from "hono";
+import type { ContentfulStatusCode } from "hono/utils/http-status";
+import { hashAddress } from "#shared/auth/tokens.ts";
+import { callFor, type Declared } from "#shared/foundation/call.ts";
+import type { Environment } from "#shared/foundation/environment.ts";
+import { acceptedLocale, isLocale, type Locale } from "#shared/values/locale.ts";
+import type { Frame, Html } from "./frame.ts";
+import { kindPage, tooManyCodesPage } from "./views.ts";
+import { WORDS } from "./words.ts";
+
+/** What a request for a page carries along. */
+export type PagesEnv = {
+  Variables: {
+    request_id: string;
+    /** The client's network address: hashed to count by, stored as evidence of a signature, never logged. */
+    address: string;
+    /** The public path of the pages' root, which behind a gateway is not the path the function sees. */
+    root: string;
+    form: URLSearchParams;
+    /** For the log: what became of the request, where a status does not say it. */
+    outcome?: string;
+  };
+};
+
+export type Answer = Response | Promise<Response>;
+export type Handler<Name extends string = string> = (visit: Visit<Name>) => Answer;
+
+export type Route = {
+  method: "GET" | "POST";
+  /** Under the pages' root. A token in it is the credential, and never logged. */
+  path: string;
+  run: Handler;
+  /** Whether a form may come from elsewhere than a page of ours. */
+  from_anywhere?: true;
+};
+
+/** One way through the pages: where it can be entered, and every api function that it may run. */
+export type Flow = Declared & { routes: readonly Route[] };
+
+/** Links that lead nowhere answer alike: whether one ever existed is nobody's business. */
+export const DEAD = 404;
+
+/** A token of newSecret(): 256 bits in base62. Anything else is not looked up. */
+const TOKEN = /^[0-9A-Za-z]{43}$/;
+
+/** A request for a page. A flow's own visit adds what was opened, and frames the page by it. */
+export class Visit<Name extends string = string> {
+  readonly c: Context<PagesEnv>;
+  readonly environment: Environment;
+  readonly declared: Declared;
+  readonly frame: Frame;
+
+  constructor(c: Context<PagesEnv>, environment: Environment, declared: Declared, about: FrameOptions = {}) {
+    this.c = c;
+    this.environment = environment;
+    this.declared = declared;
+    this.frame = frameOf(c, environment, about);
+  }
+
+  get locale(): Locale {
+    return this.frame.locale;
+  }
+
+  get form(): URLSearchParams {
+    return this.c.var.form;
+  }
+
+  /** Where the request comes from, to count by. */
+  get address_hash(): string {
+    return hashAddress(this.environment, this.c.var.address);
+  }
+
+  /** A secret of ours in the path; null where it cannot be one. */
+  get token(): string | null {
+    const token = this.c.req.param("token") ?? "";
+    return TOKEN.test(token) ? token : null;
+  }
+
+  /** Runs a declared api function: who calls is whoever holds the link, so anyone. */
+  async call<Result>(name: Name, request: object): Promise<Result> {
+    const { declared, environment, c } = this;
+    const caller = { kind: "anyone", host: environment.config.API_HOST, request_id: c.var.request_id };
+    return JSON.parse(await callFor(declared, environment, caller)(name, request));
+  }
+
+  /** For the log. */
+  became(outcome: string): void {
+    this.c.set("outcome", outcome);
+  }
+
+  page(page: Html, status: ContentfulStatusCode = 200): Answer {
+    return this.c.html(page, status);
+  }
+
+  /** See Other: what a form did is shown by a page of its own, which can be reloaded. */
+  go(page: string, query?: Record<string, string>): Response {
+    return this.c.redirect(this.frame.to(page, query), 303);
+  }
+
+  /** A link that is none of ours. */
+  unknown(): Answer {
+    this.became("unknown");
+    return this.page(kindPage(this.frame, this.frame.words.unknown), DEAD);
+  }
+
+  tooManyCodes(retry_after: number, href: string, label?: string): Answer {
+    this.c.header("Retry-After", String(retry_after));
+    return this.page(tooManyCodesPage(this.frame, retry_after, href, label), 429);
+  }
+}
+
+/** What a flow knows of its page: where its pages are under the root, and how it is addressed. */
+type FrameOptions = {
+  path?: string;
+  /** The reader's language, where they did not ask for one. */
+  locale?: Locale | null | undefined;
+  inLanguage?: Frame["inLanguage"];
+};
+
+function frameOf(
+  c: Context<PagesEnv>,
+  { config }: Environment,
+  { path = "", locale: known, inLanguage = (other) => `?lang=${other}` }: FrameOptions,
+): Frame {
+  const wanted = c.req.query("lang");
+  const locale = isLocale(wanted) ? wanted : (known ?? acceptedLocale(c.req.header("accept-language")));
+  const { root } = c.var;
+  return {
+    config,
+    locale,
+    words: WORDS[locale],
+    root,
+    to: (page, query = {}) => `${root}${path}${page}?${new URLSearchParams({ lang: locale, ...query })}`,
+    inLanguage,
+  };
+}

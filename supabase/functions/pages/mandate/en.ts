@@ -1,0 +1,61 @@
+import type { MandateWords } from "./nl.ts";
+
+export const en: MandateWords = {
+  steps: ["Read", "Sign", "Done"],
+
+  read: {
+    title: "Read your mandate",
+    who: (partner) => `${partner} asks for your mandate.`,
+    why: (partner, service) =>
+      `Do you charge an electric car at your own charger? Then you avoid emissions. On behalf of ${partner}, ${service} has that electricity registered. That is only allowed with your mandate.`,
+    how: (email) =>
+      email
+        ? "Read the mandate below. Is everything right? Then you sign with your name and a code that we mail you. It takes about three minutes."
+        : "Read the mandate below. Is everything right? Then you sign with your name. It takes about two minutes.",
+    wrong: (partner) => `Is something not right? Then do not sign, and let ${partner} know.`,
+  },
+
+  signed: {
+    title: "You have signed",
+    thanks: (date) => `Your mandate was signed on ${date}.`,
+    mailed: (email) => `A copy goes to ${email}.`,
+    next: (partner, service) => [
+      `${service} checks the connection and has your charging electricity registered.`,
+      `${partner} keeps you informed. There is nothing you need to do.`,
+      "Would you like to stop? You can withdraw the mandate at any time. Send us a mail.",
+    ],
+    keep_help: "With the link to this page you can always read it again.",
+    ended: {
+      revoked: "This mandate was withdrawn. It is no longer valid.",
+      expired: "This mandate has ended. It is no longer valid.",
+    },
+  },
+
+  decline: {
+    title: "Do you not want to sign?",
+    means: (partner) =>
+      `Then your charging electricity is not registered. ${partner} sees that you did not sign. You cannot use this link afterwards.`,
+    later: "Not sure yet? Then close this page. You can come back later with the same link.",
+    confirm: "Yes, I do not sign",
+    back: "No, back to the mandate",
+  },
+
+  declined: {
+    title: "You have not signed",
+    text: (partner) => `We have recorded that. Nothing is registered. There is nothing more you need to do.
+Would you like to sign after all? Then ask ${partner} for a new link.`,
+  },
+
+  back_to_sign: "Back to signing",
+
+  expired: {
+    title: "This link has expired",
+    text: "The link worked for 14 days. Nothing was signed.",
+    help: "Ask the company that sent you the link for a new one.",
+  },
+  voided: {
+    title: "This link is no longer valid",
+    text: "A newer link was made, or the details were changed. Nothing was signed.",
+    help: "Use the newest link you received, or ask the company that sent you the link for one.",
+  },
+};

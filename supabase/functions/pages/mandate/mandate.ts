@@ -1,0 +1,111 @@
+import { hashSecret, newCode } from "#shared/auth/tokens.ts";
+import { composeMandateCode, composeMandateSigned } from "#shared/domain/mail/mail.ts";
+import type { Facts } from "#shared/domain/mandate_text/mandate_text.ts";
+import { asFile, askCodePage, changedPage, readSignature, type SignErrors, signPage } from "../kit/signature.ts";
+import type { Answer, Flow, Visit } from "../kit/visit.ts";
+import { declinePage, readPage } from "./views.ts";
+import { MandateVisit, onOpenLink, SQL } from "./visit.ts";
+import { WORDS } from "./words.ts";
+
+/** Step 1, and afterwards what became of it. */
+async function read(request: Visit): Promise<Response> {
+  const visit = await MandateVisit.open(request);
+  const facts = visit.opened.facts as Facts;
+  return visit.closed() ?? visit.page(readPage(visit.frame, facts, visit.documentOf(facts), visit.version));
+}
+
+async function download(request: Visit): Promise<Response> {
+  const visit = await MandateVisit.open(request);
+  const { facts, signed } = visit.opened;
+  if (!facts && !signed) return visit.closed() as Answer;
+  return asFile(visit, signed ?? visit.documentOf(facts as Facts));
+}
+
+/** Step 2. Who has not read step 1 as it is now goes back to it. */
+const showSign = onOpenLink((visit, facts, document) => {
+  const seen = visit.c.req.query("seen");
+  if (!seen) return visit.go("");
+  if (seen !== visit.version) return visit.page(changedPage(visit.frame), 409);
+  return visit.page(
+    facts.email === null || visit.opened.code_sent
+      ? signPage(visit.frame, facts, document, seen)
+      : askCodePage(visit.frame, facts, seen),
+  );
+});
+
+const sendCode = onOpenLink(async (visit, facts) => {
+  const seen = visit.form.get("seen") ?? "";
+  const code = newCode();
+  const { partner_name, full_name } = facts;
+  const { config } = visit.environment;
+  const { outcome, retry_after } = await visit.act<{ outcome: string; retry_after?: number }>("send_mandate_code", {
+    code_hash: visit.hashCode(code),
+    mail: composeMandateCode({ config, locale: visit.locale, code, full_name, partner_name }),
+  });
+  visit.became(outcome);
+  if (outcome !== "too_many_codes") return visit.go(outcome === "not_open" ? "" : "/sign", { seen });
+  return visit.tooManyCodes(retry_after ?? 60, visit.frame.to("/sign", { seen }), WORDS[visit.locale].back_to_sign);
+});
+
+type SignOutcome = "signed" | "changed" | "wrong_code" | "code_expired" | "too_many_attempts" | "not_open";
+
+const sign = onOpenLink(async (visit, facts, document) => {
+  const { frame, c, form } = visit;
+  if (form.get("seen") !== visit.version) return visit.page(changedPage(frame), 409);
+
+  const { code, name, typed, errors } = readSignature(form, facts, frame.words);
+  const again = (wrong: SignErrors) => visit.page(signPage(frame, facts, document, visit.version, typed, wrong), 422);
+  if (name === null || Object.keys(errors).length > 0) return again(errors);
+
+  const { config } = visit.environment;
+  const { full_name, partner_name } = facts;
+  const link = `${config.PAGES_URL}/mandate/${visit.token}`;
+  const { outcome } = await visit.act<{ outcome: SignOutcome }>("sign_mandate", {
+    facts,
+    signed_name: name,
+    code_hash: visit.hashCode(code),
+    document,
+    document_sha256: hashSecret(document),
+    address: c.var.address,
+    user_agent: c.req.header("user-agent") ?? null,
+    mail: composeMandateSigned({ config, locale: visit.locale, link, full_name, partner_name, document }),
+  });
+  visit.became(outcome);
+  switch (outcome) {
+    case "signed":
+    case "not_open":
+      return visit.go("");
+    case "changed":
+      return visit.page(changedPage(frame), 409);
+    default:
+      return again({ code: frame.words.code.errors[outcome] });
+  }
+});
+
+const showDecline = onOpenLink((visit, facts) => visit.page(declinePage(visit.frame, facts.partner_name)));
+
+const decline = onOpenLink(async (visit) => {
+  const { outcome } = await visit.act<{ outcome: string }>("decline_mandate", {
+    address: visit.c.var.address,
+    user_agent: visit.c.req.header("user-agent") ?? null,
+  });
+  visit.became(outcome);
+  return visit.go("");
+});
+
+const PATH = "/mandate/:token";
+
+/** What a signatory does with the link to a mandate: read it, and sign or decline. */
+export const mandate: Flow = {
+  id: "the pages of a mandate",
+  sql: SQL,
+  routes: [
+    { method: "GET", path: PATH, run: read },
+    { method: "GET", path: `${PATH}/document`, run: download },
+    { method: "GET", path: `${PATH}/sign`, run: showSign },
+    { method: "POST", path: `${PATH}/sign`, run: sign },
+    { method: "POST", path: `${PATH}/code`, run: sendCode },
+    { method: "GET", path: `${PATH}/decline`, run: showDecline },
+    { method: "POST", path: `${PATH}/decline`, run: decline },
+  ],
+};

@@ -1,0 +1,62 @@
+/** The sentences of a mandate link in Dutch: the original. */
+export const nl = {
+  steps: ["Lezen", "Ondertekenen", "Klaar"],
+
+  read: {
+    title: "Lees uw machtiging",
+    who: (partner: string) => `${partner} vraagt uw machtiging.`,
+    why: (partner: string, service: string) =>
+      `Laadt u een elektrische auto op uw eigen laadpaal? Dan voorkomt u uitstoot. In opdracht van ${partner} laat ${service} die laadstroom registreren. Dat mag alleen met uw machtiging.`,
+    how: (email: boolean): string =>
+      email
+        ? "Lees de machtiging hieronder. Klopt alles? Dan ondertekent u met uw naam en een code die wij u mailen. Dat duurt ongeveer drie minuten."
+        : "Lees de machtiging hieronder. Klopt alles? Dan ondertekent u met uw naam. Dat duurt ongeveer twee minuten.",
+    wrong: (partner: string) => `Klopt er iets niet? Onderteken dan niet en laat het ${partner} weten.`,
+  },
+
+  signed: {
+    title: "U heeft ondertekend",
+    thanks: (date: string) => `Uw machtiging is ondertekend op ${date}.`,
+    mailed: (email: string) => `Een kopie gaat naar ${email}.`,
+    next: (partner: string, service: string) => [
+      `${service} controleert of de aansluiting klopt en laat uw laadstroom registreren.`,
+      `${partner} houdt u op de hoogte. U hoeft niets te doen.`,
+      "Wilt u stoppen? U kunt de machtiging op elk moment intrekken. Stuur ons een mail.",
+    ],
+    keep_help: "Met de link naar deze pagina kunt u haar altijd weer lezen.",
+    ended: {
+      revoked: "Deze machtiging is ingetrokken. Zij geldt niet meer.",
+      expired: "Deze machtiging is afgelopen. Zij geldt niet meer.",
+    },
+  },
+
+  decline: {
+    title: "Wilt u niet ondertekenen?",
+    means: (partner: string) =>
+      `Dan wordt uw laadstroom niet geregistreerd. ${partner} ziet dat u niet heeft ondertekend. U kunt deze link daarna niet meer gebruiken.`,
+    later: "Weet u het nog niet? Sluit dan deze pagina. U kunt later terugkomen met dezelfde link.",
+    confirm: "Ja, ik onderteken niet",
+    back: "Nee, terug naar de machtiging",
+  },
+
+  declined: {
+    title: "U heeft niet ondertekend",
+    text: (partner: string) => `Dat hebben wij vastgelegd. Er is niets geregistreerd. U hoeft niets meer te doen.
+Wilt u toch ondertekenen? Vraag ${partner} dan om een nieuwe link.`,
+  },
+
+  back_to_sign: "Terug naar ondertekenen",
+
+  expired: {
+    title: "Deze link is verlopen",
+    text: "De link werkte 14 dagen. Er is niets ondertekend.",
+    help: "Vraag een nieuwe link aan het bedrijf dat u de link stuurde.",
+  },
+  voided: {
+    title: "Deze link geldt niet meer",
+    text: "Er is een nieuwere link gemaakt, of de gegevens zijn gewijzigd. Er is niets ondertekend.",
+    help: "Gebruik de nieuwste link die u kreeg, of vraag er een aan het bedrijf dat u de link stuurde.",
+  },
+};
+
+export type MandateWords = typeof nl;

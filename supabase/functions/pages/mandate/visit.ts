@@ -1,0 +1,103 @@
+import { hashSecret } from "#shared/auth/tokens.ts";
+import { composeDocument, type Facts } from "#shared/domain/mandate_text/mandate_text.ts";
+import type { Locale } from "#shared/values/locale.ts";
+import type { Signed, SigningFrame } from "../kit/signature.ts";
+import { kindPage } from "../kit/views.ts";
+import { type Answer, DEAD, type Handler, Visit } from "../kit/visit.ts";
+import { declinedPage, signedPage } from "./views.ts";
+import { WORDS } from "./words.ts";
+
+/** The api functions behind the signing page. Opening and acting are two statements: at most two round trips a request. */
+export const SQL = ["open_mandate_link", "send_mandate_code", "sign_mandate", "decline_mandate"] as const;
+type Name = (typeof SQL)[number];
+
+type Opened = {
+  state: "open" | "signed" | "declined" | "voided" | "expired" | "unknown";
+  locale: Locale | null;
+  code_sent: boolean;
+  partner_name: string | null;
+  return_url: string | null;
+  facts: Facts | null;
+  signed: Signed | null;
+};
+
+const UNKNOWN: Opened = {
+  state: "unknown",
+  locale: null,
+  code_sent: false,
+  partner_name: null,
+  return_url: null,
+  facts: null,
+  signed: null,
+};
+
+/** A request for a page of one link, the link having been opened. */
+export class MandateVisit extends Visit<Name> {
+  declare readonly frame: SigningFrame;
+  readonly opened: Opened;
+
+  private constructor({ c, environment, declared, token }: Visit<Name>, opened: Opened) {
+    const seen = c.req.query("seen") ?? c.var.form.get("seen");
+    super(c, environment, declared, {
+      path: `/mandate/${token ?? "unknown"}`,
+      locale: opened.locale,
+      // the same page; one that answers a form is left for the page of that form
+      inLanguage: (other) =>
+        `${c.req.path.endsWith("/code") ? "sign" : ""}?${new URLSearchParams({ lang: other, ...(seen ? { seen } : {}) })}`,
+    });
+    this.opened = opened;
+    this.frame = { ...this.frame, place: { steps: WORDS[this.locale].steps, step: 1 } };
+  }
+
+  /** Every visit counts against the address it comes from; a refused one throws. */
+  static async open(visit: Visit<Name>): Promise<MandateVisit> {
+    const { token, address_hash } = visit;
+    if (!token) return new MandateVisit(visit, UNKNOWN);
+    const request = { token_hash: hashSecret(token), address_hash };
+    return new MandateVisit(visit, await visit.call<Opened>("open_mandate_link", request));
+  }
+
+  /** Does something with the link. */
+  act<Result>(name: Exclude<Name, "open_mandate_link">, request: object): Promise<Result> {
+    return this.call(name, { token_hash: hashSecret(this.token ?? ""), ...request });
+  }
+
+  /** Which facts were read, whatever the language: they must still be the same when they are signed. */
+  get version(): string {
+    return hashSecret(JSON.stringify(this.opened.facts)).slice(0, 16);
+  }
+
+  /** The code is hashed with the token, which the database does not hold: its million values cannot be tried out there. */
+  hashCode(code: string): string {
+    return hashSecret(`${this.token}:${code}`);
+  }
+
+  documentOf(facts: Facts): string {
+    const { SERVICE_NAME, SUPPORT_EMAIL } = this.environment.config;
+    return composeDocument(facts, { name: SERVICE_NAME, email: SUPPORT_EMAIL }, this.locale);
+  }
+
+  /** The page of a link that is no longer, or was never, open; null when it is. */
+  closed(): Answer | null {
+    const { frame, opened } = this;
+    const { state, signed, return_url } = opened;
+    if (state === "open") return null;
+    const partner = opened.partner_name ?? "";
+    this.became(state);
+    if (state === "signed" && signed) return this.page(signedPage(frame, signed, partner, return_url));
+    if (state === "declined") return this.page(declinedPage(frame, partner, return_url));
+    const words = state === "expired" || state === "voided" ? WORDS[frame.locale][state] : frame.words.unknown;
+    return this.page(kindPage(frame, words), DEAD);
+  }
+}
+
+/** A step that only an open link has. A link that was signed or declined elsewhere meanwhile leads to what became of it. */
+export function onOpenLink(run: (visit: MandateVisit, facts: Facts, document: string) => Answer): Handler<Name> {
+  return async (request) => {
+    const visit = await MandateVisit.open(request);
+    const { state } = visit.opened;
+    const facts = visit.opened.facts as Facts;
+    if (state === "signed" || state === "declined") return visit.go("");
+    return visit.closed() ?? run(visit, facts, visit.documentOf(facts));
+  };
+}
