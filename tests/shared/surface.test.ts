@@ -176,8 +176,8 @@ test("contract §1 a deployment that is not configured: 503, and the log names t
 });
 
 test("contract §1 an exception that nobody caught: 500 in the API's own form; what it quotes is in no answer and no log", async () => {
-  const pages = () => new Hono().get("/boom", () => JSON.parse('{"name": Sanne'));
-  const { fetch } = serve({ ...cpo, pages }, world.environment);
+  const routes = () => new Hono().get("/boom", () => JSON.parse('{"name": Sanne'));
+  const { fetch } = serve({ ...cpo, pages: { sql: [], routes } }, world.environment);
   const answer = await fetch(new Request(`${BASE_URL}/boom`));
   const body = await answer.json();
   expect([answer.status, body.error]).toEqual([500, "internal_error"]);

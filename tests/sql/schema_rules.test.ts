@@ -279,12 +279,9 @@ describe("functions", () => {
   test("that edge may execute are those the endpoints declare, and admission", async () => {
     const modules = readdirSync(`${ROOT}supabase/functions`, { recursive: true, encoding: "utf8" });
     const declared: string[] = [];
-    for (const path of modules.filter((name) => name.endsWith(".ts") && !name.endsWith("index.ts"))) {
-      // an app.ts lists its endpoints; a page exports the functions it runs
-      const { surface, SQL = [] }: { surface?: Surface; SQL?: string[] } = await import(
-        `${ROOT}supabase/functions/${path}`
-      );
-      declared.push(...SQL, ...(surface?.endpoints ?? []).flatMap(({ sql }) => sql));
+    for (const path of modules.filter((name) => name.endsWith("app.ts"))) {
+      const { surface }: { surface?: Surface } = await import(`${ROOT}supabase/functions/${path}`);
+      declared.push(...(surface?.pages?.sql ?? []), ...(surface?.endpoints ?? []).flatMap(({ sql }) => sql));
     }
     expect(await executableBy("edge")).toEqual(
       [...new Set(["admit", ...declared])].map((name) => `api.${name}`).sort(),
