@@ -2,7 +2,16 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { newTokenKey } from "../harness/environment.ts";
 import { rowCounts } from "../harness/world.ts";
 import { consentVisit, onward, proofIn } from "./consent_visit.ts";
-import { type App, createOAuthWorld, exchange, type OAuth, type Person, REDIRECT_URI } from "./oauth_world.ts";
+import {
+  type App,
+  authorizationOf,
+  createOAuthWorld,
+  exchange,
+  newVerifier,
+  type OAuth,
+  type Person,
+  REDIRECT_URI,
+} from "./oauth_world.ts";
 
 let world: OAuth;
 let person: Person;
@@ -124,6 +133,16 @@ describe("§4.5 the consent page", () => {
     const answer = await visit.allow(page);
     expect([answer.status, answer.headers.get("refresh")]).toEqual([200, null]);
     expect(answer.heading).toBe("Sign in");
+    expect(world.log.at(-1)).toMatchObject({ function: "pages", outcome: "missing_or_invalid_token" });
+  });
+
+  test("allowing is one request, which asks nobody else: one line in the log says what became of it", async () => {
+    const { visit, page } = await asked();
+    const lines = world.log.length;
+    expect((await visit.allow(page)).status).toBe(200);
+    expect(world.log.slice(lines)).toMatchObject([
+      { function: "pages", route: "/pages/consent", status: 200, outcome: "allowed" },
+    ]);
   });
 });
 
@@ -230,6 +249,22 @@ describe("limits of the consent page", () => {
     const statuses: number[] = [];
     for (let i = 0; i < 61; i++) statuses.push((await visit.show()).status);
     expect(statuses).toEqual([...Array(60).fill(200), 429]);
+  });
+
+  test("allowing counts against the same limit of a person as oauth-authorize: a page says when to try again", async () => {
+    const its = await limited.app();
+    const someone = await limited.person();
+    const session = await someone.session();
+    const ask = () => limited.post("/oauth-authorize", authorizationOf(its, newVerifier()), session);
+    const visit = consentVisit(limited, its, {}, "192.0.2.40");
+    await visit.signIn(someone);
+    const page = await visit.show();
+    await Promise.all(Array.from({ length: 60 }, ask));
+    const refused = await visit.allow(page);
+    expect([refused.status, refused.heading]).toEqual([429, "One moment please"]);
+    expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
+    expect(refused.headers.get("refresh")).toBeNull();
+    expect((await visit.show()).heading, "the session is kept").toBe("Do you give Laadapp access?");
   });
 });
 
