@@ -20,7 +20,7 @@ export function textInput({
   return html`<div class="field">
 <label for="${field.id}">${field.label}</label>
 ${notes(field)}
-<input type="${type}" id="${field.id}" name="${field.id}"${value === undefined ? "" : html` value="${value ?? ""}"`}${required ? html` required` : ""}${described(field)}${attributes}>
+<input type="${type}" id="${field.id}" name="${field.id}"${value === undefined ? "" : html` value="${value ?? ""}"`}${described(field)}${attributes}${required ? html` required` : ""}>
 </div>`;
 }
 
