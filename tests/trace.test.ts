@@ -21,6 +21,7 @@ const EXCEPTIONS: Record<string, string> = {
   "docs/add_an_endpoint.test.ts": "proves the page of that name",
   "unit/links.test.ts": "proves the links of the pages",
   "unit/work_through.test.ts": "proves a helper",
+  "sql/one_rule.test.ts": "compares the places that speak of one rule",
 };
 
 /** What is wrong with a reference, or nothing. */

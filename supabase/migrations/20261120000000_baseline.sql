@@ -564,6 +564,37 @@ comment on function private.store_partner_key(jsonb, boolean) is
   'Stores a new key of the tenant: {key_hash, prefix, last4}. Null while one is active, unless rotate ends that one at once.';
 grant execute on function private.store_partner_key(jsonb, boolean) to api_owner;
 
+-- Scopes: what a client or a token may do. packages/shared/src/values/scopes.ts says what each of them grants; a test compares the two.
+
+create function private.scopes_of(holder text) returns text[]
+language sql immutable
+set search_path = ''
+as $$
+  select case holder
+    when 'client' then array['cpo:accounts:read', 'cpo:accounts:write', 'cpo:mandates:write', 'cpo:chargers:write', 'cpo:sessions:write']
+    when 'personal_token' then own.data
+    when 'user' then own.data || array['partners:read', 'partners:write'] end
+    from (select array['chargers:read', 'chargers:write', 'sessions:read', 'energy:read', 'profile:read'] as data) own
+$$;
+comment on function private.scopes_of(text) is
+  'The scopes that a CPO client (client), an application that acts for a person (user) or a personal_token may have, in the specification''s order.';
+grant execute on function private.scopes_of(text) to api_owner;
+
+create function private.read_scopes(scopes jsonb, holder text) returns text[]
+language plpgsql immutable
+set search_path = ''
+as $$
+declare
+  wanted constant text[] := array(select jsonb_array_elements_text(scopes));
+  known  constant text[] := private.scopes_of(holder);
+begin
+  if cardinality(wanted) = 0 or not wanted <@ known then
+    perform private.refuse('unknown_scope', json_build_object('scopes', known));
+  end if;
+  return array(select s from unnest(known) s where s = any (wanted));
+end $$;
+comment on function private.read_scopes(jsonb, text) is 'A list of at least one scope of such a holder, each once, in the order of private.scopes_of.';
+
 -- OAuth clients: of charge-point operators, which act for themselves, and applications, which act for people.
 
 create table core.oauth_clients (
@@ -585,9 +616,7 @@ create table core.oauth_clients (
   constraint oauth_clients_client_id_key unique (client_id),
   constraint oauth_clients_partner_id_fkey foreign key (partner_id) references core.partners (id),
   constraint oauth_clients_grant_types_known check (grant_types <@ '{client_credentials,authorization_code,refresh_token}'),
-  constraint oauth_clients_scopes_known check (scopes <@ array[
-    'cpo:accounts:read', 'cpo:accounts:write', 'cpo:mandates:write', 'cpo:chargers:write', 'cpo:sessions:write',
-    'chargers:read', 'chargers:write', 'sessions:read', 'energy:read', 'profile:read', 'partners:read', 'partners:write']),
+  constraint oauth_clients_scopes_known check (scopes <@ (private.scopes_of('client') || private.scopes_of('user'))),
   constraint oauth_clients_secret_is_sha256 check (length(secret_hash) = 32),
   constraint oauth_clients_return_url_length check (length(return_url) <= 500),
   constraint oauth_clients_operated_by_length check (length(operated_by) between 1 and 120)
@@ -1219,13 +1248,6 @@ alter table core.oauth_consents enable row level security;
 -- serves: how many people use an application
 create index oauth_consents_client_id on core.oauth_consents (client_id);
 
-create function private.user_scope_names() returns text[]
-language sql immutable
-set search_path = ''
-as $$ select array['chargers:read', 'chargers:write', 'sessions:read', 'energy:read', 'profile:read', 'partners:read', 'partners:write'] $$;
-comment on function private.user_scope_names() is 'The scopes of an application that acts for a person, in the specification''s order.';
-grant execute on function private.user_scope_names() to api_owner;
-
 create function private.scope_words(scope text) returns text[]
 language sql immutable
 set search_path = ''
@@ -1241,7 +1263,7 @@ declare
   wanted constant text[] := private.scope_words(request ->> 'scope');
 begin
   client := private.client_by_client_id(left(request ->> 'client_id', 200));
-  scopes := array(select s from unnest(private.user_scope_names()) s where s = any (wanted) and s = any (client.scopes));
+  scopes := array(select s from unnest(private.scopes_of('user')) s where s = any (wanted) and s = any (client.scopes));
   refusal := case
     when client.id is null or client.disabled_at is not null then 'invalid_client'
     when not (request ->> 'redirect_uri') = any (client.redirect_uris) then 'invalid_redirect_uri'
@@ -3218,6 +3240,45 @@ end $$;
 comment on function private.charger_taken(text, text) is 'Whether a charger is active on some account. Definer, because it looks across tenants; it says that, never whose.';
 grant execute on function private.charger_taken(text, text) to api_owner;
 
+create function private.lock_chargers(account uuid, person uuid) returns void
+language plpgsql
+set search_path = ''
+as $$
+begin
+  if person is null then
+    perform from core.accounts a where a.partner_id = private.partner_id() and a.id = account for no key update;
+  else
+    -- a person may have chargers and no account yet
+    perform pg_advisory_xact_lock(hashtextextended('chargers of ' || person, 0));
+  end if;
+end $$;
+comment on function private.lock_chargers(uuid, uuid) is
+  'Until the end of the transaction nobody else adds a charger for this person, or where person is null, to this account of a CPO client. Taken before any lock on a connection.';
+grant execute on function private.lock_chargers(uuid, uuid) to api_owner;
+
+create function private.require_charger_room(account uuid, person uuid) returns int
+language plpgsql
+set search_path = ''
+as $$
+declare
+  active int;
+begin
+  perform private.lock_chargers(account, person);
+  if person is null then
+    select count(*) into active from core.chargers h
+     where h.partner_id = private.partner_id() and h.account_id = account and h.status = 'active';
+  else
+    select count(*) into active from core.chargers h where h.user_id = person and h.status = 'active';
+  end if;
+  if active >= 10 then
+    perform private.refuse('charger_limit_reached');
+  end if;
+  return active;
+end $$;
+comment on function private.require_charger_room(uuid, uuid) is
+  'Refuses an eleventh active charger of a person, or where person is null, of an account of a CPO client; else says how many there are.';
+grant execute on function private.require_charger_room(uuid, uuid) to api_owner;
+
 create function private.add_own_charger(account uuid, connection uuid, chosen jsonb, details jsonb default '{}') returns uuid
 language plpgsql
 set search_path = ''
@@ -3438,13 +3499,12 @@ declare
   connection uuid;
   model      core.charger_models;
   charger    core.chargers;
-  active     int;
 begin
   perform private.act_as(caller, 'cpo');
   account := private.find_account(input);
   connection := private.pick_connection(account, (input ->> 'connection_id')::uuid, true);
-  -- parallel registrations on one account queue here: the limit and the first charger are counted under this lock
-  perform from core.accounts a where a.partner_id = private.partner_id() and a.id = account for no key update;
+  -- of parallel registrations of one charger the later ones wait here, and then find it
+  perform private.lock_chargers(account, null);
   model := private.choose_model(input);
 
   select h.* into charger from core.chargers h
@@ -3453,11 +3513,7 @@ begin
   if found then
     return private.charger_answer(charger, true);
   end if;
-  select count(*) into active from core.chargers h
-   where h.partner_id = private.partner_id() and h.account_id = account and h.status = 'active';
-  if active >= 10 then
-    perform private.refuse('charger_limit_reached');
-  elsif active > 0 and serial is null then
+  if private.require_charger_room(account, null) > 0 and serial is null then
     perform private.refuse('serial_number_required');
   end if;
 
@@ -3506,6 +3562,7 @@ create table core.delivered_months (
   session_count int            not null,
   source        text           not null,
   status        text           not null,
+  locked        boolean        not null generated always as (status in ('submitted', 'registered')) stored,
   delivery_id   uuid,
   received_at   timestamptz    not null,
   constraint delivered_months_pkey primary key (partner_id, connection_id, period),
@@ -3517,7 +3574,8 @@ create table core.delivered_months (
   constraint delivered_months_status_known check (status in ('staged', 'outside_mandate', 'submitted', 'registered', 'rejected'))
 );
 comment on table core.delivered_months is
-  'The kWh of one connection in one month. submitted and registered are locked: registered as ERE, or about to be. Kept seven years.';
+  'The kWh of one connection in one month. Kept seven years.';
+comment on column core.delivered_months.locked is 'Registered as ERE, or about to be: no delivery changes it any more.';
 comment on column core.delivered_months.delivery_id is 'Null where the month is the sum of charging sessions that came in one by one.';
 select private.isolate('core.delivered_months', 'select, insert, update');
 
@@ -3574,6 +3632,36 @@ as $$
 $$;
 comment on function private.judge_months(uuid) is 'Judges a connection''s open months again, after a signature or its end. Locked months stay as they are.';
 grant execute on function private.judge_months(uuid) to api_owner;
+
+-- Which delivered months count toward ERE, and what they are worth. Whoever shows ERE reads core.counted_months.
+
+create table core.ere_factors (
+  delivery_year   int           not null,
+  renewable_share numeric(5, 4) not null,
+  -- 183 g CO2-eq per MJ avoided, 3.6 MJ per kWh, 1000 g per ERE
+  ere_per_kwh     numeric(9, 6) not null generated always as (renewable_share * 183 * 3.6 / 1000) stored,
+  constraint ere_factors_pkey primary key (delivery_year),
+  constraint ere_factors_share_is_share check (renewable_share between 0 and 1)
+);
+comment on table core.ere_factors is 'What a delivered kWh is worth in ERE, by the year of delivery. Published by the authority; reference data.';
+alter table core.ere_factors enable row level security;
+create policy "api functions read the factors" on core.ere_factors for select to api_owner using (true);
+grant select on core.ere_factors to api_owner;
+
+insert into core.ere_factors (delivery_year, renewable_share) values (2026, 0.505);
+
+create view core.counted_months with (security_invoker = true) as
+select d.partner_id, d.connection_id, d.period, d.total_kwh, d.session_count, d.status, f.ere_per_kwh, d.total_kwh * f.ere_per_kwh as ere
+  from core.delivered_months d
+  join core.ere_factors f on f.delivery_year = extract(year from d.period)
+ where d.locked
+    or d.status = 'staged' and exists (
+         select from core.mandates m
+          where m.partner_id = d.partner_id and m.connection_id = d.connection_id
+            and m.status in ('signed', 'expired') and d.period between m.valid_from and m.valid_until);
+comment on view core.counted_months is
+  'The delivered months that count toward ERE: inside a mandate, or booked already. A month that is staged because nobody has signed yet is not among them.';
+grant select on core.counted_months to api_owner;
 
 -- POST /v1/sessions:batch.
 
@@ -3636,7 +3724,7 @@ begin
   returning id into delivery;
 
   with judged as materialized (
-    select b.*, coalesce(d.status in ('submitted', 'registered'), false) as locked,
+    select b.*, coalesce(d.locked, false) as locked,
            d.total_kwh as old_kwh, d.session_count as old_count, d.delivery_id as old_delivery, d.received_at as old_received_at,
            case when b.reason is null then private.month_status(connection, b.period) end as new_status
       from private.read_batch(input -> 'months') b
@@ -3655,7 +3743,7 @@ begin
     on conflict on constraint delivered_months_pkey do update
        set total_kwh = excluded.total_kwh, session_count = excluded.session_count, source = excluded.source,
            status = excluded.status, delivery_id = excluded.delivery_id, received_at = excluded.received_at
-     where d.status not in ('submitted', 'registered')
+     where not d.locked
   ), results as (
     select j.place, j.period_sent as period, j.reason,
            case when j.reason is not null then 'invalid'
@@ -3718,7 +3806,7 @@ begin
       select coalesce(json_agg(json_build_object(
                'period', d.period, 'total_kwh', d.total_kwh, 'session_count', d.session_count, 'status', d.status,
                'received_at', private.iso(d.received_at), 'connection_id', d.connection_id) order by d.period, d.connection_id), '[]') as months,
-             coalesce(sum(d.total_kwh) filter (where d.status in ('staged', 'submitted', 'registered')), 0) as total_kwh
+             coalesce(sum(d.total_kwh) filter (where d.status = 'staged' or d.locked), 0) as total_kwh
         from core.connections c
         join core.delivered_months d on d.partner_id = c.partner_id and d.connection_id = c.id
        where c.partner_id = a.partner_id and c.account_id = a.id) d);
@@ -3818,41 +3906,6 @@ create index charger_months_user on core.charger_months (user_id, month) where u
 select private.isolate('core.charger_months', 'select, insert, update');
 create policy "a person reaches only their own months" on core.charger_months as restrictive to api_owner
   using ((select private.user_id()) is null or user_id = (select private.user_id()));
-
-create table core.ere_factors (
-  delivery_year   int           not null,
-  renewable_share numeric(5, 4) not null,
-  -- 183 g CO2-eq per MJ avoided, 3.6 MJ per kWh, 1000 g per ERE
-  ere_per_kwh     numeric(9, 6) not null generated always as (renewable_share * 183 * 3.6 / 1000) stored,
-  constraint ere_factors_pkey primary key (delivery_year),
-  constraint ere_factors_share_is_share check (renewable_share between 0 and 1)
-);
-comment on table core.ere_factors is 'What a delivered kWh is worth in ERE, by the year of delivery. Published by the authority; reference data.';
-alter table core.ere_factors enable row level security;
-create policy "api functions read the factors" on core.ere_factors for select to api_owner using (true);
-grant select on core.ere_factors to api_owner;
-
-insert into core.ere_factors (delivery_year, renewable_share) values (2026, 0.505);
-
-create view core.counted_months with (security_invoker = true) as
-select d.partner_id, d.connection_id, d.period, d.total_kwh, d.session_count, d.status, f.ere_per_kwh, d.total_kwh * f.ere_per_kwh as ere
-  from core.delivered_months d
-  join core.ere_factors f on f.delivery_year = extract(year from d.period)
- where d.status in ('submitted', 'registered')
-    or d.status = 'staged' and exists (
-         select from core.mandates m
-          where m.partner_id = d.partner_id and m.connection_id = d.connection_id
-            and m.status in ('signed', 'expired') and d.period between m.valid_from and m.valid_until);
-comment on view core.counted_months is
-  'The delivered months that count toward ERE: inside a mandate, or booked already. A month that is staged because nobody has signed yet is not among them.';
-grant select on core.counted_months to api_owner;
-
-create function private.ere_per_kwh(delivery_year int) returns numeric
-language plpgsql stable
-set search_path = ''
-as $$ begin return (select f.ere_per_kwh from core.ere_factors f where f.delivery_year = ere_per_kwh.delivery_year); end $$;
-comment on function private.ere_per_kwh(int) is 'ERE of a delivered kWh, null where the year''s factor is not published.';
-grant execute on function private.ere_per_kwh(int) to api_owner;
 
 -- Reading charging sessions: what came in, item by item, and what is implausible about it.
 
@@ -4024,7 +4077,7 @@ begin
              then '{overlapping}'::text[] else '{}' end as judged,
            s.ended_at is not null and h.mid_eligible is true and exists (
              select from core.delivered_months d
-              where d.partner_id = s.partner_id and d.connection_id = s.connection_id and d.status in ('submitted', 'registered')
+              where d.partner_id = s.partner_id and d.connection_id = s.connection_id and d.locked
                 and (d.period = s.month or d.period = c.old_month and c.old_ended_at is not null)) as locked
       from unnest(candidates) k
       join core.charging_sessions s on s.partner_id = private.partner_id() and s.id = k
@@ -4068,7 +4121,7 @@ begin
     select from core.delivered_months d where d.partner_id = private.partner_id() and d.connection_id = t.connection_id and d.period = t.month)
   on conflict on constraint delivered_months_pkey do update
      set total_kwh = excluded.total_kwh, session_count = excluded.session_count, status = excluded.status, received_at = excluded.received_at
-   where d.status not in ('submitted', 'registered')
+   where not d.locked
      and d.delivery_id is null  -- a total that a client delivered is the client's to correct
      and (d.total_kwh, d.session_count) is distinct from (excluded.total_kwh, excluded.session_count);
 end $$;
@@ -4255,7 +4308,7 @@ begin
 end $$;
 comment on function private.month_unlocked() is 'What came after a month was locked counts when it is open again.';
 create trigger month_unlocked after update of status on core.delivered_months
-  for each row when (old.status in ('submitted', 'registered') and new.status not in ('submitted', 'registered'))
+  for each row when (old.locked and not new.locked)
   execute function private.month_unlocked();
 
 -- The mail outbox: written in the transaction of what it is about, sent by the worker.
@@ -5885,10 +5938,8 @@ declare
   connection uuid;
   model      constant uuid := (answers ->> 'catalog_charger_id')::uuid;
   serial     constant text := answers ->> 'serial_number';
-  active     int;
 begin
-  -- POST /chargers counts the same ten under this lock, and takes it first: its charger then locks the connection
-  perform pg_advisory_xact_lock(hashtextextended('chargers of ' || draft.user_id, 0));
+  perform private.lock_chargers(null, draft.user_id);
   connection := private.mandated_connection(draft.account_id);
   if connection is null or model is null then
     return 'not_open';
@@ -5898,17 +5949,15 @@ begin
                 and h.catalog_charger_id = model and h.serial_number is not distinct from serial) then
     return 'saved';
   end if;
-  select count(*) into active from core.chargers h where h.user_id = draft.user_id and h.status = 'active';
-  if active >= 10 then
-    return 'charger_limit_reached';
-  elsif active > 0 and serial is null then
+  if private.require_charger_room(null, draft.user_id) > 0 and serial is null then
     return 'serial_number_required';
   end if;
   perform private.add_own_charger(draft.account_id, connection, answers);
   perform private.advance_registration(draft.account_id, true);
   return 'saved';
-exception when unique_violation then
-  return 'charger_claimed';
+exception
+  when unique_violation then return 'charger_claimed';
+  when sqlstate 'RULE1' then return sqlerrm;  -- no room for another charger
 end $$;
 comment on function private.complete_charger(core.drafts, jsonb) is
   'Adds a charger to the account of a signed claim, by the rules of POST /v1/chargers; the same one again changes nothing. A mandate that ended takes none.';
@@ -6144,18 +6193,14 @@ begin
            (select count(*) from core.chargers h where h.partner_id = house and h.user_id = a.user_id and h.status = 'active') as chargers
       from core.attributions a where a.partner_id = partner.id
   ), delivered as materialized (
-    select k.user_id, d.period, d.total_kwh,
-           case when d.status in ('submitted', 'registered') or exists (
-                  select from core.mandates m
-                   where m.partner_id = d.partner_id and m.connection_id = d.connection_id and m.status in ('signed', 'expired')
-                     and d.period between m.valid_from and m.valid_until)
-                then d.total_kwh * coalesce(private.ere_per_kwh(extract(year from d.period)::int), 0) else 0 end as ere
+    select k.user_id, d.period, d.total_kwh, coalesce(m.ere, 0) as ere
       from customers k
       join core.accounts b on b.partner_id = house and b.user_id = k.user_id
       join core.connections c on c.partner_id = b.partner_id and c.account_id = b.id
       join core.delivered_months d on d.partner_id = c.partner_id and d.connection_id = c.id
-     -- what a customer charged before the partner brought them is not its business
-     where d.period >= k.attached_month and d.status in ('staged', 'submitted', 'registered')
+      left join core.counted_months m on m.partner_id = d.partner_id and m.connection_id = d.connection_id and m.period = d.period
+     -- what a customer charged before the partner brought them does not concern the partner
+     where d.period >= k.attached_month and (d.status = 'staged' or d.locked)
   ), months as (
     select d.period, sum(d.total_kwh) as kwh, sum(d.ere) as ere, count(distinct d.user_id) filter (where d.total_kwh > 0) as active
       from delivered d group by d.period
@@ -6327,11 +6372,7 @@ declare
   charger    core.chargers;
 begin
   perform private.act_as(caller, 'user');
-  -- the limit is counted under this lock
-  perform pg_advisory_xact_lock(hashtextextended('chargers of ' || private.user_id(), 0));
-  if (select count(*) from core.chargers h where h.user_id = private.user_id() and h.status = 'active') >= 10 then
-    perform private.refuse('charger_limit_reached');
-  end if;
+  perform private.require_charger_room(null, private.user_id());
   select a.id, c.id into account, connection
     from core.accounts a
     join core.connections c on c.partner_id = a.partner_id and c.account_id = a.id and c.status = 'active'
@@ -6534,7 +6575,7 @@ create table core.personal_tokens (
   constraint personal_tokens_token_hash_key unique (token_hash),
   constraint personal_tokens_user_id_fkey foreign key (user_id) references auth.users (id) on delete cascade,
   constraint personal_tokens_name_length check (length(name) between 1 and 100),
-  constraint personal_tokens_scopes_known check (scopes <@ array['chargers:read', 'chargers:write', 'sessions:read', 'energy:read', 'profile:read'])
+  constraint personal_tokens_scopes_known check (scopes <@ private.scopes_of('personal_token'))
 );
 comment on table core.personal_tokens is
   'A token a person made in the dashboard, as its SHA-256; shown once. Never carries partners:*.';
@@ -6799,8 +6840,7 @@ begin
   perform private.act_as(caller, 'partner'), private.only_in_sandbox();
   model := private.virtual_model(profile);
   select * into customer from private.require_customer(input ->> 'id', input ->> 'key');
-  -- the lock that the claim pages and POST /chargers count the same ten under, and take first
-  perform pg_advisory_xact_lock(hashtextextended('chargers of ' || customer.user_id, 0));
+  perform private.lock_chargers(null, customer.user_id);
   perform from core.accounts a where a.partner_id = private.house() and a.id = customer.account_id for no key update;
   if not found then
     perform private.refuse('customer_not_found');  -- a reset came first
@@ -6814,9 +6854,7 @@ begin
          = ((profile ->> 'wh_per_session')::int, (profile ->> 'sessions_per_week')::numeric, (profile ->> 'power_kw')::numeric, (profile ->> 'since')::date)
    order by v.created_at, v.id limit 1;
   if virtual.id is null then
-    if (select count(*) from core.chargers h where h.user_id = customer.user_id and h.status = 'active') >= 10 then
-      perform private.refuse('charger_limit_reached');
-    end if;
+    perform private.require_charger_room(null, customer.user_id);
     charger := private.add_own_charger(customer.account_id, connection, jsonb_build_object(
       'catalog_charger_id', model.id, 'serial_number', 'SANDBOX-' || upper(left(replace(gen_random_uuid()::text, '-', ''), 16)),
       'power_kw', profile -> 'power_kw'), '{"virtual": true}');
@@ -7478,26 +7516,6 @@ select private.expose_ops('ops.partner_mint_key(jsonb)');
 
 -- The operator on clients of charge-point operators: create, list, rotate the secret, disable, change scopes, link to a partner.
 
-create function private.cpo_scopes() returns text[]
-language sql immutable
-set search_path = ''
-as $$ select array['cpo:accounts:read', 'cpo:accounts:write', 'cpo:mandates:write', 'cpo:chargers:write', 'cpo:sessions:write'] $$;
-comment on function private.cpo_scopes() is 'The scopes of a CPO client, in the specification''s order.';
-
-create function private.read_scopes(scopes jsonb) returns text[]
-language plpgsql immutable
-set search_path = ''
-as $$
-declare
-  wanted constant text[] := array(select jsonb_array_elements_text(scopes));
-begin
-  if cardinality(wanted) = 0 or not wanted <@ private.cpo_scopes() then
-    perform private.refuse('unknown_scope', json_build_object('scopes', private.cpo_scopes()));
-  end if;
-  return array(select s from unnest(private.cpo_scopes()) s where s = any (wanted));
-end $$;
-comment on function private.read_scopes(jsonb) is 'A list of at least one scope, each once, in the order of cpo_scopes.';
-
 create function private.client_named(named text) returns core.oauth_clients
 language plpgsql
 set search_path = ''
@@ -7546,7 +7564,7 @@ begin
           case when input ->> 'partner' is not null then (private.partner_named(input ->> 'partner')).id end,
           private.operator_name(input ->> 'name'),
           decode(input ->> 'secret_hash', 'hex'),
-          case when input ->> 'scopes' is null then private.cpo_scopes() else private.read_scopes(input -> 'scopes') end,
+          case when input ->> 'scopes' is null then private.scopes_of('client') else private.read_scopes(input -> 'scopes', 'client') end,
           private.read_return_url(input ->> 'return_url'))
   on conflict on constraint oauth_clients_client_id_key do nothing
   returning * into client;
@@ -7628,7 +7646,7 @@ set search_path = ''
 as $$
 declare
   client  core.oauth_clients;
-  wanted  constant text[] := private.read_scopes(input -> 'scopes');
+  wanted  constant text[] := private.read_scopes(input -> 'scopes', 'client');
   changed boolean;
 begin
   perform private.act_as_operator(input);
@@ -7826,20 +7844,6 @@ begin
 end $$;
 comment on function private.read_redirect_uris(jsonb) is 'One to ten redirect URIs, each once.';
 
-create function private.read_user_scopes(scopes jsonb) returns text[]
-language plpgsql immutable
-set search_path = ''
-as $$
-declare
-  wanted constant text[] := array(select jsonb_array_elements_text(scopes));
-begin
-  if cardinality(wanted) = 0 or not wanted <@ private.user_scope_names() then
-    perform private.refuse('unknown_scope', json_build_object('scopes', private.user_scope_names()));
-  end if;
-  return array(select s from unnest(private.user_scope_names()) s where s = any (wanted));
-end $$;
-comment on function private.read_user_scopes(jsonb) is 'A list of at least one scope of a person, each once, in the order of user_scope_names.';
-
 create function ops.app_create(input jsonb) returns json
 language plpgsql security definer
 set search_path = ''
@@ -7855,7 +7859,7 @@ begin
           private.operator_name(input ->> 'operated_by'),
           decode(input ->> 'secret_hash', 'hex'),
           '{authorization_code,refresh_token}',
-          private.read_user_scopes(input -> 'scopes'),
+          private.read_scopes(input -> 'scopes', 'user'),
           private.read_redirect_uris(input -> 'redirect_uris'))
   on conflict on constraint oauth_clients_client_id_key do nothing
   returning id into app;

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { hashSecret, newSecret } from "#shared/auth/tokens.ts";
-import { USER_SCOPES } from "#shared/values/scopes.ts";
 import {
   type App,
   authorizationOf,
@@ -163,11 +162,6 @@ describe("§8 app", () => {
     await refused(`app link ${client_id} partner-a`, "No application has");
     await refused(`app disable ${NOBODY}`, "No application has");
     expect(JSON.stringify((await done("app list")).json)).not.toContain(client_id);
-  });
-
-  test("§5 the scopes an operator can give are those the API knows and the table stores", async () => {
-    const { scopes } = await world.row("select private.user_scope_names() as scopes");
-    expect(scopes).toEqual(Object.keys(USER_SCOPES));
   });
 });
 

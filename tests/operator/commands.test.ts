@@ -860,16 +860,6 @@ describe("§8 who may run it", () => {
       await client.end();
     }
   });
-
-  test("§5 the scopes an operator can give are those the API knows and the table stores", async () => {
-    const { scopes } = await world.row("select private.cpo_scopes() as scopes");
-    const { CPO_SCOPES } = await import("#shared/values/scopes.ts");
-    expect(scopes).toEqual(Object.keys(CPO_SCOPES));
-    const { definition } = await world.row(
-      "select pg_get_constraintdef(oid) as definition from pg_constraint where conname = 'oauth_clients_scopes_known'",
-    );
-    expect([...definition.matchAll(/'(cpo:[a-z:]+)'/g)].map(([, scope]) => scope)).toEqual(scopes);
-  });
 });
 
 describe("§8 partner settings, managers and keys", () => {

@@ -2,7 +2,7 @@
 
 import type pg from "pg";
 import { hashSecret } from "#shared/auth/tokens.ts";
-import { USER_SCOPES } from "#shared/values/scopes.ts";
+import { PERSONAL_SCOPES } from "#shared/values/scopes.ts";
 
 const CONNECTION = { ean_code: "871687110000000070", postal_code: "3818LH", house_number: 12 };
 /** One whose kWh earn ERE, and one without a MID meter, whose kWh are energy only. */
@@ -32,11 +32,10 @@ export async function ensureCharging(client: pg.Client, email: string, token: st
   try {
     const connection_id = await makeAccount(client, person.user_id);
     for (const charger of CHARGERS) await makeCharger(client, person.user_id, connection_id, charger);
-    const scopes = Object.keys(USER_SCOPES).filter((scope) => !scope.startsWith("partners:"));
     await client.query(
       `insert into core.personal_tokens (user_id, name, token_hash, last4, scopes) values ($1, 'Demo', decode($2, 'hex'), $3, $4)
        on conflict do nothing`,
-      [person.user_id, hashSecret(token), token.slice(-4), scopes],
+      [person.user_id, hashSecret(token), token.slice(-4), PERSONAL_SCOPES],
     );
     await client.query("commit");
   } catch (error) {

@@ -2,9 +2,9 @@ import * as z from "zod";
 import { hashSecret, newSecret } from "#shared/auth/tokens.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
 import { instant, lineOf, orNull } from "#shared/values/fields.ts";
+import { PERSONAL_SCOPES } from "#shared/values/scopes.ts";
 
-/** What a personal token may do; never what concerns a partner. */
-const Scope = z.enum(["chargers:read", "chargers:write", "sessions:read", "energy:read", "profile:read"]);
+const Scope = z.enum(PERSONAL_SCOPES);
 
 const token = {
   id: z.guid(),

@@ -97,6 +97,45 @@ end $$;
 comment on function private.charger_taken(text, text) is 'Whether a charger is active on some account. Definer, because it looks across tenants; it says that, never whose.';
 grant execute on function private.charger_taken(text, text) to api_owner;
 
+create function private.lock_chargers(account uuid, person uuid) returns void
+language plpgsql
+set search_path = ''
+as $$
+begin
+  if person is null then
+    perform from core.accounts a where a.partner_id = private.partner_id() and a.id = account for no key update;
+  else
+    -- a person may have chargers and no account yet
+    perform pg_advisory_xact_lock(hashtextextended('chargers of ' || person, 0));
+  end if;
+end $$;
+comment on function private.lock_chargers(uuid, uuid) is
+  'Until the end of the transaction nobody else adds a charger for this person, or where person is null, to this account of a CPO client. Taken before any lock on a connection.';
+grant execute on function private.lock_chargers(uuid, uuid) to api_owner;
+
+create function private.require_charger_room(account uuid, person uuid) returns int
+language plpgsql
+set search_path = ''
+as $$
+declare
+  active int;
+begin
+  perform private.lock_chargers(account, person);
+  if person is null then
+    select count(*) into active from core.chargers h
+     where h.partner_id = private.partner_id() and h.account_id = account and h.status = 'active';
+  else
+    select count(*) into active from core.chargers h where h.user_id = person and h.status = 'active';
+  end if;
+  if active >= 10 then
+    perform private.refuse('charger_limit_reached');
+  end if;
+  return active;
+end $$;
+comment on function private.require_charger_room(uuid, uuid) is
+  'Refuses an eleventh active charger of a person, or where person is null, of an account of a CPO client; else says how many there are.';
+grant execute on function private.require_charger_room(uuid, uuid) to api_owner;
+
 create function private.add_own_charger(account uuid, connection uuid, chosen jsonb, details jsonb default '{}') returns uuid
 language plpgsql
 set search_path = ''

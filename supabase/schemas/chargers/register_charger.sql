@@ -53,13 +53,12 @@ declare
   connection uuid;
   model      core.charger_models;
   charger    core.chargers;
-  active     int;
 begin
   perform private.act_as(caller, 'cpo');
   account := private.find_account(input);
   connection := private.pick_connection(account, (input ->> 'connection_id')::uuid, true);
-  -- parallel registrations on one account queue here: the limit and the first charger are counted under this lock
-  perform from core.accounts a where a.partner_id = private.partner_id() and a.id = account for no key update;
+  -- of parallel registrations of one charger the later ones wait here, and then find it
+  perform private.lock_chargers(account, null);
   model := private.choose_model(input);
 
   select h.* into charger from core.chargers h
@@ -68,11 +67,7 @@ begin
   if found then
     return private.charger_answer(charger, true);
   end if;
-  select count(*) into active from core.chargers h
-   where h.partner_id = private.partner_id() and h.account_id = account and h.status = 'active';
-  if active >= 10 then
-    perform private.refuse('charger_limit_reached');
-  elsif active > 0 and serial is null then
+  if private.require_charger_room(account, null) > 0 and serial is null then
     perform private.refuse('serial_number_required');
   end if;
 

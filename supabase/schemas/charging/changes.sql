@@ -41,5 +41,5 @@ begin
 end $$;
 comment on function private.month_unlocked() is 'What came after a month was locked counts when it is open again.';
 create trigger month_unlocked after update of status on core.delivered_months
-  for each row when (old.status in ('submitted', 'registered') and new.status not in ('submitted', 'registered'))
+  for each row when (old.locked and not new.locked)
   execute function private.month_unlocked();

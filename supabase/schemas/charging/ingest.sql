@@ -93,7 +93,7 @@ begin
              then '{overlapping}'::text[] else '{}' end as judged,
            s.ended_at is not null and h.mid_eligible is true and exists (
              select from core.delivered_months d
-              where d.partner_id = s.partner_id and d.connection_id = s.connection_id and d.status in ('submitted', 'registered')
+              where d.partner_id = s.partner_id and d.connection_id = s.connection_id and d.locked
                 and (d.period = s.month or d.period = c.old_month and c.old_ended_at is not null)) as locked
       from unnest(candidates) k
       join core.charging_sessions s on s.partner_id = private.partner_id() and s.id = k
@@ -137,7 +137,7 @@ begin
     select from core.delivered_months d where d.partner_id = private.partner_id() and d.connection_id = t.connection_id and d.period = t.month)
   on conflict on constraint delivered_months_pkey do update
      set total_kwh = excluded.total_kwh, session_count = excluded.session_count, status = excluded.status, received_at = excluded.received_at
-   where d.status not in ('submitted', 'registered')
+   where not d.locked
      and d.delivery_id is null  -- a total that a client delivered is the client's to correct
      and (d.total_kwh, d.session_count) is distinct from (excluded.total_kwh, excluded.session_count);
 end $$;

@@ -58,10 +58,8 @@ declare
   connection uuid;
   model      constant uuid := (answers ->> 'catalog_charger_id')::uuid;
   serial     constant text := answers ->> 'serial_number';
-  active     int;
 begin
-  -- POST /chargers counts the same ten under this lock, and takes it first: its charger then locks the connection
-  perform pg_advisory_xact_lock(hashtextextended('chargers of ' || draft.user_id, 0));
+  perform private.lock_chargers(null, draft.user_id);
   connection := private.mandated_connection(draft.account_id);
   if connection is null or model is null then
     return 'not_open';
@@ -71,17 +69,15 @@ begin
                 and h.catalog_charger_id = model and h.serial_number is not distinct from serial) then
     return 'saved';
   end if;
-  select count(*) into active from core.chargers h where h.user_id = draft.user_id and h.status = 'active';
-  if active >= 10 then
-    return 'charger_limit_reached';
-  elsif active > 0 and serial is null then
+  if private.require_charger_room(null, draft.user_id) > 0 and serial is null then
     return 'serial_number_required';
   end if;
   perform private.add_own_charger(draft.account_id, connection, answers);
   perform private.advance_registration(draft.account_id, true);
   return 'saved';
-exception when unique_violation then
-  return 'charger_claimed';
+exception
+  when unique_violation then return 'charger_claimed';
+  when sqlstate 'RULE1' then return sqlerrm;  -- no room for another charger
 end $$;
 comment on function private.complete_charger(core.drafts, jsonb) is
   'Adds a charger to the account of a signed claim, by the rules of POST /v1/chargers; the same one again changes nothing. A mandate that ended takes none.';

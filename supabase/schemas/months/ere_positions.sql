@@ -35,7 +35,7 @@ begin
       select coalesce(json_agg(json_build_object(
                'period', d.period, 'total_kwh', d.total_kwh, 'session_count', d.session_count, 'status', d.status,
                'received_at', private.iso(d.received_at), 'connection_id', d.connection_id) order by d.period, d.connection_id), '[]') as months,
-             coalesce(sum(d.total_kwh) filter (where d.status in ('staged', 'submitted', 'registered')), 0) as total_kwh
+             coalesce(sum(d.total_kwh) filter (where d.status = 'staged' or d.locked), 0) as total_kwh
         from core.connections c
         join core.delivered_months d on d.partner_id = c.partner_id and d.connection_id = c.id
        where c.partner_id = a.partner_id and c.account_id = a.id) d);

@@ -25,6 +25,7 @@ create table core.delivered_months (
   session_count int            not null,
   source        text           not null,
   status        text           not null,
+  locked        boolean        not null generated always as (status in ('submitted', 'registered')) stored,
   delivery_id   uuid,
   received_at   timestamptz    not null,
   constraint delivered_months_pkey primary key (partner_id, connection_id, period),
@@ -36,7 +37,8 @@ create table core.delivered_months (
   constraint delivered_months_status_known check (status in ('staged', 'outside_mandate', 'submitted', 'registered', 'rejected'))
 );
 comment on table core.delivered_months is
-  'The kWh of one connection in one month. submitted and registered are locked: registered as ERE, or about to be. Kept seven years.';
+  'The kWh of one connection in one month. Kept seven years.';
+comment on column core.delivered_months.locked is 'Registered as ERE, or about to be: no delivery changes it any more.';
 comment on column core.delivered_months.delivery_id is 'Null where the month is the sum of charging sessions that came in one by one.';
 select private.isolate('core.delivered_months', 'select, insert, update');
 

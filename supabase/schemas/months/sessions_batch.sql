@@ -59,7 +59,7 @@ begin
   returning id into delivery;
 
   with judged as materialized (
-    select b.*, coalesce(d.status in ('submitted', 'registered'), false) as locked,
+    select b.*, coalesce(d.locked, false) as locked,
            d.total_kwh as old_kwh, d.session_count as old_count, d.delivery_id as old_delivery, d.received_at as old_received_at,
            case when b.reason is null then private.month_status(connection, b.period) end as new_status
       from private.read_batch(input -> 'months') b
@@ -78,7 +78,7 @@ begin
     on conflict on constraint delivered_months_pkey do update
        set total_kwh = excluded.total_kwh, session_count = excluded.session_count, source = excluded.source,
            status = excluded.status, delivery_id = excluded.delivery_id, received_at = excluded.received_at
-     where d.status not in ('submitted', 'registered')
+     where not d.locked
   ), results as (
     select j.place, j.period_sent as period, j.reason,
            case when j.reason is not null then 'invalid'

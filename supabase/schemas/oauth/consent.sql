@@ -17,13 +17,6 @@ alter table core.oauth_consents enable row level security;
 -- serves: how many people use an application
 create index oauth_consents_client_id on core.oauth_consents (client_id);
 
-create function private.user_scope_names() returns text[]
-language sql immutable
-set search_path = ''
-as $$ select array['chargers:read', 'chargers:write', 'sessions:read', 'energy:read', 'profile:read', 'partners:read', 'partners:write'] $$;
-comment on function private.user_scope_names() is 'The scopes of an application that acts for a person, in the specification''s order.';
-grant execute on function private.user_scope_names() to api_owner;
-
 create function private.scope_words(scope text) returns text[]
 language sql immutable
 set search_path = ''
@@ -39,7 +32,7 @@ declare
   wanted constant text[] := private.scope_words(request ->> 'scope');
 begin
   client := private.client_by_client_id(left(request ->> 'client_id', 200));
-  scopes := array(select s from unnest(private.user_scope_names()) s where s = any (wanted) and s = any (client.scopes));
+  scopes := array(select s from unnest(private.scopes_of('user')) s where s = any (wanted) and s = any (client.scopes));
   refusal := case
     when client.id is null or client.disabled_at is not null then 'invalid_client'
     when not (request ->> 'redirect_uri') = any (client.redirect_uris) then 'invalid_redirect_uri'

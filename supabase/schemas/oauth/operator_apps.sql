@@ -57,20 +57,6 @@ begin
 end $$;
 comment on function private.read_redirect_uris(jsonb) is 'One to ten redirect URIs, each once.';
 
-create function private.read_user_scopes(scopes jsonb) returns text[]
-language plpgsql immutable
-set search_path = ''
-as $$
-declare
-  wanted constant text[] := array(select jsonb_array_elements_text(scopes));
-begin
-  if cardinality(wanted) = 0 or not wanted <@ private.user_scope_names() then
-    perform private.refuse('unknown_scope', json_build_object('scopes', private.user_scope_names()));
-  end if;
-  return array(select s from unnest(private.user_scope_names()) s where s = any (wanted));
-end $$;
-comment on function private.read_user_scopes(jsonb) is 'A list of at least one scope of a person, each once, in the order of user_scope_names.';
-
 create function ops.app_create(input jsonb) returns json
 language plpgsql security definer
 set search_path = ''
@@ -86,7 +72,7 @@ begin
           private.operator_name(input ->> 'operated_by'),
           decode(input ->> 'secret_hash', 'hex'),
           '{authorization_code,refresh_token}',
-          private.read_user_scopes(input -> 'scopes'),
+          private.read_scopes(input -> 'scopes', 'user'),
           private.read_redirect_uris(input -> 'redirect_uris'))
   on conflict on constraint oauth_clients_client_id_key do nothing
   returning id into app;

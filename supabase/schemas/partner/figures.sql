@@ -29,18 +29,14 @@ begin
            (select count(*) from core.chargers h where h.partner_id = house and h.user_id = a.user_id and h.status = 'active') as chargers
       from core.attributions a where a.partner_id = partner.id
   ), delivered as materialized (
-    select k.user_id, d.period, d.total_kwh,
-           case when d.status in ('submitted', 'registered') or exists (
-                  select from core.mandates m
-                   where m.partner_id = d.partner_id and m.connection_id = d.connection_id and m.status in ('signed', 'expired')
-                     and d.period between m.valid_from and m.valid_until)
-                then d.total_kwh * coalesce(private.ere_per_kwh(extract(year from d.period)::int), 0) else 0 end as ere
+    select k.user_id, d.period, d.total_kwh, coalesce(m.ere, 0) as ere
       from customers k
       join core.accounts b on b.partner_id = house and b.user_id = k.user_id
       join core.connections c on c.partner_id = b.partner_id and c.account_id = b.id
       join core.delivered_months d on d.partner_id = c.partner_id and d.connection_id = c.id
-     -- what a customer charged before the partner brought them is not its business
-     where d.period >= k.attached_month and d.status in ('staged', 'submitted', 'registered')
+      left join core.counted_months m on m.partner_id = d.partner_id and m.connection_id = d.connection_id and m.period = d.period
+     -- what a customer charged before the partner brought them does not concern the partner
+     where d.period >= k.attached_month and (d.status = 'staged' or d.locked)
   ), months as (
     select d.period, sum(d.total_kwh) as kwh, sum(d.ere) as ere, count(distinct d.user_id) filter (where d.total_kwh > 0) as active
       from delivered d group by d.period

@@ -49,11 +49,7 @@ declare
   charger    core.chargers;
 begin
   perform private.act_as(caller, 'user');
-  -- the limit is counted under this lock
-  perform pg_advisory_xact_lock(hashtextextended('chargers of ' || private.user_id(), 0));
-  if (select count(*) from core.chargers h where h.user_id = private.user_id() and h.status = 'active') >= 10 then
-    perform private.refuse('charger_limit_reached');
-  end if;
+  perform private.require_charger_room(null, private.user_id());
   select a.id, c.id into account, connection
     from core.accounts a
     join core.connections c on c.partner_id = a.partner_id and c.account_id = a.id and c.status = 'active'

@@ -15,7 +15,7 @@ create table core.personal_tokens (
   constraint personal_tokens_token_hash_key unique (token_hash),
   constraint personal_tokens_user_id_fkey foreign key (user_id) references auth.users (id) on delete cascade,
   constraint personal_tokens_name_length check (length(name) between 1 and 100),
-  constraint personal_tokens_scopes_known check (scopes <@ array['chargers:read', 'chargers:write', 'sessions:read', 'energy:read', 'profile:read'])
+  constraint personal_tokens_scopes_known check (scopes <@ private.scopes_of('personal_token'))
 );
 comment on table core.personal_tokens is
   'A token a person made in the dashboard, as its SHA-256; shown once. Never carries partners:*.';

@@ -46,8 +46,7 @@ begin
   perform private.act_as(caller, 'partner'), private.only_in_sandbox();
   model := private.virtual_model(profile);
   select * into customer from private.require_customer(input ->> 'id', input ->> 'key');
-  -- the lock that the claim pages and POST /chargers count the same ten under, and take first
-  perform pg_advisory_xact_lock(hashtextextended('chargers of ' || customer.user_id, 0));
+  perform private.lock_chargers(null, customer.user_id);
   perform from core.accounts a where a.partner_id = private.house() and a.id = customer.account_id for no key update;
   if not found then
     perform private.refuse('customer_not_found');  -- a reset came first
@@ -61,9 +60,7 @@ begin
          = ((profile ->> 'wh_per_session')::int, (profile ->> 'sessions_per_week')::numeric, (profile ->> 'power_kw')::numeric, (profile ->> 'since')::date)
    order by v.created_at, v.id limit 1;
   if virtual.id is null then
-    if (select count(*) from core.chargers h where h.user_id = customer.user_id and h.status = 'active') >= 10 then
-      perform private.refuse('charger_limit_reached');
-    end if;
+    perform private.require_charger_room(null, customer.user_id);
     charger := private.add_own_charger(customer.account_id, connection, jsonb_build_object(
       'catalog_charger_id', model.id, 'serial_number', 'SANDBOX-' || upper(left(replace(gen_random_uuid()::text, '-', ''), 16)),
       'power_kw', profile -> 'power_kw'), '{"virtual": true}');

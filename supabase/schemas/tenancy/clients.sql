@@ -19,9 +19,7 @@ create table core.oauth_clients (
   constraint oauth_clients_client_id_key unique (client_id),
   constraint oauth_clients_partner_id_fkey foreign key (partner_id) references core.partners (id),
   constraint oauth_clients_grant_types_known check (grant_types <@ '{client_credentials,authorization_code,refresh_token}'),
-  constraint oauth_clients_scopes_known check (scopes <@ array[
-    'cpo:accounts:read', 'cpo:accounts:write', 'cpo:mandates:write', 'cpo:chargers:write', 'cpo:sessions:write',
-    'chargers:read', 'chargers:write', 'sessions:read', 'energy:read', 'profile:read', 'partners:read', 'partners:write']),
+  constraint oauth_clients_scopes_known check (scopes <@ (private.scopes_of('client') || private.scopes_of('user'))),
   constraint oauth_clients_secret_is_sha256 check (length(secret_hash) = 32),
   constraint oauth_clients_return_url_length check (length(return_url) <= 500),
   constraint oauth_clients_operated_by_length check (length(operated_by) between 1 and 120)

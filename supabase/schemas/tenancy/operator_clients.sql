@@ -1,25 +1,5 @@
 -- The operator on clients of charge-point operators: create, list, rotate the secret, disable, change scopes, link to a partner.
 
-create function private.cpo_scopes() returns text[]
-language sql immutable
-set search_path = ''
-as $$ select array['cpo:accounts:read', 'cpo:accounts:write', 'cpo:mandates:write', 'cpo:chargers:write', 'cpo:sessions:write'] $$;
-comment on function private.cpo_scopes() is 'The scopes of a CPO client, in the specification''s order.';
-
-create function private.read_scopes(scopes jsonb) returns text[]
-language plpgsql immutable
-set search_path = ''
-as $$
-declare
-  wanted constant text[] := array(select jsonb_array_elements_text(scopes));
-begin
-  if cardinality(wanted) = 0 or not wanted <@ private.cpo_scopes() then
-    perform private.refuse('unknown_scope', json_build_object('scopes', private.cpo_scopes()));
-  end if;
-  return array(select s from unnest(private.cpo_scopes()) s where s = any (wanted));
-end $$;
-comment on function private.read_scopes(jsonb) is 'A list of at least one scope, each once, in the order of cpo_scopes.';
-
 create function private.client_named(named text) returns core.oauth_clients
 language plpgsql
 set search_path = ''
@@ -68,7 +48,7 @@ begin
           case when input ->> 'partner' is not null then (private.partner_named(input ->> 'partner')).id end,
           private.operator_name(input ->> 'name'),
           decode(input ->> 'secret_hash', 'hex'),
-          case when input ->> 'scopes' is null then private.cpo_scopes() else private.read_scopes(input -> 'scopes') end,
+          case when input ->> 'scopes' is null then private.scopes_of('client') else private.read_scopes(input -> 'scopes', 'client') end,
           private.read_return_url(input ->> 'return_url'))
   on conflict on constraint oauth_clients_client_id_key do nothing
   returning * into client;
@@ -150,7 +130,7 @@ set search_path = ''
 as $$
 declare
   client  core.oauth_clients;
-  wanted  constant text[] := private.read_scopes(input -> 'scopes');
+  wanted  constant text[] := private.read_scopes(input -> 'scopes', 'client');
   changed boolean;
 begin
   perform private.act_as_operator(input);

@@ -1,4 +1,4 @@
-/** Scopes and what they grant (specification section 5, rule 2). */
+/** Scopes and what they grant (specification section 5, rule 2). SQL's list is private.scopes_of; a test compares the two. */
 export const CPO_SCOPES = {
   "cpo:accounts:read": "Read accounts and ERE positions",
   "cpo:accounts:write": "Create accounts, correct connections",
@@ -21,3 +21,12 @@ export const USER_SCOPES = {
 } as const;
 
 export type UserScope = keyof typeof USER_SCOPES;
+
+/** What a personal token may do; never what concerns a partner. */
+export const PERSONAL_SCOPES = [
+  "chargers:read",
+  "chargers:write",
+  "sessions:read",
+  "energy:read",
+  "profile:read",
+] as const satisfies UserScope[];

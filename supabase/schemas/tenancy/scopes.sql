@@ -1,0 +1,30 @@
+-- Scopes: what a client or a token may do. packages/shared/src/values/scopes.ts says what each of them grants; a test compares the two.
+
+create function private.scopes_of(holder text) returns text[]
+language sql immutable
+set search_path = ''
+as $$
+  select case holder
+    when 'client' then array['cpo:accounts:read', 'cpo:accounts:write', 'cpo:mandates:write', 'cpo:chargers:write', 'cpo:sessions:write']
+    when 'personal_token' then own.data
+    when 'user' then own.data || array['partners:read', 'partners:write'] end
+    from (select array['chargers:read', 'chargers:write', 'sessions:read', 'energy:read', 'profile:read'] as data) own
+$$;
+comment on function private.scopes_of(text) is
+  'The scopes that a CPO client (client), an application that acts for a person (user) or a personal_token may have, in the specification''s order.';
+grant execute on function private.scopes_of(text) to api_owner;
+
+create function private.read_scopes(scopes jsonb, holder text) returns text[]
+language plpgsql immutable
+set search_path = ''
+as $$
+declare
+  wanted constant text[] := array(select jsonb_array_elements_text(scopes));
+  known  constant text[] := private.scopes_of(holder);
+begin
+  if cardinality(wanted) = 0 or not wanted <@ known then
+    perform private.refuse('unknown_scope', json_build_object('scopes', known));
+  end if;
+  return array(select s from unnest(known) s where s = any (wanted));
+end $$;
+comment on function private.read_scopes(jsonb, text) is 'A list of at least one scope of such a holder, each once, in the order of private.scopes_of.';
