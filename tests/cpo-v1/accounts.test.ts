@@ -94,7 +94,7 @@ describe("§4.1 POST /v1/accounts creates a concept account", () => {
     expect(positions.body.positions[0].ere_eligible).toBe(false);
   });
 
-  test("§9 unknown fields are ignored, at every depth", async () => {
+  test("§9.2 unknown fields are ignored, at every depth", async () => {
     const body = accountBody({
       surprise: 1,
       access_channel: "partner",

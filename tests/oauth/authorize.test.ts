@@ -140,7 +140,7 @@ describe("§4.5 oauth-authorize", () => {
   });
 });
 
-describe("RFC 9700 §4.8.2 PKCE downgrade", () => {
+describe("§5.6 RFC 9700 §4.8.2 PKCE downgrade", () => {
   test.each([
     ["plain", { code_challenge_method: "plain" }],
     ["s256 in lower case", { code_challenge_method: "s256" }],
@@ -157,7 +157,7 @@ describe("RFC 9700 §4.8.2 PKCE downgrade", () => {
   });
 });
 
-describe("RFC 9700 §4.1.3 redirect URIs are compared letter for letter", () => {
+describe("contract §7 RFC 9700 §4.1.3 redirect URIs are compared letter for letter", () => {
   test.each([
     ["another host", "https://evil.example/callback?from=ere"],
     ["a subdomain", "https://x.app.example/callback?from=ere"],

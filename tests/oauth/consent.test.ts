@@ -212,7 +212,7 @@ describe("§4.5 signing in", () => {
   });
 });
 
-describe("limits of the consent page", () => {
+describe("§8 limits of the consent page", () => {
   let limited: OAuth;
   beforeAll(async () => {
     limited = await createOAuthWorld({ now: "2026-11-20T09:00:00Z" });
@@ -270,7 +270,7 @@ describe("limits of the consent page", () => {
 
 // Attacks ------------------------------------------------------------------------------------------------------------
 
-describe("RFC 9700 §4.11.2 the authorization server is no open redirector", () => {
+describe("contract §7 RFC 9700 §4.11.2 the authorization server is no open redirector", () => {
   test.each([
     ["an unknown client", { client_id: "app_unknown" }],
     ["no client", { client_id: undefined }],
@@ -294,7 +294,7 @@ describe("RFC 9700 §4.11.2 the authorization server is no open redirector", () 
   });
 });
 
-describe("RFC 6749 §4.1.2.1 what else is wrong goes to the application", () => {
+describe("§4.5 RFC 6749 §4.1.2.1 what else is wrong goes to the application", () => {
   test.each([
     ["response_type token", { response_type: "token" }, "unsupported_response_type"],
     ["no response_type", { response_type: undefined }, "invalid_request"],
@@ -321,7 +321,7 @@ describe("RFC 6749 §4.1.2.1 what else is wrong goes to the application", () => 
   });
 });
 
-describe("RFC 9700 §4.7 CSRF: nobody else's page can say yes", () => {
+describe("§4.5 RFC 9700 §4.7 CSRF: nobody else's page can say yes", () => {
   const refused = async (headers: Record<string, string>) => {
     const { visit, page } = await asked();
     const before = await grants();
@@ -370,7 +370,7 @@ describe("RFC 9700 §4.7 CSRF: nobody else's page can say yes", () => {
   });
 });
 
-test("RFC 9700 §4.2 and §4.3 nothing leaks by referrer, cache or history", async () => {
+test("§4.5 RFC 9700 §4.2 and §4.3 nothing leaks by referrer, cache or history", async () => {
   const { visit, page } = await asked();
   const done = await visit.allow(page);
   for (const { headers } of [page, done]) {
@@ -379,7 +379,7 @@ test("RFC 9700 §4.2 and §4.3 nothing leaks by referrer, cache or history", asy
   }
 });
 
-test("RFC 9700 §4.12 no answer to a form is a redirect that repeats it (307, 308)", async () => {
+test("§4.5 RFC 9700 §4.12 no answer to a form is a redirect that repeats it (307, 308)", async () => {
   const visit = consentVisit(world, app);
   const signedIn = await visit.signIn(person);
   const out = await visit.send("/sign-out", {});
@@ -388,13 +388,13 @@ test("RFC 9700 §4.12 no answer to a form is a redirect that repeats it (307, 30
     expect(new URL(headers.get("location") ?? "", world.url).origin, "to ourselves").toBe(world.url);
 });
 
-test("RFC 9700 §4.16 clickjacking: in nobody's frame", async () => {
+test("§4.5 RFC 9700 §4.16 clickjacking: in nobody's frame", async () => {
   const { page } = await asked();
   expect(page.headers.get("content-security-policy")).toContain("frame-ancestors 'none'");
   expect(page.headers.get("x-frame-options")).toBe("DENY");
 });
 
-test("an application's name and a state that are HTML are text", async () => {
+test("§4.5 an application's name and a state that are HTML are text", async () => {
   const name = `<script>alert(1)</script>"'`;
   await world.row("update core.oauth_clients set name = $2, operated_by = $2 where id = $1", app.id, name);
   const { visit, page } = await asked({ state: `"><img src=x onerror=alert(1)>` });

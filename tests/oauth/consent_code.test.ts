@@ -423,7 +423,7 @@ describe("§4.5 nobody learns whether an address has a login", () => {
   });
 });
 
-describe("limits of mailed codes", () => {
+describe("§8 limits of mailed codes", () => {
   let limited: OAuth;
   beforeAll(async () => {
     limited = await createOAuthWorld({ now: NINE });

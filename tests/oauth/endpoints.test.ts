@@ -27,7 +27,7 @@ describe.each(named)("%s", (path, endpoint) => {
     }
   });
 
-  test("RFC 6749 §3.2 a form parameter sent twice: 400 invalid_request, where forms are read", async () => {
+  test("§4.5 RFC 6749 §3.2 a form parameter sent twice: 400 invalid_request, where forms are read", async () => {
     const raw = `client_id=x&client_id=other&client_secret=x&token=x&grant_type=refresh_token&refresh_token=x`;
     const headers = { "content-type": "application/x-www-form-urlencoded" };
     const answer = await world.send(path, { ...sent(sample(endpoint)), raw, headers });

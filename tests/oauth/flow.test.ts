@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-test("RFC 8414 the metadata says what is there, and no more", () => {
+test("contract §7 RFC 8414 the metadata says what is there, and no more", () => {
   expect(app.server).toEqual({
     issuer: world.url,
     authorization_endpoint: `${world.url}/pages/consent`,
@@ -33,7 +33,7 @@ test("RFC 8414 the metadata says what is there, and no more", () => {
   });
 });
 
-test("RFC 8414 where a path cannot begin with a dot, the function has it under its own name", async () => {
+test("contract §7 RFC 8414 where a path cannot begin with a dot, the function has it under its own name", async () => {
   const response = await fetch(`${world.url}/oauth-token/.well-known/oauth-authorization-server`);
   expect(await response.json()).toEqual(app.server);
   expect(response.headers.get("access-control-allow-origin")).toBe("*");
@@ -50,7 +50,7 @@ test("§4.5 oauth4webapi: discovery, consent, code, refresh, revocation", async 
   await expect(app.refresh(third.refresh_token)).rejects.toMatchObject({ error: "invalid_grant", status: 400 });
 });
 
-test("RFC 9700 §4.4 mix-up: our answer names us, and the library refuses one that names another issuer", async () => {
+test("§4.5 RFC 9700 §4.4 mix-up: our answer names us, and the library refuses one that names another issuer", async () => {
   const { answer } = await app.callback(person, "energy:read");
   expect(answer.get("iss")).toBe(world.url);
   const mixed = new URL(`${REDIRECT_URI}&${answer}`);
@@ -58,13 +58,13 @@ test("RFC 9700 §4.4 mix-up: our answer names us, and the library refuses one th
   expect(() => oauth.validateAuthResponse(app.server, app.client, mixed, answer.get("state") ?? "")).toThrow(/iss/);
 });
 
-test("RFC 9700 §4.7 CSRF: state comes back as it was sent, and the library refuses another", async () => {
+test("§4.5 RFC 9700 §4.7 CSRF: state comes back as it was sent, and the library refuses another", async () => {
   const { answer } = await app.callback(person, "energy:read");
   const forged = new URL(`${REDIRECT_URI}&${answer}`);
   expect(() => oauth.validateAuthResponse(app.server, app.client, forged, "another state")).toThrow(/state/);
 });
 
-test("RFC 9700 §4.5 an injected code: the verifier of another browser gets nothing", async () => {
+test("§4.5 RFC 9700 §4.5 an injected code: the verifier of another browser gets nothing", async () => {
   const { answer } = await app.callback(person, "energy:read");
   const verifier = oauth.generateRandomCodeVerifier();
   await expect(app.redeem({ answer, verifier })).rejects.toMatchObject({ error: "invalid_grant" });

@@ -177,7 +177,7 @@ describe("§4.5 a code becomes tokens", () => {
   });
 });
 
-describe("RFC 9700 §4.5.3.1 authorization code injection: PKCE binds the code to the browser that asked", () => {
+describe("§5.6 RFC 9700 §4.5.3.1 authorization code injection: PKCE binds the code to the browser that asked", () => {
   test.each([
     ["another's verifier", () => newVerifier().code_verifier],
     ["the challenge itself", ({ code_challenge }: { code_challenge: string }) => code_challenge],
@@ -223,7 +223,7 @@ describe("RFC 9700 §4.5.3.1 authorization code injection: PKCE binds the code t
   });
 });
 
-describe("RFC 9700 §4.5 and RFC 6749 §4.1.2 a code used twice", () => {
+describe("contract §7 RFC 9700 §4.5 and RFC 6749 §4.1.2 a code used twice", () => {
   test.each([
     ["again at once", 0, 200],
     ["within 30 seconds", 30, 200],
@@ -346,7 +346,7 @@ describe("§4.5 refreshing", () => {
   });
 });
 
-describe("RFC 9700 §4.14.2 refresh token rotation", () => {
+describe("contract §7 RFC 9700 §4.14.2 refresh token rotation", () => {
   test("the immediate predecessor again within 30 seconds: invalid_grant, and the family lives", async () => {
     const first = await tokensOf(world, person, app);
     const second = (await refresh(world, app, first.refresh_token)).body;
@@ -441,7 +441,7 @@ describe("RFC 9700 §4.14.2 refresh token rotation", () => {
   });
 });
 
-describe("RFC 7009 revocation", () => {
+describe("contract §7 RFC 7009 revocation", () => {
   const OK = { status: 200, body: { ok: true } };
 
   test("an access token stops working at once; its siblings go on", async () => {
@@ -643,7 +643,7 @@ describe("§5 who is let in", () => {
   });
 });
 
-describe("RFC 9700 §4.3.2 tokens in query strings are refused on every route", () => {
+describe("§5 RFC 9700 §4.3.2 tokens in query strings are refused on every route", () => {
   const routes = [...SURFACES.flatMap(({ endpoints }) => endpoints), probe].filter(
     ({ caller }) => caller.kind !== "anyone",
   );
@@ -682,7 +682,7 @@ describe("RFC 9700 §4.3.2 tokens in query strings are refused on every route", 
   });
 });
 
-describe("RFC 9700 §4.10 guessing is limited, and locks nobody out", () => {
+describe("§8 RFC 9700 §4.10 guessing is limited, and locks nobody out", () => {
   test("ten wrong secrets from one address, code or refresh or revocation alike; another address goes on", async () => {
     const limited = await createOAuthWorld();
     try {
@@ -709,7 +709,7 @@ describe("RFC 9700 §4.10 guessing is limited, and locks nobody out", () => {
   });
 });
 
-describe("what is over is forgotten", () => {
+describe("§5 what is over is forgotten", () => {
   const purge = () =>
     world.environment.db.call("run_due_jobs", { kind: "worker", host: "sandbox", request_id: "test" });
   const left = async () => {

@@ -62,8 +62,8 @@ async function create(fields: Record<string, string[]> = {}): Promise<App> {
   return { ...json.app, client_secret: json.client_secret };
 }
 
-describe("§8 app", () => {
-  test("§8 app create registers an application whose users come through the whole flow", async () => {
+describe("contract §8 app", () => {
+  test("contract §8 app create registers an application whose users come through the whole flow", async () => {
     const { json } = await done(creating(), "app.created");
     expect(json).toEqual({
       app: {
@@ -111,14 +111,14 @@ describe("§8 app", () => {
     },
   );
 
-  test("§8 app create refuses eleven redirect URIs, an unknown partner, an empty name", async () => {
+  test("contract §8 app create refuses eleven redirect URIs, an unknown partner, an empty name", async () => {
     const many = Array.from({ length: 11 }, (_, i) => `https://app.example/${i}`);
     await refused(creating({ "redirect-uris": many }), "Give one to ten redirect URIs");
     await refused(creating({ partner: ["nobody"] }), "No partner has");
     await refused(creating({ "operated-by": [" "] }), "A name is");
   });
 
-  test("§8 app rotate-secret: the old secret is dead at once; with --revoke-tokens the access tokens are too", async () => {
+  test("contract §8 app rotate-secret: the old secret is dead at once; with --revoke-tokens the access tokens are too", async () => {
     const app = await create();
     const { refresh_token } = await tokensOf(world, await world.person(), app);
     const { json } = await done(`app rotate-secret ${app.client_id}`, "client.secret_rotated");
@@ -128,7 +128,7 @@ describe("§8 app", () => {
     await done(`app rotate-secret ${app.client_id} --revoke-tokens`, "client.secret_rotated");
   });
 
-  test("§8 app disable ends it for good, and says so when repeated", async () => {
+  test("contract §8 app disable ends it for good, and says so when repeated", async () => {
     const app = await create();
     const { json } = await done(`app disable ${app.client_id}`, "client.disabled");
     expect(json).toMatchObject({ changed: true, app: { disabled_at: NOON } });
@@ -155,7 +155,7 @@ describe("§8 app", () => {
     await refused(`app link ${app.client_id} nobody`, "No partner has");
   });
 
-  test("§8 a CPO client is no application", async () => {
+  test("contract §8 a CPO client is no application", async () => {
     const { client_id } = world.partnerA.client;
     for (const command of ["app disable", "app rotate-secret"])
       await refused(`${command} ${client_id}`, "No application has");
@@ -165,7 +165,7 @@ describe("§8 app", () => {
   });
 });
 
-describe("§8 token", () => {
+describe("contract §8 token", () => {
   async function personalToken(person: Person): Promise<{ id: string; token: string }> {
     const token = `ere_pat_${newSecret()}`;
     const { id } = await world.row(
@@ -179,7 +179,7 @@ describe("§8 token", () => {
   }
   const cpoRoute = (token: string) => world.get("/v1/accounts", token);
 
-  test("§8 token list shows a person's own tokens and what applications hold, newest first, and no token", async () => {
+  test("contract §8 token list shows a person's own tokens and what applications hold, newest first, and no token", async () => {
     const person = await world.person();
     const app = await world.app();
     const { id } = await personalToken(person);
@@ -207,7 +207,7 @@ describe("§8 token", () => {
     await refused("token list --user nobody@example.nl", "Nobody has");
   });
 
-  test("§8 token revoke ends a personal token at once, and says so when repeated", async () => {
+  test("contract §8 token revoke ends a personal token at once, and says so when repeated", async () => {
     const { id, token } = await personalToken(await world.person());
     expect((await cpoRoute(token)).body.error).toBe("cpo_token_required");
     expect((await done(`token revoke ${id}`, "token.revoked")).json).toMatchObject({
@@ -218,7 +218,7 @@ describe("§8 token", () => {
     expect((await done(`token revoke ${id}`)).json.changed).toBe(false);
   });
 
-  test("§8 token revoke ends what an application holds; with the last of it the consent is withdrawn", async () => {
+  test("contract §8 token revoke ends what an application holds; with the last of it the consent is withdrawn", async () => {
     const person = await world.person();
     const app = await world.app();
     const held = [await tokensOf(world, person, app), await tokensOf(world, person, app)];
@@ -241,7 +241,7 @@ describe("§8 token", () => {
     expect(await withdrawn(), "consent given anew").toBeNull();
   });
 
-  test("§8 token revoke of nothing", async () => {
+  test("contract §8 token revoke of nothing", async () => {
     await refused(`token revoke ${NOBODY}`, "No token has");
     await refused("token revoke nonsense", "No token has");
   });

@@ -30,18 +30,21 @@ afterAll(() => database.drop());
 
 const words = (text: string) => [...text.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, bare]) => quoted ?? bare ?? "");
 
-describe("§8 help", () => {
-  test.each(COMMANDS.map((command) => [command.name, command] as const))("§8 help %s", async (name, command) => {
-    const help = await operate(["help", ...name.split(" ")]);
-    expect([help.code, help.err]).toEqual([0, ""]);
-    expect(help.out).toContain(command.summary.slice(0, 30));
-    expect(help.out).toContain("--json");
-    expect(help.out).toContain(`Example:\n  npm run -s operator -- ${command.example}`);
-    expect(await operate([...name.split(" "), "--help"])).toEqual(help);
-  });
+describe("contract §8 help", () => {
+  test.each(COMMANDS.map((command) => [command.name, command] as const))(
+    "contract §8 help %s",
+    async (name, command) => {
+      const help = await operate(["help", ...name.split(" ")]);
+      expect([help.code, help.err]).toEqual([0, ""]);
+      expect(help.out).toContain(command.summary.slice(0, 30));
+      expect(help.out).toContain("--json");
+      expect(help.out).toContain(`Example:\n  npm run -s operator -- ${command.example}`);
+      expect(await operate([...name.split(" "), "--help"])).toEqual(help);
+    },
+  );
 
   test.each(COMMANDS.map((command) => [command.example, command] as const))(
-    "§8 the example is understood: %s",
+    "contract §8 the example is understood: %s",
     async (example, command) => {
       expect(example.startsWith(`${command.name}`)).toBe(true);
       const { code, err } = await operate(words(example), env);
@@ -52,7 +55,7 @@ describe("§8 help", () => {
     },
   );
 
-  test("§8 help alone lists every noun, help of a noun its verbs", async () => {
+  test("contract §8 help alone lists every noun, help of a noun its verbs", async () => {
     const all = await operate(["help"]);
     expect(all.code).toBe(0);
     for (const noun of new Set(COMMANDS.map(({ name }) => name.split(" ")[0] ?? ""))) {
@@ -66,7 +69,7 @@ describe("§8 help", () => {
     }
   });
 
-  test("§8 every ops function has a command, and every command its function", async () => {
+  test("contract §8 every ops function has a command, and every command its function", async () => {
     const { rows } = await database.admin.query(
       "select p.proname as name from pg_proc p join pg_namespace n on n.oid = p.pronamespace where n.nspname = 'ops' order by 1",
     );
@@ -74,7 +77,7 @@ describe("§8 help", () => {
     expect(rows.map(({ name }) => name)).toEqual(run.sort());
   });
 
-  test("§8 every refusal of an ops function has a sentence that says what to do", async () => {
+  test("contract §8 every refusal of an ops function has a sentence that says what to do", async () => {
     const { rows } = await database.admin.query(
       `select distinct m[1] as code from pg_proc p join pg_namespace n on n.oid = p.pronamespace,
               regexp_matches(p.prosrc, 'private\\.refuse\\(''(\\w+)''', 'g') m
@@ -86,7 +89,7 @@ describe("§8 help", () => {
   });
 });
 
-describe("§8 exit codes and errors", () => {
+describe("contract §8 exit codes and errors", () => {
   test.each([
     [[]],
     [["nonsense"]],
@@ -110,13 +113,13 @@ describe("§8 exit codes and errors", () => {
     [["rate-limit", "set", "cpo_read", "1000001"]],
     [["mail", "list", "--limit", "1001"]],
     [["mail", "list", "--limit", "many"]],
-  ])("§8 %j is not understood: 2, on standard error, nothing printed or changed", async (argv) => {
+  ])("contract §8 %j is not understood: 2, on standard error, nothing printed or changed", async (argv) => {
     const ran = await operate(argv, env);
     expect([ran.code, ran.out]).toEqual([2, ""]);
     expect(ran.err).toMatch(/^error: |^Usage: /);
   });
 
-  test("§8 a refusal is 1 and one sentence, with --json too", async () => {
+  test("contract §8 a refusal is 1 and one sentence, with --json too", async () => {
     for (const more of [[], ["--json"]]) {
       expect(await operate(["partner", "activate", "nobody", ...more], env)).toMatchObject({
         code: 1,
@@ -126,7 +129,7 @@ describe("§8 exit codes and errors", () => {
     }
   });
 
-  test("§8 a table for people, the same answer as JSON for scripts", async () => {
+  test("contract §8 a table for people, the same answer as JSON for scripts", async () => {
     await operate(["partner", "create", "Zuid", "--slug", "zuid"], env);
     const { out } = await operate(["partner", "list"], env);
     expect(out).toMatch(/^id +slug +name +is_active +created_at\n/);
@@ -140,7 +143,7 @@ describe("§8 exit codes and errors", () => {
     expect((await operate(["partner", "deactivate", "zuid"], env)).out).toMatch(/^Nothing to change/);
   });
 
-  test("§8 a person sees the secret once, under its own line", async () => {
+  test("contract §8 a person sees the secret once, under its own line", async () => {
     const { out } = await operate(["client", "create", "Mens"], env);
     expect(out).toMatch(
       /^Client created\. Its secret is shown this once.*\n\n {2}client_secret {2}cs_[0-9A-Za-z]{43}\n$/s,
@@ -148,7 +151,7 @@ describe("§8 exit codes and errors", () => {
     expect((await operate(["client", "list"], env)).out).not.toMatch(/cs_/);
   });
 
-  test("§8 text from outside cannot steer the terminal", async () => {
+  test("contract §8 text from outside cannot steer the terminal", async () => {
     await database.admin.query(
       `insert into core.mail_outbox (partner_id, cause, template, locale, recipient, subject, html, text, status)
        select id, 'esc', 't', 'nl', 'a@example.nl', E'\\x1b[2Jhoi\\u009b1m', '', E'een\\n\\x1b]0;x\\x07twee', 'captured' from core.partners limit 1`,
@@ -160,8 +163,8 @@ describe("§8 exit codes and errors", () => {
   });
 });
 
-describe("§8 which database", () => {
-  test("§8 --database-url wins over OPERATOR_DATABASE_URL, which wins over the local stack", async () => {
+describe("contract §8 which database", () => {
+  test("contract §8 --database-url wins over OPERATOR_DATABASE_URL, which wins over the local stack", async () => {
     const good = database.url("operator");
     const bad = "postgresql://operator:hush@127.0.0.1:1/none";
     expect((await operate(["partner", "list", "--database-url", good], { OPERATOR_DATABASE_URL: bad }, bad)).code).toBe(
@@ -171,7 +174,7 @@ describe("§8 which database", () => {
     expect((await operate(["partner", "list"], {}, good)).code).toBe(0);
   });
 
-  test("§8 none named: says how to name one", async () => {
+  test("contract §8 none named: says how to name one", async () => {
     expect(await operate(["partner", "list"])).toMatchObject({
       code: 1,
       out: "",
@@ -179,7 +182,7 @@ describe("§8 which database", () => {
     });
   });
 
-  test("§8 each way a database cannot be used has its own sentence, without the password", async () => {
+  test("contract §8 each way a database cannot be used has its own sentence, without the password", async () => {
     const url = new URL(database.url("operator"));
     const change = (fields: Partial<Record<"password" | "pathname" | "port" | "protocol", string>>) =>
       Object.assign(new URL(url), fields).href;
@@ -201,11 +204,11 @@ describe("§8 which database", () => {
     }
   });
 
-  test("§8 a server that takes the connection and says nothing is given up on", async () => {
+  test("contract §8 a server that takes the connection and says nothing is given up on", async () => {
     expect(await silence).toMatchObject({ code: 1, err: expect.stringMatching(/No database answers at 127/) });
   });
 
-  test("§8 a connection cut before the answer: says that the outcome is to be looked up", async () => {
+  test("contract §8 a connection cut before the answer: says that the outcome is to be looked up", async () => {
     const { hostname, port } = new URL(database.url("operator"));
     const cut = await listen((near) => {
       const far = connect(Number(port), hostname);
@@ -220,7 +223,7 @@ describe("§8 which database", () => {
     expect(ran.err).toMatch(/^error: The database .* went away before it answered .* whether the change was made\.\n$/);
   });
 
-  test("§8 a database that is shut down under a command: says that nothing was changed", async () => {
+  test("contract §8 a database that is shut down under a command: says that nothing was changed", async () => {
     const blocker = new pg.Client({ connectionString: database.url("postgres") });
     await blocker.connect();
     await blocker.query("begin; lock table core.partners");
@@ -241,7 +244,7 @@ describe("§8 which database", () => {
   });
 });
 
-describe("§8 as a process", () => {
+describe("contract §8 as a process", () => {
   const main = fileURLToPath(new URL("../../packages/operator/src/main.ts", import.meta.url));
   const start = (argv: string[], variables: Record<string, string>) =>
     new Promise<{ code: number | null; out: string; err: string }>((resolve) => {
@@ -256,7 +259,7 @@ describe("§8 as a process", () => {
       child.on("close", (code) => resolve({ code, ...printed }));
     });
 
-  test("§8 0 with JSON on standard output, 1 and 2 with a sentence on standard error; the audit row names the person", async () => {
+  test("contract §8 0 with JSON on standard output, 1 and 2 with a sentence on standard error; the audit row names the person", async () => {
     const [made, refused, misunderstood] = await Promise.all([
       start(["partner", "create", "Proces", "--json"], env),
       start(["client", "disable", "nobody"], env),

@@ -92,8 +92,8 @@ async function unverifiedAccount() {
   return { ...account, ean_code };
 }
 
-describe("§8 partner", () => {
-  test("§8 partner create makes an active partner, its slug from the name", async () => {
+describe("contract §8 partner", () => {
+  test("contract §8 partner create makes an active partner, its slug from the name", async () => {
     const { json } = await done(["partner", "create", "  Énergie & Søn B.V. "], "partner.created");
     expect(json).toEqual({
       partner: {
@@ -111,7 +111,7 @@ describe("§8 partner", () => {
     expect(slugs).toEqual(slugs.toSorted());
   });
 
-  test("§8 partner create refuses a slug twice, and names that cannot be one", async () => {
+  test("contract §8 partner create refuses a slug twice, and names that cannot be one", async () => {
     await done(["partner", "create", "Twice", "--slug", "twice"], "partner.created");
     await refused(["partner", "create", "Other", "--slug", "twice"], "slug twice exists already");
     await refused(["partner", "create", "Twice"], "slug twice exists already");
@@ -123,7 +123,7 @@ describe("§8 partner", () => {
     await refused(["partner", "create", "a\nb"], "A name is");
   });
 
-  test("§8 partner create: of ten at once with one slug, one is made", async () => {
+  test("contract §8 partner create: of ten at once with one slug, one is made", async () => {
     const ran = await Promise.all(
       Array.from({ length: 10 }, () => operator(["partner", "create", "Race", "--slug", "race"])),
     );
@@ -146,7 +146,7 @@ describe("§8 partner", () => {
   });
 });
 
-describe("§8 client", () => {
+describe("contract §8 client", () => {
   const getToken = (client_id: string, client_secret: string, scope?: string) =>
     world.post("/oauth-token", {
       grant_type: "client_credentials",
@@ -155,7 +155,7 @@ describe("§8 client", () => {
       ...(scope ? { scope } : {}),
     });
 
-  test("§8 client create: a client and its secret, shown once, stored as SHA-256 only", async () => {
+  test("contract §8 client create: a client and its secret, shown once, stored as SHA-256 only", async () => {
     const command = [
       "client",
       "create",
@@ -248,12 +248,12 @@ describe("§8 client", () => {
     refused(["client", "create", "x", "--return-url", url], "A return URL is https"),
   );
 
-  test("§8 client create takes a return URL on this machine, for trying out", async () => {
+  test("contract §8 client create takes a return URL on this machine, for trying out", async () => {
     const { json } = await done("client create Local --return-url http://localhost:3000/klaar", "client.created");
     expect(json.client.return_url).toBe("http://localhost:3000/klaar");
   });
 
-  test("§8 client rotate-secret kills the old secret at once; tokens live on unless --revoke-tokens", async () => {
+  test("contract §8 client rotate-secret kills the old secret at once; tokens live on unless --revoke-tokens", async () => {
     const client = await world.addClient(world.partnerA.id);
     const before = (await getToken(client.client_id, client.secret)).body.access_token;
     const first = await done(`client rotate-secret ${client.client_id}`, "client.secret_rotated");
@@ -273,7 +273,7 @@ describe("§8 client", () => {
     await refused("client rotate-secret nobody", 'No client has the id or client_id "nobody"; see client list');
   });
 
-  test("§8 client disable stops secret and tokens at once, and for good", async () => {
+  test("contract §8 client disable stops secret and tokens at once, and for good", async () => {
     const client = await world.addClient(world.partnerA.id);
     const token = await client.token();
     expect((await world.get("/v1/accounts", token)).status).toBe(200);
@@ -302,7 +302,7 @@ describe("§8 client", () => {
   });
 });
 
-describe("§8 connection", () => {
+describe("contract §8 connection", () => {
   test("contract §2 connection list finds by id, account, EAN and reference, and shows the gates", async () => {
     const ean_code = newEan();
     const account = await createAccount(world, world.partnerA, {
@@ -494,7 +494,7 @@ describe("§8 connection", () => {
     expect((await done("connection list SAME-1")).json.connections).toHaveLength(2);
   });
 
-  test("§8 the audit row names the tenant and the connection", async () => {
+  test("contract §8 the audit row names the tenant and the connection", async () => {
     const account = await createAccount(world, world.partnerB);
     const audit = await auditOf(world.database.admin, () => operator(`connection archive ${account.connection_id}`));
     expect(audit).toEqual([
@@ -509,7 +509,7 @@ describe("§8 connection", () => {
   });
 });
 
-describe("§8 mandate and registration", () => {
+describe("contract §8 mandate and registration", () => {
   test("contract §2 mandate revoke closes the gate, judges open months again, leaves locked ones and the registration", async () => {
     const account = await submittedAccount();
     await deliver(account.account_id, ["2026-02", 100], ["2026-03", 50]);
@@ -577,7 +577,7 @@ describe("§8 mandate and registration", () => {
     expect(audit).toHaveLength(1);
   });
 
-  test("§8 registration list is oldest first and ends at --limit", async () => {
+  test("contract §8 registration list is oldest first and ends at --limit", async () => {
     await submittedAccount();
     await world.freeze("2026-11-21T12:00:00Z");
     const last = await submittedAccount();
@@ -587,7 +587,7 @@ describe("§8 mandate and registration", () => {
   });
 });
 
-describe("§8 charger", () => {
+describe("contract §8 charger", () => {
   async function variantCharger() {
     const account = await createAccount(world);
     await signMandate(world, account.account_id);
@@ -642,7 +642,7 @@ describe("§8 charger", () => {
   });
 });
 
-describe("§8 month", () => {
+describe("contract §8 month", () => {
   test("§3 month lock registers a staged month, and deliveries leave it as it was; unlock stages it again", async () => {
     const account = await createAccount(world);
     await signMandate(world, account.account_id);
@@ -680,7 +680,7 @@ describe("§8 month", () => {
     await refused(`month lock ${account.account_id} 2026-03`, "this one is outside_mandate");
   });
 
-  test("§8 month lock: a month that is not there, or is none", async () => {
+  test("contract §8 month lock: a month that is not there, or is none", async () => {
     const account = await createAccount(world);
     await refused(`month lock ${account.account_id} 2026-03`, "Nothing was delivered for 2026-03");
     for (const period of ["2026-13", "2026", "03-2026", "", "2026-03-02"]) {
@@ -701,7 +701,7 @@ describe("§8 month", () => {
   });
 });
 
-describe("§8 rate-limit", () => {
+describe("contract §8 rate-limit", () => {
   const remaining = async () => {
     const { headers } = await world.get("/v1/accounts", await world.partnerB.client.token());
     return headers.get("ratelimit-policy") ?? "";
@@ -752,7 +752,7 @@ describe("§8 rate-limit", () => {
   });
 });
 
-describe("§8 mail", () => {
+describe("contract §8 mail", () => {
   const letter = (text: string) => ({
     template: "test",
     locale: "nl",
@@ -809,7 +809,7 @@ describe("§8 mail", () => {
   });
 });
 
-describe("§8 who may run it", () => {
+describe("contract §8 who may run it", () => {
   const privileges = async (schema: string) =>
     (
       await world.database.admin.query(
@@ -821,7 +821,7 @@ describe("§8 who may run it", () => {
       )
     ).rows as { name: string; role: string; may: boolean; definer: boolean; config: string[] }[];
 
-  test("§8 every ops function runs for the role operator only, as a definer without search_path", async () => {
+  test("contract §8 every ops function runs for the role operator only, as a definer without search_path", async () => {
     const rows = await privileges("ops");
     expect(rows.length).toBeGreaterThan(20);
     for (const { name, role, may, definer, config } of rows) {
@@ -830,7 +830,7 @@ describe("§8 who may run it", () => {
     }
   });
 
-  test("§8 the role operator runs no api function and no helper, and reads no table", async () => {
+  test("contract §8 the role operator runs no api function and no helper, and reads no table", async () => {
     for (const schema of ["api", "private"]) {
       const rows = (await privileges(schema)).filter(({ role }) => role === "operator");
       expect(rows.length).toBeGreaterThan(5);
@@ -851,7 +851,7 @@ describe("§8 who may run it", () => {
     }
   });
 
-  test("§8 the role edge is turned away from ops", async () => {
+  test("contract §8 the role edge is turned away from ops", async () => {
     const client = new pg.Client({ connectionString: world.database.url("edge") });
     await client.connect();
     try {
@@ -862,7 +862,7 @@ describe("§8 who may run it", () => {
   });
 });
 
-describe("§8 partner settings, managers and keys", () => {
+describe("contract §8 partner settings, managers and keys", () => {
   test("contract §9 partner set changes what is given, and shows it", async () => {
     const slug = "partner-b";
     const ran = await done(

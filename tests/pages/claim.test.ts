@@ -294,7 +294,7 @@ describe("contract §4 conflict", () => {
   });
 });
 
-describe("the link alone", () => {
+describe("contract §4 the link alone", () => {
   test("shows who asks and a masked address; what was uploaded or typed needs a code in this browser", async () => {
     const { draft, ask } = await claimed({ naam: "Wilhelmina Geheim" });
     await fill(ask, draft, "address", { postal_code: "9999ZZ", house_number: "77" });
@@ -404,7 +404,7 @@ describe("the link alone", () => {
   });
 });
 
-describe("links that lead nowhere", () => {
+describe("contract §4 links that lead nowhere", () => {
   test.each([
     [
       "tampered",
@@ -485,7 +485,7 @@ describe("links that lead nowhere", () => {
   });
 });
 
-describe("sign-in links", () => {
+describe("contract §4 sign-in links", () => {
   test("opening uses nothing up; the button proves the address, once, and leads into the claim", async () => {
     const draft = await newDraft(world);
     const link = await newSignInLink(world, draft, "https://zonneveld.example/klaar?x=1");
@@ -520,7 +520,7 @@ describe("sign-in links", () => {
   });
 });
 
-describe("the steps", () => {
+describe("contract §4 the steps", () => {
   test("progress survives a reload, another browser and going back; the next open step is where one goes on", async () => {
     const { draft, ask } = await claimed();
     await fill(ask, draft, "details", { full_name: "S. de Vries-Bakker", type: "particulier" });
@@ -604,7 +604,7 @@ describe("the steps", () => {
   });
 });
 
-describe("costs and races", () => {
+describe("contract §4 costs and races", () => {
   test("a page is one statement, a form two, and a call of Auth where the login is made", async () => {
     const draft = await newDraft(world);
     const ask = newBrowser(world);

@@ -225,7 +225,7 @@ describe("contract §4 after signing nobody is stuck", () => {
   });
 });
 
-describe("the page of a signed claim says what is so", () => {
+describe("contract §4 the page of a signed claim says what is so", () => {
   const CASES: [
     string,
     { chargers?: (keyof typeof models)[]; iban?: boolean; connection?: string },
@@ -358,7 +358,7 @@ describe("contract §2 the customer ends the mandate", () => {
   });
 });
 
-describe("the locks", () => {
+describe("contract §4 the locks", () => {
   test("a link without the session, or with somebody else's, shows and changes nothing", async () => {
     const { draft, ask } = await signedClaim(world, { payout: { account: "fresh", iban: IBAN } });
     const foreign = await otherPerson();
@@ -430,7 +430,7 @@ describe("the locks", () => {
   });
 });
 
-describe("races", () => {
+describe("contract §4 races", () => {
   test.each(["", "TABS-1"])("ten tabs add the same charger (%j): one is there", async (serial) => {
     const { draft, ask } = await signedClaim(world);
     const form = { form_token: formToken((await ask(`${draft.link}/payout`)).text), ...charger("mid", serial) };
@@ -490,7 +490,7 @@ describe("races", () => {
   });
 });
 
-describe("the telephone number on the first step", () => {
+describe("contract §4 the telephone number on the first step", () => {
   const phoneOf = async (draft: Draft) =>
     (
       await world.row(

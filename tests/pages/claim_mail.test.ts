@@ -36,7 +36,7 @@ const unsubscribeUrl = async ({ email }: Draft): Promise<string> =>
   (await world.row("select private.unsubscribe_url($1, $2) as url", email, claimLinks(world.environment))).url;
 const aged = (days: number) => ({ created_at: new Date(Date.now() - days * 86_400_000 - 60_000).toISOString() });
 
-test("SQL and TypeScript derive the same link, which no other key opens", async () => {
+test("contract §4 SQL and TypeScript derive the same link, which no other key opens", async () => {
   const draft = await newDraft(world);
   const { token } = await world.row(
     "select private.claim_token($1, $2) as token",
@@ -55,7 +55,7 @@ test("SQL and TypeScript derive the same link, which no other key opens", async 
     expect(readClaimToken(world.environment, broken)).toBeNull();
 });
 
-describe("opting out", () => {
+describe("§6 opting out", () => {
   test("one click from a mail program, without cookie, origin or our own form (RFC 8058)", async () => {
     const draft = await newDraft(world);
     const url = await unsubscribeUrl(draft);
@@ -104,7 +104,7 @@ describe("opting out", () => {
   });
 });
 
-describe("reminders", () => {
+describe("contract §4 reminders", () => {
   test("on day 3, 10 and 30, once each, in the partner's name and with the way out", async () => {
     const draft = await newDraft(world);
     const causes = async () =>
@@ -171,7 +171,7 @@ describe("reminders", () => {
   });
 });
 
-test("RFC 8058 the worker sends List-Unsubscribe with one click, and answers go to the partner", async () => {
+test("§6 RFC 8058 the worker sends List-Unsubscribe with one click, and answers go to the partner", async () => {
   const received: string[] = [];
   const server = new SMTPServer({
     authOptional: true,
@@ -218,7 +218,7 @@ test("RFC 8058 the worker sends List-Unsubscribe with one click, and answers go 
   }
 });
 
-describe("a partner's colour", () => {
+describe("contract §4 a partner's colour", () => {
   test.each([
     ["#7a1fa2", "#7a1fa2", null],
     ["#FFD400", null, "#ffd400"],
@@ -244,7 +244,7 @@ describe("a partner's colour", () => {
   });
 });
 
-describe("the texts", () => {
+describe("§6 the texts", () => {
   const config = { SERVICE_NAME: "ERE & Co", SUPPORT_EMAIL: "hulp@example.nl" };
   const hostile = "<img src=x onerror=alert(1)>";
   const brand = { name: hostile, light: "#7a1fa2", reply_to: "x@y.nl" };

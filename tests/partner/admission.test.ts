@@ -154,12 +154,12 @@ describe.each(named(ENDPOINTS))("%s", (_, endpoint) => {
     ]);
   });
 
-  test("§9 answers at the specification's path and behind its function's name", () => {
+  test("§9.1 answers at the specification's path and behind its function's name", () => {
     expect(pathsOf(surface, endpoint)).toEqual([endpoint.path, `/partner${endpoint.path}`]);
   });
 });
 
-describe("keys", () => {
+describe("§5 keys", () => {
   test("§5.5 on the wrong host: 401 that says so, on every surface", async () => {
     const live = `ere_live_${newSecret()}`;
     for (const path of ["/partner/me", "/v1/accounts"])

@@ -17,7 +17,7 @@ const refusal = (csv: string) => {
   return null;
 };
 
-describe("reading", () => {
+describe("§4.2 reading", () => {
   const row = { email: "a@voorbeeld.nl", naam: "Jan" };
   test.each([
     ["commas", "email,naam\na@voorbeeld.nl,Jan"],
@@ -100,7 +100,7 @@ describe("reading", () => {
   });
 });
 
-describe("importing", () => {
+describe("§4.2 importing", () => {
   let world: PartnerWorld;
   let manager: string;
   beforeAll(async () => {

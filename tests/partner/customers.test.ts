@@ -29,7 +29,7 @@ const unique = (index: number) => ({
 const list = async (token = world.keyA) =>
   (await world.get("/partner/customers", token)).body.customers as Record<string, unknown>[];
 
-describe("disclosure", () => {
+describe("§4.2 disclosure", () => {
   test.each(DISCLOSING)("§4.2 %s shows who it is", async (source) => {
     const customer = (await list()).find((each) => each.source === source);
     const index = DISCLOSING.indexOf(source);
@@ -147,7 +147,7 @@ describe("disclosure", () => {
   });
 });
 
-describe("order and size", () => {
+describe("§4.2 order and size", () => {
   test("§4.2 newest profile first, by attribution alone: neither name, address nor age of the login moves a row", async () => {
     const { partnerB } = world;
     const made = [

@@ -27,7 +27,7 @@ const authLink = (body: object, key = world.keyA) => world.post("/partner/drafts
 const setStatus = (draft_id: string, status: string, more = "") =>
   world.row(`update core.drafts set status = $2 ${more} where id = $1`, draft_id, status);
 
-describe("GET /partner/drafts", () => {
+describe("§4.2 GET /partner/drafts", () => {
   test("contract §4 shows what was imported, newest first, to its partner alone", async () => {
     const first = await addDraft(world, { external_ref: "KL-1", plaats: "Amersfoort" });
     const second = await addDraft(world, { external_ref: "KL-2" });
@@ -84,7 +84,7 @@ describe("GET /partner/drafts", () => {
   });
 });
 
-describe("POST /partner/drafts/withdraw", () => {
+describe("§4.2 POST /partner/drafts/withdraw", () => {
   test.each(["invited", "claimed", "expired", "conflict"])(
     "§3 a draft that is %s is removed, and its links with it",
     async (status) => {
@@ -180,7 +180,7 @@ describe("POST /partner/drafts/withdraw", () => {
   });
 });
 
-describe("POST /partner/drafts/auth-link", () => {
+describe("§4.2 POST /partner/drafts/auth-link", () => {
   test("§4.2 a link for 300 seconds, by draft_id or by e-mail in any spelling; stored as its hash", async () => {
     const { draft_id, email } = await addDraft(world);
     const answer = await authLink({ draft_id });

@@ -42,7 +42,7 @@ const NO_SKIPS = {
   charger_claimed: 0,
 };
 
-describe("what an import answers", () => {
+describe("§4.2 what an import answers", () => {
   test("§4.2 rows: a draft each, with its claim link and no mail where send_invite is false", async () => {
     const rows = [draftRow({ external_ref: "KL-1" }), draftRow({ postcode: "", huisnummer: "" })];
     const { status, body } = await world.import(rows);
@@ -158,7 +158,7 @@ describe("what an import answers", () => {
   });
 });
 
-describe("what a row becomes", () => {
+describe("§4.2 what a row becomes", () => {
   test("contract §4 every field, normalised", async () => {
     const row = {
       soort: "Zakelijk",
@@ -271,7 +271,7 @@ describe("what a row becomes", () => {
   });
 });
 
-describe("every counter", () => {
+describe("§4.2 every counter", () => {
   test.each([
     ["no row object", "text"],
     ["a number", 7],
@@ -435,7 +435,7 @@ describe("every counter", () => {
   });
 });
 
-describe("reserved domains", () => {
+describe("§4.2 reserved domains", () => {
   let production: PartnerWorld;
   beforeAll(async () => {
     production = await createPartnerWorld({
@@ -474,7 +474,7 @@ describe("reserved domains", () => {
   });
 });
 
-describe("looking EANs up", () => {
+describe("§4.2 looking EANs up", () => {
   test("contract §5 with source api in the request, steered by the house number on the sandbox", async () => {
     const numbers = { 8: "resolved", 78: "ambiguous", 47: "not_found", 61: "failed" };
     const rows = Object.keys(numbers).map((huisnummer) => draftRow({ huisnummer }));
@@ -507,7 +507,7 @@ describe("looking EANs up", () => {
   });
 });
 
-describe("many at once", () => {
+describe("§4.2 many at once", () => {
   test("contract §4 two imports of the same file make each draft once", async () => {
     const rows = Array.from({ length: 100 }, () => draftRow());
     const answers = await Promise.all([world.import(rows), world.import(rows), world.import(rows)]);

@@ -75,7 +75,7 @@ test("contract §4 reminders on day 3, 10 and 30, each once, with the claim link
   expect(reminder.text).toContain("/unsubscribe/");
 });
 
-test("after days without a worker one reminder stands for those missed; two workers at once write it once", async () => {
+test("contract §4 after days without a worker one reminder stands for those missed; two workers at once write it once", async () => {
   const { email } = await invite();
   await onDay(12);
   const ran = await Promise.all([work(), work(), work()]);
@@ -147,13 +147,13 @@ test("contract §4 csv imports are looked up afterwards; what gets no answer is 
   expect((await work()).looked_up).toBe(0);
 });
 
-test("two workers at once look each address up once", async () => {
+test("contract §4 two workers at once look each address up once", async () => {
   await world.import(Array.from({ length: 30 }, () => draftRow()));
   const ran = await Promise.all([work(), work(), work()]);
   expect(ran.reduce((sum, { looked_up = 0 }) => sum + looked_up, 0)).toBe(30);
 });
 
-test("an answer that comes after the draft was withdrawn, or got an EAN, changes nothing", async () => {
+test("contract §4 an answer that comes after the draft was withdrawn, or got an EAN, changes nothing", async () => {
   const { draft_id } = await addDraft(world);
   const caller = { kind: "worker", host: "sandbox", request_id: "x" };
   const due = { partner_id: world.partnerA.id, draft_id };
@@ -165,7 +165,7 @@ test("an answer that comes after the draft was withdrawn, or got an EAN, changes
   expect(await world.environment.db.call("record_draft_lookup", caller, due, register)).toBe("null");
 });
 
-test("with a register of our own (EAN_REGISTER=table) the import finds the points in the database", async () => {
+test("contract §4 with a register of our own (EAN_REGISTER=table) the import finds the points in the database", async () => {
   const own = await createPartnerWorld({ host: "production", variables: { EAN_REGISTER: "table" } });
   await own.row(
     "insert into core.ean_register_points values ('871687999999999991', '3818LH', 8, null, 'Laan', 'Amersfoort'), ('871687999999999992', '3818LH', 9, 'A', 'Laan', 'Amersfoort'), ('871687999999999993', '3818LH', 9, 'A', 'Laan', 'Amersfoort')",

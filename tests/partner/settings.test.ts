@@ -45,7 +45,7 @@ describe("reads", () => {
   });
 });
 
-describe("company and branding", () => {
+describe("§4.2 company and branding", () => {
   test("what is sent replaces, null or empty clears, what is not sent stays; others are untouched", async () => {
     const company = { name: " Laadpunt  Zuid BV", kvk: "12345678", postal_code: "3818 lh" };
     expect((await post("company", company)).body.company).toMatchObject({
@@ -181,7 +181,7 @@ describe("API keys", () => {
   });
 });
 
-describe("invites", () => {
+describe("§4.2 invites", () => {
   test("contract §4 each address gets a draft without details and a mail with the message in it", async () => {
     const email = newEmail();
     const { body } = await post("invites", {

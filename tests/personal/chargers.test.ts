@@ -125,7 +125,7 @@ describe("§4.4 POST /chargers", () => {
   });
 });
 
-describe("the gateway checks HTTP Basic", () => {
+describe("§4.4 the gateway checks HTTP Basic", () => {
   test("the right password opens and marks the charger as heard of; another does not", async () => {
     await world.freeze("2026-08-15T12:00:00Z");
     const { id, ocpp } = (await register()).body;

@@ -109,7 +109,7 @@ test("§8 sixty calls a minute for a key, all helpers together", async () => {
   await world.close();
 });
 
-test("the functions behind the routes refuse production too", async () => {
+test("§4.3 the functions behind the routes refuse production too", async () => {
   const caller = { kind: "partner", host: "production", partner_id: production.partnerA.id, request_id: "x" };
   const { db } = production.environment;
   for (const name of [

@@ -513,7 +513,7 @@ describe("contract §2 the connections of a CPO", () => {
   });
 });
 
-describe("the charger is seen", () => {
+describe("§4.4 the charger is seen", () => {
   test("when a charge ended, or now while one is going on; its meter goes forward with the later word", async () => {
     const seen = () =>
       world.row("select last_seen_at, latest_meter_wh, meter_updated_at from core.chargers where id = $1", charger);
@@ -531,7 +531,7 @@ describe("the charger is seen", () => {
   });
 });
 
-test("10,000 sessions are one set-based batch", async () => {
+test("§8 10,000 sessions are one set-based batch", async () => {
   const start = Date.UTC(2020, 0, 1);
   const iso = (ms: number) => `${new Date(ms).toISOString().slice(0, 19)}Z`;
   const sessions = Array.from({ length: 10_000 }, (_, n) =>
@@ -561,7 +561,7 @@ test("10,000 sessions are one set-based batch", async () => {
   for (const { ms } of [first, again, corrected]) expect(ms).toBeLessThan(15_000);
 }, 60_000);
 
-test("whatever comes, in whatever order, the totals are the sums of what counts", async () => {
+test("§1 whatever comes, in whatever order, the totals are the sums of what counts", async () => {
   await giveMandate(world, user);
   const item = fc.record({
     external_id: fc.constantFrom("a", "b", "c", "d", "e"),

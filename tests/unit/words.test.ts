@@ -36,7 +36,7 @@ describe.each([
   ["the pages of consent", CONSENT],
   ["the front page", HOME],
   ["the mails", MAIL_MESSAGES],
-])("the words of %s", (_name, words) => {
+])("contract §2 the words of %s", (_name, words) => {
   const { nl, en } = words;
   test("every sentence exists in both languages, and there is no third", () => {
     expect(Object.keys(words)).toEqual(LOCALES);
@@ -118,7 +118,7 @@ describe("§2 the text of the mandate", () => {
   });
 });
 
-test("an EAN is shown in groups of four", () => {
+test("contract §2 an EAN is shown in groups of four", () => {
   expect(inGroups("871687000000000016")).toBe("8716 8700 0000 0000 16");
 });
 
@@ -126,7 +126,7 @@ test.each([
   ["sanne@example.nl", "s•••@example.nl"],
   ["é@x.nl", "é•••@x.nl"],
   ["😀smile@x.nl", "😀•••@x.nl"],
-])("%s is shown as %s", (email, masked) => expect(maskEmail(email)).toBe(masked));
+])("contract §4 %s is shown as %s", (email, masked) => expect(maskEmail(email)).toBe(masked));
 
 test.each([
   [undefined, "nl"],
@@ -136,9 +136,9 @@ test.each([
   ["nl;q=0.1, en;q=0", "nl"],
   ["fr, de", "nl"],
   ["q=,;;,,en", "en"],
-])("Accept-Language %s is answered in %s", (header, locale) => expect(acceptedLocale(header)).toBe(locale));
+])("contract §2 Accept-Language %s is answered in %s", (header, locale) => expect(acceptedLocale(header)).toBe(locale));
 
-describe("mail", () => {
+describe("§6 mail", () => {
   const config = { SERVICE_NAME: "ERE & Co", SUPPORT_EMAIL: "hulp@example.nl" };
   const hostile = "<img src=x onerror=alert(1)>\"'&";
 

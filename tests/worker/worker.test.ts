@@ -70,7 +70,7 @@ async function enqueue(recipient: string, subject?: string): Promise<string> {
 const outbox = (id: string) => world.row("select * from core.mail_outbox where id = $1", id);
 const headersOf = (message: string) => message.slice(0, message.indexOf("\r\n\r\n"));
 
-describe("who may run it", () => {
+describe("§5 who may run it", () => {
   test.each([
     ["nobody", {}],
     ["a wrong secret", { authorization: "Bearer x" }],
@@ -97,7 +97,7 @@ describe("who may run it", () => {
   });
 });
 
-describe("mail", () => {
+describe("§6 mail", () => {
   test("nothing to do: counts of nothing", async () => {
     expect(await run()).toEqual({
       ok: true,
@@ -289,7 +289,7 @@ describe("mail", () => {
   });
 });
 
-describe("§8 the weekly re-check of EANs", () => {
+describe("§9.6 the weekly re-check of EANs", () => {
   /** A signed connection that the register did not know, last checked more than a week ago. */
   async function unverified(fields: Record<string, unknown> = {}) {
     const ean_code = newEan();
