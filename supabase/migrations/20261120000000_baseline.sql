@@ -192,7 +192,7 @@ end $$;
 comment on function private.only_in_sandbox() is 'The second lock behind the routes, which exist on the sandbox host only.';
 grant execute on function private.only_in_sandbox() to api_owner;
 
--- How a rule says no.
+-- What an api function answers in place of its JSON: a refusal, or what it needs first. packages/shared/src/foundation/db.ts reads both.
 
 create function private.refuse(code text, detail json default '{}') returns void
 language plpgsql
@@ -202,7 +202,7 @@ begin
   raise exception using errcode = 'RULE1', message = code, detail = detail::text;
 end $$;
 comment on function private.refuse(text, json) is
-  'Ends the transaction with an error of the API. code is a key of the error table; detail holds the extra fields of the answer.';
+  'Says no, and nothing that was written stays: the usual refusal. code is a key of the error table; detail holds the extra fields of the error.';
 grant execute on function private.refuse(text, json) to api_owner;
 
 create function private.refusal(code text, detail json default '{}') returns json
@@ -210,8 +210,16 @@ language sql immutable
 set search_path = ''
 as $$ select json_build_object('refused', code, 'with', detail) $$;
 comment on function private.refusal(text, json) is
-  'The same refusal as an answer, for where something written in this transaction must stay (an attempt, a recorded check).';
+  'Says no by an answer, which commits: for where something written must stay (a counted guess, a debit, a recorded check), or before anything is written.';
 grant execute on function private.refusal(text, json) to api_owner;
+
+create function private.ask(next text, about json) returns json
+language sql immutable
+set search_path = ''
+as $$ select json_build_object('next', next, 'about', about) $$;
+comment on function private.ask(text, json) is
+  'Asks for something from outside the database, as an answer: the function is called again with the same input and beside it, under the name of the kind, what was fetched.';
+grant execute on function private.ask(text, json) to api_owner;
 
 -- Reading values that came from outside as JSON, and writing bytes.
 
@@ -844,7 +852,7 @@ begin
      or to_timestamp((credential ->> 'issued_at')::bigint) < client.tokens_valid_from then
     return private.refusal('missing_or_invalid_token');
   elsif demand ->> 'kind' <> 'cpo' then
-    return json_build_object('wrong_kind', true);
+    return private.refusal('wrong_kind');
   elsif private.active_partner(client.partner_id) is null then
     return private.refusal('client_not_linked');
   elsif scope is not null and not (scope = any (client.scopes) and credential -> 'scopes' ? scope) then
@@ -903,7 +911,7 @@ begin
   if person.user_id is null or (private.user_profile(person.user_id)).created_at is null then
     return private.refusal('missing_or_invalid_token');  -- a login that Auth marks as deleted keeps its rows, and is nobody's
   elsif demand ->> 'kind' not in ('user', 'partner') then
-    return json_build_object('wrong_kind', true);
+    return private.refusal('wrong_kind');
   elsif demand ->> 'scope' is not null and not (demand ->> 'scope') = any (person.scopes) then
     return private.refusal('insufficient_scope', json_build_object('required_scope', demand ->> 'scope'));
   elsif demand ->> 'kind' = 'partner' then
@@ -931,7 +939,7 @@ begin
   if (private.user_profile((credential ->> 'user_id')::uuid)).created_at is null then
     return private.refusal('missing_or_invalid_token');  -- the login is gone; its session JWT lives on for a while
   elsif demand ->> 'kind' <> 'session' then
-    return json_build_object('wrong_kind', true);
+    return private.refusal('wrong_kind');
   end if;
   rate := private.debit('user:' || (credential ->> 'user_id'), demand ->> 'bucket');
   if not (rate ->> 'allowed')::boolean then
@@ -956,7 +964,7 @@ begin
   if holder.partner_id is null then
     return private.refusal('missing_or_invalid_token');
   elsif demand ->> 'kind' not in ('partner', 'sandbox') then
-    return json_build_object('wrong_kind', true);
+    return private.refusal('wrong_kind');
   elsif not (demand ->> 'key')::boolean then
     return private.refusal('insufficient_scope', json_build_object('required_scope', demand ->> 'scope'));
   elsif not holder.partner_active then
@@ -1012,7 +1020,7 @@ begin
 end $$;
 comment on function api.admit(jsonb, jsonb) is
   'The first of a request''s two statements: credential still good, partner active, scope held, rate limit debited, in that order. '
-  'credential {kind, …}, demand {kind, scope, bucket} to {caller, rate}, or {wrong_kind} for a good credential of another kind. Refusals are answers: the debit must stay.';
+  'credential {kind, …}, demand {kind, scope, bucket} to {caller, rate}; wrong_kind is a good credential of another kind, for which admit.ts has the refusal. Refusals are answers: the debit must stay.';
 select private.expose('api.admit(jsonb, jsonb)');
 
 -- What an application holds of a person: grants, the codes and refresh tokens of each, and access tokens revoked before their end.
@@ -2483,11 +2491,12 @@ comment on function api.repeat_account(jsonb, jsonb) is
   'POST /v1/accounts when the rest of the body cannot be used: {cpo_external_ref, iban} to the account''s answer, or null when the reference is new.';
 select private.expose('api.repeat_account(jsonb, jsonb)');
 
-create function api.create_account(caller jsonb, input jsonb, register jsonb) returns json
+create function api.create_account(caller jsonb, input jsonb) returns json
 language plpgsql security definer
 set search_path = ''
 as $$
 declare
+  register   constant jsonb := input -> 'register';
   reference  constant text  := input ->> 'cpo_external_ref';
   wanted     constant jsonb := input -> 'connection';
   ean        constant text  := wanted ->> 'ean_code';
@@ -2507,8 +2516,8 @@ begin
 
   if private.ean_taken(ean) then
     perform private.refuse('ean_in_use');
-  elsif jsonb_typeof(register) = 'null' then
-    return json_build_object('ask_register', wanted);
+  elsif coalesce(jsonb_typeof(register), 'null') = 'null' then
+    return private.ask('register', wanted::json);
   end if;
   select * into checked
     from private.check_ean(ean, wanted ->> 'postal_code', (wanted ->> 'house_number')::int, wanted ->> 'house_number_addition', register);
@@ -2545,9 +2554,9 @@ begin
   perform private.audit('account.created', account);
   return private.account_answer(account, false);
 end $$;
-comment on function api.create_account(jsonb, jsonb, jsonb) is
-  'POST /v1/accounts. register is the EAN register''s answer, or null: then {ask_register: address} comes back where one is needed, and nothing was stored.';
-select private.expose('api.create_account(jsonb, jsonb, jsonb)');
+comment on function api.create_account(jsonb, jsonb) is
+  'POST /v1/accounts: the body, its iban sealed, and register, the EAN register''s answer. Asks for register where it is needed and null, before anything is stored.';
+select private.expose('api.create_account(jsonb, jsonb)');
 
 -- GET /v1/accounts.
 
@@ -2619,11 +2628,12 @@ select private.expose('api.list_accounts(jsonb, jsonb)');
 
 -- POST /v1/connections:update.
 
-create function api.update_connection(caller jsonb, input jsonb, register jsonb) returns json
+create function api.update_connection(caller jsonb, input jsonb) returns json
 language plpgsql security definer
 set search_path = ''
 as $$
 declare
+  register   constant jsonb := input -> 'register';
   wanted_id  uuid;
   connection core.connections;
   current    jsonb;
@@ -2651,8 +2661,8 @@ begin
   if lower(wanted::text) is distinct from lower(current::text) then
     if private.ean_taken(ean, connection.id) then
       perform private.refuse('ean_in_use');
-    elsif jsonb_typeof(register) = 'null' then
-      return json_build_object('ask_register', wanted);
+    elsif coalesce(jsonb_typeof(register), 'null') = 'null' then
+      return private.ask('register', wanted::json);
     end if;
     -- a street that was not sent belongs to the old address
     if (wanted - 'street' - 'city' - 'ean_code') <> (current - 'street' - 'city' - 'ean_code') then
@@ -2707,9 +2717,9 @@ begin
     join core.connection_mandates m on m.partner_id = c.partner_id and m.connection_id = c.id
     where c.partner_id = connection.partner_id and c.id = connection.id);
 end $$;
-comment on function api.update_connection(jsonb, jsonb, jsonb) is
-  'POST /v1/connections:update: {criteria, connection, acknowledge_mandate_lapses}. Order: found, ambiguous, no-op, ean_in_use, ean_address_mismatch, acknowledgement, write.';
-select private.expose('api.update_connection(jsonb, jsonb, jsonb)');
+comment on function api.update_connection(jsonb, jsonb) is
+  'POST /v1/connections:update: {criteria, connection, acknowledge_mandate_lapses, register}. Asks for register where it is needed and null. Order: found, ambiguous, no-op, ean_in_use, ean_address_mismatch, acknowledgement, write.';
+select private.expose('api.update_connection(jsonb, jsonb)');
 
 -- Mandates: what a signatory signs, for whole calendar years, and what ends it.
 
@@ -4938,7 +4948,6 @@ declare
   remaining    bigint;
   answer       json;
   letters      jsonb;
-  look_up      json;
 begin
   perform private.act_as(caller, 'partner');
   tenant := private.partner_id();
@@ -5010,11 +5019,8 @@ begin
       'cap', json_build_object('rolling_days', 30, 'rolling_cap', private.draft_cap(), 'remaining_before', remaining)),
     (select jsonb_agg(jsonb_build_object('recipient', (s.draft).email, 'cause', 'claim:' || (s.draft).id,
                                          'fields', private.letter_fields(s.draft, private.partner_display_name(partner), links)))
-       from shown s where send_invite),
-    (select json_agg(json_build_object('draft_id', (s.draft).id, 'postal_code', (s.draft).postal_code, 'house_number', (s.draft).house_number,
-                                       'house_number_addition', (s.draft).house_number_addition) order by s.place)
-       from shown s where (s.draft).ean_status = 'pending' and input ->> 'source' = 'api')
-    into answer, letters, look_up;
+       from shown s where send_invite)
+    into answer, letters;
 
   if letters is not null then
     perform private.enqueue_mails(input -> 'mail', letters);
@@ -5022,10 +5028,10 @@ begin
   if (answer ->> 'added')::int > 0 then
     perform private.audit('drafts.imported', batch, jsonb_build_object('added', answer -> 'added', 'source', input -> 'source'));
   end if;
-  return case when look_up is null then answer else json_build_object('look_up', look_up, 'answer', answer) end;
+  return answer;
 end $$;
 comment on function api.import_drafts(jsonb, jsonb) is
-  'POST /partner/drafts/import and /partner/customers: {source, send_invite, rows, over_request_limit, links, mail}. Rows come read and judged on their own; one set-based statement judges the rest. Where source is api and addresses are to be looked up: {look_up, answer}.';
+  'POST /partner/drafts/import and /partner/customers: {source, send_invite, rows, over_request_limit, links, mail}. Rows come read and judged on their own; one set-based statement judges the rest.';
 select private.expose('api.import_drafts(jsonb, jsonb)');
 
 -- The EAN of a draft, looked up by its address.
@@ -5568,7 +5574,7 @@ begin
     perform private.end_in_conflict(draft, 'existing_user');
     return jsonb_build_object('outcome', 'conflict');
   elsif login.confirmed is not true then
-    return jsonb_build_object('outcome', 'ask_login', 'email', draft.email, 'unconfirmed_user', login.user_id, 'partner_id', draft.partner_id);
+    return private.ask('login', json_build_object('email', draft.email, 'unconfirmed_user', login.user_id, 'partner_id', draft.partner_id))::jsonb;
   elsif draft.status = 'invited' and draft.ean is not null and private.ean_taken(draft.ean) then
     perform private.end_in_conflict(draft, 'ean_in_use');
     return jsonb_build_object('outcome', 'conflict');
@@ -5582,7 +5588,7 @@ begin
   return jsonb_build_object('outcome', 'proven');
 end $$;
 comment on function private.prove_draft(core.drafts) is
-  'The address is proven: the draft is claimed, or in conflict. Outcome ask_login, and nothing stored, where Supabase Auth must make the login first.';
+  'The address is proven: the draft is claimed, or in conflict. Asks for login, and stores nothing, where Supabase Auth must make it first.';
 grant execute on function private.prove_draft(core.drafts) to api_owner;
 
 create function api.prove_claim(caller jsonb, request jsonb) returns json
@@ -5593,6 +5599,8 @@ declare
   rate    jsonb;
   draft   core.drafts;
   refused text;
+  view    jsonb;
+  answer  jsonb;
 begin
   perform private.act_as(caller, 'anyone');
   rate := private.debit('address:' || (request ->> 'address_hash'), 'page');
@@ -5604,12 +5612,13 @@ begin
     return (jsonb_build_object('outcome', 'not_open') || private.claim_view(draft, request))::json;
   end if;
   refused := private.claim_code_outcome(draft, request ->> 'code_hash');
-  return (private.claim_view(draft, request)
-          || case when refused is null then private.prove_draft(draft) else jsonb_build_object('outcome', refused) end)::json;
+  view := private.claim_view(draft, request);
+  answer := case when refused is null then private.prove_draft(draft) else jsonb_build_object('outcome', refused) end;
+  return case when answer ? 'next' then answer else view || answer end::json;
 end $$;
 comment on function api.prove_claim(jsonb, jsonb) is
-  'Proves the address by its code: {draft_id, address_hash, code_hash} to private.claim_view and outcome proven|conflict|ask_login|wrong_code|code_expired|too_many_attempts|not_open. '
-  'After ask_login it is called again, once the login is made: the code is used up then.';
+  'Proves the address by its code: {draft_id, address_hash, code_hash} to private.claim_view and outcome proven|conflict|wrong_code|code_expired|too_many_attempts|not_open. '
+  'May ask for login first; the code is used up once it is made.';
 select private.expose('api.prove_claim(jsonb, jsonb)');
 
 create function private.sign_in_link(token_hash text) returns core.draft_links
@@ -5673,15 +5682,16 @@ begin
     return json_build_object('outcome', 'not_open');
   end if;
   answer := private.prove_draft(draft);
-  if answer ->> 'outcome' <> 'ask_login' then
-    update core.draft_links l set used_at = private.now() where l.partner_id = link.partner_id and l.id = link.id;
-    update core.drafts d set progress = d.progress || jsonb_build_object('return_url', link.return_url)
-     where d.partner_id = draft.partner_id and d.id = draft.id and link.return_url is not null and d.status <> 'conflict';
+  if answer ? 'next' then
+    return answer::json;
   end if;
+  update core.draft_links l set used_at = private.now() where l.partner_id = link.partner_id and l.id = link.id;
+  update core.drafts d set progress = d.progress || jsonb_build_object('return_url', link.return_url)
+   where d.partner_id = draft.partner_id and d.id = draft.id and link.return_url is not null and d.status <> 'conflict';
   return (answer || jsonb_build_object('draft_id', draft.id))::json;
 end $$;
 comment on function api.use_sign_in_link(jsonb, jsonb) is
-  'Uses a sign-in link up, which proves the address: {token_hash} to {outcome: proven|conflict|ask_login|not_open, draft_id}. After ask_login it is called again.';
+  'Uses a sign-in link up, which proves the address: {token_hash} to {outcome: proven|conflict|not_open, draft_id}. May ask for login first.';
 select private.expose('api.use_sign_in_link(jsonb, jsonb)');
 
 -- The steps of a claim, each of which keeps what the customer confirmed.
@@ -6069,7 +6079,7 @@ begin
         left join core.charger_models m on m.id = h.catalog_charger_id
     )
     select json_build_object(
-      'next', (select case when count(*) > size then (
+      'more_after', (select case when count(*) > size then (
                  select json_build_object('at', k.created_at, 'id', k.user_id) from shown k order by k.created_at, k.user_id limit 1) end from page),
       'customers', coalesce(json_agg(
         case when k.disclosed then json_build_object(
@@ -6093,7 +6103,7 @@ begin
     from customers k);
 end $$;
 comment on function private.customer_page(core.partners, boolean, jsonb) is
-  'A page of the people a partner brought: {size, after, key} to {next, customers}. Definer, because people own what they have in the house: this is the one place that crosses over, and it discloses who they are only where the partner itself uploaded or invited them.';
+  'A page of the people a partner brought: {size, after, key} to {more_after, customers}. Definer, because people own what they have in the house: this is the one place that crosses over, and it discloses who they are only where the partner itself uploaded or invited them.';
 grant execute on function private.customer_page(core.partners, boolean, jsonb) to api_owner;
 
 create function private.own_partner() returns core.partners
@@ -6118,7 +6128,7 @@ begin
   return private.customer_page(private.own_partner(), caller ->> 'manager_id' is null, query);
 end $$;
 comment on function api.list_customers(jsonb, jsonb) is
-  'GET /partner/customers, one stretch of it: {size, after, key} to {next, customers}, newest first. For a person (manager_id) everybody is pseudonymised.';
+  'GET /partner/customers, one stretch of it: {size, after, key} to {more_after, customers}, newest first. For a person (manager_id) everybody is pseudonymised.';
 select private.expose('api.list_customers(jsonb, jsonb)');
 
 -- GET /partner/me.

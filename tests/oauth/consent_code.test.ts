@@ -24,7 +24,7 @@ async function customer(): Promise<string> {
   customers += 1;
   const address = `klant-${customers}@example.nl`;
   const partner_id = world.partnerA.id;
-  await makeLogin(world.environment, { outcome: "ask_login", email: address, unconfirmed_user: null, partner_id });
+  await makeLogin(world.environment, { email: address, unconfirmed_user: null, partner_id });
   return address;
 }
 

@@ -2,8 +2,8 @@
 
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { connect } from "#shared/foundation/db.ts";
-import { ApiError } from "#shared/foundation/errors.ts";
+import { Asked, connect } from "#shared/foundation/db.ts";
+import { ApiError, Refusal } from "#shared/foundation/errors.ts";
 import { createWorld, type World } from "../harness/world.ts";
 
 let world: World;
@@ -93,9 +93,51 @@ describe("architecture §3 a call", () => {
     expect(await failure("flaky")).toMatchObject({ code: state });
   });
 
-  test("a refusal that no table knows is a failure, not an answer", async () => {
-    await define("unknown", "begin return json_build_object('refused', 'no_such_code'); end");
-    expect(await failure("unknown")).not.toBeInstanceOf(ApiError);
+  test("a refusal that the error table does not know is no error of the API: only who expects it can answer it", async () => {
+    await define("unknown", `begin return '{"refused": "no_such_code", "with": {"x": 1}}'; end`);
+    const error = await failure("unknown");
+    expect(error).toBeInstanceOf(Refusal);
+    expect(error).not.toBeInstanceOf(ApiError);
+    expect([error.code, error.fields]).toEqual(["no_such_code", { x: 1 }]);
+  });
+
+  test.each([
+    ['{"refused":"ean_in_use"}', "ean_in_use", {}],
+    ['\n { "with" : {"x": 1} , \t"refused"\n: "ean_in_use" }', "ean_in_use", { x: 1 }],
+  ])(
+    "an envelope is known by its key, wherever it stands and whatever white space is around it: %j",
+    async (text, code, fields) => {
+      await define("written", `begin return '${text}'; end`);
+      expect(await failure("written")).toMatchObject({ code, fields });
+    },
+  );
+
+  test.each([
+    '[{"refused": "ean_in_use"}, {"next": "login"}]',
+    '{"row": {"refused": "ean_in_use", "next": "login"}, "rows": [{"refused": "ean_in_use"}]}',
+    '{"name": "\\"refused\\" \\"next\\"", "refused_at": null, "next_step": "ean"}',
+    '{"words": ["refused", "next"]}',
+    '"refused"',
+    '"next"',
+    '"{\\"refused\\": \\"ean_in_use\\"}"',
+    "null",
+    "true",
+    "[]",
+  ])("an answer that only holds these words is an answer: %s", async (text) => {
+    await define("worded", `begin return '${text}'; end`);
+    expect(await world.environment.db.call("worded")).toBe(text);
+  });
+
+  test("that asks for something first ends in what it asks for, for callFor() to fetch", async () => {
+    await world.database.admin.query("grant execute on function private.ask(text, json) to edge");
+    await define("asking", `begin return private.ask('register', '{"ean_code": "x"}'); end`);
+    const error = await failure("asking", { kind: "anyone" }, {});
+    expect(error).toBeInstanceOf(Asked);
+    expect(error).toMatchObject({
+      message: "api.asking asks for register",
+      next: "register",
+      about: { ean_code: "x" },
+    });
   });
 
   test("a refusal or a failure of SQL keeps the connection: the next call need not open one", async () => {

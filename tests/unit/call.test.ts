@@ -1,14 +1,61 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { callFor } from "#shared/foundation/call.ts";
-import type { Db } from "#shared/foundation/db.ts";
+import { Asked, type Db } from "#shared/foundation/db.ts";
+import type { Environment } from "#shared/foundation/environment.ts";
 
 test("whoever declared its SQL runs that in its caller's name, and nothing else", async () => {
   const calls: unknown[] = [];
   const db = { call: async (...args: unknown[]) => `${calls.push(args)}` } as unknown as Db;
   const caller = { kind: "anyone", host: "sandbox", request_id: "1" } as const;
   const declared: { id: string; sql: readonly string[] } = { id: "a page", sql: ["open_claim"] };
-  const call = callFor(declared, { db }, caller);
+  const call = callFor(declared, { db } as Environment, caller);
   expect(await call("open_claim", { draft_id: "x" })).toBe("1");
   expect(() => call("opt_out", {})).toThrow("a page does not declare api.opt_out");
   expect(calls).toEqual([["open_claim", caller, { draft_id: "x" }]]);
+});
+
+describe("a function that asks for something first", () => {
+  const caller = { kind: "anyone", host: "sandbox", request_id: "1" } as const;
+  type About = { of: string };
+  /** Answers its input once it has every kind, and asks for the first that is missing until then. */
+  const asking = (...kinds: string[]) => {
+    const inputs: unknown[] = [];
+    const call: Db["call"] = async (name, _caller, sent) => {
+      const input = sent as Record<string, unknown>;
+      inputs.push(input);
+      const next = kinds.find((kind) => input[kind] == null);
+      if (next) throw new Asked(name, { next, about: { of: input.of } });
+      return JSON.stringify(input);
+    };
+    return { inputs, environment: { db: { call } } as Environment };
+  };
+  const shout = async (_environment: Environment, { of }: About) => `${of}!`;
+
+  test("is called again with what was fetched beside its input, once for each kind", async () => {
+    const { inputs, environment } = asking("register", "login");
+    const declared = { id: "a page", sql: ["open_claim"], next: { register: shout, login: shout } };
+    const call = callFor(declared, environment, caller);
+    expect(JSON.parse(await call("open_claim", { of: "EAN" }))).toEqual({ of: "EAN", register: "EAN!", login: "EAN!" });
+    expect(inputs).toHaveLength(3);
+    // what was fetched for one call is not handed to the next
+    expect(JSON.parse(await call("open_claim", { of: "IBAN" }))).toMatchObject({ register: "IBAN!" });
+  });
+
+  test("asks nobody where it was given: the usual request stays one statement", async () => {
+    const { inputs, environment } = asking("register");
+    const call = callFor({ id: "a page", sql: ["open_claim"], next: { register: shout } }, environment, caller);
+    await call("open_claim", { of: "EAN", register: "known" });
+    expect(inputs).toEqual([{ of: "EAN", register: "known" }]);
+  });
+
+  test.each([
+    ["nobody is declared to fetch it", {}, "api.open_claim asks for register, which a page does not declare"],
+    ["another kind is", { login: shout }, "api.open_claim asks for register, which a page does not declare"],
+    ["what was fetched does not content it", { register: async () => null }, "api.open_claim asks for register again"],
+    ["it cannot be fetched", { register: () => Promise.reject(new Error("Auth is down")) }, "Auth is down"],
+  ])("fails loudly where %s", async (_case, next, message) => {
+    const { environment } = asking("register");
+    const call = callFor({ id: "a page", sql: ["open_claim"], next }, environment, caller);
+    await expect(call("open_claim", { of: "EAN" })).rejects.toThrow(message);
+  });
 });

@@ -12,7 +12,7 @@ import {
 } from "#shared/values/models.ts";
 import { phone } from "#shared/values/phone.ts";
 import { ConnectionInput } from "./connection_input.ts";
-import { askingRegister } from "./register.ts";
+import { ASKING_REGISTER, knownAnswer } from "./register.ts";
 
 const account = {
   type: AccountType,
@@ -111,6 +111,7 @@ export const createAccount = endpoint(
     caller: { kind: "cpo", scope: "cpo:accounts:write" },
     limit: "cpo_write",
     sql: ["create_account", "repeat_account"],
+    next: ASKING_REGISTER,
     body: CreateAccount,
     response: z
       .object({
@@ -143,8 +144,6 @@ export const createAccount = endpoint(
     const account = readIban(body.iban);
     if (account === undefined) return fail("invalid_iban");
     const sealed = account === null ? null : sealIban(environment, caller.partner_id ?? "", account);
-    return askingRegister(environment, body.connection, (register) =>
-      call("create_account", { ...body, iban: sealed }, register),
-    );
+    return call("create_account", { ...body, iban: sealed, register: knownAnswer(environment, body.connection) });
   },
 );

@@ -3,7 +3,7 @@ import { endpoint } from "#shared/http/endpoint.ts";
 import { orNull, trimmedTo, uuid } from "#shared/values/fields.ts";
 import { EanValidationStatus, MandateStatus, RegistrationStatus } from "#shared/values/models.ts";
 import { ConnectionChange } from "./connection_input.ts";
-import { askingRegister } from "./register.ts";
+import { ASKING_REGISTER, knownAnswer } from "./register.ts";
 
 export const updateConnection = endpoint(
   {
@@ -18,6 +18,7 @@ export const updateConnection = endpoint(
     caller: { kind: "cpo", scope: "cpo:accounts:write" },
     limit: "cpo_write",
     sql: ["update_connection"],
+    next: ASKING_REGISTER,
     body: z
       .object({
         connection_id: orNull(uuid()),
@@ -61,12 +62,11 @@ export const updateConnection = endpoint(
   },
   ({ body, call, environment }) => {
     const { connection, acknowledge_mandate_lapses, ...criteria } = body;
-    return askingRegister(environment, connection, (register) =>
-      call(
-        "update_connection",
-        { criteria, connection, acknowledge_mandate_lapses: acknowledge_mandate_lapses === true },
-        register,
-      ),
-    );
+    return call("update_connection", {
+      criteria,
+      connection,
+      acknowledge_mandate_lapses: acknowledge_mandate_lapses === true,
+      register: knownAnswer(environment, connection),
+    });
   },
 );

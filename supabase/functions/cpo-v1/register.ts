@@ -5,18 +5,18 @@ import type { ConnectionInput } from "./connection_input.ts";
 type Question = Pick<ConnectionInput, "ean_code" | "postal_code" | "house_number" | "house_number_addition">;
 
 /**
- * Runs an operation that may need the EAN register. The rules in SQL say whether it does (a repeat, a no-op and a taken EAN do
- * not), so the register is asked over the network only then, and never inside a transaction; an answer that costs nothing is
- * handed over at once, which is what keeps the usual request at one statement.
+ * For operations that may need the EAN register. The rules in SQL say whether they do (a repeat, a no-op and a taken EAN do not), so
+ * the register is asked over the network only then, and never inside a transaction.
  */
-export async function askingRegister(
+export const ASKING_REGISTER = {
+  register: (environment: Environment, question: Question): Promise<RegisterAnswer> =>
+    registerOf(environment).lookup(question, question.ean_code),
+};
+
+/** An answer that costs nothing, to hand over at once: it keeps the usual request at one statement. */
+export function knownAnswer(
   environment: Environment,
   known: PartialAddress & { ean_code?: string | undefined },
-  operation: (register: RegisterAnswer | null) => Promise<string>,
-): Promise<string> {
-  const register = registerOf(environment);
-  const first = await operation(known.ean_code === undefined ? null : register.known(known, known.ean_code));
-  if (!first.startsWith('{"ask_register"')) return first;
-  const { ask_register: question } = JSON.parse(first) as { ask_register: Question };
-  return operation(await register.lookup(question, question.ean_code));
+): RegisterAnswer | null {
+  return known.ean_code === undefined ? null : registerOf(environment).known(known, known.ean_code);
 }

@@ -68,19 +68,19 @@ export const listCustomers = endpoint(
     const fetchAfter = async (after: object | null) =>
       read(await call("list_customers", { size: STRETCH, after, key }));
     const first = await fetchAfter(null);
-    if (first.next === null) return `{"customers":[${first.rows}]}`;
+    if (first.more_after === null) return `{"customers":[${first.rows}]}`;
 
     const encoder = new TextEncoder();
-    let next: object | null = first.next;
+    let after: object | null = first.more_after;
     const body = new ReadableStream({
       start: (controller) => controller.enqueue(encoder.encode(`{"customers":[${first.rows}`)),
       async pull(controller) {
-        if (next === null) {
+        if (after === null) {
           controller.enqueue(encoder.encode("]}"));
           return controller.close();
         }
-        const stretch = await fetchAfter(next);
-        next = stretch.next;
+        const stretch = await fetchAfter(after);
+        after = stretch.more_after;
         controller.enqueue(encoder.encode(`,${stretch.rows}`));
       },
     });
@@ -88,10 +88,10 @@ export const listCustomers = endpoint(
   },
 );
 
-/** SQL's `{"next" : …, "customers" : […]}`, the customers left as the text they are. */
-function read(text: string): { next: object | null; rows: string } {
+/** SQL's `{"more_after" : …, "customers" : […]}`, the customers left as the text they are. */
+function read(text: string): { more_after: object | null; rows: string } {
   const at = text.indexOf(LIST);
-  const { next } = JSON.parse(`${text.slice(0, at).trimEnd().slice(0, -1)}}`);
+  const { more_after } = JSON.parse(`${text.slice(0, at).trimEnd().slice(0, -1)}}`);
   const list = text.slice(at + LIST.length, -1).trim();
-  return { next, rows: list.slice(1, -1) };
+  return { more_after, rows: list.slice(1, -1) };
 }

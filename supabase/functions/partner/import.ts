@@ -8,7 +8,7 @@ import { linesOf, orNull } from "#shared/values/fields.ts";
 import { CsvError, readCsv } from "./csv.ts";
 import { EanStatus } from "./drafts.ts";
 import { type DraftLookup, lookUp } from "./look_up.ts";
-import { readRow } from "./rows.ts";
+import { type DraftRow, readRow } from "./rows.ts";
 
 /** Rows one request may bring; what comes after them is counted and left. */
 const MAX_ROWS = 500;
@@ -68,6 +68,7 @@ const Imported = z
     cap: z.object({ rolling_days: z.int(), rolling_cap: z.int(), remaining_before: z.int() }),
   })
   .meta({ id: "ImportedDrafts" });
+type Imported = z.input<typeof Imported>;
 
 const Consent = z
   .unknown()
@@ -112,22 +113,38 @@ type Import = {
 async function importRows(context: ImportContext, { rows, source, send_invite, mail }: Import): Promise<string> {
   const { call, environment } = context;
   const rules = { named: source !== "invite", reserved: reservedDomains(environment) };
+  const read = rows.slice(0, MAX_ROWS).map((row, index) => readRow(row, index + 1, rules));
   const answer = await call("import_drafts", {
     source,
     send_invite,
-    rows: rows.slice(0, MAX_ROWS).map((row, index) => readRow(row, index + 1, rules)),
+    rows: read,
     over_request_limit: Math.max(rows.length - MAX_ROWS, 0),
     links: claimLinks(environment),
     mail: send_invite ? (mail ?? composeClaim({ config: environment.config, locale: "nl" })) : null,
   });
-  if (!answer.startsWith('{"look_up"')) return answer;
-  const stored = JSON.parse(answer) as { look_up: DraftLookup[]; answer: z.input<typeof Imported> };
-  const results = await lookUp(environment, stored.look_up);
+  if (source !== "api") return answer;
+  const imported = JSON.parse(answer) as Imported;
+  const waiting = lookupsOf(read, imported);
+  if (waiting.length === 0) return answer;
+  const results = await lookUp(environment, waiting);
   type Recorded = { draft_id: string; ean_status: z.input<typeof EanStatus>; ean_candidates: number };
   const recorded = JSON.parse(await call("record_draft_lookups", results)) as (Recorded | null)[];
   const byDraft = new Map(recorded.flatMap((each) => (each ? [[each.draft_id, each]] : [])));
-  for (const created of stored.answer.created) Object.assign(created, byDraft.get(created.draft_id));
-  return JSON.stringify(stored.answer);
+  for (const created of imported.created) Object.assign(created, byDraft.get(created.draft_id));
+  return JSON.stringify(imported);
+}
+
+/** The addresses to look up, in the order of the rows: of the drafts that wait for it. */
+function lookupsOf(rows: readonly DraftRow[], { created, rejected }: Imported): DraftLookup[] {
+  const refused = new Set(rejected.map(({ row }) => row));
+  // an e-mail address makes one draft at most, of the one row of it that was not rejected
+  const byEmail = new Map(rows.filter(({ place }) => !refused.has(place)).map((row) => [row.email, row]));
+  return created.flatMap(({ draft_id, email, ean_status }) => {
+    const { postal_code, house_number, house_number_addition = null } = byEmail.get(email) ?? {};
+    return ean_status === "pending" && postal_code && house_number
+      ? [{ draft_id, postal_code, house_number, house_number_addition }]
+      : [];
+  });
 }
 
 /** Addresses that are nobody's: RFC 2606, and the service's own. The sandbox takes them: nothing is sent there. */

@@ -20,6 +20,9 @@ export type DraftRow = {
   email: string | null;
   reason?: "invalid" | "reserved_domain" | "missing_kvk";
   detail?: string;
+  postal_code?: string;
+  house_number?: number;
+  house_number_addition?: string | null;
   [field: string]: unknown;
 };
 

@@ -58,11 +58,12 @@ comment on function api.repeat_account(jsonb, jsonb) is
   'POST /v1/accounts when the rest of the body cannot be used: {cpo_external_ref, iban} to the account''s answer, or null when the reference is new.';
 select private.expose('api.repeat_account(jsonb, jsonb)');
 
-create function api.create_account(caller jsonb, input jsonb, register jsonb) returns json
+create function api.create_account(caller jsonb, input jsonb) returns json
 language plpgsql security definer
 set search_path = ''
 as $$
 declare
+  register   constant jsonb := input -> 'register';
   reference  constant text  := input ->> 'cpo_external_ref';
   wanted     constant jsonb := input -> 'connection';
   ean        constant text  := wanted ->> 'ean_code';
@@ -82,8 +83,8 @@ begin
 
   if private.ean_taken(ean) then
     perform private.refuse('ean_in_use');
-  elsif jsonb_typeof(register) = 'null' then
-    return json_build_object('ask_register', wanted);
+  elsif coalesce(jsonb_typeof(register), 'null') = 'null' then
+    return private.ask('register', wanted::json);
   end if;
   select * into checked
     from private.check_ean(ean, wanted ->> 'postal_code', (wanted ->> 'house_number')::int, wanted ->> 'house_number_addition', register);
@@ -120,6 +121,6 @@ begin
   perform private.audit('account.created', account);
   return private.account_answer(account, false);
 end $$;
-comment on function api.create_account(jsonb, jsonb, jsonb) is
-  'POST /v1/accounts. register is the EAN register''s answer, or null: then {ask_register: address} comes back where one is needed, and nothing was stored.';
-select private.expose('api.create_account(jsonb, jsonb, jsonb)');
+comment on function api.create_account(jsonb, jsonb) is
+  'POST /v1/accounts: the body, its iban sealed, and register, the EAN register''s answer. Asks for register where it is needed and null, before anything is stored.';
+select private.expose('api.create_account(jsonb, jsonb)');

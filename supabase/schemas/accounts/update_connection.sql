@@ -1,10 +1,11 @@
 -- POST /v1/connections:update.
 
-create function api.update_connection(caller jsonb, input jsonb, register jsonb) returns json
+create function api.update_connection(caller jsonb, input jsonb) returns json
 language plpgsql security definer
 set search_path = ''
 as $$
 declare
+  register   constant jsonb := input -> 'register';
   wanted_id  uuid;
   connection core.connections;
   current    jsonb;
@@ -32,8 +33,8 @@ begin
   if lower(wanted::text) is distinct from lower(current::text) then
     if private.ean_taken(ean, connection.id) then
       perform private.refuse('ean_in_use');
-    elsif jsonb_typeof(register) = 'null' then
-      return json_build_object('ask_register', wanted);
+    elsif coalesce(jsonb_typeof(register), 'null') = 'null' then
+      return private.ask('register', wanted::json);
     end if;
     -- a street that was not sent belongs to the old address
     if (wanted - 'street' - 'city' - 'ean_code') <> (current - 'street' - 'city' - 'ean_code') then
@@ -88,6 +89,6 @@ begin
     join core.connection_mandates m on m.partner_id = c.partner_id and m.connection_id = c.id
     where c.partner_id = connection.partner_id and c.id = connection.id);
 end $$;
-comment on function api.update_connection(jsonb, jsonb, jsonb) is
-  'POST /v1/connections:update: {criteria, connection, acknowledge_mandate_lapses}. Order: found, ambiguous, no-op, ean_in_use, ean_address_mismatch, acknowledgement, write.';
-select private.expose('api.update_connection(jsonb, jsonb, jsonb)');
+comment on function api.update_connection(jsonb, jsonb) is
+  'POST /v1/connections:update: {criteria, connection, acknowledge_mandate_lapses, register}. Asks for register where it is needed and null. Order: found, ambiguous, no-op, ean_in_use, ean_address_mismatch, acknowledgement, write.';
+select private.expose('api.update_connection(jsonb, jsonb)');

@@ -13,7 +13,7 @@ begin
      or to_timestamp((credential ->> 'issued_at')::bigint) < client.tokens_valid_from then
     return private.refusal('missing_or_invalid_token');
   elsif demand ->> 'kind' <> 'cpo' then
-    return json_build_object('wrong_kind', true);
+    return private.refusal('wrong_kind');
   elsif private.active_partner(client.partner_id) is null then
     return private.refusal('client_not_linked');
   elsif scope is not null and not (scope = any (client.scopes) and credential -> 'scopes' ? scope) then
@@ -72,7 +72,7 @@ begin
   if person.user_id is null or (private.user_profile(person.user_id)).created_at is null then
     return private.refusal('missing_or_invalid_token');  -- a login that Auth marks as deleted keeps its rows, and is nobody's
   elsif demand ->> 'kind' not in ('user', 'partner') then
-    return json_build_object('wrong_kind', true);
+    return private.refusal('wrong_kind');
   elsif demand ->> 'scope' is not null and not (demand ->> 'scope') = any (person.scopes) then
     return private.refusal('insufficient_scope', json_build_object('required_scope', demand ->> 'scope'));
   elsif demand ->> 'kind' = 'partner' then
@@ -100,7 +100,7 @@ begin
   if (private.user_profile((credential ->> 'user_id')::uuid)).created_at is null then
     return private.refusal('missing_or_invalid_token');  -- the login is gone; its session JWT lives on for a while
   elsif demand ->> 'kind' <> 'session' then
-    return json_build_object('wrong_kind', true);
+    return private.refusal('wrong_kind');
   end if;
   rate := private.debit('user:' || (credential ->> 'user_id'), demand ->> 'bucket');
   if not (rate ->> 'allowed')::boolean then
@@ -125,7 +125,7 @@ begin
   if holder.partner_id is null then
     return private.refusal('missing_or_invalid_token');
   elsif demand ->> 'kind' not in ('partner', 'sandbox') then
-    return json_build_object('wrong_kind', true);
+    return private.refusal('wrong_kind');
   elsif not (demand ->> 'key')::boolean then
     return private.refusal('insufficient_scope', json_build_object('required_scope', demand ->> 'scope'));
   elsif not holder.partner_active then
@@ -181,5 +181,5 @@ begin
 end $$;
 comment on function api.admit(jsonb, jsonb) is
   'The first of a request''s two statements: credential still good, partner active, scope held, rate limit debited, in that order. '
-  'credential {kind, …}, demand {kind, scope, bucket} to {caller, rate}, or {wrong_kind} for a good credential of another kind. Refusals are answers: the debit must stay.';
+  'credential {kind, …}, demand {kind, scope, bucket} to {caller, rate}; wrong_kind is a good credential of another kind, for which admit.ts has the refusal. Refusals are answers: the debit must stay.';
 select private.expose('api.admit(jsonb, jsonb)');

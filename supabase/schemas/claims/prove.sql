@@ -86,7 +86,7 @@ begin
     perform private.end_in_conflict(draft, 'existing_user');
     return jsonb_build_object('outcome', 'conflict');
   elsif login.confirmed is not true then
-    return jsonb_build_object('outcome', 'ask_login', 'email', draft.email, 'unconfirmed_user', login.user_id, 'partner_id', draft.partner_id);
+    return private.ask('login', json_build_object('email', draft.email, 'unconfirmed_user', login.user_id, 'partner_id', draft.partner_id))::jsonb;
   elsif draft.status = 'invited' and draft.ean is not null and private.ean_taken(draft.ean) then
     perform private.end_in_conflict(draft, 'ean_in_use');
     return jsonb_build_object('outcome', 'conflict');
@@ -100,7 +100,7 @@ begin
   return jsonb_build_object('outcome', 'proven');
 end $$;
 comment on function private.prove_draft(core.drafts) is
-  'The address is proven: the draft is claimed, or in conflict. Outcome ask_login, and nothing stored, where Supabase Auth must make the login first.';
+  'The address is proven: the draft is claimed, or in conflict. Asks for login, and stores nothing, where Supabase Auth must make it first.';
 grant execute on function private.prove_draft(core.drafts) to api_owner;
 
 create function api.prove_claim(caller jsonb, request jsonb) returns json
@@ -111,6 +111,8 @@ declare
   rate    jsonb;
   draft   core.drafts;
   refused text;
+  view    jsonb;
+  answer  jsonb;
 begin
   perform private.act_as(caller, 'anyone');
   rate := private.debit('address:' || (request ->> 'address_hash'), 'page');
@@ -122,12 +124,13 @@ begin
     return (jsonb_build_object('outcome', 'not_open') || private.claim_view(draft, request))::json;
   end if;
   refused := private.claim_code_outcome(draft, request ->> 'code_hash');
-  return (private.claim_view(draft, request)
-          || case when refused is null then private.prove_draft(draft) else jsonb_build_object('outcome', refused) end)::json;
+  view := private.claim_view(draft, request);
+  answer := case when refused is null then private.prove_draft(draft) else jsonb_build_object('outcome', refused) end;
+  return case when answer ? 'next' then answer else view || answer end::json;
 end $$;
 comment on function api.prove_claim(jsonb, jsonb) is
-  'Proves the address by its code: {draft_id, address_hash, code_hash} to private.claim_view and outcome proven|conflict|ask_login|wrong_code|code_expired|too_many_attempts|not_open. '
-  'After ask_login it is called again, once the login is made: the code is used up then.';
+  'Proves the address by its code: {draft_id, address_hash, code_hash} to private.claim_view and outcome proven|conflict|wrong_code|code_expired|too_many_attempts|not_open. '
+  'May ask for login first; the code is used up once it is made.';
 select private.expose('api.prove_claim(jsonb, jsonb)');
 
 create function private.sign_in_link(token_hash text) returns core.draft_links
@@ -191,13 +194,14 @@ begin
     return json_build_object('outcome', 'not_open');
   end if;
   answer := private.prove_draft(draft);
-  if answer ->> 'outcome' <> 'ask_login' then
-    update core.draft_links l set used_at = private.now() where l.partner_id = link.partner_id and l.id = link.id;
-    update core.drafts d set progress = d.progress || jsonb_build_object('return_url', link.return_url)
-     where d.partner_id = draft.partner_id and d.id = draft.id and link.return_url is not null and d.status <> 'conflict';
+  if answer ? 'next' then
+    return answer::json;
   end if;
+  update core.draft_links l set used_at = private.now() where l.partner_id = link.partner_id and l.id = link.id;
+  update core.drafts d set progress = d.progress || jsonb_build_object('return_url', link.return_url)
+   where d.partner_id = draft.partner_id and d.id = draft.id and link.return_url is not null and d.status <> 'conflict';
   return (answer || jsonb_build_object('draft_id', draft.id))::json;
 end $$;
 comment on function api.use_sign_in_link(jsonb, jsonb) is
-  'Uses a sign-in link up, which proves the address: {token_hash} to {outcome: proven|conflict|ask_login|not_open, draft_id}. After ask_login it is called again.';
+  'Uses a sign-in link up, which proves the address: {token_hash} to {outcome: proven|conflict|not_open, draft_id}. May ask for login first.';
 select private.expose('api.use_sign_in_link(jsonb, jsonb)');

@@ -136,7 +136,6 @@ declare
   remaining    bigint;
   answer       json;
   letters      jsonb;
-  look_up      json;
 begin
   perform private.act_as(caller, 'partner');
   tenant := private.partner_id();
@@ -208,11 +207,8 @@ begin
       'cap', json_build_object('rolling_days', 30, 'rolling_cap', private.draft_cap(), 'remaining_before', remaining)),
     (select jsonb_agg(jsonb_build_object('recipient', (s.draft).email, 'cause', 'claim:' || (s.draft).id,
                                          'fields', private.letter_fields(s.draft, private.partner_display_name(partner), links)))
-       from shown s where send_invite),
-    (select json_agg(json_build_object('draft_id', (s.draft).id, 'postal_code', (s.draft).postal_code, 'house_number', (s.draft).house_number,
-                                       'house_number_addition', (s.draft).house_number_addition) order by s.place)
-       from shown s where (s.draft).ean_status = 'pending' and input ->> 'source' = 'api')
-    into answer, letters, look_up;
+       from shown s where send_invite)
+    into answer, letters;
 
   if letters is not null then
     perform private.enqueue_mails(input -> 'mail', letters);
@@ -220,8 +216,8 @@ begin
   if (answer ->> 'added')::int > 0 then
     perform private.audit('drafts.imported', batch, jsonb_build_object('added', answer -> 'added', 'source', input -> 'source'));
   end if;
-  return case when look_up is null then answer else json_build_object('look_up', look_up, 'answer', answer) end;
+  return answer;
 end $$;
 comment on function api.import_drafts(jsonb, jsonb) is
-  'POST /partner/drafts/import and /partner/customers: {source, send_invite, rows, over_request_limit, links, mail}. Rows come read and judged on their own; one set-based statement judges the rest. Where source is api and addresses are to be looked up: {look_up, answer}.';
+  'POST /partner/drafts/import and /partner/customers: {source, send_invite, rows, over_request_limit, links, mail}. Rows come read and judged on their own; one set-based statement judges the rest.';
 select private.expose('api.import_drafts(jsonb, jsonb)');

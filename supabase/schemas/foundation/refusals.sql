@@ -1,4 +1,4 @@
--- How a rule says no.
+-- What an api function answers in place of its JSON: a refusal, or what it needs first. packages/shared/src/foundation/db.ts reads both.
 
 create function private.refuse(code text, detail json default '{}') returns void
 language plpgsql
@@ -8,7 +8,7 @@ begin
   raise exception using errcode = 'RULE1', message = code, detail = detail::text;
 end $$;
 comment on function private.refuse(text, json) is
-  'Ends the transaction with an error of the API. code is a key of the error table; detail holds the extra fields of the answer.';
+  'Says no, and nothing that was written stays: the usual refusal. code is a key of the error table; detail holds the extra fields of the error.';
 grant execute on function private.refuse(text, json) to api_owner;
 
 create function private.refusal(code text, detail json default '{}') returns json
@@ -16,5 +16,13 @@ language sql immutable
 set search_path = ''
 as $$ select json_build_object('refused', code, 'with', detail) $$;
 comment on function private.refusal(text, json) is
-  'The same refusal as an answer, for where something written in this transaction must stay (an attempt, a recorded check).';
+  'Says no by an answer, which commits: for where something written must stay (a counted guess, a debit, a recorded check), or before anything is written.';
 grant execute on function private.refusal(text, json) to api_owner;
+
+create function private.ask(next text, about json) returns json
+language sql immutable
+set search_path = ''
+as $$ select json_build_object('next', next, 'about', about) $$;
+comment on function private.ask(text, json) is
+  'Asks for something from outside the database, as an answer: the function is called again with the same input and beside it, under the name of the kind, what was fetched.';
+grant execute on function private.ask(text, json) to api_owner;

@@ -58,7 +58,7 @@ begin
         left join core.charger_models m on m.id = h.catalog_charger_id
     )
     select json_build_object(
-      'next', (select case when count(*) > size then (
+      'more_after', (select case when count(*) > size then (
                  select json_build_object('at', k.created_at, 'id', k.user_id) from shown k order by k.created_at, k.user_id limit 1) end from page),
       'customers', coalesce(json_agg(
         case when k.disclosed then json_build_object(
@@ -82,7 +82,7 @@ begin
     from customers k);
 end $$;
 comment on function private.customer_page(core.partners, boolean, jsonb) is
-  'A page of the people a partner brought: {size, after, key} to {next, customers}. Definer, because people own what they have in the house: this is the one place that crosses over, and it discloses who they are only where the partner itself uploaded or invited them.';
+  'A page of the people a partner brought: {size, after, key} to {more_after, customers}. Definer, because people own what they have in the house: this is the one place that crosses over, and it discloses who they are only where the partner itself uploaded or invited them.';
 grant execute on function private.customer_page(core.partners, boolean, jsonb) to api_owner;
 
 create function private.own_partner() returns core.partners
@@ -107,5 +107,5 @@ begin
   return private.customer_page(private.own_partner(), caller ->> 'manager_id' is null, query);
 end $$;
 comment on function api.list_customers(jsonb, jsonb) is
-  'GET /partner/customers, one stretch of it: {size, after, key} to {next, customers}, newest first. For a person (manager_id) everybody is pseudonymised.';
+  'GET /partner/customers, one stretch of it: {size, after, key} to {more_after, customers}, newest first. For a person (manager_id) everybody is pseudonymised.';
 select private.expose('api.list_customers(jsonb, jsonb)');

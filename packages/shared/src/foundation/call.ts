@@ -1,20 +1,52 @@
 import type { Caller } from "./caller.ts";
+import { Asked } from "./db.ts";
 import type { Environment } from "./environment.ts";
 
+/**
+ * Who fetches what an api function may ask for, by its kind; each is given what it is asked about. What it brings joins the fields
+ * of the function's last argument under the name of the kind, and the function is called again.
+ *
+ *     next: { login: makeLogin }
+ */
+export type Fetchers = Readonly<Record<string, (environment: Environment, about: never) => Promise<unknown>>>;
+
 /** Whatever runs SQL, with every api function that it may run: what `edge` is granted is the union of these. */
-export type Declared<Name extends string = string> = { id: string; sql: readonly Name[] };
+export type Declared<Name extends string = string> = {
+  id: string;
+  sql: readonly Name[];
+  /** For what those functions may ask for first. */
+  next?: Fetchers;
+};
 
 /**
  * Runs declared api functions for one caller, and gives their JSON text.
- * @throws {Error} for one that is not declared, of which the grants would not know.
+ * @throws {Error} for one that is not declared, of which the grants would not know, and when a function asks for what nobody is declared
+ *   to fetch, or asks twice.
  */
 export function callFor<Name extends string>(
-  { id, sql }: Declared<Name>,
-  { db }: Pick<Environment, "db">,
+  { id, sql, next = {} }: Declared<Name>,
+  environment: Environment,
   caller: Caller,
 ): (name: Name, ...input: (object | null)[]) => Promise<string> {
+  const run = async (name: Name, input: (object | null)[]): Promise<string> => {
+    const fetched: Record<string, unknown> = {};
+    for (;;) {
+      try {
+        return await environment.db.call(name, caller, ...input);
+      } catch (error) {
+        if (!(error instanceof Asked)) throw error;
+        const { next: kind, about, message } = error;
+        const fetch = Object.hasOwn(next, kind) ? next[kind] : undefined;
+        if (!fetch) throw new Error(`${message}, which ${id} does not declare`);
+        if (Object.hasOwn(fetched, kind)) throw new Error(`${message} again`);
+        // the statement that asked has ended, so no lock is held meanwhile
+        fetched[kind] = await fetch(environment, about as never);
+        input.push({ ...input.pop(), ...fetched });
+      }
+    }
+  };
   return (name, ...input) => {
     if (!sql.includes(name)) throw new Error(`${id} does not declare api.${name}`);
-    return db.call(name, caller, ...input);
+    return run(name, input);
   };
 }

@@ -259,17 +259,29 @@ export function isErrorCode(code: string): code is ErrorCode {
 export const RETRY_AFTER_UNAVAILABLE = 5;
 
 /**
- * An error of the API on its way to the client. `fields` are the extra fields of the body (they may replace `detail`);
- * `cause` is for the log only.
+ * A rule said no. With a code of the error table it is an ApiError; any other is between an api function and whoever calls it and
+ * expects it, and is a failure of ours to everybody else.
  */
-export class ApiError extends Error {
-  readonly code: ErrorCode;
+export class Refusal extends Error {
+  readonly code: string;
   readonly fields: Readonly<Record<string, unknown>>;
 
-  constructor(code: ErrorCode, fields: Readonly<Record<string, unknown>> = {}, cause?: unknown) {
+  constructor(code: string, fields: Readonly<Record<string, unknown>> = {}, cause?: unknown) {
     super(code, { cause });
     this.code = code;
     this.fields = fields;
+  }
+}
+
+/**
+ * An error of the API on its way to the client. `fields` are the extra fields of the body (they may replace `detail`);
+ * `cause` is for the log only.
+ */
+export class ApiError extends Refusal {
+  declare readonly code: ErrorCode;
+
+  constructor(code: ErrorCode, fields: Readonly<Record<string, unknown>> = {}, cause?: unknown) {
+    super(code, fields, cause);
   }
 
   get status(): number {

@@ -2,7 +2,7 @@ import { readSession } from "#shared/auth/session.ts";
 import { hashSecret, readAccessToken, sameSecret } from "#shared/auth/tokens.ts";
 import type { Caller, Rate } from "#shared/foundation/caller.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
-import { ApiError, type ErrorCode } from "#shared/foundation/errors.ts";
+import { ApiError, type ErrorCode, Refusal } from "#shared/foundation/errors.ts";
 import type { CallerRule, EndpointSpec } from "./endpoint.ts";
 
 /** A credential whose signature or form was verified; whether it is still good is for the database to say. */
@@ -126,10 +126,10 @@ export async function admitBearer(
     const admitted = JSON.parse(
       await environment.db.call("admit", credential, { kind, scope, key, bucket: spec.limit }),
     );
-    if (admitted.wrong_kind) throw wrongKind(credential, spec.caller);
     const base = { host: environment.config.API_HOST, request_id: requestId };
     return { caller: { ...admitted.caller, ...base }, rate: admitted.rate };
   } catch (error) {
+    if (error instanceof Refusal && error.code === "wrong_kind") throw wrongKind(credential, spec.caller);
     if (error instanceof ApiError && error.code === "missing_or_invalid_token") throw explained(error, credential);
     if (error instanceof ApiError && error.code !== "service_unavailable") throw error;
     throw new ApiError("authentication_unavailable", {}, error);

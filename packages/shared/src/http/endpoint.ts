@@ -1,4 +1,5 @@
 import type * as z from "zod";
+import type { Fetchers } from "#shared/foundation/call.ts";
 import type { Caller, Rate } from "#shared/foundation/caller.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
 import type { ErrorCode } from "#shared/foundation/errors.ts";
@@ -31,7 +32,7 @@ export type Context<Body, Query, Errors extends ErrorCode, Functions extends str
   environment: Environment;
   /** What stands in the path at `{name}`. */
   param: (name: string) => string;
-  /** Runs one declared SQL function for the admitted caller and gives its JSON text. */
+  /** Runs one declared SQL function for the admitted caller and gives its JSON text; what it asks for first, `next` fetches. */
   call: (name: Functions, ...input: (object | null)[]) => Promise<string>;
   /** Ends the request with a declared error. */
   fail: (code: Errors, fields?: Record<string, unknown>) => never;
@@ -71,6 +72,8 @@ export type EndpointSpec<
   limit: Bucket | null;
   /** The api functions it may run: what `edge` is granted is the union of these. */
   sql: readonly Functions[];
+  /** Who fetches what those functions may ask for first, by its kind. */
+  next?: Fetchers;
   query?: Query;
   body?: Body;
   /** Whether nothing at all may be sent for a body: it then reads as {}. */

@@ -1,4 +1,5 @@
 import { STEP_NAMES } from "#shared/domain/claim/flow.ts";
+import { makeLogin } from "#shared/domain/claim/login.ts";
 import type { Flow } from "../kit/visit.ts";
 import { showEnter, useEnter } from "./enter.ts";
 import { prove, sendCode, showProof, start } from "./prove.ts";
@@ -14,6 +15,7 @@ const STEP = `${PATH}/:step{${STEP_NAMES.join("|")}}`;
 export const claim: Flow = {
   id: "the pages of a claim",
   sql: SQL,
+  next: { login: makeLogin },
   routes: [
     // mail programs post here in one click, and the token is all the credential there is
     { method: "POST", path: "/unsubscribe/:token", run: optOut, from_anywhere: true },

@@ -1,7 +1,5 @@
 import { hashSecret } from "#shared/auth/tokens.ts";
 import type { Brand } from "#shared/domain/brand.ts";
-import { withLogin } from "#shared/domain/claim/flow.ts";
-import type { AskLogin } from "#shared/domain/claim/login.ts";
 import { isLocale, type Locale } from "#shared/values/locale.ts";
 import { DEAD, type Handler, Visit } from "../kit/visit.ts";
 import { claimKindPage, enterPage } from "./start_views.ts";
@@ -41,12 +39,10 @@ export const showEnter: Handler<Name> = async (request) => {
 type Used = { outcome: "proven" | "conflict" | "not_open"; draft_id: string };
 
 export const useEnter: Handler<Name> = async (request) => {
-  const { token, environment } = request;
+  const { token } = request;
   if (!token) return request.unknown();
   const asked = { token_hash: hashSecret(token) };
-  const { outcome, draft_id } = await withLogin(environment, () =>
-    request.call<Used | AskLogin>("use_sign_in_link", asked),
-  );
+  const { outcome, draft_id } = await request.call<Used>("use_sign_in_link", asked);
   request.became(outcome);
   if (outcome !== "proven") return showEnter(request);
   const lang = request.c.req.query("lang");

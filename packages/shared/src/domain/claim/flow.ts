@@ -8,7 +8,7 @@ import type { Environment } from "#shared/foundation/environment.ts";
 import type { SealedIban } from "#shared/values/iban.ts";
 import type { Locale } from "#shared/values/locale.ts";
 import { claimToken } from "./links.ts";
-import { type AskLogin, makeLogin } from "./login.ts";
+import { makeLogin } from "./login.ts";
 
 /** The api functions behind a claim. Each is one statement; where a login is made, a call of Auth stands between two. */
 export const CLAIM_SQL = [
@@ -69,7 +69,7 @@ export class ClaimFlow {
     this.draft_id = draft_id;
     this.token = claimToken(environment, draft_id);
     const caller = { kind: "anyone", host: environment.config.API_HOST, request_id };
-    this.#run = callFor({ id: "a claim", sql: CLAIM_SQL }, environment, caller);
+    this.#run = callFor({ id: "a claim", sql: CLAIM_SQL, next: { login: makeLogin } }, environment, caller);
   }
 
   async #call<Answer>(name: (typeof CLAIM_SQL)[number], request: object): Promise<Answer> {
@@ -99,7 +99,7 @@ export class ClaimFlow {
   /** Proves the address by its code; makes the customer's login where there is none. Beside the outcome, what open() says. */
   prove<View>(code: string, address_hash: string): Promise<View & { outcome: ProveOutcome }> {
     const request = { address_hash, code_hash: this.#hashCode(code, "prove"), proven: false };
-    return withLogin(this.environment, () => this.#call("prove_claim", request));
+    return this.#call("prove_claim", request);
   }
 
   save(step: StepName, kept: Kept): Promise<{ outcome: SaveOutcome; open_step?: StepName | null }> {
@@ -149,17 +149,4 @@ export class ClaimFlow {
   #hashCode(code: string, purpose: "prove" | "sign"): string {
     return hashSecret(`${this.token}:${purpose}:${code}`);
   }
-}
-
-/** Asks, makes the login where it is asked for, and asks again: what proves the address is used up by the second asking only. */
-export async function withLogin<Answer extends { outcome: string }>(
-  environment: Environment,
-  ask: () => Promise<Answer | AskLogin>,
-): Promise<Answer> {
-  const first = await ask();
-  if (first.outcome !== "ask_login") return first as Answer;
-  await makeLogin(environment, first as AskLogin);
-  const second = await ask();
-  if (second.outcome === "ask_login") throw new Error("Supabase Auth made a login that the database does not see");
-  return second as Answer;
 }

@@ -4,8 +4,7 @@ import type { Environment } from "#shared/foundation/environment.ts";
 import { ApiError } from "#shared/foundation/errors.ts";
 
 /** What private.prove_draft asks for when Supabase Auth does not know the address, or nobody ever confirmed it. */
-export type AskLogin = {
-  outcome: "ask_login";
+export type LoginWanted = {
   email: string;
   unconfirmed_user: string | null;
   /** Whose draft was claimed: kept with the login, where only we can write it. */
@@ -13,13 +12,13 @@ export type AskLogin = {
 };
 
 /**
- * Makes the login of an address whose owner has just proven it. Its password is nobody's: its owner signs in by a mailed code.
+ * Makes the login of an address whose owner has just proven it; what proved it is used up by the call after this one. Its password is nobody's: its owner signs in by a mailed code.
  * A login that was never confirmed may be a stranger's, laid in wait with a password of theirs, so it is made anew.
  * @throws {ApiError} `service_unavailable` when Supabase Auth does not do it; the code or link is not used up then.
  */
 export async function makeLogin(
   environment: Environment,
-  { email, unconfirmed_user, partner_id }: AskLogin,
+  { email, unconfirmed_user, partner_id }: LoginWanted,
 ): Promise<void> {
   const { admin } = await authAsAdmin(environment);
   if (unconfirmed_user) {
