@@ -11,8 +11,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import pg from "pg";
+import { denoProgram } from "../packages/local/src/checkout.ts";
 import { startStack } from "../packages/local/src/runner.ts";
-import { denoProgram } from "../packages/tools/src/functions.ts";
 import { compare, load, type Target } from "./load.ts";
 
 const { values } = parseArgs({ options: { accounts: { type: "string", default: "20000" } } });

@@ -15,7 +15,8 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { bootstrap, migrate, ROOT, setPasswords } from "../../packages/local/src/migrate.ts";
+import { ROOT } from "../../packages/local/src/checkout.ts";
+import { bootstrap, migrate, setPasswords } from "../../packages/local/src/migrate.ts";
 import { freePort, type Postgres, startPostgres } from "../../packages/local/src/postgres.ts";
 
 /** The database in the server that is to be copied. */

@@ -6,8 +6,8 @@ import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { ROOT } from "../../packages/local/src/checkout.ts";
 import { signMandate } from "../../packages/local/src/customer.ts";
-import { ROOT } from "../../packages/local/src/migrate.ts";
 import { freePort } from "../../packages/local/src/postgres.ts";
 import { type RunningStack, startStack } from "../../packages/local/src/runner.ts";
 

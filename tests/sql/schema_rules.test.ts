@@ -3,7 +3,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Surface } from "#shared/http/surface.ts";
-import { ROOT } from "../../packages/local/src/migrate.ts";
+import { ROOT } from "../../packages/local/src/checkout.ts";
 import { cloneDatabase, type Database } from "../harness/database.ts";
 
 const OURS = "('core', 'api', 'ops', 'private')";

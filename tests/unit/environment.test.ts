@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { parseEnv } from "node:util";
 import { describe, expect, test } from "vitest";
 import { ConfigurationError, readConfiguration } from "#shared/foundation/environment.ts";
-import { newKeys } from "../../packages/tools/src/new_keys.ts";
+import { newKeys } from "../../packages/local/src/keys.ts";
 
 const example = readFileSync(new URL("../../.env.example", import.meta.url), "utf8");
 const required = parseEnv(example);

@@ -3,9 +3,10 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { ROOT } from "../../packages/tools/src/functions.ts";
+import { ROOT } from "../../packages/local/src/checkout.ts";
 
-const PAGES = "supabase/functions/pages";
+const FUNCTIONS = "supabase/functions";
+const PAGES = `${FUNCTIONS}/pages`;
 const SHARED = "packages/shared/src";
 
 /** Every TypeScript file under a folder, from the root of the repository. */
@@ -15,7 +16,7 @@ function filesUnder(folder: string): string[] {
     .map((name) => join(folder, name));
 }
 
-/** The files of ours that a file imports. */
+/** The files of ours that a file imports, types included. */
 function importsOf(file: string): string[] {
   const source = readFileSync(ROOT + file, "utf8");
   const named = [...source.matchAll(/(?:\bfrom|\bimport\() ?"((?:#shared|\.{1,2})\/[^"]+)"/g)].map(
@@ -24,43 +25,77 @@ function importsOf(file: string): string[] {
   return named.map((name) => (name.startsWith("#") ? name.replace("#shared", SHARED) : join(dirname(file), name)));
 }
 
-/** Which folder of `root` knows which other one. */
-function folderImports(root: string): Map<string, Set<string>> {
-  const folderOf = (file: string) => file.slice(root.length + 1).split("/")[0] ?? "";
-  const known = new Map<string, Set<string>>();
-  for (const file of filesUnder(root)) {
-    const from = folderOf(file);
-    const others = importsOf(file).filter((each) => each.startsWith(`${root}/`) && folderOf(each) !== from);
-    known.set(from, new Set([...(known.get(from) ?? []), ...others.map(folderOf)]));
+type Graph = ReadonlyMap<string, readonly string[]>;
+
+/** What of `files` knows what else of them, by the name that `nameOf` gives each. */
+function graphOf(files: readonly string[], nameOf: (file: string) => string = (file) => file): Graph {
+  const graph = new Map<string, string[]>();
+  for (const file of files) {
+    const known = importsOf(file)
+      .map(nameOf)
+      .filter((name) => name !== nameOf(file));
+    graph.set(nameOf(file), [...new Set([...(graph.get(nameOf(file)) ?? []), ...known])]);
   }
-  return known;
+  return graph;
 }
+
+/** Names that are in a circle, or know one that is. */
+function circling(graph: Graph): string[] {
+  // a name is on the floor above the highest it knows; what finds no floor is in a circle, or above one
+  const placed = new Set<string>();
+  for (let before = -1; before !== placed.size; ) {
+    before = placed.size;
+    for (const [name, known] of graph)
+      if (known.every((each) => placed.has(each) || !graph.has(each))) placed.add(name);
+  }
+  return [...graph.keys()].filter((name) => !placed.has(name));
+}
+
+/** `packages/shared/src/auth`, `supabase/functions/partner`, `packages/local`: what belongs together. */
+function folderOf(file: string): string {
+  const depth = file.startsWith(`${SHARED}/`) ? 4 : file.startsWith(`${FUNCTIONS}/`) ? 3 : 2;
+  return file.split("/").slice(0, depth).join("/");
+}
+
+const everything = ["packages", FUNCTIONS].flatMap(filesUnder);
+
+test("a circle is found where there is one", () => {
+  const graph = new Map([
+    ["a", ["b", "c"]],
+    ["b", []],
+    ["c", ["d"]],
+    ["d", ["c"]],
+  ]);
+  expect(circling(graph)).toEqual(["a", "c", "d"]);
+});
+
+test("no file is in a circle of imports, and no folder is", () => {
+  expect(everything.length).toBeGreaterThan(100);
+  expect(circling(graphOf(everything))).toEqual([]);
+  expect(circling(graphOf(everything, folderOf))).toEqual([]);
+});
+
+test("a function is deployed by itself: it imports what is shared, and nothing of another function or package", () => {
+  const others = [...graphOf(filesUnder(FUNCTIONS), folderOf)].map(([folder, known]) => [
+    folder,
+    known.filter((each) => !each.startsWith(`${SHARED}/`) && each !== "openapi.json"),
+  ]);
+  expect(others).toEqual(others.map(([folder]) => [folder, []]));
+});
 
 describe("pages", () => {
   test("a flow knows kit and never another flow; kit knows none", () => {
-    const known = folderImports(PAGES);
+    const flowOf = (file: string) => file.slice(PAGES.length + 1).split("/")[0] ?? "";
     const folders = readdirSync(ROOT + PAGES, { withFileTypes: true }).filter((entry) => entry.isDirectory());
     expect(folders.map(({ name }) => name).sort()).toEqual(["claim", "consent", "home", "kit", "mandate"]);
+    const inFolders = filesUnder(PAGES).filter((file) => folders.some(({ name }) => flowOf(file) === name));
+    const known = graphOf(inFolders, (file) => (file.startsWith(`${PAGES}/`) ? flowOf(file) : ""));
     for (const { name } of folders)
-      expect([name, [...(known.get(name) ?? [])]]).toEqual([name, name === "kit" ? [] : ["kit"]]);
-  });
-
-  test("no file is in a circle of imports", () => {
-    const imports = new Map(
-      filesUnder(PAGES).map((file) => [file, importsOf(file).filter((each) => each.startsWith(PAGES))]),
-    );
-    // a file is on the floor above the highest it imports; what finds no floor is in a circle, or above one
-    const placed = new Set<string>();
-    for (let before = -1; before !== placed.size; ) {
-      before = placed.size;
-      for (const [file, needed] of imports) if (needed.every((each) => placed.has(each))) placed.add(file);
-    }
-    expect([...imports.keys()].filter((file) => !placed.has(file))).toEqual([]);
+      expect([name, known.get(name)?.filter((each) => each !== "")]).toEqual([name, name === "kit" ? [] : ["kit"]]);
   });
 });
 
 test("what is shared knows only what lies below it: foundation, values, auth, then http and domain, which know nothing of each other", () => {
-  const known = folderImports(SHARED);
   const allowed: Record<string, string[]> = {
     foundation: [],
     values: ["foundation"],
@@ -68,6 +103,15 @@ test("what is shared knows only what lies below it: foundation, values, auth, th
     http: ["foundation", "values", "auth"],
     domain: ["foundation", "values", "auth"],
   };
+  const known = graphOf(filesUnder(SHARED), (file) => (file.startsWith(`${SHARED}/`) ? folderOf(file) : file));
+  expect([...known.keys()].sort()).toEqual(
+    Object.keys(allowed)
+      .sort()
+      .map((name) => `${SHARED}/${name}`),
+  );
   for (const [folder, others] of known)
-    expect([folder, [...others].filter((each) => !allowed[folder]?.includes(each))]).toEqual([folder, []]);
+    expect([
+      folder,
+      others.filter((each) => !allowed[folder.slice(SHARED.length + 1)]?.includes(each.slice(SHARED.length + 1))),
+    ]).toEqual([folder, []]);
 });

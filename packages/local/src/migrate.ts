@@ -6,10 +6,10 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
+import { ROOT } from "./checkout.ts";
 
-export const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 const BOOTSTRAP = fileURLToPath(new URL("bootstrap.sql", import.meta.url));
-const CLI = fileURLToPath(new URL("../../../node_modules/supabase/dist/supabase.js", import.meta.url));
+const CLI = `${ROOT}node_modules/supabase/dist/supabase.js`;
 const seedFile = (root: string) => join(root, "supabase/seed.sql");
 
 /** The Supabase CLI failed; `message` is what it said. */

@@ -15,9 +15,9 @@ import {
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { denoProgram } from "../../tools/src/functions.ts";
+import { denoProgram, ROOT } from "./checkout.ts";
 import { ensureDemo } from "./demo_data.ts";
-import { bootstrap, MigrationError, migrate, ROOT, setPasswords } from "./migrate.ts";
+import { bootstrap, MigrationError, migrate, setPasswords } from "./migrate.ts";
 import { freePort, isFree, type Postgres, PostgresError, startPostgres, stopLeftover } from "./postgres.ts";
 import { end, type Identity, identify, isRunning } from "./processes.ts";
 import { loadSecrets, type Secrets } from "./secrets.ts";

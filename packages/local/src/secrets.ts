@@ -4,7 +4,7 @@ import { generateKeyPairSync, randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { newSecret } from "#shared/auth/tokens.ts";
-import { newKeys } from "../../tools/src/new_keys.ts";
+import { newKeys } from "./keys.ts";
 import { readJson, writeJson } from "./stack.ts";
 
 export type Jwk = JsonWebKey & { kid: string };

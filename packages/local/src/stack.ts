@@ -2,7 +2,7 @@
 
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { ROOT } from "./migrate.ts";
+import { ROOT } from "./checkout.ts";
 import { type Identity, isRunning } from "./processes.ts";
 
 /** What a newcomer's first requests need; made by demo_data.ts. */

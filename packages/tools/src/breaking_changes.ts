@@ -3,7 +3,7 @@
 
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { ROOT } from "./functions.ts";
+import { ROOT } from "../../local/src/checkout.ts";
 
 type Node = Record<string, unknown>;
 export type Document = { paths: Record<string, Record<string, Node>>; components?: Node };

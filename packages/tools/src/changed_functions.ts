@@ -1,7 +1,8 @@
 // Which functions a push has to deploy: `node changed_functions.ts <commit>|all` prints the slugs, separated by spaces.
 
 import { execFileSync } from "node:child_process";
-import { deployedFunctions, modulesOf, ROOT } from "./functions.ts";
+import { ROOT } from "../../local/src/checkout.ts";
+import { deployedFunctions, modulesOf } from "./functions.ts";
 
 /** Goes up with, or decides about, every function. */
 const COMMON = ["supabase/config.toml", "deno.json"];

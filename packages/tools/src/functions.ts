@@ -2,11 +2,9 @@
 
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { relative } from "node:path";
 import { fileURLToPath } from "node:url";
-
-export const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
+import { denoProgram, ROOT } from "../../local/src/checkout.ts";
 
 /** One `[functions.<slug>]` block. An alias has the entrypoint of another function. */
 export type DeployedFunction = {
@@ -26,11 +24,6 @@ export function deployedFunctions(
     const entrypoint = settings.entrypoint ?? `./functions/${slug}/index.ts`;
     return { slug, entrypoint: entrypoint.replace(/^\.\//, "supabase/"), settings };
   });
-}
-
-/** Where the npm package keeps the program itself, which, unlike its wrapper, is one process. */
-export function denoProgram(): string {
-  return createRequire(import.meta.url)("deno/install_api.cjs").runInstall();
 }
 
 /**

@@ -4,7 +4,8 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
-import { bootstrap, MigrationError, migrate, ROOT, runSupabase } from "../../local/src/migrate.ts";
+import { ROOT } from "../../local/src/checkout.ts";
+import { bootstrap, MigrationError, migrate, runSupabase } from "../../local/src/migrate.ts";
 import { freePort, PostgresError, startPostgres } from "../../local/src/postgres.ts";
 import { driftBetween, factsOf } from "./database_facts.ts";
 import { baseline, buildFromSchemas, SchemaError } from "./schema_files.ts";

@@ -1,23 +1,5 @@
 // Fresh values for the variables that hold keys: `node packages/tools/src/new_keys.ts >> .env`.
 
-import { generateKeyPairSync, randomBytes } from "node:crypto";
+import { newKeys } from "../../local/src/keys.ts";
 
-/** Keys carry the day they were made, so that a rotation can be read off them. */
-export function newKeys(
-  today = new Date().toISOString().slice(0, 10),
-): Record<"TOKEN_KEYS" | "IBAN_KEYS" | "WORKER_SECRET", string> {
-  const id = `${today}-${randomBytes(3).toString("hex")}`;
-  const signing = {
-    ...generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey.export({ format: "jwk" }),
-    kid: id,
-  };
-  return {
-    TOKEN_KEYS: JSON.stringify({ keys: [signing] }),
-    IBAN_KEYS: JSON.stringify({ current: id, keys: { [id]: randomBytes(32).toString("base64") } }),
-    WORKER_SECRET: randomBytes(32).toString("base64url"),
-  };
-}
-
-if (import.meta.main) {
-  for (const [name, value] of Object.entries(newKeys())) console.log(`${name}='${value}'`);
-}
+for (const [name, value] of Object.entries(newKeys())) console.log(`${name}='${value}'`);
