@@ -11,7 +11,7 @@ import { createLocalJWKSet, importJWK, type JWK, jwtVerify, SignJWT } from "jose
 // @ts-types="npm:@types/pg@8.23.1"
 import pg from "pg";
 
-export type AuthConfiguration = {
+type AuthConfiguration = {
   /** Public root of the project; the issuer is `<url>/auth/v1`. */
   url: string;
   /** Connects as supabase_auth_admin, which owns the tables. */

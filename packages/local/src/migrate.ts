@@ -15,7 +15,7 @@ const seedFile = (root: string) => join(root, "supabase/seed.sql");
 /** The Supabase CLI failed; `message` is what it said. */
 export class MigrationError extends Error {}
 
-export type Migrated = "changed" | "up to date";
+type Migrated = "changed" | "up to date";
 
 /** Roles and schemas of the platform. `admin_url` is the superuser in the database to prepare. */
 export async function bootstrap(admin_url: string, postgres_password: string): Promise<void> {

@@ -29,9 +29,9 @@ import pg from "pg";
 import { end, identify } from "./processes.ts";
 
 /** The superuser is named as on Supabase, where `postgres`, which migrates, is not one. */
-export const SUPERUSER = "supabase_admin";
+const SUPERUSER = "supabase_admin";
 
-export type PostgresOptions = {
+type PostgresOptions = {
   /** Absolute path; made when missing. Belongs to Postgres alone. */
   folder: string;
   port: number;

@@ -24,7 +24,7 @@ import { loadSecrets, type Secrets } from "./secrets.ts";
 import { readJson, removeStack, type Stack, writeJson, writeStack } from "./stack.ts";
 
 export type Options = { host: "sandbox" | "production"; port: number; data_dir: string; fresh: boolean };
-export type Say = (topic: string, text: string) => void;
+type Say = (topic: string, text: string) => void;
 
 export type RunningStack = {
   stack: Stack;

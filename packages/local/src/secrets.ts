@@ -7,7 +7,7 @@ import { newSecret } from "#shared/auth/tokens.ts";
 import { newKeys } from "./keys.ts";
 import { readJson, writeJson } from "./stack.ts";
 
-export type Jwk = JsonWebKey & { kid: string };
+type Jwk = JsonWebKey & { kid: string };
 
 export type Secrets = {
   passwords: Record<"supabase_admin" | "postgres" | "edge" | "operator" | "supabase_auth_admin", string>;

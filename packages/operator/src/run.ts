@@ -7,7 +7,7 @@ import { COMMANDS } from "./commands.ts";
 import { type Answer, callOps, OperatorError } from "./database.ts";
 
 /** Everything a command reaches outside itself. */
-export type Io = {
+type Io = {
   out: (text: string) => void;
   err: (text: string) => void;
   env: Record<string, string | undefined>;

@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { denoProgram, ROOT } from "../../local/src/checkout.ts";
 
 /** One `[functions.<slug>]` block. An alias has the entrypoint of another function. */
-export type DeployedFunction = {
+type DeployedFunction = {
   slug: string;
   /** From the root of the repository. */
   entrypoint: string;

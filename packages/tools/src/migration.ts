@@ -20,7 +20,7 @@ roles: a row that a schema file inserts, changes or no longer inserts needs a st
 missing is listed at the top of the file.`;
 
 /** What a person has to do differently; `message` says what. */
-export class Refusal extends Error {}
+class Refusal extends Error {}
 
 const KNOWN = [Refusal, MigrationError, PostgresError, SchemaError];
 

@@ -11,7 +11,7 @@ export class SchemaError extends Error {}
  * The schema files in their order, from `root`, the folder that holds supabase/.
  * @throws {SchemaError} naming the files that `schema_paths` leaves out, or names and that are gone
  */
-export function schemaFiles(root: string): string[] {
+function schemaFiles(root: string): string[] {
   const toml = readFileSync(join(root, "supabase/config.toml"), "utf8");
   const list = toml.match(/^schema_paths = \[([^\]]*)\]/m)?.[1] ?? "";
   const listed = [...list.matchAll(/"\.\/(.*?)"/g)].map(([, path]) => `supabase/${path}`);

@@ -18,7 +18,7 @@ const disclosed = {
   registration_status: RegistrationStatus.nullable().optional(),
 };
 
-export const AttributedCustomer = z
+const AttributedCustomer = z
   .object({
     customer_ref: z.string().meta({ description: "Opaque and stable; another one for every partner" }),
     external_ref: z.string().nullable().meta({ description: "Of the draft; null for applications" }),

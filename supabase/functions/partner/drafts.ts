@@ -14,7 +14,7 @@ export const EanStatus = z
       "pending: not looked up yet; resolved: one metering point at the address; ambiguous: several, the customer chooses; not_found: none; provided: the row had the EAN; failed: no answer, tried again for a day",
   });
 
-export const DraftStatus = z.enum(["invited", "claimed", "expired", "conflict", "active"]).meta({ id: "DraftStatus" });
+const DraftStatus = z.enum(["invited", "claimed", "expired", "conflict", "active"]).meta({ id: "DraftStatus" });
 
 const Draft = z
   .object({

@@ -3,7 +3,7 @@ import type { Environment } from "#shared/foundation/environment.ts";
 import { workThrough } from "#shared/foundation/work_through.ts";
 
 export type DraftLookup = RegisterAddress & { draft_id: string };
-export type DraftLookupResult = { draft_id: string; register: RegisterAnswer };
+type DraftLookupResult = { draft_id: string; register: RegisterAnswer };
 
 /** What a request may spend on the register; whom it does not get to, the scheduled job looks up. */
 const BUDGET_MS = 8_000;

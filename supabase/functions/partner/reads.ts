@@ -24,7 +24,7 @@ export const Branding = z
   .object({ display_name: text(), logo_url: text(), primary_color: text(), reply_to: text() })
   .meta({ id: "PartnerBranding", description: "How pages and mail to the partner's customers look" });
 
-export const ApiKey = z
+const ApiKey = z
   .object({ prefix: z.string(), last4: z.string(), created_at: instant(), last_used_at: instant().nullable() })
   .meta({ id: "PartnerApiKey" });
 

@@ -15,7 +15,7 @@ import { phone } from "#shared/values/phone.ts";
 export type RawRow = Record<string, unknown>;
 
 /** A row as api.import_drafts takes it. `reason` is why it makes no draft, as far as the row alone tells. */
-export type DraftRow = {
+type DraftRow = {
   place: number;
   email: string | null;
   reason?: "invalid" | "reserved_domain" | "missing_kvk";
@@ -60,7 +60,7 @@ const KNOWN = new Map(
 export const columnOf = (name: string): string | undefined => KNOWN.get(keyOf(name.replace(/^\ufeff/, "")));
 
 /** A row object under its column names; of two keys for one column the first counts. */
-export function byColumn(row: object): RawRow {
+function byColumn(row: object): RawRow {
   const columns: RawRow = {};
   for (const [key, value] of Object.entries(row)) {
     const column = columnOf(key);

@@ -52,8 +52,8 @@ export type Wishes = {
 };
 
 export type StepResult = "done" | "already_done" | "skipped";
-export type Sync = { ok: boolean; sessions_created: number; error: string | null };
-export type Standing = {
+type Sync = { ok: boolean; sessions_created: number; error: string | null };
+type Standing = {
   draft_id: string;
   external_ref: string | null;
   email: string;

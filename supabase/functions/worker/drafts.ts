@@ -11,7 +11,7 @@ const AT_ONCE = 4;
 /** What one look-up may take, retries included. */
 const RESERVE_MS = 10_000;
 
-export type DraftResult = { expired: number; purged: number; reminded: number; looked_up: number; failed: number };
+type DraftResult = { expired: number; purged: number; reminded: number; looked_up: number; failed: number };
 type Due = RegisterAddress & { partner_id: string; draft_id: string };
 type Call = (
   name: "run_draft_jobs" | "due_draft_lookups" | "record_draft_lookup",

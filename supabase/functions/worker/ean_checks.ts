@@ -8,7 +8,7 @@ const AT_ONCE = 4;
 /** What one look-up may take, retries included. */
 const RESERVE_MS = 10_000;
 
-export type EanCheckResult = { checked: number; failed: number };
+type EanCheckResult = { checked: number; failed: number };
 type Due = RegisterAddress & { partner_id: string; connection_id: string; ean_code: string };
 type Call = (name: "due_ean_checks" | "record_ean_recheck", ...input: (object | null)[]) => Promise<string>;
 

@@ -19,7 +19,7 @@ type ClaimedMail = {
   unsubscribe_url: string | null;
 };
 type Failure = { failure: string; permanent: boolean; serverDown: boolean };
-export type MailResult = { sent: number; failed: number; problem?: string };
+type MailResult = { sent: number; failed: number; problem?: string };
 type Call = (name: "claim_mail" | "settle_mail" | "count_waiting_mail", ...input: (object | null)[]) => Promise<string>;
 
 /**

@@ -12,7 +12,7 @@ const CLOCK_SKEW_SECONDS = 30;
 const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 /** What an access token says, its signature, issuer, audience, type and lifetime having been checked. */
-export type AccessToken = {
+type AccessToken = {
   /** The client it was issued to. */
   clientId: string;
   /** The user it acts for, or the client itself under the client-credentials grant (RFC 9068 section 2.2). */

@@ -83,7 +83,7 @@ function wrongKind(credential: Credential, rule: CallerRule): ApiError {
   return new ApiError(code);
 }
 
-export type Admission = { caller: Caller; rate: Rate | null };
+type Admission = { caller: Caller; rate: Rate | null };
 
 /**
  * Admits a request to an endpoint, failing closed: credential (401), kind of caller (403), scope (403), rate limit (429), in

@@ -29,7 +29,7 @@ export type Surface = {
 };
 
 /** Routes that answer people rather than programs. They set X-Request-Id and write their log line themselves. */
-export type Pages = {
+type Pages = {
   /** The api functions they may run. */
   sql: readonly string[];
   routes: (environment: Environment) => Hono;

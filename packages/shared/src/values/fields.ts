@@ -72,7 +72,7 @@ export const postalCode = () =>
     .transform((value) => value.replace(/\s/g, "").toUpperCase())
     .pipe(z.string().regex(/^[1-9]\d{3}[A-Z]{2}$/, "must look like 1234AB"));
 
-export type HouseNumber = { number: number; addition: string | null };
+type HouseNumber = { number: number; addition: string | null };
 
 const HOUSE_NUMBER_RULE = "must be a house number such as 12, 12a or 12-2";
 

@@ -64,7 +64,7 @@ export function enterPage(frame: Frame, action: string): Html {
   });
 }
 
-export type ClaimKind = "used" | "gone" | "expired" | "conflict" | "link_used" | "link_expired" | "unsubscribed";
+type ClaimKind = "used" | "gone" | "expired" | "conflict" | "link_used" | "link_expired" | "unsubscribed";
 
 /** A kind page of a claim; the words differ, for they say what to do. */
 export function claimKindPage(frame: Frame, kind: ClaimKind, action?: { href: string; label: string }): Html {

@@ -34,7 +34,7 @@ export type Kept = { answers: Record<string, unknown>; register?: object; iban?:
 /** Where a claim is: private.claim_stage. */
 export type Stage = "invited" | "claimed";
 
-export type CodeRefusal = "wrong_code" | "code_expired" | "too_many_attempts";
+type CodeRefusal = "wrong_code" | "code_expired" | "too_many_attempts";
 export type ProveOutcome = "proven" | "conflict" | "not_open" | CodeRefusal;
 export type SaveOutcome = "saved" | "not_open" | "ean_in_use" | "ean_address_mismatch" | "charger_claimed";
 export type CompleteOutcome =

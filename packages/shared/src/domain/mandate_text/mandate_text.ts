@@ -2,7 +2,7 @@ import type { Locale } from "#shared/values/locale.ts";
 import { en } from "./en.ts";
 import { type MandateWords, nl } from "./nl.ts";
 
-export const MANDATE_WORDS: Readonly<Record<Locale, MandateWords>> = { nl, en };
+const MANDATE_WORDS: Readonly<Record<Locale, MandateWords>> = { nl, en };
 
 /** What private.mandate_facts gives: the text is composed of nothing else, so that the same facts give the same text. */
 export type Facts = {
