@@ -9,6 +9,7 @@ import {
   storable,
   typedEmail,
 } from "#shared/values/fields.ts";
+import { AccountType } from "#shared/values/models.ts";
 import { phone } from "#shared/values/phone.ts";
 
 /** A row as it came, by column name. */
@@ -105,8 +106,7 @@ function read(row: RawRow, named: boolean, reserved: Rules["reserved"]) {
   const email = typedEmail().safeParse(textOf(row, "email", 320) ?? "").data;
   if (!email) throw new Unreadable("email: must be an e-mail address");
   const type = textOf(row, "type")?.toLowerCase() ?? "particulier";
-  if (!["particulier", "zakelijk", "vve"].includes(type))
-    throw new Unreadable("type: must be particulier, zakelijk or vve");
+  if (!AccountType.safeParse(type).success) throw new Unreadable("type: must be particulier, zakelijk or vve");
   const naam = textOf(row, "naam");
   if (type === "particulier" && named && !naam) throw new Unreadable("naam: is required for particulier");
   const ean = textOf(row, "ean");

@@ -9,6 +9,7 @@ import type { Environment } from "#shared/foundation/environment.ts";
 import { ApiError, ERRORS } from "#shared/foundation/errors.ts";
 import { sealIban } from "#shared/values/iban.ts";
 import type { Locale } from "#shared/values/locale.ts";
+import type { AccountType } from "#shared/values/models.ts";
 import type { ChargerProfile } from "./charger_profile.ts";
 
 /** What a customer is played with where neither the draft nor the caller says it (docs/decisions.md §5). */
@@ -57,7 +58,7 @@ type Standing = {
   draft_id: string;
   external_ref: string | null;
   email: string;
-  type: "particulier" | "zakelijk" | "vve";
+  type: AccountType;
   locale: Locale;
   draft_status: "invited" | "claimed" | "expired" | "conflict" | "active";
   stage: Stage | "active";

@@ -6,6 +6,7 @@ export const AccountType = z.enum(["particulier", "zakelijk", "vve"]).meta({
   id: "AccountType",
   description: "particulier: private household; zakelijk: business; vve: homeowners' association",
 });
+export type AccountType = z.infer<typeof AccountType>;
 
 export const PayoutHandler = z.enum(["service_pays_customer", "via_cpo_invoicing"]).meta({
   id: "PayoutHandler",

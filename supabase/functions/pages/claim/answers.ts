@@ -6,6 +6,7 @@ import { registerOf } from "#shared/domain/ean_register/ean_register.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
 import { eanCode, houseNumber, lineOf, orNull, postalCode, trimmedTo, uuid } from "#shared/values/fields.ts";
 import { sealIban } from "#shared/values/iban.ts";
+import { AccountType } from "#shared/values/models.ts";
 import type { Errors } from "../kit/frame.ts";
 import type { Claim } from "./model.ts";
 import type { Value } from "./step_views.ts";
@@ -60,7 +61,7 @@ export const STEPS: Record<StepName, Step> = {
       // loaded only here: numbering plans are heavy, and of all pages one needs them
       const { phone } = await import("#shared/values/phone.ts");
       return check(
-        { full_name: lineOf(2, 120), type: z.enum(["particulier", "zakelijk", "vve"]), phone: orNull(phone()) },
+        { full_name: lineOf(2, 120), type: AccountType, phone: orNull(phone()) },
         form,
         words.details.errors,
       );

@@ -2,6 +2,7 @@ import type { Brand } from "#shared/domain/brand.ts";
 import type { StepName } from "#shared/domain/claim/flow.ts";
 import type { Facts } from "#shared/domain/mandate_text/mandate_text.ts";
 import type { Locale } from "#shared/values/locale.ts";
+import type { AccountType } from "#shared/values/models.ts";
 import type { Signed } from "../kit/signature.ts";
 
 /** What private.claim_view tells. What lies below `email` only an open or active draft has, the rest only a proven one. */
@@ -30,7 +31,7 @@ export type Claim = {
 };
 
 export type Answers = {
-  type: "particulier" | "zakelijk" | "vve";
+  type: AccountType;
   full_name: string | null;
   phone: string | null;
   company_name: string | null;

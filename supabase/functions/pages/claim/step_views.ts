@@ -1,6 +1,7 @@
 import { html } from "hono/html";
 import type { StepName } from "#shared/domain/claim/flow.ts";
 import { inGroups } from "#shared/domain/mandate_text/mandate_text.ts";
+import { AccountType } from "#shared/values/models.ts";
 import { radios, selectInput, textInput } from "../kit/fields.ts";
 import { type Errors, type Html, layout } from "../kit/frame.ts";
 import { type ClaimFrame, formToken, placeOf } from "./frame.ts";
@@ -30,7 +31,7 @@ const details: StepView = (frame, _claim, value, errors) => {
       label: words.type,
       error: errors.type,
       value: value("type"),
-      options: (["particulier", "zakelijk", "vve"] as const).map((type) => ({ value: type, label: words.types[type] })),
+      options: AccountType.options.map((type) => ({ value: type, label: words.types[type] })),
     }),
     textInput({
       id: "phone",

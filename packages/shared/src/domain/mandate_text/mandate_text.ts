@@ -1,4 +1,5 @@
 import type { Locale } from "#shared/values/locale.ts";
+import type { AccountType } from "#shared/values/models.ts";
 import { en } from "./en.ts";
 import { type MandateWords, nl } from "./nl.ts";
 
@@ -7,7 +8,7 @@ const MANDATE_WORDS: Readonly<Record<Locale, MandateWords>> = { nl, en };
 /** What private.mandate_facts gives: the text is composed of nothing else, so that the same facts give the same text. */
 export type Facts = {
   partner_name: string;
-  type: "particulier" | "zakelijk" | "vve";
+  type: AccountType;
   company_name: string | null;
   kvk: string | null;
   full_name: string;
