@@ -231,7 +231,8 @@ test("§9.5 the program refuses a breaking change that nobody announced", () => 
   };
   const write = (name: string, text: string) => writeFileSync(join(folder, name), text);
   try {
-    cpSync(join(ROOT, "packages/tools/src"), join(folder, "packages/tools/src"), { recursive: true });
+    for (const name of ["packages/tools/src", "packages/local/src/checkout.ts"])
+      cpSync(join(ROOT, name), join(folder, name), { recursive: true });
     git("init", "-q");
     write("openapi.json", JSON.stringify(document()));
     write("CHANGELOG.md", "# Changelog\n\n- ⚠️ 2026-01-01: something else\n");

@@ -16,7 +16,7 @@ import { phone } from "#shared/values/phone.ts";
 export type RawRow = Record<string, unknown>;
 
 /** A row as api.import_drafts takes it. `reason` is why it makes no draft, as far as the row alone tells. */
-type DraftRow = {
+export type DraftRow = {
   place: number;
   email: string | null;
   reason?: "invalid" | "reserved_domain" | "missing_kvk";
