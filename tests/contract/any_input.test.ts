@@ -54,19 +54,22 @@ function mutated(body: unknown): fc.Arbitrary<unknown> {
 }
 
 describe("contract §1 any JSON as a body", () => {
-  test.each(named(withBody))("%s: never our failure, always in the form it declares", async (_, endpoint) => {
-    await fc.assert(
-      fc.asyncProperty(mutated(sample(endpoint).body), async (body) => {
-        const { status } = await world.send(endpoint.path, {
-          ...sent(sample(endpoint)),
-          body: body ?? null,
-          headers: { "x-forwarded-for": crypto.randomUUID() },
-        });
-        expect(status).toBeLessThan(500);
-      }),
-      { numRuns: 120 },
-    );
-  });
+  test.each(named(withBody))(
+    "%s never fails by our fault, and answers in the form it declares",
+    async (_, endpoint) => {
+      await fc.assert(
+        fc.asyncProperty(mutated(sample(endpoint).body), async (body) => {
+          const { status } = await world.send(endpoint.path, {
+            ...sent(sample(endpoint)),
+            body: body ?? null,
+            headers: { "x-forwarded-for": crypto.randomUUID() },
+          });
+          expect(status).toBeLessThan(500);
+        }),
+        { numRuns: 120 },
+      );
+    },
+  );
 });
 
 describe("§8 any query string", () => {
@@ -90,7 +93,7 @@ describe("§8 any query string", () => {
   );
   const query = fc.array(fc.tuple(word, word), { maxLength: 5 }).map((pairs) => new URLSearchParams(pairs).toString());
   const raw = fc.string().map((text) => text.replaceAll("#", ""));
-  test.each(named(ENDPOINTS))("%s: never our failure; a list never refuses it", async (_, endpoint) => {
+  test.each(named(ENDPOINTS))("%s never fails by our fault, and a list never refuses it", async (_, endpoint) => {
     await fc.assert(
       fc.asyncProperty(fc.oneof(query, raw), async (search) => {
         const { path, ...good } = sample(endpoint);
@@ -201,11 +204,14 @@ describe("contract §1 the log holds nothing of what was sent", () => {
     for (const secret of secrets()) expect(said).not.toContain(secret.toLowerCase());
   };
 
-  test.each(sends)("contract §1 %s: one line each, without any of it", async (_what, send) => {
-    for (const endpoint of ENDPOINTS) await send(endpoint);
-    expect(requests()).toHaveLength(ENDPOINTS.length);
-    expectNoSecret();
-  });
+  test.each(sends)(
+    "contract §1 %s leaves one line for each request, without any of what was sent",
+    async (_what, send) => {
+      for (const endpoint of ENDPOINTS) await send(endpoint);
+      expect(requests()).toHaveLength(ENDPOINTS.length);
+      expectNoSecret();
+    },
+  );
 
   test("contract §1 a failure of our own that quotes the row: one line each, without any of it", async () => {
     // every write fails on a constraint whose message and detail quote the row; every read on a cast that quotes its value

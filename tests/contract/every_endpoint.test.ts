@@ -197,14 +197,14 @@ describe.each(named(ENDPOINTS))("%s", (_, endpoint) => {
     kind === "cpo" ? ((await samplesFor(world))(endpoint).token ?? "") : CREDENTIALS["an application's token"]();
   const sendBare = (token: string) => world.send(endpoint.path, { ...bare(endpoint), token });
 
-  test.each(admitted(endpoint))("contract §1 %s with no more than its scope: past the door", async (name) => {
+  test.each(admitted(endpoint))("contract §1 %s with no more than the scope of the endpoint gets in", async (name) => {
     const token = await CREDENTIALS[name](...(scope ? [scope] : []));
     const good = sample(endpoint);
     expect([401, 403, 500, 503]).not.toContain((await world.send(good.path, { ...sent(good), token })).status);
   });
 
   const refused = NAMES.filter((name) => !admitted(endpoint).includes(name));
-  test.each(refused)("contract §1 %s: refused as the table says", async (name) => {
+  test.each(refused)("contract §1 %s is refused as the table says", async (name) => {
     const answer = await sendBare(await CREDENTIALS[name]());
     const listed = FORBIDDEN[kind]?.[name];
     const error = listed === "Insufficient scope" && !scope ? "partner_api_key_scope" : listed;
@@ -228,15 +228,18 @@ describe.each(named(ENDPOINTS))("%s", (_, endpoint) => {
         expect(refusals).not.toContain((await sendBare(await forgeFor(endpoint)({}))).status);
       });
 
-    test.each(kind === "session" ? bad : [...bad, ...badAccessToken])("§5 %s: 401", async (_what, authorization) => {
-      const header = await authorization(forgeFor(endpoint), endpoint);
-      const answer = await world.send(endpoint.path, {
-        ...bare(endpoint),
-        headers: header ? { authorization: header } : {},
-      });
-      expect(answer).toMatchObject({ status: 401, body: UNAUTHORIZED });
-      expect(answer.headers.get("www-authenticate")).toMatch(/^Bearer/);
-    });
+    test.each(kind === "session" ? bad : [...bad, ...badAccessToken])(
+      "§5 a request with %s is refused with 401",
+      async (_what, authorization) => {
+        const header = await authorization(forgeFor(endpoint), endpoint);
+        const answer = await world.send(endpoint.path, {
+          ...bare(endpoint),
+          headers: header ? { authorization: header } : {},
+        });
+        expect(answer).toMatchObject({ status: 401, body: UNAUTHORIZED });
+        expect(answer.headers.get("www-authenticate")).toMatch(/^Bearer/);
+      },
+    );
   }
 
   if (kind === "cpo" || kind === "user" || kind === "partner")
@@ -276,11 +279,14 @@ describe.each(named(ENDPOINTS))("%s", (_, endpoint) => {
     const lacking = { status: 403, body: { error: "Insufficient scope", required_scope: scope } };
 
     const scoped = admitted(endpoint).filter((name) => name !== "a partner key");
-    test.each(scoped)("§5.1 %s without the scope: 403 Insufficient scope, and which", async (name) => {
-      const others = allScopes(name).filter((other) => other !== scope);
-      const answer = await sendBare(await CREDENTIALS[name](...others));
-      expect(answer).toMatchObject({ ...lacking, body: { ...lacking.body, detail: expect.any(String) } });
-    });
+    test.each(scoped)(
+      "§5.1 %s without the scope is refused with 403 Insufficient scope, which says which one",
+      async (name) => {
+        const others = allScopes(name).filter((other) => other !== scope);
+        const answer = await sendBare(await CREDENTIALS[name](...others));
+        expect(answer).toMatchObject({ ...lacking, body: { ...lacking.body, detail: expect.any(String) } });
+      },
+    );
 
     test("§5.1 a scope taken from the client ends with the tokens that have it: 403", async () => {
       const token = await tokenOfItsOwn();
@@ -429,7 +435,7 @@ test.each(named(withBody.filter(({ bodyOptional }) => bodyOptional)))(
 
 describe.each(named(withBody))("%s", (_, endpoint) => {
   const wrong = bodies.filter(([what]) => what !== "nothing" || !endpoint.bodyOptional);
-  test.each(wrong)("contract §1 a body of %s: %#", async (_what, raw, status, error) => {
+  test.each(wrong)("contract §1 a body of %s is refused by name (case %#)", async (_what, raw, status, error) => {
     const answer = await world.send(endpoint.path, { ...sent(sample(endpoint)), raw: raw(endpoint) });
     expect(answer).toMatchObject({ status, body: { error } });
     if (error === "invalid_request") expect(answer.body.issues).not.toHaveLength(0);
@@ -521,7 +527,7 @@ function failing(down: () => boolean): Environment {
 
 describe("contract §1 the database cannot be reached", () => {
   test.each(named(withDatabase))(
-    "%s: 503 with Retry-After, and it answers again once the database does",
+    "%s answers 503 with Retry-After, and answers again once the database does",
     async (_, endpoint) => {
       let down = true;
       const { fetch } = functionOf(
@@ -567,7 +573,7 @@ describe("contract §1 a failure of our own", () => {
   afterAll(() => broken.close());
 
   test.each(named(withDatabase))(
-    "%s: its failure code; the cause is in the log, without what the database quoted",
+    "%s answers its failure code; the cause is in the log, without what the database quoted",
     async (_, endpoint) => {
       for (const name of endpoint.sql) {
         const { args } = await broken.row("select pg_get_function_arguments(('api.' || $1)::regproc) as args", name);

@@ -49,7 +49,7 @@ describe("contract §2 a connection's EAN is 18 digits, spaces and dots removed"
     ["spaces", ean.replace(/(\d{6})/g, "$1 ")],
     ["dots", `${ean.slice(0, 2)}.${ean.slice(2)}`.replace(/.$/, "0")],
     ["a wrong GS1 check digit", "871687000000123450"],
-  ])("contract §2 accepted: %s", async (_name, sent) => {
+  ])("contract §2 an EAN with %s is taken", async (_name, sent) => {
     expect((await create("connection.ean_code", sent)).ean_code).toBe(sent.replace(/\D/g, ""));
   });
   test.each([
@@ -61,15 +61,18 @@ describe("contract §2 a connection's EAN is 18 digits, spaces and dots removed"
     ["null", null],
     ["absent", undefined],
     ["empty", ""],
-  ])("contract §2 refused: %s", (_name, sent) => refuse("connection.ean_code", sent));
+  ])("contract §2 an EAN of %s is refused", (_name, sent) => refuse("connection.ean_code", sent));
 });
 
 describe("contract §2 a postal code is 1234AB, space and case forgiven", () => {
-  test.each(["1234AB", "1234 AB", " 1234ab ", "1234\u00a0Ab"])("contract §2 accepted: %j", async (sent) => {
-    expect((await create("connection.postal_code", sent)).postal_code).toBe("1234AB");
-  });
+  test.each(["1234AB", "1234 AB", " 1234ab ", "1234\u00a0Ab"])(
+    "contract §2 the postal code %j is taken",
+    async (sent) => {
+      expect((await create("connection.postal_code", sent)).postal_code).toBe("1234AB");
+    },
+  );
   test.each(["0234AB", "123AB", "1234A", "1234ABC", "B-1000", "１２３４AB", "", null, undefined, 1234])(
-    "contract §2 refused: %j",
+    "contract §2 the postal code %j is refused",
     (sent) => refuse("connection.postal_code", sent),
   );
 });
@@ -88,11 +91,11 @@ describe("contract §2 a house number is split into number and addition", () => 
     ["12A-2", 12, "A 2"],
     ["12 hoog III", 12, "HOOG III"],
     ["99999", 99_999, null],
-  ])("contract §2 accepted: %j", async (sent, house_number, house_number_addition) => {
+  ])("contract §2 the house number %j is taken", async (sent, house_number, house_number_addition) => {
     expect(await create("connection.house_number", sent)).toMatchObject({ house_number, house_number_addition });
   });
   test.each([0, -1, 12.5, 100_000, 1e308, "0", "012", "123456", "12-", "12/2", "a12", "", null, undefined, true, {}])(
-    "contract §2 refused: %j",
+    "contract §2 the house number %j is refused",
     (sent) => refuse("connection.house_number", sent),
   );
   test.each<[unknown, string | null]>([
@@ -102,25 +105,25 @@ describe("contract §2 a house number is split into number and addition", () => 
     [null, null],
     ["-", null],
     ["é/3", "É/3"],
-  ])("contract §2 an addition of its own: %j", async (sent, house_number_addition) => {
+  ])("contract §2 an addition may come in a field of its own: %j", async (sent, house_number_addition) => {
     expect(await create("connection.house_number_addition", sent)).toMatchObject({
       house_number: 8,
       house_number_addition,
     });
   });
-  test("contract §2 refused: an addition of 11 characters", () =>
+  test("contract §2 an addition of 11 characters is refused", () =>
     refuse("connection.house_number_addition", "abcdefghijk"));
 });
 
 describe("contract §2 the person who signs", () => {
   test.each(["Jo", "  Zoë 't Hart-Ångström  ", "陳大文", "😀".repeat(120), "Robert'); drop table core.accounts;--"])(
-    "contract §2 full_name accepted, trimmed: %j",
+    "contract §2 the full_name %j is taken, and trimmed",
     async (sent) => {
       expect((await create("person.full_name", sent)).full_name).toBe(sent.trim());
     },
   );
   test.each(["J", " J ", "😀", "", "x".repeat(121), "😀".repeat(121), null, undefined, 12, {}])(
-    "contract §2 full_name refused: %j",
+    "contract §2 the full_name %j is refused",
     (sent) => refuse("person.full_name", sent),
   );
   test.each<[unknown, string | null]>([
@@ -129,11 +132,11 @@ describe("contract §2 the person who signs", () => {
     [null, null],
     ["", null],
     [undefined, null],
-  ])("contract §2 email accepted, lower-cased: %j", async (sent, email) => {
+  ])("contract §2 the email %j is taken, and lower-cased", async (sent, email) => {
     expect((await create("person.email", sent)).email).toBe(email);
   });
   test.each(["sanne", "sanne@", "@example.nl", "a b@example.nl", "a@b@example.nl", `${"x".repeat(250)}@a.nl`, 5, []])(
-    "contract §2 email refused: %j",
+    "contract §2 the email %j is refused",
     (sent) => refuse("person.email", sent),
   );
   test.each<[unknown, string | null]>([
@@ -146,7 +149,7 @@ describe("contract §2 the person who signs", () => {
     ["+1 (415) 555-2671", "+14155552671"],
     [null, null],
     ["", null],
-  ])("contract §2 phone accepted, stored E.164: %j", async (sent, phone) => {
+  ])("contract §2 the phone %j is taken, and stored as E.164", async (sent, phone) => {
     expect((await create("person.phone", sent)).phone).toBe(phone);
   });
   test.each([
@@ -156,7 +159,7 @@ describe("contract §2 the person who signs", () => {
     "0612345678; drop table core.accounts",
     "0612345678".repeat(5),
     612345678,
-  ])("contract §2 phone refused: %j", (sent) => refuse("person.phone", sent));
+  ])("contract §2 the phone %j is refused", (sent) => refuse("person.phone", sent));
   test.each<[string, unknown]>([
     ["company.kvk", "1234567"],
     ["company.kvk", "1234567a"],
@@ -166,7 +169,7 @@ describe("contract §2 the person who signs", () => {
     ["payout_handler", "cash"],
     ["display_name", 3],
     ["cpo_external_ref", { $gt: "" }],
-  ])("§4.1 refused: %s %j", (path, sent) => refuse(path, sent));
+  ])("§4.1 %s is refused as %j", (path, sent) => refuse(path, sent));
 });
 
 // Every string of the body, and what no string may carry. A trailing newline is trimmed, so the bad character stands inside.
@@ -194,8 +197,8 @@ describe.each([
   ["a lone low surrogate", "1234\udd0cAB"],
   ["an escape character", "1234\u001bAB"],
 ])("contract §1 what the database could not store is refused, not an error of ours: %s", (_name, bad) => {
-  test.each(STRINGS)("contract §1 in %s", (path) => refuse(path, bad));
-  test("contract §1 in iban", async () => {
+  test.each(STRINGS)("contract §1 it is refused in %s", (path) => refuse(path, bad));
+  test("contract §1 it is refused in iban", async () => {
     const before = await stored();
     const { status, body } = await world.post("/v1/accounts", bodyWith("iban", `NL91ABNA041716${bad}`), token);
     expect([status, body.error]).toEqual([400, "invalid_iban"]);
@@ -210,11 +213,11 @@ describe("contract §1 SQL in a string is text", () => {
     ["person.full_name", "full_name"],
     ["connection.street", "street"],
     ["connection.city", "city"],
-  ])("contract §1 kept as it is: %s", async (path, column) => {
+  ])("contract §1 %s keeps it as it is", async (path, column) => {
     expect((await create(path, SQL))[column]).toBe(SQL);
   });
   test.each(STRINGS.filter((path) => /ean|postal|house_number$|email|phone|kvk|type|handler/.test(path)))(
-    "contract §1 refused by its rule: %s",
+    "contract §1 %s refuses it by its own rule",
     (path) => refuse(path, SQL),
   );
   test("contract §1 in the query string it finds nothing", async () => {

@@ -33,7 +33,7 @@ const list = async (query: string) => {
 };
 
 describe("§4.1 GET /v1/accounts lists the client's own accounts, newest first", () => {
-  test("§4.1 all of them, in a total order", async () => {
+  test("§4.1 it gives all of them, in a total order", async () => {
     const page = await list("");
     expect(page).toMatchObject({ ids, limit: 50, offset: 0, count: 7, has_more: false });
   });
@@ -98,7 +98,7 @@ describe("§8 limit and offset are read leniently and never give 400", () => {
     ["?limit=200", 200],
     ["?limit=201", 200],
     ["?limit=1e308", 200],
-  ])("§8 %s reads as %i", async (query, limit) => {
+  ])("§8 %s reads as a limit of %i", async (query, limit) => {
     expect((await list(query)).limit).toBe(limit);
   });
 
@@ -111,13 +111,13 @@ describe("§8 limit and offset are read leniently and never give 400", () => {
     ["?offset=2", 2],
     ["?offset=2.9", 2],
     ["?offset=99999999999999999999999", Number.MAX_SAFE_INTEGER],
-  ])("§8 %s reads as %i", async (query, offset) => {
+  ])("§8 %s reads as an offset of %i", async (query, offset) => {
     expect((await list(query)).offset).toBe(offset);
   });
 });
 
 describe("§4.1 cpo_external_ref returns only that account", () => {
-  test("§4.1 trimmed, and no other page field changes", async () => {
+  test("§4.1 it is trimmed, and no other page field changes", async () => {
     const page = await list(`?cpo_external_ref=%20${references[1]}%20&limit=5`);
     expect(page).toMatchObject({ count: 1, has_more: false, limit: 5, offset: 0 });
     expect(page.accounts[0].cpo_external_ref).toBe(references[1]);
@@ -129,11 +129,11 @@ describe("§4.1 cpo_external_ref returns only that account", () => {
     ["a pattern", () => "KL-%"],
     ["a NUL inside a known one", () => references[0]?.replace("-", "%00-") ?? ""],
     ["only a NUL", () => "%00"],
-  ])("§4.1 %s finds nothing", async (_name, reference) => {
+  ])("§4.1 a reference that is %s finds nothing", async (_name, reference) => {
     expect(await list(`?cpo_external_ref=${reference()}`)).toMatchObject({ ids: [], count: 0, has_more: false });
   });
 
-  test("§4.1 an empty one is none", async () => {
+  test("§4.1 an empty reference is none", async () => {
     expect((await list("?cpo_external_ref=%20&limit=200")).count).toBe(7);
   });
 });

@@ -44,7 +44,7 @@ describe("§4.1 GET /v1/catalog/chargers", () => {
     ["SQL", "' or true --", () => false],
     ["NUL", "alfen\u0000", () => false],
   ];
-  test.each(searches)("§4.1 search %s: %j", async (_what, search, expected) => {
+  test.each(searches)("§4.1 search finds %s: %j", async (_what, search, expected) => {
     const all = names((await list({ limit: "200" })).models);
     expect(names((await list({ search, limit: "200" })).models)).toEqual(all.filter(expected));
   });
@@ -77,7 +77,7 @@ describe("§4.1 GET /v1/catalog/chargers", () => {
 });
 
 describe("§4.1 GET /v1/catalog/chargers/resolve", () => {
-  test("§4.1 a known pair", async () => {
+  test("§4.1 a known pair is answered with its model and its meter", async () => {
     const { status, body } = await resolve({ vendor: " Alfen BV ", model: "NG910-60023" });
     expect([status, body]).toEqual([
       200,
@@ -108,7 +108,7 @@ describe("§4.1 GET /v1/catalog/chargers/resolve", () => {
     expect(body.suggestions).toEqual((await list({ search: "alfen " })).models);
   });
 
-  test("§4.1 a vendor nobody knows: no brand, no suggestions", async () => {
+  test("§4.1 a vendor nobody knows has no brand and no suggestions", async () => {
     expect((await resolve({ vendor: "Nobody", model: "x" })).body).toMatchObject({
       resolved: false,
       brand: null,
@@ -137,7 +137,7 @@ describe("§4.1 GET /v1/catalog/chargers/resolve", () => {
     ["a model of spaces", { vendor: "Alfen BV", model: "   " }],
     ["a model of NUL", { vendor: "Alfen BV", model: "\u0000" }],
   ];
-  test.each(missing)("§4.1 %s: 400 vendor_and_model_required", async (_what, query) => {
+  test.each(missing)("§4.1 a question with %s is refused with 400 vendor_and_model_required", async (_what, query) => {
     const { status, body } = await resolve(query);
     expect([status, body.error]).toEqual([400, "vendor_and_model_required"]);
   });

@@ -36,7 +36,7 @@ const connectionOf = async (charger_id: string) =>
   (await world.row("select connection_id from core.chargers where id = $1", charger_id)).connection_id;
 
 describe("§4.1 which model", () => {
-  test("§4.1 by its BootNotification: the catalogue's model, and its MID meter", async () => {
+  test("§4.1 its BootNotification gives the catalogue's model, and its MID meter", async () => {
     const { status, body } = await register();
     expect([status, body]).toEqual([
       200,
@@ -90,7 +90,7 @@ describe("§4.1 which model", () => {
     ["SQL for a model", { ocpp_vendor: "Alfen BV", ocpp_model: "'; drop table core.chargers; --" }, "some"],
   ];
   test.each(unresolved)(
-    "contract §2 %s: 422 catalog_unresolved, with suggestions where there are any",
+    "contract §2 %s is refused with 422 catalog_unresolved, and suggestions where there are any",
     async (_what, fields, suggested) => {
       const { status, body } = await register(fields);
       expect([status, body.error]).toEqual([422, "catalog_unresolved"]);
@@ -143,12 +143,15 @@ describe("contract §2 fields", () => {
     ["NUL in a model", { ocpp_model: "a\u0000b" }, "ocpp_model"],
     ["an object for a vendor", { ocpp_vendor: {} }, "ocpp_vendor"],
   ];
-  test.each(broken)("contract §2 %s: 400, naming the field", async (_what, fields, path) => {
-    const { status, body } = await register(fields);
-    expect([status, body.error]).toEqual([400, "invalid_request"]);
-    expect(body.issues.map((issue: { path: string }) => issue.path)).toContain(path);
-    expect(body.detail).toContain(path);
-  });
+  test.each(broken)(
+    "contract §2 a request with %s is refused with 400, which names the field",
+    async (_what, fields, path) => {
+      const { status, body } = await register(fields);
+      expect([status, body.error]).toEqual([400, "invalid_request"]);
+      expect(body.issues.map((issue: { path: string }) => issue.path)).toContain(path);
+      expect(body.detail).toContain(path);
+    },
+  );
 
   test("§9.2 unknown fields are ignored", async () => {
     expect((await register({ mid_eligible: true, status: "removed", charger_id: randomUUID() })).status).toBe(200);

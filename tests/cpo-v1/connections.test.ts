@@ -152,7 +152,7 @@ describe("contract §2 found by connection_id, account_id or cpo_external_ref; a
     [["connection_id", "cpo_external_ref"]],
     [["account_id", "cpo_external_ref"]],
     [["connection_id", "account_id", "cpo_external_ref"]],
-  ])("contract §2 found by %j", async (names) => {
+  ])("contract §2 a connection is found by %j", async (names) => {
     const { body } = await update({ ...pick(ids(one), ...names), connection: {} });
     expect(body).toMatchObject({ changed: false, connection_id: one.connection_id, account_id: one.account_id });
   });
@@ -173,7 +173,7 @@ describe("contract §2 found by connection_id, account_id or cpo_external_ref; a
     ["two agree, one is unknown", () => ({ ...ids(one), account_id: MISSING })],
     ["an account's id for a connection", () => ({ connection_id: one.account_id })],
     ["a reference in another case", () => ({ cpo_external_ref: refOf(one).toLowerCase() })],
-  ])("contract §2 connection_not_found: %s", async (_name, criteria) => {
+  ])("contract §2 %s is refused with connection_not_found", async (_name, criteria) => {
     const { status, body } = await update({ ...criteria(), connection: { ean_code: newEan() } });
     expect([status, body]).toEqual([
       404,
@@ -185,7 +185,7 @@ describe("contract §2 found by connection_id, account_id or cpo_external_ref; a
     ]);
   });
 
-  test("contract §2 connection_not_found also where the tenant has no connection at all", async () => {
+  test("contract §2 connection_not_found is also the answer where the tenant has no connection at all", async () => {
     const empty = await world.row("insert into core.partners (name, slug) values ('empty', 'empty') returning id");
     const client = await world.addClient(empty.id);
     const answer = await world.post(
@@ -197,13 +197,13 @@ describe("contract §2 found by connection_id, account_id or cpo_external_ref; a
   });
 
   test.each([{}, { connection_id: null }, { cpo_external_ref: "  " }, { account_id: "12" }, { connection_id: 5 }])(
-    "contract §1 invalid_request: %j",
+    "contract §1 %j names no connection: invalid_request",
     async (criteria) => {
       expect((await update({ ...criteria, connection: {} })).body.error).toBe("invalid_request");
     },
   );
 
-  test("contract §2 several active connections: ambiguous_connection, until connection_id picks one", async () => {
+  test("contract §2 several active connections are ambiguous_connection, until connection_id picks one", async () => {
     const account = await createAccount(world);
     const second = await addConnection(account);
     for (const criteria of [{ account_id: account.account_id }, { cpo_external_ref: refOf(account) }]) {
@@ -224,7 +224,7 @@ describe("contract §2 nothing changes: changed is false", () => {
   const address = { postal_code: "2513AA", house_number: "7-bis", street: "Hofweg", city: "Den Haag" };
 
   test.each<[string, (ean: string) => object]>([
-    ["nothing is sent", () => ({})],
+    ["nothing", () => ({})],
     ["everything as it was", (ean) => ({ ean_code: ean, ...address })],
     [
       "another spelling",
@@ -237,7 +237,7 @@ describe("contract §2 nothing changes: changed is false", () => {
       }),
     ],
     ["number and addition apart", () => ({ house_number: 7, house_number_addition: "bis" })],
-  ])("contract §2 %s: a signed mandate stands, unasked", async (_name, connection) => {
+  ])("contract §2 a request that says %s leaves a signed mandate standing, unasked", async (_name, connection) => {
     const ean_code = newEan();
     const account = await createAccount(world, world.partnerA, { connection: { ean_code, ...address } });
     await signMandate(world, account.account_id);

@@ -37,19 +37,22 @@ describe("contract §5 the sandbox's EAN test values", () => {
     ["23", "unverified", { outcome: "unavailable", reason: "silent" }, null],
     ["47", "unverified", { outcome: "unknown_address", reason: null }, null],
     ["61", "unverified", { outcome: "unavailable", reason: "timeout" }, null],
-  ])("contract §5 %s is stored as %s, and the check is recorded", async (digits, status, check, street) => {
-    const { body } = await create(sandbox, { ...at(digits), house_number: Number(digits) });
-    expect(body.ean_validation_status).toBe(status);
-    expect(await lastCheck(sandbox)).toEqual({
-      connection_id: body.connection_id,
-      ean_code: TEST_EAN + digits,
-      source: "sandbox",
-      ...check,
-    });
-    expect((await addressOf(sandbox, body.connection_id)).street).toBe(street);
-  });
+  ])(
+    "contract §5 the test value %s is stored as %s, and the check is recorded",
+    async (digits, status, check, street) => {
+      const { body } = await create(sandbox, { ...at(digits), house_number: Number(digits) });
+      expect(body.ean_validation_status).toBe(status);
+      expect(await lastCheck(sandbox)).toEqual({
+        connection_id: body.connection_id,
+        ean_code: TEST_EAN + digits,
+        source: "sandbox",
+        ...check,
+      });
+      expect((await addressOf(sandbox, body.connection_id)).street).toBe(street);
+    },
+  );
 
-  test("contract §5 30 is ean_address_mismatch: nothing is stored but the check", async () => {
+  test("contract §5 the test value 30 is ean_address_mismatch: nothing is stored but the check", async () => {
     const before = await rowCounts(sandbox, "accounts", "connections", "locations");
     const { status, body } = await create(sandbox, at("30"));
     expect([status, body]).toEqual([
@@ -68,7 +71,7 @@ describe("contract §5 the sandbox's EAN test values", () => {
     });
   });
 
-  test("contract §5 54 is ean_in_use, and the register is not even asked", async () => {
+  test("contract §5 the test value 54 is ean_in_use, and the EAN register is not even asked", async () => {
     const before = await rowCounts(sandbox, "accounts", "ean_checks");
     const { status, body } = await create(sandbox, at("54"));
     expect([status, body.error]).toEqual([409, "ean_in_use"]);
@@ -158,7 +161,7 @@ describe("contract §2 production asks a table of its own", () => {
     ["the EAN at its address", "871687000000000047", 12, "matched", "Broerstraat"],
     ["the EAN at its addition", "871687000000000111", "12-a", "matched", "Broerstraat"],
     ["an address it does not know", "871687000000000128", 14, "unverified", null],
-  ])("contract §2 %s", async (_name, ean_code, house_number, status, street) => {
+  ])("contract §2 the table answers for %s", async (_name, ean_code, house_number, status, street) => {
     const names = await statementsOf(world, async () => {
       const { body } = await create(world, { ean_code, postal_code: "9712CP", house_number });
       expect(body.ean_validation_status).toBe(status);

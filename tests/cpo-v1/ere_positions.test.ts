@@ -211,7 +211,7 @@ describe("§2 several connections", () => {
 });
 
 describe("§2 delivered months", () => {
-  test("§2 a position nothing was delivered for", async () => {
+  test("§2 a position nothing was delivered for has no months and no total", async () => {
     const { account, account_id } = await createAccount(world, world.partnerA, { payout_handler: "via_cpo_invoicing" });
     expect(await position(account.cpo_external_ref)).toMatchObject({
       account_id,

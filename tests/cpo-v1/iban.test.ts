@@ -48,7 +48,7 @@ describe("§4.1 an IBAN is 15 to 34 letters and digits once spaces are gone, wit
     ["a wrong checksum", "NL00ABNA0417164300", "NL00ABNA0417164300"],
     ["15 characters", "NO9386011117947", "NO9386011117947"],
     ["34 characters", `XX00${"A1".repeat(15)}`, `XX00${"A1".repeat(15)}`],
-  ])("§4.1 stored: %s", async (_name, sent, clear) => {
+  ])("§4.1 an IBAN in %s is stored", async (_name, sent, clear) => {
     const { status, body } = await create(sent);
     expect([status, body.iban_stored]).toEqual([200, true]);
     const sealed = await kept(body.account_id);
@@ -61,7 +61,7 @@ describe("§4.1 an IBAN is 15 to 34 letters and digits once spaces are gone, wit
     ["null", null],
     ["empty", ""],
     ["blank", "  "],
-  ])("§4.1 %s: to be added later, by a repeat", async (_name, sent) => {
+  ])("§4.1 an IBAN that is %s can be added later, by a repeat", async (_name, sent) => {
     const { body } = await create(sent);
     expect(body.iban_stored).toBe(false);
     const again = { cpo_external_ref: body.account.cpo_external_ref };
@@ -81,7 +81,7 @@ describe("§4.1 an IBAN is 15 to 34 letters and digits once spaces are gone, wit
     ["a list", [IBAN]],
     ["false", false],
     ["SQL", "NL91ABNA'; drop table core.accounts"],
-  ])("contract §2 invalid_iban, nothing stored: %s", async (_name, sent) => {
+  ])("contract §2 an IBAN of %s is invalid_iban, and nothing is stored", async (_name, sent) => {
     const before = await rowCounts(world, "accounts", "connections", "ean_checks");
     const { status, body } = await create(sent);
     expect([status, body]).toEqual([

@@ -78,12 +78,12 @@ describe("contract §2 POST /v1/mandate-links issues a link", () => {
     ["cpo_external_ref", ({ account }) => ({ cpo_external_ref: ` ${account.cpo_external_ref} ` })],
     ["both", ({ account, account_id }) => ({ account_id, cpo_external_ref: account.cpo_external_ref })],
     ["all three", ({ account, ...ids }) => ({ ...ids, cpo_external_ref: account.cpo_external_ref })],
-  ])("contract §2 found by %s", async (_name, criteria) => {
+  ])("contract §2 the account is found by %s", async (_name, criteria) => {
     const account = await createAccount(world);
     expect((await issue(criteria(account))).body.connection_id).toBe(account.connection_id);
   });
 
-  test.each([1, 3, 5])("contract §2 a validity of %i years", async (validity_years) => {
+  test.each([1, 3, 5])("contract §2 a mandate may be valid for %i years", async (validity_years) => {
     const { account_id, connection_id } = await createAccount(world);
     await signMandate(world, account_id, world.partnerA, validity_years);
     const year = Number((await world.row("select extract(year from private.today()) as year")).year);
@@ -107,14 +107,14 @@ describe("contract §2 POST /v1/mandate-links issues a link", () => {
 });
 
 describe("contract §2 a newer link voids the older", () => {
-  test("contract §2 one after another", async () => {
+  test("contract §2 of two made one after another the newer is open", async () => {
     const { account_id } = await createAccount(world);
     const links = [];
     for (let at = 0; at < 3; at++) links.push((await issue({ account_id })).body.mandate_link);
     expect(await Promise.all(links.map(stateOf))).toEqual(["voided", "voided", "open"]);
   });
 
-  test("contract §2 ten at once leave one open", async () => {
+  test("contract §2 of ten made at once one is left open", async () => {
     const { account_id } = await createAccount(world);
     const answers = await Promise.all(Array.from({ length: 10 }, () => issue({ account_id })));
     const states = await Promise.all(answers.map(({ body }) => stateOf(body.mandate_link)));
@@ -141,7 +141,7 @@ describe("contract §2 send_email mails the link to the signatory", () => {
   test.each([
     ["nl", "partner-a"],
     ["en", "partner-a"],
-  ])("contract §2 in %s, captured on the sandbox", async (locale, partner_name) => {
+  ])("contract §2 the sandbox captures it, in %s", async (locale, partner_name) => {
     const full_name = `Anna <b>& "Zoë" {{partner_name}}`;
     const { account_id, connection_id } = await createAccount(world, world.partnerA, {
       person: { full_name, email: "Anna@Example.nl" },
@@ -168,7 +168,7 @@ describe("contract §2 send_email mails the link to the signatory", () => {
     }
   });
 
-  test("contract §2 queued on production, to be sent by the worker", async () => {
+  test("contract §2 production queues it, to be sent by the worker", async () => {
     const production = await createWorld({ host: "production", variables: { EAN_REGISTER: "table" } });
     try {
       const { account_id } = await createAccount(production);
@@ -187,7 +187,7 @@ describe("contract §2 send_email mails the link to the signatory", () => {
     }
   });
 
-  test("contract §2 signatory_email_missing: send the link yourself", async () => {
+  test("contract §2 without an address it is signatory_email_missing: send the link yourself", async () => {
     const { account_id } = await createAccount(world, world.partnerA, { person: { full_name: "Jan Bos" } });
     await refused({ account_id, send_email: true }, 422, {
       error: "signatory_email_missing",
@@ -206,12 +206,12 @@ describe("contract §2 what else is refused", () => {
       (one, other) => ({ account_id: one.account_id, cpo_external_ref: other.account.cpo_external_ref }),
     ],
     ["a connection's id for an account", (one) => ({ account_id: one.connection_id })],
-  ])("contract §2 account_not_found: %s", async (_name, criteria) => {
+  ])("contract §2 %s is refused with account_not_found", async (_name, criteria) => {
     const body = criteria(await createAccount(world), await createAccount(world));
     await refused(body, 404, { error: "account_not_found", detail: expect.any(String) });
   });
 
-  test("contract §2 no_connection: archived, unknown, or another account's", async () => {
+  test("contract §2 a connection that is archived, unknown, or another account's is no_connection", async () => {
     const [{ account_id, connection_id }, other] = [await createAccount(world), await createAccount(world)];
     const no_connection = { error: "no_connection", detail: expect.any(String) };
     await refused({ account_id, connection_id: other.connection_id }, 409, no_connection);
@@ -233,7 +233,7 @@ describe("contract §2 what else is refused", () => {
     expect((await issue({ account_id, connection_id: second.id })).body.connection_id).toBe(second.id);
   });
 
-  test("contract §2 mandate_already_signed", async () => {
+  test("contract §2 a mandate that is signed is mandate_already_signed", async () => {
     const { account_id } = await createAccount(world);
     await signMandate(world, account_id);
     await refused({ account_id }, 409, { error: "mandate_already_signed", detail: expect.any(String) });
@@ -263,7 +263,7 @@ describe("contract §2 what else is refused", () => {
     ["validity_years", { account_id: MISSING, validity_years: "3" }],
     ["send_email", { account_id: MISSING, send_email: "true" }],
     ["send_email", { account_id: MISSING, send_email: 1 }],
-  ])("contract §1 invalid_request at %s: %j", (path, body) =>
+  ])("contract §1 the field %s is invalid_request as %j", (path, body) =>
     refused(body, 400, {
       error: "invalid_request",
       detail: expect.any(String),

@@ -40,16 +40,19 @@ describe("contract §2 return_url is the registered URL followed by /, ? or noth
     `${REGISTERED}/klant/12?van=ere`,
     `${REGISTERED}?state=a%20b&next=/`,
     `${REGISTERED}?${"x".repeat(499 - REGISTERED.length)}`,
-  ])("contract §2 allowed: %s", async (return_url) => {
+  ])("contract §2 the return_url %s is allowed", async (return_url) => {
     const { status, body } = await issue({ account_id, return_url });
     expect(status).toBe(200);
     expect((await linkRow(body.mandate_link)).return_url).toBe(return_url);
   });
 
-  test.each([undefined, null, ""])("contract §2 %j is the registered one", async (return_url) => {
-    const { body } = await issue({ account_id, return_url });
-    expect((await linkRow(body.mandate_link)).return_url).toBe(REGISTERED);
-  });
+  test.each([undefined, null, ""])(
+    "contract §2 a return_url of %j stands for the registered one",
+    async (return_url) => {
+      const { body } = await issue({ account_id, return_url });
+      expect((await linkRow(body.mandate_link)).return_url).toBe(REGISTERED);
+    },
+  );
 
   test.each([
     ["another host that begins alike", `${REGISTERED}.evil.example`],
@@ -69,7 +72,7 @@ describe("contract §2 return_url is the registered URL followed by /, ? or noth
     ["relative", "/klaar"],
     ["SQL", "'; drop table core.mandate_links; --"],
     ["a pattern", "https://partner-_.example/%"],
-  ])("contract §2 return_url_not_allowed: %s", (_name, return_url) =>
+  ])("contract §2 a return_url with %s is return_url_not_allowed", (_name, return_url) =>
     refused({ account_id, return_url }, 400, {
       error: "return_url_not_allowed",
       detail: expect.any(String),
@@ -84,7 +87,7 @@ describe("contract §2 return_url is the registered URL followed by /, ? or noth
     ["half a character", `${REGISTERED}/\ud83d`],
     ["a number", 5],
     ["a list", [REGISTERED]],
-  ])("contract §1 invalid_request: %s", (_name, return_url) =>
+  ])("contract §1 a return_url with %s is invalid_request", (_name, return_url) =>
     refused({ account_id, return_url }, 400, {
       error: "invalid_request",
       detail: expect.stringContaining("return_url: "),
@@ -92,7 +95,7 @@ describe("contract §2 return_url is the registered URL followed by /, ? or noth
     }),
   );
 
-  test("contract §2 a client without a registered URL: none is allowed, and none is needed", async () => {
+  test("contract §2 a client without a registered URL is allowed none, and needs none", async () => {
     const client = await world.addClient(world.partnerA.id);
     const own = await createAccount(world, { id: world.partnerA.id, client });
     const post = async (return_url?: string) =>

@@ -158,7 +158,7 @@ describe("contract §2 an item", () => {
     ["a nested batch", { months: [month("2026-03")] }, "bad_period"],
     ["a field it does not know", { ...month("2026-03"), status: "registered" }, "ingested", "100.000"],
   ];
-  test.each(items)("contract §2 %s: %j is %s", async (_what, item, verdict, kept) => {
+  test.each(items)("contract §2 an item with %s, as %j, is %s", async (_what, item, verdict, kept) => {
     const { status, body } = await deliver([item, month("1998-01", 7)]);
     expect([status, verdicts(body)]).toEqual([200, [verdict, "ingested"]]);
     expect((await stored()).map(({ total_kwh }) => total_kwh)).toEqual([
@@ -167,7 +167,7 @@ describe("contract §2 an item", () => {
     ]);
   });
 
-  test("contract §2 numbers as JSON may write them", async () => {
+  test("contract §2 numbers are read as JSON may write them", async () => {
     const raw = ["1e400", "-0", "-1e400", "1E2", "100.00000000000000000000000001", "0.1e-400"];
     const { body } = await deliverRaw(
       `[${raw.map((kwh, index) => `{"period": "2026-0${index + 1}", "total_kwh": ${kwh}}`).join()}]`,
@@ -258,7 +258,7 @@ describe("§8 months", () => {
     ["an object", {}],
     ["a string", "2026-03"],
     ["a number", 1],
-  ])("contract §2 months %s: 400 invalid_request, and nothing is kept", async (_what, months) => {
+  ])("contract §2 months that are %s are invalid_request, and nothing is kept", async (_what, months) => {
     const { status, body } = await deliver(months);
     expect([status, body.error, body.issues[0].path]).toEqual([400, "invalid_request", "months"]);
     expect(
@@ -440,7 +440,7 @@ describe("§4.1 which connection", () => {
     ["account_id", undefined],
     ["connection_id", "x"],
     ["source", 5],
-  ])("contract §2 %s as %j: 400 invalid_request", async (name, value) => {
+  ])("contract §2 the field %s is invalid_request as %j", async (name, value) => {
     const { status, body } = await deliver([month("2026-03")], { [name]: value });
     expect([status, body.issues[0].path]).toEqual([400, name]);
   });

@@ -68,7 +68,7 @@ test.each<[string, string, () => object | undefined, number, string[]]>([
     200,
     ["issue_mandate_link"],
   ],
-])("§4.1 %s", async (_name, path, body, status, operations) => {
+])("§4.1 %s runs no other statements than these", async (_name, path, body, status, operations) => {
   const token = await world.partnerA.client.token();
   const names = await statementsOf(world, async () => {
     expect((await world.send(path, { token, body: body() })).status).toBe(status);

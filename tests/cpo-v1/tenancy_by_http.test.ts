@@ -130,7 +130,7 @@ const REQUESTS: [string, string, number, (foreign: Ids, mine: Ids) => object | s
 
 describe.each(["another partner", "another client of the same partner"])("contract §1 to %s", (who) => {
   test.each(REQUESTS)(
-    "contract §1 %s: a foreign object answers exactly like a missing one",
+    "contract §1 %s answers for a foreign object exactly as for a missing one",
     async (_name, path, status, request) => {
       const outsider = outsiders.get(who) as Partner;
       const { account, ...ids } = own.get(who) as NonNullable<ReturnType<typeof own.get>>;

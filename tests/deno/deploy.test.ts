@@ -155,7 +155,7 @@ describe("supabase functions deploy", () => {
     ["oauth-token", ["hono", "jose", "pg", "zod"]],
     ["cpo-v1", ["hono", "jose", "libphonenumber-js", "pg", "zod"]],
     ["partner", ["hono", "ibantools", "jose", "libphonenumber-js", "papaparse", "pg", "zod"]],
-  ])("%s starts with these packages only: %j", (slug, packages) => {
+  ])("%s starts with no other packages than %j", (slug, packages) => {
     const { files, metadata } = upload(slug);
     const sources = modulesOf(metadata.entrypoint_path).map((path) => `${files.get(path)}`);
     const imported = sources.flatMap((source) =>
@@ -171,7 +171,7 @@ describe("supabase functions deploy", () => {
 });
 
 describe("a push deploys the functions it touches", () => {
-  test("and no other, be it one alone", async () => {
+  test("a deployment of one function publishes no other", async () => {
     const hosted = await startManagementApi();
     await deploy(hosted, "worker");
     await hosted.close();
@@ -186,7 +186,7 @@ describe("a push deploys the functions it touches", () => {
     ["supabase/config.toml", SLUGS],
     ["README.md", []],
     ["supabase/schemas/foundation/clock.sql", []],
-  ])("%s: %j", (file, slugs) => {
+  ])("a change of %s deploys %j", (file, slugs) => {
     expect(functionsTouchedBy(new Set([file]))).toEqual(slugs);
   });
 });

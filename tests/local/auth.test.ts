@@ -146,7 +146,7 @@ describe("a token that the admin asked for, by the real supabase-js", () => {
     expect(JSON.stringify(kept.rows)).not.toContain(newer);
   });
 
-  test("works for an hour", async () => {
+  test("works for an hour and no longer", async () => {
     await signUp("gina@example.com");
     const sign = async (age: string) => {
       const token = await linkTo("gina@example.com");

@@ -227,7 +227,7 @@ describe("what is wrong is said, with what to do next", () => {
   const folder = mkdtempSync(join(tmpdir(), "ere-start-"));
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-  test("a taken port", async () => {
+  test("a taken port is named, with how to choose another", async () => {
     const blocker = createServer().listen(0, "127.0.0.1");
     await new Promise((resolve) => blocker.once("listening", resolve));
     const { port } = blocker.address() as { port: number };
@@ -238,7 +238,7 @@ describe("what is wrong is said, with what to do next", () => {
     blocker.close();
   });
 
-  test("data of another Postgres", async () => {
+  test("data of another Postgres is left as it is", async () => {
     mkdirSync(join(folder, "old/postgres"), { recursive: true });
     writeFileSync(join(folder, "old/postgres/PG_VERSION"), "16\n");
     const refused = run("--port", "45001", "--data-dir", join(folder, "old"));
@@ -246,7 +246,7 @@ describe("what is wrong is said, with what to do next", () => {
     expect(refused.output()).toMatch(/is of PostgreSQL 16; this project runs 17\..*--fresh/s);
   });
 
-  test("a file where the data folder should be", async () => {
+  test("a file where the data folder should be is not overwritten", async () => {
     writeFileSync(join(folder, "file"), "");
     const refused = run("--port", "45002", "--data-dir", join(folder, "file"));
     expect(await refused.exit).toBe(1);
@@ -259,14 +259,14 @@ describe("what is wrong is said, with what to do next", () => {
     ["--port=0x10", "--port is a number"],
     ["--port=65536", "--port is a number"],
     ["stray", "stray"],
-  ])("%s", async (flag, said) => {
+  ])("the option %s is explained", async (flag, said) => {
     const refused = run(flag);
     expect(await refused.exit).toBe(2);
     expect(refused.output()).toContain(said);
     expect(refused.output()).toContain("--data-dir <folder>");
   });
 
-  test("--help", async () => {
+  test("--help says what there is", async () => {
     const help = run("--help");
     expect(await help.exit).toBe(0);
     expect(help.output()).toContain("--fresh");

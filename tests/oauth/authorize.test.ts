@@ -112,7 +112,7 @@ describe("§4.5 oauth-authorize", () => {
     ["spaces for a scope", { scope: "   " }, 400, "invalid_scope"],
     ["a scope in capitals", { scope: "Sessions:read" }, 400, "invalid_scope"],
   ];
-  test.each(bad)("%s: %#", async (_what, fields, status, error) => {
+  test.each(bad)("%s is refused by name (case %#)", async (_what, fields, status, error) => {
     const before = await rowCounts(world, "oauth_grants", "oauth_codes", "oauth_consents");
     const answer = await ask(fields);
     expect(answer).toMatchObject({ status, body: { error, error_description: expect.any(String) } });
@@ -152,7 +152,7 @@ describe("§5.6 RFC 9700 §4.8.2 PKCE downgrade", () => {
     ["a challenge one character long", { code_challenge: "x".repeat(44) }],
     ["a padded challenge", { code_challenge: `${"x".repeat(43)}=` }],
     ["a challenge in plain base64", { code_challenge: `${"x".repeat(42)}+` }],
-  ])("%s: 400 invalid_request", async (_what, fields) => {
+  ])("a code_challenge_method of %s is refused with 400 invalid_request", async (_what, fields) => {
     expect(await ask(fields)).toMatchObject({ status: 400, body: { error: "invalid_request" } });
   });
 });
@@ -176,7 +176,7 @@ describe("contract §7 RFC 9700 §4.1.3 redirect URIs are compared letter for le
     ["javascript", "javascript:alert(1)"],
     ["data", "data:text/html,x"],
     ["a pattern", "https://app.example/%"],
-  ])("%s: 400 invalid_redirect_uri, and no redirect", async (_what, redirect_uri) => {
+  ])("%s is refused with 400 invalid_redirect_uri, and not redirected to", async (_what, redirect_uri) => {
     const answer = await ask({ redirect_uri });
     expect(answer).toMatchObject({ status: 400, body: { error: "invalid_redirect_uri" } });
     expect(JSON.stringify(answer.body)).not.toContain("evil");
@@ -251,7 +251,7 @@ describe("§4.5 the session JWT", () => {
       },
     ],
   ];
-  test.each(bad)("%s: 401", async (_what, session) => {
+  test.each(bad)("a session that is %s is refused with 401", async (_what, session) => {
     const answer = await ask({}, await session());
     expect(answer).toMatchObject({ status: 401, body: MISSING });
     expect(answer.headers.get("www-authenticate")).toMatch(/^Bearer/);
@@ -378,7 +378,7 @@ describe("§4.5 attribution of a person to the partner of an application", () =>
   test.each([
     ["7 days to the second", "2026-11-13T09:00:00Z", true],
     ["7 days and a second", "2026-11-13T08:59:59Z", false],
-  ])("(2) a login of %s", async (_what, created_at, attributed) => {
+  ])("(2) a login that is too old to be brought is nobody's: %s", async (_what, created_at, attributed) => {
     person = await world.person({ created_at });
     app = await partnerApp();
     await ask();

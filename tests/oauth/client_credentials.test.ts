@@ -40,7 +40,7 @@ const good = (): [string, string][] => [
 const tokenWorks = async (token: string) => (await world.get("/v1/accounts", token)).status === 200;
 
 describe("§4.1 a token", () => {
-  test("§4.1 by a JSON body", async () => {
+  test("§4.1 a token is given for a JSON body", async () => {
     const { status, body } = await request();
     expect([status, body]).toEqual([
       200,
@@ -52,7 +52,7 @@ describe("§4.1 a token", () => {
     "application/x-www-form-urlencoded",
     "application/x-www-form-urlencoded;charset=UTF-8",
     "Application/X-WWW-Form-URLEncoded",
-  ])("§4.1 by a form body of type %s", async (type) => {
+  ])("§4.1 a token is given for a form body of type %s", async (type) => {
     expect((await form([...good(), ["scope", "cpo:accounts:read cpo:sessions:write"]], type)).body).toMatchObject({
       token_type: "Bearer",
       scope: "cpo:accounts:read cpo:sessions:write",
@@ -117,7 +117,7 @@ describe("§5.3 scope", () => {
     ["separated by commas", "cpo:accounts:read,cpo:accounts:write", 400, "invalid_scope"],
     ["with SQL in it", "x' or '1'='1", 400, "invalid_scope"],
   ];
-  test.each(cases)("§5.3 %s", async (_what, scope, status, expected) => {
+  test.each(cases)("§5.3 a scope is answered as it is asked for: %s", async (_what, scope, status, expected) => {
     const answer = await request({ scope });
     expect([answer.status, answer.body.scope ?? answer.body.error]).toEqual([status, expected]);
   });
@@ -148,7 +148,7 @@ describe("§7 refusals", () => {
     ["half a character in a scope", { scope: "\ud800" }, 400, "invalid_request"],
     ["letters beyond ASCII in a secret", { client_secret: "é" }, 400, "invalid_request"],
   ];
-  test.each(cases)("§7 %s", async (_what, fields, status, error) => {
+  test.each(cases)("§7 a request with %s is refused as RFC 6749 says", async (_what, fields, status, error) => {
     const answer = await request(fields, { headers: { "x-forwarded-for": randomUUID() } });
     expect([answer.status, answer.body.error]).toEqual([status, error]);
     expect(answer.body).toMatchObject({ error_description: expect.any(String) }); // RFC 6749 section 5.2

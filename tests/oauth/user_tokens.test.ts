@@ -135,7 +135,7 @@ describe("§4.5 a code becomes tokens", () => {
   test.each([
     ["599 seconds", 599, 200],
     ["10 minutes", 600, 400],
-  ])("a code of %s", async (_what, seconds, status) => {
+  ])("a code lives ten minutes and no longer: one of %s", async (_what, seconds, status) => {
     const verifier = newVerifier();
     const code = await codeOf(world, person, app, verifier);
     await world.freeze(at(seconds));
@@ -145,7 +145,7 @@ describe("§4.5 a code becomes tokens", () => {
   });
 
   test.each(["code", "redirect_uri", "code_verifier"])(
-    "without %s: 400 invalid_request, and the code lives",
+    "a request without %s is refused with 400 invalid_request, and the code lives",
     async (name) => {
       const verifier = newVerifier();
       const code = await codeOf(world, person, app, verifier);
@@ -185,7 +185,7 @@ describe("§5.6 RFC 9700 §4.5.3.1 authorization code injection: PKCE binds the 
     ["a verifier that is too long", () => "x".repeat(129)],
     ["a verifier with other characters", () => `${"x".repeat(43)}/`],
     ["an empty challenge's verifier", () => "-"],
-  ])("%s: 400 invalid_grant", async (_what, wrong) => {
+  ])("%s is refused with 400 invalid_grant", async (_what, wrong) => {
     const verifier = newVerifier();
     const code = await codeOf(world, person, app, verifier);
     const answer = await exchange(world, app, code, verifier, { code_verifier: wrong(verifier) });
@@ -218,7 +218,7 @@ describe("§5.6 RFC 9700 §4.5.3.1 authorization code injection: PKCE binds the 
     ["a code nobody issued", randomBytes(32).toString("base64url")],
     ["SQL", "' or true --"],
     ["a megabyte", "x".repeat(900_000)],
-  ])("%s: 400 invalid_grant", async (_what, code) => {
+  ])("%s is refused with 400 invalid_grant", async (_what, code) => {
     expect(await exchange(world, app, code, newVerifier())).toMatchObject(INVALID_GRANT);
   });
 });
@@ -229,7 +229,7 @@ describe("contract §7 RFC 9700 §4.5 and RFC 6749 §4.1.2 a code used twice", (
     ["within 30 seconds", 30, 200],
     ["after 31 seconds", 31, 401],
     ["long after it expired", 3000, 401],
-  ])("%s: invalid_grant; afterwards its access token answers", async (_what, seconds, status) => {
+  ])("%s it is refused with invalid_grant; afterwards its access token answers %i", async (_what, seconds, status) => {
     const verifier = newVerifier();
     const code = await codeOf(world, person, app, verifier);
     const { body } = await exchange(world, app, code, verifier);
@@ -241,7 +241,7 @@ describe("contract §7 RFC 9700 §4.5 and RFC 6749 §4.1.2 a code used twice", (
     );
   });
 
-  test("by another client later: nothing happens to the one it was made for", async () => {
+  test("another client that presents it later does nothing to the one it was made for", async () => {
     const verifier = newVerifier();
     const code = await codeOf(world, person, app, verifier);
     const { body } = await exchange(world, app, code, verifier);
@@ -295,7 +295,7 @@ describe("§4.5 refreshing", () => {
   test.each([
     ["30 days less a second", 30 * 86_400 - 1, 200],
     ["30 days", 30 * 86_400, 400],
-  ])("a refresh token of %s", async (_what, seconds, status) => {
+  ])("a refresh token lives 30 days and no longer: one of %s", async (_what, seconds, status) => {
     const { refresh_token } = await tokensOf(world, person, app);
     await world.freeze(at(seconds));
     expect((await refresh(world, app, refresh_token)).status).toBe(status);
@@ -499,7 +499,7 @@ describe("contract §7 RFC 7009 revocation", () => {
     ["an unknown token", "unknown"],
     ["a JWT of nobody", "a.b.c"],
     ["a token with SQL", "' or true --"],
-  ])("%s: 200", async (_what, token) => {
+  ])("%s is answered with 200, and nothing happens", async (_what, token) => {
     expect(await revoke(world, app, token)).toMatchObject(OK);
   });
 
@@ -515,7 +515,7 @@ describe("contract §7 RFC 7009 revocation", () => {
     },
   );
 
-  test("twice, or an expired one: 200", async () => {
+  test("a token that was revoked before, or is expired, is answered with 200", async () => {
     const { access_token, refresh_token } = await tokensOf(world, person, app);
     for (const token of [access_token, access_token, refresh_token, refresh_token])
       expect(await revoke(world, app, token)).toMatchObject(OK);
@@ -647,16 +647,19 @@ describe("§5 RFC 9700 §4.3.2 tokens in query strings are refused on every rout
   const routes = [...SURFACES.flatMap(({ endpoints }) => endpoints), probe].filter(
     ({ caller }) => caller.kind !== "anyone",
   );
-  test.each(routes.map((route) => [`${route.method} ${route.path}`, route] as const))("%s", async (_, route) => {
-    const { access_token } = await tokensOf(world, person, app);
-    const tokens = [access_token, await world.partnerA.client.token(), await person.session()];
-    for (const token of tokens) {
-      const response = await fetch(`${world.url}${route.path}?access_token=${token}&token=${token}`, {
-        method: route.method,
-      });
-      expect(response.status).toBe(401);
-    }
-  });
+  test.each(routes.map((route) => [`${route.method} ${route.path}`, route] as const))(
+    "%s takes no token from the query",
+    async (_, route) => {
+      const { access_token } = await tokensOf(world, person, app);
+      const tokens = [access_token, await world.partnerA.client.token(), await person.session()];
+      for (const token of tokens) {
+        const response = await fetch(`${world.url}${route.path}?access_token=${token}&token=${token}`, {
+          method: route.method,
+        });
+        expect(response.status).toBe(401);
+      }
+    },
+  );
 
   test("nor in a form body (RFC 6750 §2.2)", async () => {
     const raw = new URLSearchParams({ access_token: await world.partnerA.client.token() });

@@ -241,7 +241,7 @@ describe("contract §8 token", () => {
     expect(await withdrawn(), "consent given anew").toBeNull();
   });
 
-  test("contract §8 token revoke of nothing", async () => {
+  test("contract §8 token revoke of nothing says that there is nothing", async () => {
     await refused(`token revoke ${NOBODY}`, "No token has");
     await refused("token revoke nonsense", "No token has");
   });

@@ -32,7 +32,7 @@ const words = (text: string) => [...text.matchAll(/"([^"]*)"|(\S+)/g)].map(([, q
 
 describe("contract §8 help", () => {
   test.each(COMMANDS.map((command) => [command.name, command] as const))(
-    "contract §8 help %s",
+    "contract §8 help %s says what the command does, with an example",
     async (name, command) => {
       const help = await operate(["help", ...name.split(" ")]);
       expect([help.code, help.err]).toEqual([0, ""]);
@@ -44,7 +44,7 @@ describe("contract §8 help", () => {
   );
 
   test.each(COMMANDS.map((command) => [command.example, command] as const))(
-    "contract §8 the example is understood: %s",
+    "contract §8 the example of the help is understood: %s",
     async (example, command) => {
       expect(example.startsWith(`${command.name}`)).toBe(true);
       const { code, err } = await operate(words(example), env);
@@ -113,7 +113,7 @@ describe("contract §8 exit codes and errors", () => {
     [["rate-limit", "set", "cpo_read", "1000001"]],
     [["mail", "list", "--limit", "1001"]],
     [["mail", "list", "--limit", "many"]],
-  ])("contract §8 %j is not understood: 2, on standard error, nothing printed or changed", async (argv) => {
+  ])("contract §8 the words %j are not understood: exit code 2, standard error, nothing changed", async (argv) => {
     const ran = await operate(argv, env);
     expect([ran.code, ran.out]).toEqual([2, ""]);
     expect(ran.err).toMatch(/^error: |^Usage: /);

@@ -538,28 +538,31 @@ describe("contract §8 mandate and registration", () => {
     await refused(`mandate revoke ${NOBODY}`, "No active connection");
   });
 
-  test.each(["goedgekeurd", "afgekeurd"])("contract §2 registration review: ingediend -> %s, once", async (verdict) => {
-    const account = await submittedAccount();
-    const waiting = (await done("registration list --limit 1000")).json.connections;
-    expect(waiting.map((row: { account_id: string }) => row.account_id)).toContain(account.account_id);
+  test.each(["goedgekeurd", "afgekeurd"])(
+    "contract §2 registration review makes of ingediend %s, once",
+    async (verdict) => {
+      const account = await submittedAccount();
+      const waiting = (await done("registration list --limit 1000")).json.connections;
+      expect(waiting.map((row: { account_id: string }) => row.account_id)).toContain(account.account_id);
 
-    const command = `registration review ${account.account_id} ${verdict}`;
-    const { json } = await done(command, "registration.reviewed");
-    expect(json).toMatchObject({ changed: true, connection: { registration_status: verdict } });
-    expect((await done(command)).json).toEqual({ ...json, changed: false });
-    const other = verdict === "afgekeurd" ? "goedgekeurd" : "afgekeurd";
-    await refused(`registration review ${account.account_id} ${other}`, `this one is ${verdict}`);
-    const after = (await done("registration list --limit 1000")).json.connections;
-    expect(after.map((row: { account_id: string }) => row.account_id)).not.toContain(account.account_id);
-  });
+      const command = `registration review ${account.account_id} ${verdict}`;
+      const { json } = await done(command, "registration.reviewed");
+      expect(json).toMatchObject({ changed: true, connection: { registration_status: verdict } });
+      expect((await done(command)).json).toEqual({ ...json, changed: false });
+      const other = verdict === "afgekeurd" ? "goedgekeurd" : "afgekeurd";
+      await refused(`registration review ${account.account_id} ${other}`, `this one is ${verdict}`);
+      const after = (await done("registration list --limit 1000")).json.connections;
+      expect(after.map((row: { account_id: string }) => row.account_id)).not.toContain(account.account_id);
+    },
+  );
 
-  test("contract §2 registration review: only from ingediend", async () => {
+  test("contract §2 registration review judges only what is ingediend", async () => {
     const account = await createAccount(world);
     await refused(`registration review ${account.account_id} goedgekeurd`, "this one is concept");
     await refused("registration review nobody goedgekeurd", "No active connection");
   });
 
-  test("contract §2 registration review: no goedgekeurd while a gate has closed since, afgekeurd is possible", async () => {
+  test("contract §2 registration review says no goedgekeurd while a gate has closed since; afgekeurd is possible", async () => {
     const account = await submittedAccount();
     await done(`mandate revoke ${account.account_id}`, "mandate.revoked");
     await refused(`registration review ${account.account_id} goedgekeurd`, "a gate is closed (mandate_signed)");
@@ -680,7 +683,7 @@ describe("contract §8 month", () => {
     await refused(`month lock ${account.account_id} 2026-03`, "this one is outside_mandate");
   });
 
-  test("contract §8 month lock: a month that is not there, or is none", async () => {
+  test("contract §8 month lock refuses a month that is not there, or is none", async () => {
     const account = await createAccount(world);
     await refused(`month lock ${account.account_id} 2026-03`, "Nothing was delivered for 2026-03");
     for (const period of ["2026-13", "2026", "03-2026", "", "2026-03-02"]) {

@@ -248,7 +248,7 @@ describe("§5 keys", () => {
 describe("bodies", () => {
   const withBody = ENDPOINTS.filter(({ body }) => body);
   test.each(named(withBody))(
-    "contract §1 %s: what is no JSON object is refused by name, and whatever it is never a 500",
+    "contract §1 %s refuses by name what is no JSON object, and whatever it is never with 500",
     async (_, endpoint) => {
       const token = await world.manager(world.partnerA);
       for (const [raw, error] of [

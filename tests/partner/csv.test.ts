@@ -38,7 +38,7 @@ describe("§4.2 reading", () => {
       "a charger, a street and a phone, which come in rows only",
       "email,naam,charger,straat,phone\na@voorbeeld.nl,Jan,Easee,Laan,06",
     ],
-  ])("%s", (_what, csv) => {
+  ])("a file with %s is read as it is meant", (_what, csv) => {
     expect(readCsv(csv)).toEqual([row]);
   });
 
@@ -59,7 +59,7 @@ describe("§4.2 reading", () => {
       toevoeging: ["toevoeging", "huisnummertoevoeging", "house_number_addition", "house_number_suffix"],
       plaats: ["plaats", "woonplaats", "stad", "city"],
     }).flatMap(([column, names]) => names.flatMap((name) => [name, name.toUpperCase()].map((each) => [each, column]))),
-  )("§4.2 a header %s is %s", (name, column) => {
+  )("§4.2 the header %s stands for %s", (name, column) => {
     const csv = column === "email" ? `${name}\nx` : `${name};email\nx;a@voorbeeld.nl`;
     expect(one(csv)?.[column]).toBe("x");
   });
@@ -79,12 +79,12 @@ describe("§4.2 reading", () => {
     ["a sep line that names another delimiter than is used", "sep=;\nemail,naam\na@voorbeeld.nl,Jan"],
     ["one line of 2 MB", "x".repeat(2 * 1024 * 1024)],
     ["10,000 columns without an e-mail", Array(10_000).fill("x").join(",")],
-  ])("contract §9 %s: no e-mail column", (_what, csv) => {
+  ])("contract §9 a file with %s has no column of addresses", (_what, csv) => {
     expect(refusal(csv)).toMatch(/header with a column email/);
   });
 
   test.each(['email,naam\n"a@voorbeeld.nl,Jan\nb@voorbeeld.nl,Piet', 'email,naam\na@voorbeeld.nl,"Jan'])(
-    "contract §9 a quote that is never closed: %j",
+    "contract §9 a quote that is never closed is said to be so: %j",
     (csv) => {
       expect(refusal(csv)).toMatch(/quote that is not closed/);
     },
@@ -192,14 +192,17 @@ describe("§4.2 importing", () => {
       Buffer.from("\ufeffemail;naam\r\na@b.nl;Jan", "utf16le").toString("utf8"),
       /CSV UTF-8/,
     ],
-  ])("contract §9 %s: 400 invalid_request that says what to do, nothing stored", async (_what, csv, says = /./) => {
-    const answer = await send(csv);
-    expect(answer).toMatchObject({
-      status: 400,
-      body: { error: "invalid_request", detail: expect.stringMatching(says), issues: [{ path: "csv" }] },
-    });
-    expect((await upload(csv)).status).toBe(400);
-  });
+  ])(
+    "contract §9 a file with %s is refused with 400 that says what to do, and nothing is stored",
+    async (_what, csv, says = /./) => {
+      const answer = await send(csv);
+      expect(answer).toMatchObject({
+        status: 400,
+        body: { error: "invalid_request", detail: expect.stringMatching(says), issues: [{ path: "csv" }] },
+      });
+      expect((await upload(csv)).status).toBe(400);
+    },
+  );
 
   test("contract §4 a body of more than 2 MiB: 413; just under it is read", async () => {
     const line = `${newEmail()},Jan\n`;
@@ -228,12 +231,12 @@ describe("§4.2 importing", () => {
     });
   });
 
-  test("an upload without a file: 400 that says so, whatever else is right", async () => {
+  test("an upload without a file is refused with 400 that says so, whatever else is right", async () => {
     for (const answer of [await upload(null), await world.post("/partner/uploads", { consent: true }, manager)])
       expect(answer).toMatchObject({ status: 400, body: { error: "invalid_request", issues: [{ path: "file" }] } });
   });
 
-  test("a form that is none: 400", async () => {
+  test("a form that is none is refused with 400", async () => {
     const answer = await world.send("/partner/uploads", {
       token: manager,
       raw: "no form",

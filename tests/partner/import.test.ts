@@ -159,7 +159,7 @@ describe("§4.2 what an import answers", () => {
 });
 
 describe("§4.2 what a row becomes", () => {
-  test("contract §4 every field, normalised", async () => {
+  test("contract §4 every field is kept in its normal form", async () => {
     const row = {
       soort: "Zakelijk",
       name: "  Eva   de Wit ",

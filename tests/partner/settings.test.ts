@@ -84,7 +84,7 @@ describe("§4.2 company and branding", () => {
     ["branding", { primary_color: "red" }],
     ["branding", { primary_color: "#0b6b4f; background: url(x)" }],
     ["branding", { reply_to: "a@b, c@d" }],
-  ])("%s %j: 400, nothing stored", async (path, body) => {
+  ])("the settings of %s are refused with 400 and not stored as %j", async (path, body) => {
     const before = await me();
     const answer = await post(path, body);
     expect(answer).toMatchObject({ status: 400, body: { error: "invalid_request" } });
@@ -100,26 +100,29 @@ describe("payout IBAN", () => {
     "DE89370400440532013000",
     "BE68539007547034",
     "GB29NWBK60161331926819",
-  ])("contract §4 %s is stored sealed, shown by its last four, and every manager is told by mail", async (iban) => {
-    await world.row("delete from core.mail_outbox");
-    const { body } = await post("payout-iban", { iban, account_holder: "Laadpunt <Zuid>" });
-    const last4 = iban.slice(-5).replace(/\s/g, "").slice(-4);
-    expect(body).toEqual({
-      ok: true,
-      payout: { iban_masked: `**** ${iban.replace(/\s/g, "").slice(-4)}`, account_holder: "Laadpunt <Zuid>" },
-    });
-    const stored = await world.row(
-      "select iban_ciphertext as ciphertext, iban_key_id as key_id from core.partners where id = $1",
-      world.partnerA.id,
-    );
-    expect(openIban(world.environment, world.partnerA.id, stored)).toBe(iban.replace(/\s/g, "").toUpperCase());
-    const { rows } = await world.database.admin.query("select * from core.mail_outbox");
-    expect(rows).toHaveLength(1);
-    expect(rows[0]).toMatchObject({ template: "iban_changed", partner_id: world.partnerA.id });
-    expect(rows[0].text).toContain(`**** ${last4}`);
-    expect(rows[0].html).not.toMatch(/\{\{|<Zuid>/);
-    expect(JSON.stringify([rows[0], world.log])).not.toContain(iban.replace(/\s/g, "").slice(4, -4));
-  });
+  ])(
+    "contract §4 the IBAN %s is stored sealed, shown by its last four, and every manager is told by mail",
+    async (iban) => {
+      await world.row("delete from core.mail_outbox");
+      const { body } = await post("payout-iban", { iban, account_holder: "Laadpunt <Zuid>" });
+      const last4 = iban.slice(-5).replace(/\s/g, "").slice(-4);
+      expect(body).toEqual({
+        ok: true,
+        payout: { iban_masked: `**** ${iban.replace(/\s/g, "").slice(-4)}`, account_holder: "Laadpunt <Zuid>" },
+      });
+      const stored = await world.row(
+        "select iban_ciphertext as ciphertext, iban_key_id as key_id from core.partners where id = $1",
+        world.partnerA.id,
+      );
+      expect(openIban(world.environment, world.partnerA.id, stored)).toBe(iban.replace(/\s/g, "").toUpperCase());
+      const { rows } = await world.database.admin.query("select * from core.mail_outbox");
+      expect(rows).toHaveLength(1);
+      expect(rows[0]).toMatchObject({ template: "iban_changed", partner_id: world.partnerA.id });
+      expect(rows[0].text).toContain(`**** ${last4}`);
+      expect(rows[0].html).not.toMatch(/\{\{|<Zuid>/);
+      expect(JSON.stringify([rows[0], world.log])).not.toContain(iban.replace(/\s/g, "").slice(4, -4));
+    },
+  );
 
   test.each([
     "NL92ABNA0417164300",
@@ -130,7 +133,7 @@ describe("payout IBAN", () => {
     7,
     "0417164300",
     "NL91ABNA0417164300NL91ABNA0417164300",
-  ])("contract §4 %j: 400 invalid_iban, nothing changed, nobody mailed", async (iban) => {
+  ])("contract §4 the IBAN %j is refused with 400 invalid_iban; nothing is changed and nobody mailed", async (iban) => {
     const before = (await me()).payout;
     await world.row("delete from core.mail_outbox");
     expect(await post("payout-iban", { iban, account_holder: "Eva" })).toMatchObject({
@@ -216,7 +219,7 @@ describe("§4.2 invites", () => {
   });
 
   test.each([[[]], [Array(101).fill("a@voorbeeld.nl")], ["a@voorbeeld.nl"], [[7]], [null]])(
-    "emails %j: 400",
+    "emails are refused with 400 as %j",
     async (emails) => {
       expect(await post("invites", { emails })).toMatchObject({ status: 400, body: { error: "invalid_request" } });
     },

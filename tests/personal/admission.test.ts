@@ -44,12 +44,12 @@ test("§4.4 the routes and their scopes", () => {
 });
 
 describe.each(ofUser)("§5 %s", (_, method, path, scope) => {
-  test("a personal token and an application's token with the scope alone: in", async () => {
+  test("a personal token and an application's token get in with the scope alone", async () => {
     for (const token of [await user.token(scope), await user.appToken(scope)])
       expect((await call(method, path, token)).status).toBeLessThan(300);
   });
 
-  test("with every other scope: 403 Insufficient scope, and which one", async () => {
+  test("every other scope is refused with 403 Insufficient scope, which says which one", async () => {
     const others = PERSONAL_SCOPES.filter((other) => other !== scope);
     for (const token of [await user.token(...others), await user.appToken(...others)])
       expect(await call(method, path, token)).toMatchObject({
@@ -64,14 +64,14 @@ describe.each(ofUser)("§5 %s", (_, method, path, scope) => {
     expect((await call(method, path, token)).status).toBe(403);
   });
 
-  test("a CPO token: 403 Insufficient scope", async () => {
+  test("a CPO token is refused with 403 Insufficient scope", async () => {
     expect(await call(method, path, await world.partnerA.client.token())).toMatchObject({
       status: 403,
       body: { error: "Insufficient scope", required_scope: scope },
     });
   });
 
-  test("a session JWT: 401", async () => {
+  test("a session JWT is refused with 401", async () => {
     expect((await call(method, path, session)).status).toBe(401);
   });
 
@@ -80,7 +80,7 @@ describe.each(ofUser)("§5 %s", (_, method, path, scope) => {
     ["garbage", async () => "garbage"],
     ["a personal token of the right form", async () => `ere_pat_${"0".repeat(43)}`],
     ["a personal token cut short", async () => (await user.token()).slice(0, -1)],
-  ])("%s: 401", async (_what, credential) => {
+  ])("a request with %s is refused with 401", async (_what, credential) => {
     const answer = await call(method, path, await credential());
     expect([answer.status, answer.body.error]).toEqual([401, "Missing or invalid API token"]);
   });
@@ -98,7 +98,7 @@ describe.each(ofUser)("§5 %s", (_, method, path, scope) => {
       expect((await call(method, path, undefined, headers)).status).toBe(401);
   });
 
-  test("§8 the rate limit of the bucket: 429 with retry_after_seconds", async () => {
+  test("§8 over its rate limit it answers 429 with retry_after_seconds", async () => {
     const token = await user.token(scope);
     await world.limit("user", 1);
     try {
@@ -113,11 +113,11 @@ describe.each(ofUser)("§5 %s", (_, method, path, scope) => {
 });
 
 describe.each(ofSession)("§5 %s", (_, method, path) => {
-  test("a session: in", async () => {
+  test("a session gets in", async () => {
     expect([200, 404]).toContain((await call(method, path, session)).status);
   });
 
-  test("any token, however many scopes: 401", async () => {
+  test("any token is refused with 401, however many scopes it has", async () => {
     for (const token of [await user.token(), await user.appToken(), await world.partnerA.client.token()])
       expect((await call(method, path, token)).status).toBe(401);
   });
@@ -127,17 +127,20 @@ describe.each(ofSession)("§5 %s", (_, method, path) => {
     ["of an anonymous person", (claims: object) => world.signSession({ ...claims, is_anonymous: true })],
     ["of somebody who is gone", () => world.signSession({ sub: "00000000-0000-4000-8000-000000000009" })],
     ["expired", (claims: object) => world.signSession({ ...claims, exp: Math.floor(Date.now() / 1000) - 1 })],
-  ])("a session %s: 401", async (_what, sign) => {
+  ])("a session that is %s is refused with 401", async (_what, sign) => {
     expect((await call(method, path, await sign({ sub: user.id }))).status).toBe(401);
   });
 });
 
 describe("§5 rule 4: /v1 refuses a person's tokens", () => {
-  test.each(["/v1/accounts", "/v1/ere-positions", "/v1/catalog/chargers"])("%s: cpo_token_required", async (path) => {
-    for (const token of [await user.token(), await user.appToken()])
-      expect(await world.get(path, token)).toMatchObject({ status: 403, body: { error: "cpo_token_required" } });
-    expect((await world.get(path, session)).status).toBe(401);
-  });
+  test.each(["/v1/accounts", "/v1/ere-positions", "/v1/catalog/chargers"])(
+    "%s refuses them with cpo_token_required",
+    async (path) => {
+      for (const token of [await user.token(), await user.appToken()])
+        expect(await world.get(path, token)).toMatchObject({ status: 403, body: { error: "cpo_token_required" } });
+      expect((await world.get(path, session)).status).toBe(401);
+    },
+  );
 });
 
 test("§5 an unknown route is 404 whatever the credential, a wrong method too", async () => {

@@ -33,7 +33,7 @@ const admit = async (identity: unknown, password: unknown, boot: object = {}) =>
     .body;
 
 describe("§4.4 POST /chargers", () => {
-  test("201 with what the charger needs, the password once and never stored", async () => {
+  test("it answers 201 with what the charger needs, the password once and never stored", async () => {
     const ocpp_identity = newIdentity();
     const { status, body } = await register({ nickname: "  Oprit  ", ocpp_identity });
     expect(status).toBe(201);
@@ -81,10 +81,13 @@ describe("§4.4 POST /chargers", () => {
     });
   });
 
-  test.each([undefined, null, "easee", "OCPP", 1, ["ocpp"], {}])("connection_type %j: 400", async (connection_type) => {
-    const { status, body } = await register({ connection_type });
-    expect([status, body.error]).toEqual([400, 'connection_type is required and must be "ocpp"']);
-  });
+  test.each([undefined, null, "easee", "OCPP", 1, ["ocpp"], {}])(
+    "a connection_type of %j is refused with 400",
+    async (connection_type) => {
+      const { status, body } = await register({ connection_type });
+      expect([status, body.error]).toEqual([400, 'connection_type is required and must be "ocpp"']);
+    },
+  );
 
   test.each([
     [{ nickname: undefined }, "nickname"],
@@ -95,7 +98,7 @@ describe("§4.4 POST /chargers", () => {
     [{ ocpp_identity: "x".repeat(65) }, "ocpp_identity"],
     [{ ocpp_identity: "café" }, "ocpp_identity"],
     [{ ocpp_identity: 5 }, "ocpp_identity"],
-  ])("%j: 400", async (fields, path) => {
+  ])("a charger of %j is refused with 400", async (fields, path) => {
     const { status, body } = await register(fields);
     expect([status, body.error, body.issues?.[0]?.path]).toEqual([400, "invalid_request", path]);
   });

@@ -38,10 +38,10 @@ const get = async (path: string, bearer = token) => {
 };
 
 describe("§4.4 GET /profile", () => {
-  test("gives e-mail and name", async () => {
+  test("it gives e-mail and name", async () => {
     expect(await get("/profile")).toEqual({ email: user.email, name: "Sanne de Vries" });
   });
-  test("a login without a name", async () => {
+  test("a login without a name has none", async () => {
     await world.row("update auth.users set raw_user_meta_data = null where id = $1", user.id);
     expect(await get("/profile")).toEqual({ email: user.email, name: null });
   });
@@ -177,7 +177,7 @@ describe("§4.4 GET /sessions", () => {
       ["limit=x&offset=-1", 20, 0],
       ["offset=24", 20, 24],
       ["offset=99", 20, 99],
-    ])("?%s", async (query, limit, offset) => {
+    ])("the query ?%s is read as a page of %i from %i", async (query, limit, offset) => {
       const body = await get(`/sessions?${query}`);
       const expected = newest.slice(offset, offset + limit);
       expect(body).toMatchObject({ limit, offset, count: expected.length, has_more: offset + limit < 25 });
@@ -224,7 +224,7 @@ describe("§4.4 GET /sessions", () => {
       "from=infinity",
       "to=%00",
       "charger_id=x",
-    ])("?%s: 400", async (query) => {
+    ])("the query ?%s is refused with 400", async (query) => {
       const { status, body } = await world.get(`/sessions?${query}`, token);
       expect([status, body.error]).toEqual([400, "invalid_request"]);
       expect(body.issues).toHaveLength(1);
@@ -233,7 +233,7 @@ describe("§4.4 GET /sessions", () => {
 });
 
 describe("§4.4 GET /energy", () => {
-  test("nothing yet", async () => {
+  test("it answers an empty list while there is nothing", async () => {
     expect(await get("/energy")).toEqual({ total_kwh: 0, total_ere_credits: 0, total_sessions: 0, months: [] });
   });
 

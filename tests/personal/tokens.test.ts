@@ -56,7 +56,7 @@ describe("contract §6 POST /tokens", () => {
     [{ scopes: ["cpo:accounts:read"] }, "scopes.0"],
     [{ expires_at: "tomorrow" }, "expires_at"],
     [{ expires_at: "2020-01-01T00:00:00Z" }, "expires_at"],
-  ])("%j: 400", async (fields, path) => {
+  ])("a token of %j is refused with 400", async (fields, path) => {
     const { status, body } = await create(fields);
     expect([status, body.error, body.issues?.[0]?.path]).toEqual([400, "invalid_request", path]);
     expect(await list()).toEqual([]);
@@ -70,7 +70,7 @@ describe("contract §6 POST /tokens", () => {
     expect((await world.get("/energy", body.token)).status).toBe(401);
   });
 
-  test("fifty are enough", async () => {
+  test("a person may have fifty, and no more", async () => {
     await world.row(
       `insert into core.personal_tokens (user_id, name, token_hash, last4, scopes)
        select $1, 'Test', sha256(gen_random_uuid()::text::bytea), 'abcd', '{energy:read}' from generate_series(1, 49)`,

@@ -246,7 +246,7 @@ describe("§4.3 sessions", () => {
     { kwh_per_session: 5, sessions_per_week: 4, since: "2026-11-19" },
   ];
   test.each(PROFILES.map((profile) => [JSON.stringify(profile), profile] as const))(
-    "%s: as many as that is, whole, none in the future, none overlapping, none flagged",
+    "a profile of %s gives as many sessions as that is: whole, none in the future, none overlapping, none flagged",
     async (_title, profile) => {
       const { account_id } = await customer();
       const { status, body } = await world.play(account_id, "chargers", profile);
@@ -297,7 +297,7 @@ describe("§4.3 sessions", () => {
     { since: "2027-01-01" },
     { since: "20261101" },
     { catalog_charger_id: "x" },
-  ])("%j: invalid_request, nothing stored", async (profile) => {
+  ])("a profile of %j is invalid_request, and nothing is stored", async (profile) => {
     const { account_id } = await customer();
     const before = await everyCount(world);
     const { status, body } = await world.play(account_id, "chargers", profile);

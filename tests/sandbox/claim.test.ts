@@ -188,7 +188,7 @@ describe("§4.3 claim: the customer played from draft to submitted registration"
     ["absent, submitting", { submit: true }, "done", "4300"],
     ["null, submitting", { submit: true, iban: null }, "skipped", null],
     ["given, submitting", { submit: true, iban: "NL02ABNA0123456789" }, "done", "6789"],
-  ])("§4.3 iban %s", async (_title, body, step, last4) => {
+  ])("§4.3 an iban that is %s is what the customer has afterwards", async (_title, body, step, last4) => {
     const { account_id, steps } = await world.customer({}, body);
     expect(steps.iban).toBe(step);
     expect((await world.row("select iban_last4 from core.accounts where id = $1", account_id)).iban_last4).toBe(last4);
@@ -206,7 +206,7 @@ describe("§4.3 claim: the customer played from draft to submitted registration"
     ["zakelijk, little uploaded", { type: "zakelijk", kvk: "87654321", naam: null }, "Testbedrijf"],
     ["vve", { type: "vve", naam: null }, "Testbedrijf"],
   ])(
-    "contract §5 %s is claimed without submit; with it unsupported_type and nothing half done",
+    "contract §5 a customer of type %s is claimed without submit; with it unsupported_type and nothing half done",
     async (_title, fields, company) => {
       const { draft_id } = await world.draft(fields);
       await changesNothing(async () => {
@@ -278,7 +278,7 @@ describe("contract §5 EAN test values", () => {
     [23, "unverified"],
     [47, "unverified"],
     [61, "unverified"],
-  ])("%i is stored as %s, uploaded or given, as often as wanted", async (ending, status) => {
+  ])("the test value %i is stored as %s, uploaded or given, as often as wanted", async (ending, status) => {
     for (const [fields, body] of [
       [{ ean: testEan(ending) }, {}],
       [{}, { ean: testEan(ending) }],
@@ -292,7 +292,7 @@ describe("contract §5 EAN test values", () => {
   test.each([
     [30, 422, "ean_address_mismatch"],
     [54, 409, "ean_in_use"],
-  ])("%i is %i %s at step activate; another EAN resumes", async (ending, status, error) => {
+  ])("the test value %i is refused with %i %s at step activate; another EAN resumes", async (ending, status, error) => {
     const { draft_id } = await world.draft();
     for (let time = 0; time < 12; time += 1) {
       const refused = await world.claim(draft_id, { submit: true, ean: testEan(ending) });
@@ -351,7 +351,7 @@ describe("§4.3 claim: resumed from wherever a customer left", () => {
     [-1, 0, 1, 2, 3, 4, 5].map(
       (done) => [done < 0 ? "the code alone" : done > 4 ? "the code to sign with" : STEPS[done], done] as const,
     ),
-  )("after %s on the pages", async (_title, done) => {
+  )("a claim goes on after %s on the pages", async (_title, done) => {
     const imported = await world.draft({ ean: newEan() });
     const draft = onPages(imported);
     const ask = newBrowser(world);
@@ -644,7 +644,7 @@ describe("§4.3 claim: refused", () => {
       { submit: true, charger: { catalog_charger_id: crypto.randomUUID() } },
       "catalog_unresolved",
     ],
-  ])("%s: refused by name, and nothing is stored", async (_title, body, error) => {
+  ])("a claim with %s is refused by name, and nothing is stored", async (_title, body, error) => {
     const { draft_id } = await world.draft();
     await changesNothing(async () => {
       const answer = await world.claim(draft_id, body);

@@ -108,7 +108,7 @@ describe("§4.3 fixtures", () => {
   });
 
   test.each([[["eligible", "ELIGIBLE"]], [["none"]], [[1]], [[null]], [["__proto__"]], [["x".repeat(5000)]]])(
-    "%j: unknown_state, and nothing is made",
+    "the states %j are refused with unknown_state, and nothing is made",
     async (states) => {
       const before = await everyCount(world);
       const { status, body } = await fixtures({ states });
@@ -122,7 +122,7 @@ describe("§4.3 fixtures", () => {
     [{ states: { 0: "eligible" } }],
     [{ states: Array(101).fill("eligible") }],
     [[]],
-  ])("%j: invalid_request", async (body) => {
+  ])("the body %j is invalid_request", async (body) => {
     expect((await fixtures(body)).body.error).toBe("invalid_request");
   });
 

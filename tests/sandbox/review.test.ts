@@ -44,7 +44,7 @@ async function cpoAccount(partner: Partner = world.partnerA): Promise<string> {
 
 describe("§4.3 review", () => {
   test.each(["goedgekeurd", "afgekeurd"])(
-    "§4.3 %s, from ingediend; a repeat says so; the other outcome is too late",
+    "§4.3 the outcome %s is given from ingediend; a repeat says so; the other outcome is too late",
     async (outcome) => {
       const { account_id, customer_ref } = await submitted();
       const first = await world.play(customer_ref, "review", { outcome });
@@ -69,7 +69,7 @@ describe("§4.3 review", () => {
     },
   );
 
-  test("nothing was submitted: nothing_to_review, whatever the outcome", async () => {
+  test("where nothing was submitted it is nothing_to_review, whatever the outcome", async () => {
     const { account_id } = await world.customer({}, {});
     for (const outcome of ["goedgekeurd", "afgekeurd"])
       expect((await world.play(account_id, "review", { outcome })).body).toMatchObject({
@@ -131,7 +131,7 @@ describe("§4.3 review", () => {
   });
 
   test.each([[undefined], [{}], [{ outcome: "approved" }], [{ outcome: null }], [{ outcome: ["goedgekeurd"] }]])(
-    "%j is no outcome",
+    "the body %j has no outcome",
     async (body) => {
       const { account_id } = await world.customer({}, {});
       const { status } = await world.play(account_id, "review", body);

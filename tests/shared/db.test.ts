@@ -220,7 +220,7 @@ describe("contract §1 rate limits", () => {
       quota,
     );
 
-  test("the buckets of contract §1", async () => {
+  test("the buckets are those of the contract", async () => {
     const { buckets } = await world.row(
       "select json_object_agg(bucket, array[quota, window_seconds]) as buckets from core.rate_limits",
     );

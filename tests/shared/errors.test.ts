@@ -62,7 +62,7 @@ const STATUS: Record<number, string[]> = {
 };
 
 test.each(Object.entries(STATUS).flatMap(([status, texts]) => texts.map((text) => [text, Number(status)] as const)))(
-  "§7 `%s` is a %i",
+  "§7 the text `%s` comes with status %i",
   (text, status) => {
     expect(CODES.filter((code) => wireText(code) === text).map((code) => ERRORS[code].status)).toEqual([status]);
   },
@@ -99,7 +99,7 @@ describe("contract §1 what SQL refuses with is declared by the endpoint that ru
   });
   afterAll(() => database.drop());
 
-  test.each(named(ENDPOINTS))("%s", async (_, endpoint) => {
+  test.each(named(ENDPOINTS))("%s declares what its SQL refuses with", async (_, endpoint) => {
     const { rows } = await database.admin.query(
       `select m[1] as code from pg_proc p, regexp_matches(p.prosrc, $$private\\.refus(?:e|al)\\('([^']+)'$$, 'g') as m
         where p.pronamespace = 'api'::regnamespace and p.proname = any ($1)`,
@@ -142,7 +142,7 @@ describe("contract §1 what the log says of a cause", () => {
     ],
     ["something that is no error", "Sanne", { type: "string" }],
   ];
-  test.each(cases)("contract §1 %s", (_what, cause, expected) => {
+  test.each(cases)("contract §1 the log says of %s, and nothing more", (_what, cause, expected) => {
     const described = describeCause(cause);
     expect(described).toMatchObject(expected);
     expect(JSON.stringify(described)).not.toMatch(/Sanne|NL91/);

@@ -28,7 +28,7 @@ describe("§4 paths", () => {
     ["hosted, without the prefix", "/cpo-v1/accounts"],
     ["with a query", "/v1/accounts?limit=1#x"],
   ];
-  test.each(found)("§4 %s: %s", async (_what, path) => {
+  test.each(found)("§4 an endpoint answers at the path that is %s: %s", async (_what, path) => {
     expect((await toCpo(path, await authorized())).status).toBe(200);
   });
 
@@ -56,7 +56,7 @@ describe("§4 paths", () => {
     ["OPTIONS", "/v1/accounts", "a preflight, which /v1 does not answer"],
     ["HEAD", "/v1/sessions:batch", "HEAD of a POST"],
   ];
-  test.each(unknown)("§5.1 %s %s (%s): 404, with or without a credential", async (method, path) => {
+  test.each(unknown)("§5.1 %s %s (%s) is 404, with or without a credential", async (method, path) => {
     for (const init of [{}, await authorized()]) {
       const answer = await toCpo(path, { ...init, method });
       expect(answer.status).toBe(404);
@@ -85,21 +85,24 @@ describe("contract §1 every answer", () => {
     ["a token refused", () => toToken({ method: "POST", body: "{}" }), 400],
     ["a preflight", () => toToken({ method: "OPTIONS", headers: { origin: "https://x.example" } }), 204],
   ];
-  test.each(answers)("contract §1 %s: X-Request-Id, nosniff, and one line in the log", async (_what, send, status) => {
-    const before = world.log.length;
-    const answer = await send();
-    expect(answer.status).toBe(status);
-    expect(answer.headers.get("x-request-id")).toMatch(/^[0-9a-f]{8}-/);
-    expect(answer.headers.get("x-content-type-options")).toBe("nosniff");
-    expect(world.log.slice(before)).toEqual([
-      expect.objectContaining({
-        event: "request",
-        status,
-        request_id: answer.headers.get("x-request-id"),
-        ms: expect.any(Number),
-      }),
-    ]);
-  });
+  test.each(answers)(
+    "contract §1 %s has X-Request-Id, nosniff, and one line in the log",
+    async (_what, send, status) => {
+      const before = world.log.length;
+      const answer = await send();
+      expect(answer.status).toBe(status);
+      expect(answer.headers.get("x-request-id")).toMatch(/^[0-9a-f]{8}-/);
+      expect(answer.headers.get("x-content-type-options")).toBe("nosniff");
+      expect(world.log.slice(before)).toEqual([
+        expect.objectContaining({
+          event: "request",
+          status,
+          request_id: answer.headers.get("x-request-id"),
+          ms: expect.any(Number),
+        }),
+      ]);
+    },
+  );
 
   test("contract §1 the line of an admitted request says who, by id", async () => {
     await toCpo("/v1/accounts?cpo_external_ref=KL-1", await authorized());

@@ -81,7 +81,7 @@ describe("§1 a session belongs to the Dutch month in which it started", () => {
     ["through the hour that 29 March 2026 does not have", "2026-03-29T00:30:00Z", "2026-03-29T01:30:00Z", "2026-03"],
     ["through the hour that 25 October 2026 has twice", "2026-10-24T23:30:00Z", "2026-10-25T02:30:00Z", "2026-10"],
     ["a leap day", "2024-02-29T22:30:00Z", "2024-03-01T01:00:00Z", "2024-02"],
-  ])("%s", async (_, started_at, ended_at, month) => {
+  ])("the month of a session is that of its start: %s", async (_, started_at, ended_at, month) => {
     expect(await ingest(world, session("a", { started_at, ended_at }))).toMatchObject([
       { status: "created", flags: [] },
     ]);
@@ -240,7 +240,7 @@ describe("§1 what cannot be true is flagged, kept and not counted", () => {
       { started_at: "2027-02-02T10:00:00Z", ended_at: "2027-02-01T09:00:00Z", wh: -5 },
       ["negative", "ends_before_start", "wrong_clock"],
     ],
-  ])("%s", async (_, fields, flags) => {
+  ])("a session is flagged that has %s", async (_, fields, flags) => {
     expect(await ingest(world, session("a", fields))).toMatchObject([{ status: "created", flags }]);
     expect(await stored("a")).toMatchObject({ counted: false, wh: String(fields.wh ?? 5000) });
     expect(await months()).toEqual({});
@@ -253,7 +253,7 @@ describe("§1 what cannot be true is flagged, kept and not counted", () => {
     ["11 kW and the tolerance of meter and clock", { wh: 12_290 }],
     ["a clock four minutes ahead", { started_at: "2027-02-01T11:04:00Z", ended_at: "2027-02-01T12:04:00Z" }],
     ["three weeks at the plug", { ended_at: "2026-03-31T18:00:00Z" }],
-  ])("%s can be true", async (_, fields) => {
+  ])("a session with %s can be true", async (_, fields) => {
     expect(await ingest(world, session("a", fields))).toMatchObject([{ flags: [] }]);
   });
 
@@ -334,7 +334,7 @@ describe("§1 what cannot be read is rejected by itself", () => {
     ["bad_wh", { wh: 1e300 }],
     ["bad_status", { ended_at: null, status: "completed" }],
     ["unknown_charger", { charger_id: "00000000-0000-4000-8000-000000000001" }],
-  ])("%s: %o", async (reason, fields) => {
+  ])("a session is rejected as %s that has %o", async (reason, fields) => {
     const [bad, good] = await ingest(world, { ...session("bad"), ...fields } as SessionItem, session("good"));
     expect(bad).toEqual({ status: "rejected", reason });
     expect(good).toMatchObject({ status: "created" });
@@ -418,7 +418,7 @@ describe("§3 a locked month stays as it was", () => {
   });
 
   test.each(["submitted", "registered"])(
-    "%s: a correction is kept and flagged, the energy follows, the booking does not",
+    "a correction of a month that is %s is kept and flagged; the energy follows, the booking does not",
     async (status) => {
       await lockMonth("2026-03-01", status);
       expect(await ingest(world, session("a", { wh: 4000 }))).toMatchObject([

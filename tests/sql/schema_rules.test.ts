@@ -302,7 +302,7 @@ describe("functions", () => {
     );
   });
 
-  test.each(["anon", "authenticated", "service_role"])("that %s may execute: none", async (role) => {
+  test.each(["anon", "authenticated", "service_role"])("that %s may execute are none", async (role) => {
     expect(await executableBy(role)).toEqual([]);
   });
 });

@@ -121,7 +121,7 @@ describe.each(TABLES)("§2 tenancy: $name", ({ name, columns }) => {
     expect([0, REFUSED]).toContain(moved);
   });
 
-  test.each(["select from", "delete from", "truncate"])("refuses edge: %s", async (verb) => {
+  test.each(["select from", "delete from", "truncate"])("refuses the role edge to %s", async (verb) => {
     await expect(admin.query(`set role edge; ${verb} ${name}`)).rejects.toMatchObject({ code: REFUSED });
   });
 });

@@ -419,7 +419,7 @@ describe("§2 EAN register: the sandbox's test values", () => {
     ["23", { source: "sandbox", outcome: "unavailable", reason: "silent" }],
     ["47", { source: "sandbox", outcome: "unknown_address" }],
     ["61", { source: "sandbox", outcome: "unavailable", reason: "timeout" }],
-  ])("§2 EAN register: sandbox EAN …%s", (digits, answer) => {
+  ])("§2 EAN register: the sandbox EAN that ends in %s answers what it stands for", (digits, answer) => {
     expect(known(home, `8716870000000000${digits}`)).toEqual(answer);
   });
 

@@ -36,7 +36,7 @@ describe(".env.example", () => {
     expect(() => readConfiguration(rest)).toThrow(name);
   });
 
-  test("holds no key", () => {
+  test("does not hold a key of anybody", () => {
     for (const name of Object.keys(newKeys())) expect(required[name]).toBe("");
   });
 });

@@ -53,7 +53,7 @@ function fault(page: string, target: string): string | undefined {
   if (anchor !== undefined && !anchorsOf(file).has(anchor)) return `no heading #${anchor} in ${file}`;
 }
 
-test.each(PAGES)("%s: every link leads to a file or a heading that is there", (page) => {
+test.each(PAGES)("every link of %s leads to a file or a heading that is there", (page) => {
   const faults = linksOf(page).map((target) => [target, fault(page, target)]);
   expect(Object.fromEntries(faults.filter(([, what]) => what))).toEqual({});
 });
@@ -61,7 +61,7 @@ test.each(PAGES)("%s: every link leads to a file or a heading that is there", (p
 /** A path from the root, without anything to be filled in. */
 const PATH = /`((?:supabase|packages|tests|bench|docs|\.github)\/[\w./-]*)`/g;
 
-test.each(PAGES)("%s: every file and folder it names is there", (page) => {
+test.each(PAGES)("every file and folder that %s names is there", (page) => {
   const named = [...prose(page).matchAll(PATH)].map(([, path = ""]) => path);
   expect(named.filter((path) => !exists(path))).toEqual([]);
 });

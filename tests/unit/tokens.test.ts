@@ -33,7 +33,7 @@ test.each([
   ["abc", "abcd", false],
   ["", "", true],
   ["", "abc", false],
-])("§5 sameSecret(%j, %j) is %s", (given, expected, same) => {
+])("§5 whether the secrets %j and %j are the same is told without a hint: %s", (given, expected, same) => {
   expect(sameSecret(given, expected)).toBe(same);
 });
 

@@ -126,7 +126,7 @@ test.each([
   ["sanne@example.nl", "s•••@example.nl"],
   ["é@x.nl", "é•••@x.nl"],
   ["😀smile@x.nl", "😀•••@x.nl"],
-])("contract §4 %s is shown as %s", (email, masked) => expect(maskEmail(email)).toBe(masked));
+])("contract §4 the address %s is shown as %s", (email, masked) => expect(maskEmail(email)).toBe(masked));
 
 test.each([
   [undefined, "nl"],

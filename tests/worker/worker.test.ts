@@ -75,13 +75,13 @@ describe("§5 who may run it", () => {
     ["nobody", {}],
     ["a wrong secret", { authorization: "Bearer x" }],
     ["the secret without Bearer", { authorization: "secret" }],
-  ])("%s: 401", async (_who, headers) => {
+  ])("a request with %s is refused with 401", async (_who, headers) => {
     const request = new Request("http://api.test/worker/run", { method: "POST", headers });
     const response = await serve(surface, world.environment).fetch(request);
     expect(response.status).toBe(401);
     expect(await response.json()).toMatchObject({ error: "Missing or invalid API token" });
   });
-  test("a CPO's token: 401", async () => {
+  test("a CPO's token is refused with 401", async () => {
     const authorization = `Bearer ${await world.partnerA.client.token()}`;
     const request = new Request("http://api.test/worker/run", { method: "POST", headers: { authorization } });
     expect((await serve(surface, world.environment).fetch(request)).status).toBe(401);
@@ -98,7 +98,7 @@ describe("§5 who may run it", () => {
 });
 
 describe("§6 mail", () => {
-  test("nothing to do: counts of nothing", async () => {
+  test("a run with nothing to do answers counts of nothing", async () => {
     expect(await run()).toEqual({
       ok: true,
       jobs: expect.objectContaining({ mail_purged: 0, mandates_expired: 0 }),
