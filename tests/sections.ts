@@ -54,6 +54,7 @@ export const BESIDE: readonly string[] = [
   "unit/environment.test.ts",
   "unit/imports.test.ts",
   "unit/links.test.ts",
+  "unit/schemas.test.ts",
   "unit/trace.test.ts",
   "unit/work_through.test.ts",
 ];

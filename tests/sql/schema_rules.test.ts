@@ -28,7 +28,7 @@ const relations = `(
    where n.nspname in ${OURS}) as r`;
 const functions = `(
   select p.oid, n.nspname as schema, n.nspname || '.' || p.proname as name, p.proname, p.prosecdef, p.proowner::regrole::text as owner,
-         p.proacl, p.proconfig, p.prosrc
+         p.proacl, p.proconfig, p.proargtypes
     from pg_proc p join pg_namespace n on n.oid = p.pronamespace
    where n.nspname in ${OURS}) as f`;
 
@@ -230,29 +230,25 @@ describe("functions", () => {
     ).toEqual(["api_owner", "edge", "operator"]);
   });
 
-  test("tell the time by private.now() only", async () => {
-    const clocks =
-      "\\m(current_date|current_time|current_timestamp|localtime|localtimestamp|clock_timestamp|statement_timestamp|transaction_timestamp)\\M|(?<!private\\.)\\mnow\\(";
-    expect(
-      await lines(`select f.name from ${functions} where f.name <> 'private.now' and f.prosrc ~ '${clocks}'`),
-    ).toEqual([]);
-    expect(
-      await lines(`select r.name, pg_get_expr(d.adbin, d.adrelid) from pg_attrdef d join ${relations} on r.oid = d.adrelid
-                    where pg_get_expr(d.adbin, d.adrelid) ~ '${clocks}'`),
-    ).toEqual([]);
-  });
-
-  test("of api run as api_owner and begin with who calls", async () => {
+  test("of api run as api_owner", async () => {
     expect(
       await lines(
         `select f.name, f.owner from ${functions} where f.schema = 'api' and not (f.prosecdef and f.owner = 'api_owner')`,
       ),
     ).toEqual([]);
-    expect(
-      await lines(
-        `select f.name from ${functions} where f.schema = 'api' and f.prosrc !~ 'private\\.(act_as|enter_link)\\(caller'`,
-      ),
-    ).toEqual(["api.admit"]);
+  });
+
+  test("of api turn a caller of another kind away, whatever else they are given", async () => {
+    const { rows } = await database.admin.query<{ name: string; call: string }>(
+      `select f.name, format('select %s(%s)', f.name, (
+                select string_agg(case when n = 1 then $$'{"kind": "nobody"}'$$ when type = 'jsonb'::regtype then $$'{"address_hash": "0a"}'$$ else 'null' end
+                                  || '::' || format_type(type, null), ', ' order by n)
+                  from unnest(f.proargtypes) with ordinality as a (type, n))) as call
+         from ${functions} where f.schema = 'api' and f.name <> 'api.admit'`,
+    );
+    const refused = { code: "42501", message: "caller kind nobody may not run this function" };
+    expect(rows.length).toBeGreaterThan(50);
+    for (const { name, call } of rows) await expect(database.admin.query(call), name).rejects.toMatchObject(refused);
   });
 
   test("of api and ops say what they are for", async () => {

@@ -1,9 +1,6 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { ApiError, ERRORS, type ErrorCode, isErrorCode, wireText } from "#shared/foundation/errors.ts";
+import { describe, expect, test } from "vitest";
+import { ApiError, ERRORS, isErrorCode, wireText } from "#shared/foundation/errors.ts";
 import { describeCause } from "#shared/foundation/log.ts";
-import { errorsOf } from "#shared/http/endpoint.ts";
-import { ENDPOINTS, named } from "../contract/samples.ts";
-import { cloneDatabase, type Database } from "../harness/database.ts";
 
 const CODES = Object.keys(ERRORS).filter(isErrorCode);
 
@@ -90,23 +87,6 @@ test("contract §1 the fields of an error come after its text and detail, and ma
     suggestions: [],
   });
   expect(new ApiError("catalog_unresolved", { detail: "Which?" }).body()).toMatchObject({ detail: "Which?" });
-});
-
-describe("contract §1 what SQL refuses with is declared by the endpoint that runs it", () => {
-  let database: Database;
-  beforeAll(async () => {
-    database = await cloneDatabase();
-  });
-  afterAll(() => database.drop());
-
-  test.each(named(ENDPOINTS))("%s declares what its SQL refuses with", async (_, endpoint) => {
-    const { rows } = await database.admin.query(
-      `select m[1] as code from pg_proc p, regexp_matches(p.prosrc, $$private\\.refus(?:e|al)\\('([^']+)'$$, 'g') as m
-        where p.pronamespace = 'api'::regnamespace and p.proname = any ($1)`,
-      [endpoint.sql],
-    );
-    for (const { code } of rows) expect([...errorsOf(endpoint)]).toContain(code as ErrorCode);
-  });
 });
 
 describe("contract §1 what the log says of a cause", () => {
