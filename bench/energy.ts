@@ -71,7 +71,7 @@ async function person(days: number): Promise<string> {
   const begun = performance.now();
   for (let n = 0; n < sessions.length; n += 5000) {
     const batch = { sessions: sessions.slice(n, n + 5000) };
-    await db.query("select api.ingest_sessions($1, $2)", [{ kind: "worker" }, batch]);
+    await db.query("select api.ingest_charging_sessions($1, $2)", [{ kind: "worker" }, batch]);
   }
   const seconds = (performance.now() - begun) / 1000;
   console.log(`${sessions.length} sessions taken in, ${Math.round(sessions.length / seconds)}/s`);

@@ -929,7 +929,7 @@ end $$;
 comment on function private.admit_user(jsonb, jsonb) is 'A personal token, or the access token of an application acting for a person.';
 grant execute on function private.admit_user(jsonb, jsonb) to api_owner;
 
-create function private.admit_session(credential jsonb, demand jsonb) returns json
+create function private.admit_sign_in_session(credential jsonb, demand jsonb) returns json
 language plpgsql
 set search_path = ''
 as $$
@@ -949,8 +949,8 @@ begin
     'caller', json_build_object('kind', 'session', 'user_id', credential ->> 'user_id', 'partner_id', private.house()),
     'rate', rate);
 end $$;
-comment on function private.admit_session(jsonb, jsonb) is 'A person signed in with Supabase Auth, its session JWT already verified.';
-grant execute on function private.admit_session(jsonb, jsonb) to api_owner;
+comment on function private.admit_sign_in_session(jsonb, jsonb) is 'A person signed in with Supabase Auth, its session JWT already verified.';
+grant execute on function private.admit_sign_in_session(jsonb, jsonb) to api_owner;
 
 create function private.admit_partner_key(credential jsonb, demand jsonb) returns json
 language plpgsql
@@ -1013,7 +1013,7 @@ begin
     when 'cpo' then private.admit_cpo(credential, demand)
     when 'user' then private.admit_user(credential, demand)
     when 'personal_token' then private.admit_user(credential, demand)
-    when 'session' then private.admit_session(credential, demand)
+    when 'session' then private.admit_sign_in_session(credential, demand)
     when 'partner_key' then private.admit_partner_key(credential, demand)
     else private.refusal('missing_or_invalid_token')
   end;
@@ -1037,7 +1037,7 @@ create table core.oauth_grants (
   constraint oauth_grants_client_id_fkey foreign key (client_id) references core.oauth_clients (id)
 );
 comment on table core.oauth_grants is
-  'What one authorization code began: the family of access and refresh tokens that came of it. Revoking it ends them all at once.';
+  'What one authorization code began: every access and refresh token that came of it belongs to it. Revoking it ends them all at once.';
 -- serves: the applications of a person
 create index oauth_grants_user on core.oauth_grants (user_id, created_at);
 -- serves: the purge
@@ -1091,16 +1091,16 @@ comment on table core.revoked_access_tokens is 'Access tokens (jti) revoked on t
 create index revoked_access_tokens_expires_at on core.revoked_access_tokens (expires_at);
 alter table core.revoked_access_tokens enable row level security;
 
-create function private.end_grant(family uuid, reason text) returns boolean
+create function private.end_grant(grant_id uuid, reason text) returns boolean
 language plpgsql
 set search_path = ''
 as $$
 begin
-  update core.oauth_grants g set revoked_at = private.now() where g.id = family and g.revoked_at is null;
+  update core.oauth_grants g set revoked_at = private.now() where g.id = grant_id and g.revoked_at is null;
   if not found then
     return false;
   end if;
-  perform private.audit('oauth.grant_ended', family, jsonb_build_object('reason', reason));
+  perform private.audit('oauth.grant_ended', grant_id, jsonb_build_object('reason', reason));
   return true;
 end $$;
 comment on function private.end_grant(uuid, text) is 'Ends every token of a grant at once; says whether it was still live.';
@@ -1113,10 +1113,10 @@ comment on function private.is_revoked(text) is
   'Whether an access token (jti) was revoked on its own. Definer: admission runs before there is a client or a person.';
 grant execute on function private.is_revoked(text) to api_owner;
 
-create function private.is_live(family core.oauth_grants) returns boolean
+create function private.is_live(oauth_grant core.oauth_grants) returns boolean
 language sql stable
 set search_path = ''
-as $$ select family.revoked_at is null and (private.user_profile(family.user_id)).created_at is not null $$;
+as $$ select oauth_grant.revoked_at is null and (private.user_profile(oauth_grant.user_id)).created_at is not null $$;
 comment on function private.is_live(core.oauth_grants) is
   'Whether a grant may still give tokens: not revoked, and its login not deleted, which Supabase Auth may do by a mark alone.';
 
@@ -1127,12 +1127,12 @@ as $$ select used_at >= private.now() - interval '30 seconds' $$;
 comment on function private.is_race(timestamptz) is
   'Whether a second use is soon enough after the first to be a lost answer or an honest client racing itself, rather than a theft.';
 
-create function private.add_refresh_token(family uuid, generation int, request jsonb) returns void
+create function private.add_refresh_token(grant_id uuid, generation int, request jsonb) returns void
 language sql
 set search_path = ''
 as $$
   insert into core.oauth_refresh_tokens (token_hash, grant_id, generation, expires_at)
-  values (decode(request ->> 'new_refresh_hash', 'hex'), family, generation, private.now() + interval '30 days')
+  values (decode(request ->> 'new_refresh_hash', 'hex'), grant_id, generation, private.now() + interval '30 days')
 $$;
 
 create function private.purge_oauth() returns bigint
@@ -1288,7 +1288,7 @@ language plpgsql security definer
 set search_path = ''
 as $$
 declare
-  family uuid;
+  grant_id uuid;
 begin
   insert into core.oauth_consents (user_id, client_id, scopes) values (person, client.id, scopes)
   on conflict on constraint oauth_consents_pkey do nothing;
@@ -1302,11 +1302,11 @@ begin
     perform private.audit('user.attributed', person, jsonb_build_object('source', 'oauth_consent', 'to', client.partner_id));
   end if;
 
-  insert into core.oauth_grants (user_id, client_id, scopes) values (person, client.id, scopes) returning id into family;
+  insert into core.oauth_grants (user_id, client_id, scopes) values (person, client.id, scopes) returning id into grant_id;
   insert into core.oauth_codes (code_hash, grant_id, redirect_uri, code_challenge, expires_at)
-  values (decode(request ->> 'code_hash', 'hex'), family, request ->> 'redirect_uri', request ->> 'code_challenge',
+  values (decode(request ->> 'code_hash', 'hex'), grant_id, request ->> 'redirect_uri', request ->> 'code_challenge',
           private.now() + interval '10 minutes');
-  perform private.audit('oauth.consented', family, jsonb_build_object('client_id', client.client_id, 'scopes', scopes));
+  perform private.audit('oauth.consented', grant_id, jsonb_build_object('client_id', client.client_id, 'scopes', scopes));
 end $$;
 comment on function private.consent(uuid, core.oauth_clients, text[], jsonb) is
   'Records a person''s consent, attributes them on the first one, and begins a grant with its code. Definer: consents, grants and codes are nobody''s to read.';
@@ -1484,7 +1484,7 @@ select private.expose('api.redeem_sign_in_code(jsonb, jsonb)');
 -- The tokens of an application: a code or a refresh token for an access token, and revocation (RFC 6749, 7009, 9700).
 
 create function private.redeem_code(
-  client core.oauth_clients, request jsonb, out family core.oauth_grants, out scopes text[], out refusal text)
+  client core.oauth_clients, request jsonb, out oauth_grant core.oauth_grants, out scopes text[], out refusal text)
 language plpgsql security definer
 set search_path = ''
 as $$
@@ -1493,17 +1493,17 @@ declare
   code      core.oauth_codes;
 begin
   refusal := 'invalid_grant';
-  -- the family is locked first: of ten at once, nine wait here and then see a used code
-  select g.* into family from core.oauth_grants g join core.oauth_codes c on c.grant_id = g.id
+  -- the grant is locked first: of ten requests at once, nine wait here and then see a used code
+  select g.* into oauth_grant from core.oauth_grants g join core.oauth_codes c on c.grant_id = g.id
    where c.code_hash = presented and g.client_id = client.id for update of g;
-  select * into code from core.oauth_codes c where c.code_hash = presented and c.grant_id = family.id;
+  select * into code from core.oauth_codes c where c.code_hash = presented and c.grant_id = oauth_grant.id;
   if code.used_at is not null and not private.is_race(code.used_at) then
-    perform private.end_grant(family.id, 'code_reused');
-  elsif code.used_at is null and private.is_live(family) and code.expires_at > private.now()
+    perform private.end_grant(oauth_grant.id, 'code_reused');
+  elsif code.used_at is null and private.is_live(oauth_grant) and code.expires_at > private.now()
         and code.redirect_uri = request ->> 'redirect_uri' and code.code_challenge = request ->> 'code_challenge' then
     update core.oauth_codes c set used_at = private.now() where c.code_hash = presented;
-    perform private.add_refresh_token(family.id, 1, request);
-    scopes := family.scopes;
+    perform private.add_refresh_token(oauth_grant.id, 1, request);
+    scopes := oauth_grant.scopes;
     refusal := null;
   end if;
 end $$;
@@ -1512,7 +1512,7 @@ comment on function private.redeem_code(core.oauth_clients, jsonb) is
 grant execute on function private.redeem_code(core.oauth_clients, jsonb) to api_owner;
 
 create function private.rotate_refresh_token(
-  client core.oauth_clients, request jsonb, out family core.oauth_grants, out scopes text[], out refusal text)
+  client core.oauth_clients, request jsonb, out oauth_grant core.oauth_grants, out scopes text[], out refusal text)
 language plpgsql security definer
 set search_path = ''
 as $$
@@ -1523,28 +1523,28 @@ declare
   newest    int;
 begin
   refusal := 'invalid_grant';
-  -- the family is locked first: of ten at once, nine wait here and then see a rotated token
-  select g.* into family from core.oauth_grants g join core.oauth_refresh_tokens t on t.grant_id = g.id
+  -- the grant is locked first: of ten requests at once, nine wait here and then see a rotated token
+  select g.* into oauth_grant from core.oauth_grants g join core.oauth_refresh_tokens t on t.grant_id = g.id
    where t.token_hash = presented and g.client_id = client.id for update of g;
-  select * into token from core.oauth_refresh_tokens t where t.token_hash = presented and t.grant_id = family.id;
+  select * into token from core.oauth_refresh_tokens t where t.token_hash = presented and t.grant_id = oauth_grant.id;
   if token.rotated_at is not null then
-    select max(t.generation) into newest from core.oauth_refresh_tokens t where t.grant_id = family.id;
+    select max(t.generation) into newest from core.oauth_refresh_tokens t where t.grant_id = oauth_grant.id;
     if token.generation < newest - 1 or not private.is_race(token.rotated_at) then
-      perform private.end_grant(family.id, 'refresh_token_reused');
+      perform private.end_grant(oauth_grant.id, 'refresh_token_reused');
     end if;
-  elsif private.is_live(family) and token.expires_at > private.now() then
-    if not wanted <@ family.scopes then
+  elsif private.is_live(oauth_grant) and token.expires_at > private.now() then
+    if not wanted <@ oauth_grant.scopes then
       refusal := 'invalid_scope';
       return;
     end if;
     update core.oauth_refresh_tokens t set rotated_at = private.now() where t.token_hash = presented;
-    perform private.add_refresh_token(family.id, token.generation + 1, request);
-    scopes := array(select s from unnest(family.scopes) s where wanted = '{}' or s = any (wanted));
+    perform private.add_refresh_token(oauth_grant.id, token.generation + 1, request);
+    scopes := array(select s from unnest(oauth_grant.scopes) s where wanted = '{}' or s = any (wanted));
     refusal := null;
   end if;
 end $$;
 comment on function private.rotate_refresh_token(core.oauth_clients, jsonb) is
-  'Exchanges a refresh token for its one successor. Its predecessor shown again within 30 seconds is a race and harms nothing; later, or an older one, ends the family. '
+  'Exchanges a refresh token for its one successor. Its predecessor shown again within 30 seconds is a race and harms nothing; later, or an older one, ends the grant. '
   'Definer: refresh tokens are nobody''s to read.';
 grant execute on function private.rotate_refresh_token(core.oauth_clients, jsonb) to api_owner;
 
@@ -1570,9 +1570,9 @@ begin
     return private.refusal(given.refusal, json_build_object('rate', door.rate));
   end if;
   return json_build_object(
-    'user_id', (given.family).user_id,
+    'user_id', (given.oauth_grant).user_id,
     'client_id', (door.client).client_id,
-    'grant_id', (given.family).id,
+    'grant_id', (given.oauth_grant).id,
     'scope', array_to_string(given.scopes, ' '),
     'rate', door.rate);
 end $$;
@@ -3877,7 +3877,7 @@ select private.isolate('core.charging_sessions', 'select, insert, update');
 create policy "a person reaches only their own sessions" on core.charging_sessions as restrictive to api_owner
   using ((select private.user_id()) is null or user_id = (select private.user_id()));
 
-create table core.replaced_sessions (
+create table core.replaced_charging_sessions (
   partner_id  uuid        not null,
   id          bigint      generated always as identity,
   session_id  uuid        not null,
@@ -3888,14 +3888,14 @@ create table core.replaced_sessions (
   flags       text[]      not null,
   received_at timestamptz not null,
   replaced_at timestamptz not null default private.now(),
-  constraint replaced_sessions_pkey primary key (partner_id, id),
-  constraint replaced_sessions_session_fkey foreign key (partner_id, session_id) references core.charging_sessions (partner_id, id)
+  constraint replaced_charging_sessions_pkey primary key (partner_id, id),
+  constraint replaced_charging_sessions_session_fkey foreign key (partner_id, session_id) references core.charging_sessions (partner_id, id)
 );
-comment on table core.replaced_sessions is
+comment on table core.replaced_charging_sessions is
   'What a completed session said before its source corrected it. Append-only, kept seven years.';
 -- serves: the history of one session
-create index replaced_sessions_session on core.replaced_sessions (partner_id, session_id);
-select private.isolate('core.replaced_sessions', 'select, insert');
+create index replaced_charging_sessions_session on core.replaced_charging_sessions (partner_id, session_id);
+select private.isolate('core.replaced_charging_sessions', 'select, insert');
 
 create table core.charger_months (
   partner_id uuid   not null,
@@ -3919,7 +3919,7 @@ create policy "a person reaches only their own months" on core.charger_months as
 
 -- Reading charging sessions: what came in, item by item, and what is implausible about it.
 
-create type private.session_item as (
+create type private.charging_session_item as (
   place       int,
   charger_id  uuid,
   source      text,
@@ -3932,7 +3932,7 @@ create type private.session_item as (
   meter_wh    bigint,
   reason      text);
 
-create function private.read_sessions(sessions jsonb) returns setof private.session_item
+create function private.read_charging_sessions(sessions jsonb) returns setof private.charging_session_item
 language sql stable
 set search_path = ''
 as $$
@@ -3962,11 +3962,11 @@ as $$
               when status not in ('active', 'charging') and ended_at is null then 'bad_status' end
     from sent
 $$;
-comment on function private.read_sessions(jsonb) is
+comment on function private.read_charging_sessions(jsonb) is
   'Sessions as a source tells them, each read on its own: reason is null, or bad_ and the field that cannot be read. Without ended_at a session is charging, unless status says active.';
-grant execute on function private.read_sessions(jsonb) to api_owner;
+grant execute on function private.read_charging_sessions(jsonb) to api_owner;
 
-create function private.session_flags(started_at timestamptz, ended_at timestamptz, wh bigint, power_kw numeric) returns text[]
+create function private.charging_session_flags(started_at timestamptz, ended_at timestamptz, wh bigint, power_kw numeric) returns text[]
 language sql stable
 set search_path = ''
 as $$
@@ -3981,20 +3981,20 @@ as $$
                    * (extract(epoch from greatest(coalesce(ended_at, private.now()) - started_at, interval '0')) + 60) / 3600 then 'beyond_power' end
   ], null)
 $$;
-comment on function private.session_flags(timestamptz, timestamptz, bigint, numeric) is
+comment on function private.charging_session_flags(timestamptz, timestamptz, bigint, numeric) is
   'Why a session cannot be true, looking at nothing but itself.';
-grant execute on function private.session_flags(timestamptz, timestamptz, bigint, numeric) to api_owner;
+grant execute on function private.charging_session_flags(timestamptz, timestamptz, bigint, numeric) to api_owner;
 
 create function private.own_flags(flags text[]) returns text[]
 language sql immutable
 set search_path = ''
 as $$ select array_remove(array_remove(flags, 'overlapping'), 'after_lock') $$;
-comment on function private.own_flags(text[]) is 'Those that private.session_flags() gave, without what others and the lock have to do with it.';
+comment on function private.own_flags(text[]) is 'Those that private.charging_session_flags() gave, without what others and the lock have to do with it.';
 grant execute on function private.own_flags(text[]) to api_owner;
 
 -- Charging sessions: one function takes them in, from whatever source, and keeps the monthly totals in step in the same transaction.
 
-create type private.session_change as (
+create type private.charging_session_change as (
   session_id     uuid,
   created        boolean,
   charger_id     uuid,
@@ -4006,7 +4006,7 @@ create type private.session_change as (
 
 -- These plan for the batch at hand (force_custom_plan): a plan made for one session would meet ten thousand with nested loops. For
 -- the same reason what one statement hands to the next goes through an array, whose length the planner sees.
-create function private.store_sessions(items private.session_item[]) returns private.session_change[]
+create function private.store_charging_sessions(items private.charging_session_item[]) returns private.charging_session_change[]
 language plpgsql
 set search_path = '' set plan_cache_mode = 'force_custom_plan'
 as $$
@@ -4022,7 +4022,7 @@ begin
     insert into core.charging_sessions as s
       (partner_id, charger_id, connection_id, user_id, source, external_id, connector, started_at, ended_at, wh, status, flags, received_at)
     select h.partner_id, h.id, h.connection_id, h.user_id, i.source, i.external_id, i.connector, i.started_at, i.ended_at, i.wh, i.status,
-           private.session_flags(i.started_at, i.ended_at, i.wh, h.power_kw), private.now()
+           private.charging_session_flags(i.started_at, i.ended_at, i.wh, h.power_kw), private.now()
       from unnest(items) i
       join core.chargers h on h.partner_id = private.partner_id() and h.id = i.charger_id
      order by i.started_at, i.source, i.external_id
@@ -4038,25 +4038,25 @@ begin
     returning s.id)
   select array_agg(w.id) into stored from written w;
 
-  insert into core.replaced_sessions (partner_id, session_id, month, started_at, ended_at, wh, flags, received_at)
+  insert into core.replaced_charging_sessions (partner_id, session_id, month, started_at, ended_at, wh, flags, received_at)
   select o.partner_id, o.id, o.month, o.started_at, o.ended_at, o.wh, o.flags, o.received_at
     from unnest(stored) w
     join unnest(old) o on o.id = w
     join core.charging_sessions s on s.partner_id = private.partner_id() and s.id = w
    where o.ended_at is not null and (o.started_at, o.ended_at, o.wh) is distinct from (s.started_at, s.ended_at, s.wh);
   return array(
-    select row(s.id, o.id is null, s.charger_id, s.started_at, s.ended_at, o.started_at, o.ended_at, o.month)::private.session_change
+    select row(s.id, o.id is null, s.charger_id, s.started_at, s.ended_at, o.started_at, o.ended_at, o.month)::private.charging_session_change
       from unnest(stored) w
       join core.charging_sessions s on s.partner_id = private.partner_id() and s.id = w
       left join unnest(old) o on o.id = w);
 end $$;
-comment on function private.store_sessions(private.session_item[]) is
+comment on function private.store_charging_sessions(private.charging_session_item[]) is
   'Inserts what is new, updates what differs, leaves the rest alone, and says what changed. One item per session; the chargers are locked.';
-grant execute on function private.store_sessions(private.session_item[]) to api_owner;
+grant execute on function private.store_charging_sessions(private.charging_session_item[]) to api_owner;
 
 create type private.touched_month as (charger_id uuid, connection_id uuid, month date);
 
-create function private.judge_sessions(changes private.session_change[]) returns private.touched_month[]
+create function private.judge_charging_sessions(changes private.charging_session_change[]) returns private.touched_month[]
 language plpgsql
 set search_path = '' set plan_cache_mode = 'force_custom_plan'
 as $$
@@ -4107,11 +4107,11 @@ begin
           union select charger_id, connection_id, old_month from verdict where old_month is not null) m;
   return touched;
 end $$;
-comment on function private.judge_sessions(private.session_change[]) is
+comment on function private.judge_charging_sessions(private.charging_session_change[]) is
   'Flags what changed, and what it overlaps or used to, and says whose months may be different now. Of two sessions of a connector that overlap, the one that came first stands; it does so even when it overlaps another itself.';
-grant execute on function private.judge_sessions(private.session_change[]) to api_owner;
+grant execute on function private.judge_charging_sessions(private.charging_session_change[]) to api_owner;
 
-create function private.deliver_sessions(connections uuid[], months date[]) returns void
+create function private.deliver_charging_sessions(connections uuid[], months date[]) returns void
 language plpgsql
 set search_path = ''
 as $$
@@ -4135,11 +4135,11 @@ begin
      and d.delivery_id is null  -- a total that a client delivered is the client's to correct
      and (d.total_kwh, d.session_count) is distinct from (excluded.total_kwh, excluded.session_count);
 end $$;
-comment on function private.deliver_sessions(uuid[], date[]) is
+comment on function private.deliver_charging_sessions(uuid[], date[]) is
   'Writes the delivered months of connections from the counted sessions of their MID chargers: the same rule as a delivery of a client, locked months untouched.';
-grant execute on function private.deliver_sessions(uuid[], date[]) to api_owner;
+grant execute on function private.deliver_charging_sessions(uuid[], date[]) to api_owner;
 
-create function private.total_sessions(touched private.touched_month[]) returns void
+create function private.total_charging_sessions(touched private.touched_month[]) returns void
 language plpgsql
 set search_path = '' set plan_cache_mode = 'force_custom_plan'
 as $$
@@ -4163,13 +4163,13 @@ begin
     from unnest(touched) t
     join core.chargers h on h.partner_id = private.partner_id() and h.id = t.charger_id and h.mid_eligible
    where t.connection_id is not null;
-  perform private.deliver_sessions(connections, months);
+  perform private.deliver_charging_sessions(connections, months);
 end $$;
-comment on function private.total_sessions(private.touched_month[]) is
+comment on function private.total_charging_sessions(private.touched_month[]) is
   'Adds up the months of chargers and of their connections again. They are recomputed, never incremented: whatever happened, they are the sum.';
-grant execute on function private.total_sessions(private.touched_month[]) to api_owner;
+grant execute on function private.total_charging_sessions(private.touched_month[]) to api_owner;
 
-create function private.see_chargers(items private.session_item[]) returns void
+create function private.see_chargers(items private.charging_session_item[]) returns void
 language sql
 set search_path = ''
 as $$
@@ -4183,23 +4183,23 @@ as $$
            group by i.charger_id) seen
    where h.partner_id = private.partner_id() and h.id = seen.charger_id
 $$;
-comment on function private.see_chargers(private.session_item[]) is
+comment on function private.see_chargers(private.charging_session_item[]) is
   'Notes when a charger was last heard of, and what its meter said: at the end of a charge, or now while one is going on.';
-grant execute on function private.see_chargers(private.session_item[]) to api_owner;
+grant execute on function private.see_chargers(private.charging_session_item[]) to api_owner;
 
-create function private.ingest_sessions(sessions jsonb) returns jsonb
+create function private.ingest_charging_sessions(sessions jsonb) returns jsonb
 language plpgsql
 set search_path = '' set plan_cache_mode = 'force_custom_plan'
 as $$
 declare
-  sent    constant private.session_item[] := array(select r from private.read_sessions(sessions) r);
+  sent    constant private.charging_session_item[] := array(select r from private.read_charging_sessions(sessions) r);
   -- twice in one batch: the later word
-  items   constant private.session_item[] := array(
+  items   constant private.charging_session_item[] := array(
     select i from (select distinct on (i.charger_id, i.source, i.external_id) i
                      from unnest(sent) i where i.reason is null
                     order by i.charger_id, i.source, i.external_id, i.place desc) as last (i));
   chargers constant uuid[] := array(select distinct i.charger_id from unnest(items) i);
-  changes private.session_change[];
+  changes private.charging_session_change[];
 begin
   -- one batch at a time on a charger; in order, so that two batches cannot wait for each other
   perform from core.chargers h where h.partner_id = private.partner_id() and h.id = any (chargers) order by h.id for no key update;
@@ -4208,8 +4208,8 @@ begin
       and c.id = any (array(select h.connection_id from core.chargers h
                              where h.partner_id = private.partner_id() and h.id = any (chargers) and h.mid_eligible))
     order by c.id for no key update;
-  changes := private.store_sessions(items);
-  perform private.total_sessions(private.judge_sessions(changes));
+  changes := private.store_charging_sessions(items);
+  perform private.total_charging_sessions(private.judge_charging_sessions(changes));
   perform private.see_chargers(items);
   return (
     select coalesce(jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
@@ -4229,10 +4229,10 @@ begin
         on s.partner_id = private.partner_id() and s.charger_id = last.charger_id and s.source = last.source and s.external_id = last.external_id
       left join unnest(changes) c on c.session_id = s.id);
 end $$;
-comment on function private.ingest_sessions(jsonb) is
+comment on function private.ingest_charging_sessions(jsonb) is
   'The one way in for charging sessions, within a tenant: [{charger_id, source, external_id, connector?, started_at, ended_at?, wh, status?, meter_wh?}] '
   'to [{place, status: created|updated|unchanged|superseded|rejected, reason?, session_id?, flags?}]. Idempotent by charger, source and external_id.';
-grant execute on function private.ingest_sessions(jsonb) to api_owner;
+grant execute on function private.ingest_charging_sessions(jsonb) to api_owner;
 
 create function private.tenants_of_chargers(chargers uuid[]) returns table (partner_id uuid, charger_id uuid)
 language sql stable security definer
@@ -4245,7 +4245,7 @@ comment on function private.tenants_of_chargers(uuid[]) is
   'Whose chargers these are. Definer, because the gateway that brings their sessions knows no tenant.';
 grant execute on function private.tenants_of_chargers(uuid[]) to api_owner;
 
-create function api.ingest_sessions(caller jsonb, input jsonb) returns json
+create function api.ingest_charging_sessions(caller jsonb, input jsonb) returns json
 language plpgsql security definer
 set search_path = ''
 as $$
@@ -4266,14 +4266,14 @@ begin
      group by o.partner_id order by o.partner_id
   loop
     perform private.act_for_partner(tenant.id);
-    results := results || private.ingest_sessions(tenant.sessions);
+    results := results || private.ingest_charging_sessions(tenant.sessions);
   end loop;
   return json_build_object('ok', true, 'results', (
     select coalesce(json_agg(r.result - 'place' order by (r.result ->> 'place')::int), '[]') from jsonb_array_elements(results) r (result)));
 end $$;
-comment on function api.ingest_sessions(jsonb, jsonb) is
+comment on function api.ingest_charging_sessions(jsonb, jsonb) is
   'Sessions from the gateway, of any tenant: {sessions} to {ok, results} in their order. A bad item is a result, never an exception.';
-select private.expose('api.ingest_sessions(jsonb, jsonb)');
+select private.expose('api.ingest_charging_sessions(jsonb, jsonb)');
 
 -- What else changes what counts: a charger that moves or whose meter is confirmed, a month that is unlocked.
 
@@ -4287,7 +4287,7 @@ begin
     update core.charging_sessions s set connection_id = new.connection_id
      where s.partner_id = new.partner_id and s.charger_id = new.id and s.connection_id is null;
   end if;
-  perform private.deliver_sessions(array_agg(m.connection_id), array_agg(m.month))
+  perform private.deliver_charging_sessions(array_agg(m.connection_id), array_agg(m.month))
      from (select distinct s.connection_id, s.month from core.charging_sessions s
             where s.partner_id = new.partner_id and s.charger_id = new.id and s.connection_id is not null) m;
   return null;
@@ -4310,10 +4310,10 @@ begin
     update core.charging_sessions s set flags = array_remove(s.flags, 'after_lock')
      where s.partner_id = new.partner_id and s.connection_id = new.connection_id and 'after_lock' = any (s.flags)
        and (s.month = new.period or exists (
-              select from core.replaced_sessions r where r.partner_id = s.partner_id and r.session_id = s.id and r.month = new.period))
+              select from core.replaced_charging_sessions r where r.partner_id = s.partner_id and r.session_id = s.id and r.month = new.period))
     returning s.month)
   select array_append(array_agg(distinct r.month), new.period) into months from released r;
-  perform private.deliver_sessions(array_fill(new.connection_id, array[cardinality(months)]), months);
+  perform private.deliver_charging_sessions(array_fill(new.connection_id, array[cardinality(months)]), months);
   return null;
 end $$;
 comment on function private.month_unlocked() is 'What came after a month was locked counts when it is open again.';
@@ -6406,7 +6406,7 @@ select private.expose('api.register_own_charger(jsonb, jsonb)');
 
 -- GET /sessions.
 
-create function private.session_row(session core.charging_sessions) returns json
+create function private.charging_session_row(session core.charging_sessions) returns json
 language sql stable
 set search_path = ''
 as $$
@@ -6425,9 +6425,9 @@ as $$
       on m.partner_id = session.partner_id and m.connection_id = session.connection_id and m.period = session.month
    where h.partner_id = session.partner_id and h.id = session.charger_id
 $$;
-grant execute on function private.session_row(core.charging_sessions) to api_owner;
+grant execute on function private.charging_session_row(core.charging_sessions) to api_owner;
 
-create function api.list_own_sessions(caller jsonb, query jsonb) returns json
+create function api.list_own_charging_sessions(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer
 set search_path = ''
 as $$
@@ -6450,16 +6450,16 @@ begin
       select * from page order by started_at desc, id desc limit page_limit
     )
     select json_build_object(
-      'sessions', coalesce(json_agg(private.session_row(s) order by s.started_at desc, s.id desc), '[]'),
+      'sessions', coalesce(json_agg(private.charging_session_row(s) order by s.started_at desc, s.id desc), '[]'),
       'limit', page_limit,
       'offset', page_offset,
       'count', count(*),
       'has_more', (select count(*) from page) > page_limit)
     from shown s);
 end $$;
-comment on function api.list_own_sessions(jsonb, jsonb) is
+comment on function api.list_own_charging_sessions(jsonb, jsonb) is
   'GET /sessions: {limit, offset, charger_id, from, to} to a page of the person''s sessions, newest first. from inclusive, to exclusive.';
-select private.expose('api.list_own_sessions(jsonb, jsonb)');
+select private.expose('api.list_own_charging_sessions(jsonb, jsonb)');
 
 -- GET /energy and GET /ere-position: months are read, never sessions.
 
@@ -6696,7 +6696,7 @@ comment on table core.virtual_chargers is
 create index virtual_chargers_due on core.virtual_chargers (synced_at);
 select private.isolate('core.virtual_chargers', 'select, insert, update');
 
-create function private.virtual_sessions(virtual core.virtual_chargers, upto timestamptz) returns jsonb
+create function private.virtual_charging_sessions(virtual core.virtual_chargers, upto timestamptz) returns jsonb
 language plpgsql stable
 set search_path = ''
 as $$
@@ -6723,11 +6723,11 @@ begin
      where s.at + make_interval(secs => lasts) <= upto
        and (virtual.synced_at is null or s.at + make_interval(secs => lasts) > virtual.synced_at));
 end $$;
-comment on function private.virtual_sessions(core.virtual_chargers, timestamptz) is
-  'The sessions of a virtual charger that ended since it was last collected, as private.ingest_sessions takes them. The same for good: the n-th is where the charger''s id puts it.';
-grant execute on function private.virtual_sessions(core.virtual_chargers, timestamptz) to api_owner;
+comment on function private.virtual_charging_sessions(core.virtual_chargers, timestamptz) is
+  'The sessions of a virtual charger that ended since it was last collected, as private.ingest_charging_sessions takes them. The same for good: the n-th is where the charger''s id puts it.';
+grant execute on function private.virtual_charging_sessions(core.virtual_chargers, timestamptz) to api_owner;
 
-create function private.collect_sessions(virtuals core.virtual_chargers[]) returns bigint
+create function private.collect_charging_sessions(virtuals core.virtual_chargers[]) returns bigint
 language plpgsql
 set search_path = ''
 as $$
@@ -6736,15 +6736,15 @@ declare
   created  bigint;
 begin
   select coalesce(jsonb_agg(s.session), '[]') into sessions
-    from unnest(virtuals) v cross join lateral jsonb_array_elements(private.virtual_sessions(v, private.now())) s (session);
-  select count(*) into created from jsonb_array_elements(private.ingest_sessions(sessions)) r where r ->> 'status' = 'created';
+    from unnest(virtuals) v cross join lateral jsonb_array_elements(private.virtual_charging_sessions(v, private.now())) s (session);
+  select count(*) into created from jsonb_array_elements(private.ingest_charging_sessions(sessions)) r where r ->> 'status' = 'created';
   update core.virtual_chargers v set synced_at = private.now()
    where v.partner_id = private.partner_id() and v.id = any (array(select u.id from unnest(virtuals) u));
   return created;
 end $$;
-comment on function private.collect_sessions(core.virtual_chargers[]) is
+comment on function private.collect_charging_sessions(core.virtual_chargers[]) is
   'Takes in what locked virtual chargers charged up to now, and says how many sessions were new.';
-grant execute on function private.collect_sessions(core.virtual_chargers[]) to api_owner;
+grant execute on function private.collect_charging_sessions(core.virtual_chargers[]) to api_owner;
 
 create function private.sync_virtual_chargers() returns bigint
 language plpgsql
@@ -6760,7 +6760,7 @@ begin
       select v from core.virtual_chargers v join core.chargers h on h.partner_id = v.partner_id and h.id = v.charger_id and h.status = 'active'
        where v.partner_id = private.house() and (v.synced_at is null or v.synced_at <= private.now() - interval '10 minutes')
        order by v.synced_at nulls first limit 2000 for update of v skip locked);
-    created := private.collect_sessions(due);
+    created := private.collect_charging_sessions(due);
     perform private.act_for_partner(null);
   end if;
   return created;
@@ -6895,7 +6895,7 @@ begin
     select v from core.virtual_chargers v join core.chargers h on h.partner_id = v.partner_id and h.id = v.charger_id
      where v.partner_id = private.house() and h.account_id = customer.account_id and h.status = 'active'
      order by v.id for update of v);
-  return json_build_object('ok', true, 'sessions_created', private.collect_sessions(virtuals), 'error', null);
+  return json_build_object('ok', true, 'sessions_created', private.collect_charging_sessions(virtuals), 'error', null);
 end $$;
 comment on function api.sync_customer(jsonb, jsonb) is
   'POST /sandbox/v1/customers/{id}/sync: {id, key} to {ok, sessions_created, error}. Collects every virtual charger of the customer up to now.';
@@ -7150,7 +7150,7 @@ begin
   connections := array(select c.id from core.connections c where c.partner_id = house and c.account_id = any (accounts) order by c.id for update);
   locations := array(select distinct c.location_id from core.connections c where c.partner_id = house and c.id = any (connections));
 
-  delete from core.replaced_sessions r using core.charging_sessions s
+  delete from core.replaced_charging_sessions r using core.charging_sessions s
    where s.partner_id = house and s.charger_id = any (chargers) and r.partner_id = house and r.session_id = s.id;
   delete from core.charger_months m where m.partner_id = house and m.charger_id = any (chargers);
   delete from core.charging_sessions s where s.partner_id = house and s.charger_id = any (chargers);

@@ -238,7 +238,7 @@ describe("contract §1 the log holds nothing of what was sent", () => {
         "authorize",
         "registerOwnCharger",
         "createToken",
-        "ingestSessions",
+        "ingestChargingSessions",
         "uploadDrafts",
         "setPartnerCompany",
         "mintPartnerApiKey",

@@ -105,7 +105,7 @@ export async function samplesFor(world: OAuth): Promise<(endpoint: Endpoint) => 
     deliverMonths: { account_id, months: [{ period: "2026-01", total_kwh: 1 }] },
     registerOwnCharger: { nickname: "Oprit", connection_type: "ocpp", ocpp_identity: null },
     createToken: { name: "Test", scopes: ["energy:read"], expires_at: null },
-    ingestSessions: {
+    ingestChargingSessions: {
       sessions: [
         {
           charger_id: charger,

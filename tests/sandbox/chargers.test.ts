@@ -316,7 +316,7 @@ describe("§4.3 sessions", () => {
     expect((await world.play(account_id, "sync")).body.sessions_created).toBe(before.length);
     expect(told(await sessionsOf(charger_id))).toEqual(before);
     const { rows } = await world.database.admin.query(
-      "select private.virtual_sessions(v, $2) as sessions from core.virtual_chargers v where charger_id = $1",
+      "select private.virtual_charging_sessions(v, $2) as sessions from core.virtual_chargers v where charger_id = $1",
       [charger_id, START],
     );
     const virtual = await world.row(
@@ -326,7 +326,7 @@ describe("§4.3 sessions", () => {
     expect(rows[0].sessions).toEqual([]);
     const other = await createWorld();
     const again = await other.row(
-      "select private.virtual_sessions(jsonb_populate_record(null::core.virtual_chargers, $1::jsonb || '{\"synced_at\": null}'), $2) as sessions",
+      "select private.virtual_charging_sessions(jsonb_populate_record(null::core.virtual_chargers, $1::jsonb || '{\"synced_at\": null}'), $2) as sessions",
       JSON.stringify(virtual.v),
       START,
     );
@@ -354,7 +354,7 @@ describe("§4.3 sessions", () => {
     const stepped = await sessionsOf(charger_id);
     expect(stepped).toHaveLength(created);
     const all = await world.row(
-      "select private.virtual_sessions(jsonb_populate_record(v, '{\"synced_at\": null}'), private.now()) as s from core.virtual_chargers v where charger_id = $1",
+      "select private.virtual_charging_sessions(jsonb_populate_record(v, '{\"synced_at\": null}'), private.now()) as s from core.virtual_chargers v where charger_id = $1",
       charger_id,
     );
     expect(stepped.map(({ external_id }) => external_id)).toEqual(
@@ -387,7 +387,7 @@ describe("§8 the scheduled job", () => {
       moments.add(await synced());
       // a session that ended a quarter of an hour ago is in
       const missing = await world.row(
-        `select jsonb_array_length(private.virtual_sessions(v, private.now() - interval '15 minutes')) as n from core.virtual_chargers v where charger_id = $1`,
+        `select jsonb_array_length(private.virtual_charging_sessions(v, private.now() - interval '15 minutes')) as n from core.virtual_chargers v where charger_id = $1`,
         charger_id,
       );
       late += missing.n;

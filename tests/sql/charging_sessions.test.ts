@@ -114,7 +114,9 @@ describe("§1 a session is known by charger, source and external id", () => {
     expect([first?.status, again?.status]).toEqual(["created", "unchanged"]);
     expect(again?.session_id).toBe(first?.session_id);
     expect(await months()).toEqual({ "2026-03": 5000 });
-    expect(await rows("select from core.replaced_sessions where session_id = $1", first?.session_id)).toHaveLength(0);
+    expect(
+      await rows("select from core.replaced_charging_sessions where session_id = $1", first?.session_id),
+    ).toHaveLength(0);
   });
 
   test("of another source, or another charger, it is another", async () => {
@@ -189,7 +191,9 @@ describe("§1 a session that is going on", () => {
     // a message that was held up on the way
     expect(await ingest(world, session("a", { ...going, wh: 2000 }))).toMatchObject([{ status: "unchanged" }]);
     expect(await months()).toEqual({ "2026-03": 5000 });
-    expect(await rows("select from core.replaced_sessions where session_id = $1", first?.session_id)).toHaveLength(0);
+    expect(
+      await rows("select from core.replaced_charging_sessions where session_id = $1", first?.session_id),
+    ).toHaveLength(0);
   });
 
   test("blocks no other: a stop that never came costs nobody a session", async () => {
@@ -209,7 +213,7 @@ describe("§1 a correction", () => {
     expect(await months()).toEqual({ "2026-02": 4321 });
     expect(await delivered()).toEqual({ "2026-02": "4.321 staged 1", "2026-03": "0 staged 0" });
     const [kept] = await rows(
-      "select wh::int, month::text, flags from core.replaced_sessions where session_id = $1",
+      "select wh::int, month::text, flags from core.replaced_charging_sessions where session_id = $1",
       first?.session_id,
     );
     expect(kept).toEqual({ wh: 5000, month: "2026-03-01", flags: [] });
@@ -428,7 +432,7 @@ describe("§3 a locked month stays as it was", () => {
       expect(await delivered()).toEqual({ "2026-03": `5 ${status} 1` });
       expect(
         await rows(
-          "select wh::int from core.replaced_sessions where session_id = (select id from core.charging_sessions where external_id = 'a' and charger_id = $1)",
+          "select wh::int from core.replaced_charging_sessions where session_id = (select id from core.charging_sessions where external_id = 'a' and charger_id = $1)",
           charger,
         ),
       ).toEqual([{ wh: 5000 }]);

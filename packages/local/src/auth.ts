@@ -56,7 +56,7 @@ export function auth(config: AuthConfiguration): { app: Hono; close(): Promise<v
 
   // Sessions -----------------------------------------------------------------------------------------------------------
 
-  async function openSession(user: User, method: Method, session_id: string = randomUUID()) {
+  async function openSignInSession(user: User, method: Method, session_id: string = randomUUID()) {
     if (user.banned_until && user.banned_until.getTime() > Date.now())
       throw refuse(method === "otp" ? 403 : 400, "user_banned", "User is banned");
     const refresh_token = randomBytes(24).toString("base64url");
@@ -101,7 +101,7 @@ export function auth(config: AuthConfiguration): { app: Hono; close(): Promise<v
     const matches = await verifyPassword(password, user?.encrypted_password ?? UNKNOWN_PASSWORD);
     if (!user || !matches) throw refuse(400, "invalid_credentials", "Invalid login credentials");
     await rows("update auth.users set last_sign_in_at = now() where id = $1", user.id);
-    return openSession(user, "password");
+    return openSignInSession(user, "password");
   }
 
   /** What signs a person in once, within the hour. The codes and links that Supabase Auth makes with it would lead nowhere here. */
@@ -140,7 +140,7 @@ export function auth(config: AuthConfiguration): { app: Hono; close(): Promise<v
       used?.user_id,
     );
     if (!user) throw refuse(403, "otp_expired", "Email link is invalid or has expired");
-    return openSession(user, "otp");
+    return openSignInSession(user, "otp");
   }
 
   async function refresh(token: string) {
@@ -160,7 +160,7 @@ export function auth(config: AuthConfiguration): { app: Hono; close(): Promise<v
     }
     const [user] = await rows<User>("select * from auth.users where id = $1 and deleted_at is null", used.user_id);
     if (!user) throw refuse(403, "user_not_found", "User from sub claim in JWT does not exist");
-    return openSession(user, used.method, used.session_id);
+    return openSignInSession(user, used.method, used.session_id);
   }
 
   /** The person of the bearer token, whose session has not been ended. */
@@ -258,7 +258,7 @@ export function auth(config: AuthConfiguration): { app: Hono; close(): Promise<v
   app.post("/signup", async (c) => {
     const input = await body(c);
     const user = await createUser(input, input.data, {});
-    return c.json(await openSession(user, "password"));
+    return c.json(await openSignInSession(user, "password"));
   });
   app.post("/token", async (c) => {
     const input = await body(c);

@@ -103,5 +103,5 @@ async function makeCharger(
       wh: charged,
     };
   });
-  await client.query("select api.ingest_sessions($1, $2)", [{ kind: "worker" }, { sessions }]);
+  await client.query("select api.ingest_charging_sessions($1, $2)", [{ kind: "worker" }, { sessions }]);
 }

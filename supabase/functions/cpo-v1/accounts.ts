@@ -14,7 +14,8 @@ import { phone } from "#shared/values/phone.ts";
 import { ConnectionInput } from "./connection_input.ts";
 import { ASKING_REGISTER, knownAnswer } from "./register.ts";
 
-const account = {
+/** What both answers say of an account. */
+const accountFields = {
   type: AccountType,
   display_name: z.string().nullable(),
   payout_handler: PayoutHandler,
@@ -26,7 +27,7 @@ const Account = z
   .object({
     id: z.guid(),
     account_id: z.guid().meta({ description: "The same as id: the name other routes take it under" }),
-    ...account,
+    ...accountFields,
     access_channel: z.string().meta({ example: "cpo_api" }),
     signatory: z.object({ full_name: z.string(), email: z.string().nullable() }),
     connections: z.array(Connection),
@@ -123,7 +124,7 @@ export const createAccount = endpoint(
         ean_validation_status: EanValidationStatus,
         iban_stored: z.boolean(),
         mandate_status: MandateStatus,
-        account: z.object({ id: z.guid(), ...account }),
+        account: z.object({ id: z.guid(), ...accountFields }),
       })
       .meta({ id: "CreatedAccount" }),
     errors: ["invalid_iban", "ean_in_use", "ean_address_mismatch"],
@@ -133,17 +134,17 @@ export const createAccount = endpoint(
       const sent = raw as { cpo_external_ref?: unknown; iban?: unknown } | null;
       const known = reference().safeParse(sent?.cpo_external_ref);
       if (!known.data) return null;
-      const account = readIban(sent?.iban);
-      const sealed = account ? sealIban(environment, caller.partner_id ?? "", account) : null;
+      const clear = readIban(sent?.iban);
+      const sealed = clear ? sealIban(environment, caller.partner_id ?? "", clear) : null;
       const answer = await call("repeat_account", { cpo_external_ref: known.data, iban: sealed });
       if (answer === "null") return null;
-      return account === undefined ? fail("invalid_iban") : answer;
+      return clear === undefined ? fail("invalid_iban") : answer;
     },
   },
   ({ body, call, caller, environment, fail }) => {
-    const account = readIban(body.iban);
-    if (account === undefined) return fail("invalid_iban");
-    const sealed = account === null ? null : sealIban(environment, caller.partner_id ?? "", account);
+    const clear = readIban(body.iban);
+    if (clear === undefined) return fail("invalid_iban");
+    const sealed = clear === null ? null : sealIban(environment, caller.partner_id ?? "", clear);
     return call("create_account", { ...body, iban: sealed, register: knownAnswer(environment, body.connection) });
   },
 );

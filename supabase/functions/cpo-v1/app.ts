@@ -5,7 +5,7 @@ import { registerCharger } from "./chargers.ts";
 import { updateConnection } from "./connections.ts";
 import { listErePositions } from "./ere_positions.ts";
 import { issueMandateLink } from "./mandate_links.ts";
-import { deliverMonths } from "./sessions.ts";
+import { deliverMonths } from "./months.ts";
 
 /** The CPO API (specification section 4.1), in the order an integrator meets it. */
 export const surface: Surface = {

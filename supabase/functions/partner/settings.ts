@@ -95,10 +95,10 @@ export const setPayoutIban = endpoint(
     failure: "partner_update_failed",
   },
   ({ body, call, caller, environment, fail }) => {
-    const account = iban().safeParse(body.iban).data;
-    if (!account || !isValidIBAN(account))
+    const clear = iban().safeParse(body.iban).data;
+    if (!clear || !isValidIBAN(clear))
       return fail("invalid_iban", { detail: "This is no IBAN: its length or checksum is wrong. Nothing was changed." });
-    const sealed = sealIban(environment, caller.partner_id ?? "", account);
+    const sealed = sealIban(environment, caller.partner_id ?? "", clear);
     const { account_holder } = body;
     const mail = composeIbanChanged({
       config: environment.config,

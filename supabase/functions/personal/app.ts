@@ -1,9 +1,9 @@
 import type { Surface } from "#shared/http/surface.ts";
 import { listChargers, registerOwnCharger } from "./chargers.ts";
+import { listChargingSessions } from "./charging_sessions.ts";
 import { getEnergy } from "./energy.ts";
 import { getErePosition } from "./ere_position.ts";
 import { getProfile } from "./profile.ts";
-import { listSessions } from "./sessions.ts";
 import { createToken, listTokens, revokeToken } from "./tokens.ts";
 
 /** The personal API (specification section 4.4): a person's own data, for their own token or an application they allowed. */
@@ -15,7 +15,7 @@ export const surface: Surface = {
   endpoints: [
     listChargers,
     registerOwnCharger,
-    listSessions,
+    listChargingSessions,
     getEnergy,
     getErePosition,
     getProfile,

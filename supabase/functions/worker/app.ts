@@ -3,7 +3,7 @@ import { endpoint } from "#shared/http/endpoint.ts";
 import type { Surface } from "#shared/http/surface.ts";
 import { tendDrafts } from "./drafts.ts";
 import { checkEans } from "./ean_checks.ts";
-import { admitCharger, ingestSessions } from "./gateway.ts";
+import { admitCharger, ingestChargingSessions } from "./gateway.ts";
 import { deliverMail } from "./mail.ts";
 
 /** A run ends by itself: what is left is for the next one. Hosted, a request may take 150 seconds. */
@@ -71,4 +71,8 @@ const run = endpoint(
   },
 );
 
-export const surface: Surface = { slug: "worker", prefix: "/worker", endpoints: [run, ingestSessions, admitCharger] };
+export const surface: Surface = {
+  slug: "worker",
+  prefix: "/worker",
+  endpoints: [run, ingestChargingSessions, admitCharger],
+};

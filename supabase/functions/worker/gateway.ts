@@ -27,9 +27,9 @@ function readable(item: unknown): object {
   return Object.fromEntries(FIELDS.map((name) => [name, scalar(sent[name])]));
 }
 
-export const ingestSessions = endpoint(
+export const ingestChargingSessions = endpoint(
   {
-    id: "ingestSessions",
+    id: "ingestChargingSessions",
     method: "POST",
     path: "/worker/sessions",
     summary: "Bring charging sessions, new, going on or corrected, of any charger",
@@ -39,7 +39,7 @@ export const ingestSessions = endpoint(
       "in parallel. Each session has a result of its own.",
     caller: { kind: "worker" },
     limit: null,
-    sql: ["ingest_sessions"],
+    sql: ["ingest_charging_sessions"],
     body: z.object({ sessions: z.array(z.unknown()).min(1).max(10_000) }),
     maxBody: 4 * 1024 * 1024,
     response: z.object({
@@ -58,7 +58,7 @@ export const ingestSessions = endpoint(
     errors: [],
     failure: "ingest_failed",
   },
-  ({ body, call }) => call("ingest_sessions", { sessions: body.sessions.map(readable) }),
+  ({ body, call }) => call("ingest_charging_sessions", { sessions: body.sessions.map(readable) }),
 );
 
 export const admitCharger = endpoint(

@@ -90,7 +90,7 @@ end $$;
 comment on function private.admit_user(jsonb, jsonb) is 'A personal token, or the access token of an application acting for a person.';
 grant execute on function private.admit_user(jsonb, jsonb) to api_owner;
 
-create function private.admit_session(credential jsonb, demand jsonb) returns json
+create function private.admit_sign_in_session(credential jsonb, demand jsonb) returns json
 language plpgsql
 set search_path = ''
 as $$
@@ -110,8 +110,8 @@ begin
     'caller', json_build_object('kind', 'session', 'user_id', credential ->> 'user_id', 'partner_id', private.house()),
     'rate', rate);
 end $$;
-comment on function private.admit_session(jsonb, jsonb) is 'A person signed in with Supabase Auth, its session JWT already verified.';
-grant execute on function private.admit_session(jsonb, jsonb) to api_owner;
+comment on function private.admit_sign_in_session(jsonb, jsonb) is 'A person signed in with Supabase Auth, its session JWT already verified.';
+grant execute on function private.admit_sign_in_session(jsonb, jsonb) to api_owner;
 
 create function private.admit_partner_key(credential jsonb, demand jsonb) returns json
 language plpgsql
@@ -174,7 +174,7 @@ begin
     when 'cpo' then private.admit_cpo(credential, demand)
     when 'user' then private.admit_user(credential, demand)
     when 'personal_token' then private.admit_user(credential, demand)
-    when 'session' then private.admit_session(credential, demand)
+    when 'session' then private.admit_sign_in_session(credential, demand)
     when 'partner_key' then private.admit_partner_key(credential, demand)
     else private.refusal('missing_or_invalid_token')
   end;

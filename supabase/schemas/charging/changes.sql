@@ -10,7 +10,7 @@ begin
     update core.charging_sessions s set connection_id = new.connection_id
      where s.partner_id = new.partner_id and s.charger_id = new.id and s.connection_id is null;
   end if;
-  perform private.deliver_sessions(array_agg(m.connection_id), array_agg(m.month))
+  perform private.deliver_charging_sessions(array_agg(m.connection_id), array_agg(m.month))
      from (select distinct s.connection_id, s.month from core.charging_sessions s
             where s.partner_id = new.partner_id and s.charger_id = new.id and s.connection_id is not null) m;
   return null;
@@ -33,10 +33,10 @@ begin
     update core.charging_sessions s set flags = array_remove(s.flags, 'after_lock')
      where s.partner_id = new.partner_id and s.connection_id = new.connection_id and 'after_lock' = any (s.flags)
        and (s.month = new.period or exists (
-              select from core.replaced_sessions r where r.partner_id = s.partner_id and r.session_id = s.id and r.month = new.period))
+              select from core.replaced_charging_sessions r where r.partner_id = s.partner_id and r.session_id = s.id and r.month = new.period))
     returning s.month)
   select array_append(array_agg(distinct r.month), new.period) into months from released r;
-  perform private.deliver_sessions(array_fill(new.connection_id, array[cardinality(months)]), months);
+  perform private.deliver_charging_sessions(array_fill(new.connection_id, array[cardinality(months)]), months);
   return null;
 end $$;
 comment on function private.month_unlocked() is 'What came after a month was locked counts when it is open again.';

@@ -1,6 +1,6 @@
 -- Charging sessions: one function takes them in, from whatever source, and keeps the monthly totals in step in the same transaction.
 
-create type private.session_change as (
+create type private.charging_session_change as (
   session_id     uuid,
   created        boolean,
   charger_id     uuid,
@@ -12,7 +12,7 @@ create type private.session_change as (
 
 -- These plan for the batch at hand (force_custom_plan): a plan made for one session would meet ten thousand with nested loops. For
 -- the same reason what one statement hands to the next goes through an array, whose length the planner sees.
-create function private.store_sessions(items private.session_item[]) returns private.session_change[]
+create function private.store_charging_sessions(items private.charging_session_item[]) returns private.charging_session_change[]
 language plpgsql
 set search_path = '' set plan_cache_mode = 'force_custom_plan'
 as $$
@@ -28,7 +28,7 @@ begin
     insert into core.charging_sessions as s
       (partner_id, charger_id, connection_id, user_id, source, external_id, connector, started_at, ended_at, wh, status, flags, received_at)
     select h.partner_id, h.id, h.connection_id, h.user_id, i.source, i.external_id, i.connector, i.started_at, i.ended_at, i.wh, i.status,
-           private.session_flags(i.started_at, i.ended_at, i.wh, h.power_kw), private.now()
+           private.charging_session_flags(i.started_at, i.ended_at, i.wh, h.power_kw), private.now()
       from unnest(items) i
       join core.chargers h on h.partner_id = private.partner_id() and h.id = i.charger_id
      order by i.started_at, i.source, i.external_id
@@ -44,25 +44,25 @@ begin
     returning s.id)
   select array_agg(w.id) into stored from written w;
 
-  insert into core.replaced_sessions (partner_id, session_id, month, started_at, ended_at, wh, flags, received_at)
+  insert into core.replaced_charging_sessions (partner_id, session_id, month, started_at, ended_at, wh, flags, received_at)
   select o.partner_id, o.id, o.month, o.started_at, o.ended_at, o.wh, o.flags, o.received_at
     from unnest(stored) w
     join unnest(old) o on o.id = w
     join core.charging_sessions s on s.partner_id = private.partner_id() and s.id = w
    where o.ended_at is not null and (o.started_at, o.ended_at, o.wh) is distinct from (s.started_at, s.ended_at, s.wh);
   return array(
-    select row(s.id, o.id is null, s.charger_id, s.started_at, s.ended_at, o.started_at, o.ended_at, o.month)::private.session_change
+    select row(s.id, o.id is null, s.charger_id, s.started_at, s.ended_at, o.started_at, o.ended_at, o.month)::private.charging_session_change
       from unnest(stored) w
       join core.charging_sessions s on s.partner_id = private.partner_id() and s.id = w
       left join unnest(old) o on o.id = w);
 end $$;
-comment on function private.store_sessions(private.session_item[]) is
+comment on function private.store_charging_sessions(private.charging_session_item[]) is
   'Inserts what is new, updates what differs, leaves the rest alone, and says what changed. One item per session; the chargers are locked.';
-grant execute on function private.store_sessions(private.session_item[]) to api_owner;
+grant execute on function private.store_charging_sessions(private.charging_session_item[]) to api_owner;
 
 create type private.touched_month as (charger_id uuid, connection_id uuid, month date);
 
-create function private.judge_sessions(changes private.session_change[]) returns private.touched_month[]
+create function private.judge_charging_sessions(changes private.charging_session_change[]) returns private.touched_month[]
 language plpgsql
 set search_path = '' set plan_cache_mode = 'force_custom_plan'
 as $$
@@ -113,11 +113,11 @@ begin
           union select charger_id, connection_id, old_month from verdict where old_month is not null) m;
   return touched;
 end $$;
-comment on function private.judge_sessions(private.session_change[]) is
+comment on function private.judge_charging_sessions(private.charging_session_change[]) is
   'Flags what changed, and what it overlaps or used to, and says whose months may be different now. Of two sessions of a connector that overlap, the one that came first stands; it does so even when it overlaps another itself.';
-grant execute on function private.judge_sessions(private.session_change[]) to api_owner;
+grant execute on function private.judge_charging_sessions(private.charging_session_change[]) to api_owner;
 
-create function private.deliver_sessions(connections uuid[], months date[]) returns void
+create function private.deliver_charging_sessions(connections uuid[], months date[]) returns void
 language plpgsql
 set search_path = ''
 as $$
@@ -141,11 +141,11 @@ begin
      and d.delivery_id is null  -- a total that a client delivered is the client's to correct
      and (d.total_kwh, d.session_count) is distinct from (excluded.total_kwh, excluded.session_count);
 end $$;
-comment on function private.deliver_sessions(uuid[], date[]) is
+comment on function private.deliver_charging_sessions(uuid[], date[]) is
   'Writes the delivered months of connections from the counted sessions of their MID chargers: the same rule as a delivery of a client, locked months untouched.';
-grant execute on function private.deliver_sessions(uuid[], date[]) to api_owner;
+grant execute on function private.deliver_charging_sessions(uuid[], date[]) to api_owner;
 
-create function private.total_sessions(touched private.touched_month[]) returns void
+create function private.total_charging_sessions(touched private.touched_month[]) returns void
 language plpgsql
 set search_path = '' set plan_cache_mode = 'force_custom_plan'
 as $$
@@ -169,13 +169,13 @@ begin
     from unnest(touched) t
     join core.chargers h on h.partner_id = private.partner_id() and h.id = t.charger_id and h.mid_eligible
    where t.connection_id is not null;
-  perform private.deliver_sessions(connections, months);
+  perform private.deliver_charging_sessions(connections, months);
 end $$;
-comment on function private.total_sessions(private.touched_month[]) is
+comment on function private.total_charging_sessions(private.touched_month[]) is
   'Adds up the months of chargers and of their connections again. They are recomputed, never incremented: whatever happened, they are the sum.';
-grant execute on function private.total_sessions(private.touched_month[]) to api_owner;
+grant execute on function private.total_charging_sessions(private.touched_month[]) to api_owner;
 
-create function private.see_chargers(items private.session_item[]) returns void
+create function private.see_chargers(items private.charging_session_item[]) returns void
 language sql
 set search_path = ''
 as $$
@@ -189,23 +189,23 @@ as $$
            group by i.charger_id) seen
    where h.partner_id = private.partner_id() and h.id = seen.charger_id
 $$;
-comment on function private.see_chargers(private.session_item[]) is
+comment on function private.see_chargers(private.charging_session_item[]) is
   'Notes when a charger was last heard of, and what its meter said: at the end of a charge, or now while one is going on.';
-grant execute on function private.see_chargers(private.session_item[]) to api_owner;
+grant execute on function private.see_chargers(private.charging_session_item[]) to api_owner;
 
-create function private.ingest_sessions(sessions jsonb) returns jsonb
+create function private.ingest_charging_sessions(sessions jsonb) returns jsonb
 language plpgsql
 set search_path = '' set plan_cache_mode = 'force_custom_plan'
 as $$
 declare
-  sent    constant private.session_item[] := array(select r from private.read_sessions(sessions) r);
+  sent    constant private.charging_session_item[] := array(select r from private.read_charging_sessions(sessions) r);
   -- twice in one batch: the later word
-  items   constant private.session_item[] := array(
+  items   constant private.charging_session_item[] := array(
     select i from (select distinct on (i.charger_id, i.source, i.external_id) i
                      from unnest(sent) i where i.reason is null
                     order by i.charger_id, i.source, i.external_id, i.place desc) as last (i));
   chargers constant uuid[] := array(select distinct i.charger_id from unnest(items) i);
-  changes private.session_change[];
+  changes private.charging_session_change[];
 begin
   -- one batch at a time on a charger; in order, so that two batches cannot wait for each other
   perform from core.chargers h where h.partner_id = private.partner_id() and h.id = any (chargers) order by h.id for no key update;
@@ -214,8 +214,8 @@ begin
       and c.id = any (array(select h.connection_id from core.chargers h
                              where h.partner_id = private.partner_id() and h.id = any (chargers) and h.mid_eligible))
     order by c.id for no key update;
-  changes := private.store_sessions(items);
-  perform private.total_sessions(private.judge_sessions(changes));
+  changes := private.store_charging_sessions(items);
+  perform private.total_charging_sessions(private.judge_charging_sessions(changes));
   perform private.see_chargers(items);
   return (
     select coalesce(jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
@@ -235,10 +235,10 @@ begin
         on s.partner_id = private.partner_id() and s.charger_id = last.charger_id and s.source = last.source and s.external_id = last.external_id
       left join unnest(changes) c on c.session_id = s.id);
 end $$;
-comment on function private.ingest_sessions(jsonb) is
+comment on function private.ingest_charging_sessions(jsonb) is
   'The one way in for charging sessions, within a tenant: [{charger_id, source, external_id, connector?, started_at, ended_at?, wh, status?, meter_wh?}] '
   'to [{place, status: created|updated|unchanged|superseded|rejected, reason?, session_id?, flags?}]. Idempotent by charger, source and external_id.';
-grant execute on function private.ingest_sessions(jsonb) to api_owner;
+grant execute on function private.ingest_charging_sessions(jsonb) to api_owner;
 
 create function private.tenants_of_chargers(chargers uuid[]) returns table (partner_id uuid, charger_id uuid)
 language sql stable security definer
@@ -251,7 +251,7 @@ comment on function private.tenants_of_chargers(uuid[]) is
   'Whose chargers these are. Definer, because the gateway that brings their sessions knows no tenant.';
 grant execute on function private.tenants_of_chargers(uuid[]) to api_owner;
 
-create function api.ingest_sessions(caller jsonb, input jsonb) returns json
+create function api.ingest_charging_sessions(caller jsonb, input jsonb) returns json
 language plpgsql security definer
 set search_path = ''
 as $$
@@ -272,11 +272,11 @@ begin
      group by o.partner_id order by o.partner_id
   loop
     perform private.act_for_partner(tenant.id);
-    results := results || private.ingest_sessions(tenant.sessions);
+    results := results || private.ingest_charging_sessions(tenant.sessions);
   end loop;
   return json_build_object('ok', true, 'results', (
     select coalesce(json_agg(r.result - 'place' order by (r.result ->> 'place')::int), '[]') from jsonb_array_elements(results) r (result)));
 end $$;
-comment on function api.ingest_sessions(jsonb, jsonb) is
+comment on function api.ingest_charging_sessions(jsonb, jsonb) is
   'Sessions from the gateway, of any tenant: {sessions} to {ok, results} in their order. A bad item is a result, never an exception.';
-select private.expose('api.ingest_sessions(jsonb, jsonb)');
+select private.expose('api.ingest_charging_sessions(jsonb, jsonb)');

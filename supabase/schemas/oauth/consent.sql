@@ -49,7 +49,7 @@ language plpgsql security definer
 set search_path = ''
 as $$
 declare
-  family uuid;
+  grant_id uuid;
 begin
   insert into core.oauth_consents (user_id, client_id, scopes) values (person, client.id, scopes)
   on conflict on constraint oauth_consents_pkey do nothing;
@@ -63,11 +63,11 @@ begin
     perform private.audit('user.attributed', person, jsonb_build_object('source', 'oauth_consent', 'to', client.partner_id));
   end if;
 
-  insert into core.oauth_grants (user_id, client_id, scopes) values (person, client.id, scopes) returning id into family;
+  insert into core.oauth_grants (user_id, client_id, scopes) values (person, client.id, scopes) returning id into grant_id;
   insert into core.oauth_codes (code_hash, grant_id, redirect_uri, code_challenge, expires_at)
-  values (decode(request ->> 'code_hash', 'hex'), family, request ->> 'redirect_uri', request ->> 'code_challenge',
+  values (decode(request ->> 'code_hash', 'hex'), grant_id, request ->> 'redirect_uri', request ->> 'code_challenge',
           private.now() + interval '10 minutes');
-  perform private.audit('oauth.consented', family, jsonb_build_object('client_id', client.client_id, 'scopes', scopes));
+  perform private.audit('oauth.consented', grant_id, jsonb_build_object('client_id', client.client_id, 'scopes', scopes));
 end $$;
 comment on function private.consent(uuid, core.oauth_clients, text[], jsonb) is
   'Records a person''s consent, attributes them on the first one, and begins a grant with its code. Definer: consents, grants and codes are nobody''s to read.';

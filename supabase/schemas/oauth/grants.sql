@@ -12,7 +12,7 @@ create table core.oauth_grants (
   constraint oauth_grants_client_id_fkey foreign key (client_id) references core.oauth_clients (id)
 );
 comment on table core.oauth_grants is
-  'What one authorization code began: the family of access and refresh tokens that came of it. Revoking it ends them all at once.';
+  'What one authorization code began: every access and refresh token that came of it belongs to it. Revoking it ends them all at once.';
 -- serves: the applications of a person
 create index oauth_grants_user on core.oauth_grants (user_id, created_at);
 -- serves: the purge
@@ -66,16 +66,16 @@ comment on table core.revoked_access_tokens is 'Access tokens (jti) revoked on t
 create index revoked_access_tokens_expires_at on core.revoked_access_tokens (expires_at);
 alter table core.revoked_access_tokens enable row level security;
 
-create function private.end_grant(family uuid, reason text) returns boolean
+create function private.end_grant(grant_id uuid, reason text) returns boolean
 language plpgsql
 set search_path = ''
 as $$
 begin
-  update core.oauth_grants g set revoked_at = private.now() where g.id = family and g.revoked_at is null;
+  update core.oauth_grants g set revoked_at = private.now() where g.id = grant_id and g.revoked_at is null;
   if not found then
     return false;
   end if;
-  perform private.audit('oauth.grant_ended', family, jsonb_build_object('reason', reason));
+  perform private.audit('oauth.grant_ended', grant_id, jsonb_build_object('reason', reason));
   return true;
 end $$;
 comment on function private.end_grant(uuid, text) is 'Ends every token of a grant at once; says whether it was still live.';
@@ -88,10 +88,10 @@ comment on function private.is_revoked(text) is
   'Whether an access token (jti) was revoked on its own. Definer: admission runs before there is a client or a person.';
 grant execute on function private.is_revoked(text) to api_owner;
 
-create function private.is_live(family core.oauth_grants) returns boolean
+create function private.is_live(oauth_grant core.oauth_grants) returns boolean
 language sql stable
 set search_path = ''
-as $$ select family.revoked_at is null and (private.user_profile(family.user_id)).created_at is not null $$;
+as $$ select oauth_grant.revoked_at is null and (private.user_profile(oauth_grant.user_id)).created_at is not null $$;
 comment on function private.is_live(core.oauth_grants) is
   'Whether a grant may still give tokens: not revoked, and its login not deleted, which Supabase Auth may do by a mark alone.';
 
@@ -102,12 +102,12 @@ as $$ select used_at >= private.now() - interval '30 seconds' $$;
 comment on function private.is_race(timestamptz) is
   'Whether a second use is soon enough after the first to be a lost answer or an honest client racing itself, rather than a theft.';
 
-create function private.add_refresh_token(family uuid, generation int, request jsonb) returns void
+create function private.add_refresh_token(grant_id uuid, generation int, request jsonb) returns void
 language sql
 set search_path = ''
 as $$
   insert into core.oauth_refresh_tokens (token_hash, grant_id, generation, expires_at)
-  values (decode(request ->> 'new_refresh_hash', 'hex'), family, generation, private.now() + interval '30 days')
+  values (decode(request ->> 'new_refresh_hash', 'hex'), grant_id, generation, private.now() + interval '30 days')
 $$;
 
 create function private.purge_oauth() returns bigint

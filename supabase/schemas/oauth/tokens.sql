@@ -1,7 +1,7 @@
 -- The tokens of an application: a code or a refresh token for an access token, and revocation (RFC 6749, 7009, 9700).
 
 create function private.redeem_code(
-  client core.oauth_clients, request jsonb, out family core.oauth_grants, out scopes text[], out refusal text)
+  client core.oauth_clients, request jsonb, out oauth_grant core.oauth_grants, out scopes text[], out refusal text)
 language plpgsql security definer
 set search_path = ''
 as $$
@@ -10,17 +10,17 @@ declare
   code      core.oauth_codes;
 begin
   refusal := 'invalid_grant';
-  -- the family is locked first: of ten at once, nine wait here and then see a used code
-  select g.* into family from core.oauth_grants g join core.oauth_codes c on c.grant_id = g.id
+  -- the grant is locked first: of ten requests at once, nine wait here and then see a used code
+  select g.* into oauth_grant from core.oauth_grants g join core.oauth_codes c on c.grant_id = g.id
    where c.code_hash = presented and g.client_id = client.id for update of g;
-  select * into code from core.oauth_codes c where c.code_hash = presented and c.grant_id = family.id;
+  select * into code from core.oauth_codes c where c.code_hash = presented and c.grant_id = oauth_grant.id;
   if code.used_at is not null and not private.is_race(code.used_at) then
-    perform private.end_grant(family.id, 'code_reused');
-  elsif code.used_at is null and private.is_live(family) and code.expires_at > private.now()
+    perform private.end_grant(oauth_grant.id, 'code_reused');
+  elsif code.used_at is null and private.is_live(oauth_grant) and code.expires_at > private.now()
         and code.redirect_uri = request ->> 'redirect_uri' and code.code_challenge = request ->> 'code_challenge' then
     update core.oauth_codes c set used_at = private.now() where c.code_hash = presented;
-    perform private.add_refresh_token(family.id, 1, request);
-    scopes := family.scopes;
+    perform private.add_refresh_token(oauth_grant.id, 1, request);
+    scopes := oauth_grant.scopes;
     refusal := null;
   end if;
 end $$;
@@ -29,7 +29,7 @@ comment on function private.redeem_code(core.oauth_clients, jsonb) is
 grant execute on function private.redeem_code(core.oauth_clients, jsonb) to api_owner;
 
 create function private.rotate_refresh_token(
-  client core.oauth_clients, request jsonb, out family core.oauth_grants, out scopes text[], out refusal text)
+  client core.oauth_clients, request jsonb, out oauth_grant core.oauth_grants, out scopes text[], out refusal text)
 language plpgsql security definer
 set search_path = ''
 as $$
@@ -40,28 +40,28 @@ declare
   newest    int;
 begin
   refusal := 'invalid_grant';
-  -- the family is locked first: of ten at once, nine wait here and then see a rotated token
-  select g.* into family from core.oauth_grants g join core.oauth_refresh_tokens t on t.grant_id = g.id
+  -- the grant is locked first: of ten requests at once, nine wait here and then see a rotated token
+  select g.* into oauth_grant from core.oauth_grants g join core.oauth_refresh_tokens t on t.grant_id = g.id
    where t.token_hash = presented and g.client_id = client.id for update of g;
-  select * into token from core.oauth_refresh_tokens t where t.token_hash = presented and t.grant_id = family.id;
+  select * into token from core.oauth_refresh_tokens t where t.token_hash = presented and t.grant_id = oauth_grant.id;
   if token.rotated_at is not null then
-    select max(t.generation) into newest from core.oauth_refresh_tokens t where t.grant_id = family.id;
+    select max(t.generation) into newest from core.oauth_refresh_tokens t where t.grant_id = oauth_grant.id;
     if token.generation < newest - 1 or not private.is_race(token.rotated_at) then
-      perform private.end_grant(family.id, 'refresh_token_reused');
+      perform private.end_grant(oauth_grant.id, 'refresh_token_reused');
     end if;
-  elsif private.is_live(family) and token.expires_at > private.now() then
-    if not wanted <@ family.scopes then
+  elsif private.is_live(oauth_grant) and token.expires_at > private.now() then
+    if not wanted <@ oauth_grant.scopes then
       refusal := 'invalid_scope';
       return;
     end if;
     update core.oauth_refresh_tokens t set rotated_at = private.now() where t.token_hash = presented;
-    perform private.add_refresh_token(family.id, token.generation + 1, request);
-    scopes := array(select s from unnest(family.scopes) s where wanted = '{}' or s = any (wanted));
+    perform private.add_refresh_token(oauth_grant.id, token.generation + 1, request);
+    scopes := array(select s from unnest(oauth_grant.scopes) s where wanted = '{}' or s = any (wanted));
     refusal := null;
   end if;
 end $$;
 comment on function private.rotate_refresh_token(core.oauth_clients, jsonb) is
-  'Exchanges a refresh token for its one successor. Its predecessor shown again within 30 seconds is a race and harms nothing; later, or an older one, ends the family. '
+  'Exchanges a refresh token for its one successor. Its predecessor shown again within 30 seconds is a race and harms nothing; later, or an older one, ends the grant. '
   'Definer: refresh tokens are nobody''s to read.';
 grant execute on function private.rotate_refresh_token(core.oauth_clients, jsonb) to api_owner;
 
@@ -87,9 +87,9 @@ begin
     return private.refusal(given.refusal, json_build_object('rate', door.rate));
   end if;
   return json_build_object(
-    'user_id', (given.family).user_id,
+    'user_id', (given.oauth_grant).user_id,
     'client_id', (door.client).client_id,
-    'grant_id', (given.family).id,
+    'grant_id', (given.oauth_grant).id,
     'scope', array_to_string(given.scopes, ' '),
     'rate', door.rate);
 end $$;

@@ -91,7 +91,7 @@ begin
     select v from core.virtual_chargers v join core.chargers h on h.partner_id = v.partner_id and h.id = v.charger_id
      where v.partner_id = private.house() and h.account_id = customer.account_id and h.status = 'active'
      order by v.id for update of v);
-  return json_build_object('ok', true, 'sessions_created', private.collect_sessions(virtuals), 'error', null);
+  return json_build_object('ok', true, 'sessions_created', private.collect_charging_sessions(virtuals), 'error', null);
 end $$;
 comment on function api.sync_customer(jsonb, jsonb) is
   'POST /sandbox/v1/customers/{id}/sync: {id, key} to {ok, sessions_created, error}. Collects every virtual charger of the customer up to now.';

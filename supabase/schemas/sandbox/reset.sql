@@ -41,7 +41,7 @@ begin
   connections := array(select c.id from core.connections c where c.partner_id = house and c.account_id = any (accounts) order by c.id for update);
   locations := array(select distinct c.location_id from core.connections c where c.partner_id = house and c.id = any (connections));
 
-  delete from core.replaced_sessions r using core.charging_sessions s
+  delete from core.replaced_charging_sessions r using core.charging_sessions s
    where s.partner_id = house and s.charger_id = any (chargers) and r.partner_id = house and r.session_id = s.id;
   delete from core.charger_months m where m.partner_id = house and m.charger_id = any (chargers);
   delete from core.charging_sessions s where s.partner_id = house and s.charger_id = any (chargers);

@@ -25,7 +25,7 @@ comment on table core.virtual_chargers is
 create index virtual_chargers_due on core.virtual_chargers (synced_at);
 select private.isolate('core.virtual_chargers', 'select, insert, update');
 
-create function private.virtual_sessions(virtual core.virtual_chargers, upto timestamptz) returns jsonb
+create function private.virtual_charging_sessions(virtual core.virtual_chargers, upto timestamptz) returns jsonb
 language plpgsql stable
 set search_path = ''
 as $$
@@ -52,11 +52,11 @@ begin
      where s.at + make_interval(secs => lasts) <= upto
        and (virtual.synced_at is null or s.at + make_interval(secs => lasts) > virtual.synced_at));
 end $$;
-comment on function private.virtual_sessions(core.virtual_chargers, timestamptz) is
-  'The sessions of a virtual charger that ended since it was last collected, as private.ingest_sessions takes them. The same for good: the n-th is where the charger''s id puts it.';
-grant execute on function private.virtual_sessions(core.virtual_chargers, timestamptz) to api_owner;
+comment on function private.virtual_charging_sessions(core.virtual_chargers, timestamptz) is
+  'The sessions of a virtual charger that ended since it was last collected, as private.ingest_charging_sessions takes them. The same for good: the n-th is where the charger''s id puts it.';
+grant execute on function private.virtual_charging_sessions(core.virtual_chargers, timestamptz) to api_owner;
 
-create function private.collect_sessions(virtuals core.virtual_chargers[]) returns bigint
+create function private.collect_charging_sessions(virtuals core.virtual_chargers[]) returns bigint
 language plpgsql
 set search_path = ''
 as $$
@@ -65,15 +65,15 @@ declare
   created  bigint;
 begin
   select coalesce(jsonb_agg(s.session), '[]') into sessions
-    from unnest(virtuals) v cross join lateral jsonb_array_elements(private.virtual_sessions(v, private.now())) s (session);
-  select count(*) into created from jsonb_array_elements(private.ingest_sessions(sessions)) r where r ->> 'status' = 'created';
+    from unnest(virtuals) v cross join lateral jsonb_array_elements(private.virtual_charging_sessions(v, private.now())) s (session);
+  select count(*) into created from jsonb_array_elements(private.ingest_charging_sessions(sessions)) r where r ->> 'status' = 'created';
   update core.virtual_chargers v set synced_at = private.now()
    where v.partner_id = private.partner_id() and v.id = any (array(select u.id from unnest(virtuals) u));
   return created;
 end $$;
-comment on function private.collect_sessions(core.virtual_chargers[]) is
+comment on function private.collect_charging_sessions(core.virtual_chargers[]) is
   'Takes in what locked virtual chargers charged up to now, and says how many sessions were new.';
-grant execute on function private.collect_sessions(core.virtual_chargers[]) to api_owner;
+grant execute on function private.collect_charging_sessions(core.virtual_chargers[]) to api_owner;
 
 create function private.sync_virtual_chargers() returns bigint
 language plpgsql
@@ -89,7 +89,7 @@ begin
       select v from core.virtual_chargers v join core.chargers h on h.partner_id = v.partner_id and h.id = v.charger_id and h.status = 'active'
        where v.partner_id = private.house() and (v.synced_at is null or v.synced_at <= private.now() - interval '10 minutes')
        order by v.synced_at nulls first limit 2000 for update of v skip locked);
-    created := private.collect_sessions(due);
+    created := private.collect_charging_sessions(due);
     perform private.act_for_partner(null);
   end if;
   return created;

@@ -1,4 +1,4 @@
-import { readSession } from "#shared/auth/session.ts";
+import { readSignInSession } from "#shared/auth/sign_in_session.ts";
 import { hashSecret, readAccessToken, sameSecret } from "#shared/auth/tokens.ts";
 import type { Caller, Rate } from "#shared/foundation/caller.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
@@ -56,12 +56,12 @@ function partnerKeyHost(bearer: string, prefix: string): "sandbox" | "production
   return bearer.startsWith(`${prefix}_live_`) ? "production" : null;
 }
 
-const readSessionJwt: Reader = async (bearer, environment) => {
-  const session = await readSession(environment, bearer);
+const readSignInSessionJwt: Reader = async (bearer, environment) => {
+  const session = await readSignInSession(environment, bearer);
   return session && { kind: "session", user_id: session.userId };
 };
 
-const READERS: readonly Reader[] = [readPersonalToken, readPartnerKey, readJwt, readSessionJwt];
+const READERS: readonly Reader[] = [readPersonalToken, readPartnerKey, readJwt, readSignInSessionJwt];
 
 /** Refusals of a good credential of the wrong kind: credential x kind of caller the route wants (docs/decisions.md §1). */
 const WRONG_KIND: Record<Credential["kind"], Partial<Record<CallerRule["kind"], ErrorCode>>> = {

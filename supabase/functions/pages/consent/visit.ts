@@ -1,7 +1,7 @@
 import { deleteCookie, getCookie, setCookie } from "hono/cookie";
 import { decodeJwt } from "jose";
 import { AuthorizationRequest, redirectUrl } from "#shared/auth/authorize.ts";
-import { readSession } from "#shared/auth/session.ts";
+import { readSignInSession } from "#shared/auth/sign_in_session.ts";
 import { hashSecret } from "#shared/auth/tokens.ts";
 import { ConfigurationError, type Environment } from "#shared/foundation/environment.ts";
 import { ApiError } from "#shared/foundation/errors.ts";
@@ -192,7 +192,7 @@ function cookieOf({ config }: Environment, name: CookieName) {
 /** A session that cannot be judged is for later, not refused. */
 async function read(environment: Environment, jwt: string) {
   try {
-    return await readSession(environment, jwt);
+    return await readSignInSession(environment, jwt);
   } catch (error) {
     throw new ApiError("service_unavailable", {}, error);
   }

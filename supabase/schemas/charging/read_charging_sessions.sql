@@ -1,6 +1,6 @@
 -- Reading charging sessions: what came in, item by item, and what is implausible about it.
 
-create type private.session_item as (
+create type private.charging_session_item as (
   place       int,
   charger_id  uuid,
   source      text,
@@ -13,7 +13,7 @@ create type private.session_item as (
   meter_wh    bigint,
   reason      text);
 
-create function private.read_sessions(sessions jsonb) returns setof private.session_item
+create function private.read_charging_sessions(sessions jsonb) returns setof private.charging_session_item
 language sql stable
 set search_path = ''
 as $$
@@ -43,11 +43,11 @@ as $$
               when status not in ('active', 'charging') and ended_at is null then 'bad_status' end
     from sent
 $$;
-comment on function private.read_sessions(jsonb) is
+comment on function private.read_charging_sessions(jsonb) is
   'Sessions as a source tells them, each read on its own: reason is null, or bad_ and the field that cannot be read. Without ended_at a session is charging, unless status says active.';
-grant execute on function private.read_sessions(jsonb) to api_owner;
+grant execute on function private.read_charging_sessions(jsonb) to api_owner;
 
-create function private.session_flags(started_at timestamptz, ended_at timestamptz, wh bigint, power_kw numeric) returns text[]
+create function private.charging_session_flags(started_at timestamptz, ended_at timestamptz, wh bigint, power_kw numeric) returns text[]
 language sql stable
 set search_path = ''
 as $$
@@ -62,13 +62,13 @@ as $$
                    * (extract(epoch from greatest(coalesce(ended_at, private.now()) - started_at, interval '0')) + 60) / 3600 then 'beyond_power' end
   ], null)
 $$;
-comment on function private.session_flags(timestamptz, timestamptz, bigint, numeric) is
+comment on function private.charging_session_flags(timestamptz, timestamptz, bigint, numeric) is
   'Why a session cannot be true, looking at nothing but itself.';
-grant execute on function private.session_flags(timestamptz, timestamptz, bigint, numeric) to api_owner;
+grant execute on function private.charging_session_flags(timestamptz, timestamptz, bigint, numeric) to api_owner;
 
 create function private.own_flags(flags text[]) returns text[]
 language sql immutable
 set search_path = ''
 as $$ select array_remove(array_remove(flags, 'overlapping'), 'after_lock') $$;
-comment on function private.own_flags(text[]) is 'Those that private.session_flags() gave, without what others and the lock have to do with it.';
+comment on function private.own_flags(text[]) is 'Those that private.charging_session_flags() gave, without what others and the lock have to do with it.';
 grant execute on function private.own_flags(text[]) to api_owner;

@@ -1,6 +1,6 @@
 -- GET /sessions.
 
-create function private.session_row(session core.charging_sessions) returns json
+create function private.charging_session_row(session core.charging_sessions) returns json
 language sql stable
 set search_path = ''
 as $$
@@ -19,9 +19,9 @@ as $$
       on m.partner_id = session.partner_id and m.connection_id = session.connection_id and m.period = session.month
    where h.partner_id = session.partner_id and h.id = session.charger_id
 $$;
-grant execute on function private.session_row(core.charging_sessions) to api_owner;
+grant execute on function private.charging_session_row(core.charging_sessions) to api_owner;
 
-create function api.list_own_sessions(caller jsonb, query jsonb) returns json
+create function api.list_own_charging_sessions(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer
 set search_path = ''
 as $$
@@ -44,13 +44,13 @@ begin
       select * from page order by started_at desc, id desc limit page_limit
     )
     select json_build_object(
-      'sessions', coalesce(json_agg(private.session_row(s) order by s.started_at desc, s.id desc), '[]'),
+      'sessions', coalesce(json_agg(private.charging_session_row(s) order by s.started_at desc, s.id desc), '[]'),
       'limit', page_limit,
       'offset', page_offset,
       'count', count(*),
       'has_more', (select count(*) from page) > page_limit)
     from shown s);
 end $$;
-comment on function api.list_own_sessions(jsonb, jsonb) is
+comment on function api.list_own_charging_sessions(jsonb, jsonb) is
   'GET /sessions: {limit, offset, charger_id, from, to} to a page of the person''s sessions, newest first. from inclusive, to exclusive.';
-select private.expose('api.list_own_sessions(jsonb, jsonb)');
+select private.expose('api.list_own_charging_sessions(jsonb, jsonb)');

@@ -50,7 +50,7 @@ select private.isolate('core.charging_sessions', 'select, insert, update');
 create policy "a person reaches only their own sessions" on core.charging_sessions as restrictive to api_owner
   using ((select private.user_id()) is null or user_id = (select private.user_id()));
 
-create table core.replaced_sessions (
+create table core.replaced_charging_sessions (
   partner_id  uuid        not null,
   id          bigint      generated always as identity,
   session_id  uuid        not null,
@@ -61,14 +61,14 @@ create table core.replaced_sessions (
   flags       text[]      not null,
   received_at timestamptz not null,
   replaced_at timestamptz not null default private.now(),
-  constraint replaced_sessions_pkey primary key (partner_id, id),
-  constraint replaced_sessions_session_fkey foreign key (partner_id, session_id) references core.charging_sessions (partner_id, id)
+  constraint replaced_charging_sessions_pkey primary key (partner_id, id),
+  constraint replaced_charging_sessions_session_fkey foreign key (partner_id, session_id) references core.charging_sessions (partner_id, id)
 );
-comment on table core.replaced_sessions is
+comment on table core.replaced_charging_sessions is
   'What a completed session said before its source corrected it. Append-only, kept seven years.';
 -- serves: the history of one session
-create index replaced_sessions_session on core.replaced_sessions (partner_id, session_id);
-select private.isolate('core.replaced_sessions', 'select, insert');
+create index replaced_charging_sessions_session on core.replaced_charging_sessions (partner_id, session_id);
+select private.isolate('core.replaced_charging_sessions', 'select, insert');
 
 create table core.charger_months (
   partner_id uuid   not null,

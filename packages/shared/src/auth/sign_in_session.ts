@@ -3,7 +3,7 @@ import { type Environment, oncePerEnvironment } from "#shared/foundation/environ
 import { ApiError } from "#shared/foundation/errors.ts";
 
 /** A person signed in with Supabase Auth. */
-export type Session = { userId: string; sessionId: string | null };
+export type SignInSession = { userId: string; sessionId: string | null };
 
 /**
  * The public keys of Supabase Auth, fetched when a key is first needed and again when an unknown `kid` appears (at most once in
@@ -19,7 +19,7 @@ const authKeys = oncePerEnvironment(
  * anonymous. Algorithms are pinned to the asymmetric ones Supabase Auth signs with.
  * @throws {ApiError} `authentication_unavailable` when the keys cannot be had: the session may be good, so nobody is signed out.
  */
-export async function readSession(environment: Environment, bearer: string): Promise<Session | null> {
+export async function readSignInSession(environment: Environment, bearer: string): Promise<SignInSession | null> {
   if (!claimsIssuer(bearer, `${environment.config.SUPABASE_URL}/auth/v1`)) return null;
   try {
     const { payload } = await jwtVerify(bearer, authKeys(environment), {

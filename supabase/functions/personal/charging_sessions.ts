@@ -11,7 +11,7 @@ const border = (description: string) =>
     .optional()
     .meta({ description, example: "2026-03-01" });
 
-const Session = z
+const ChargingSession = z
   .object({
     id: z.guid(),
     charger_id: z.guid(),
@@ -33,7 +33,7 @@ const Session = z
   })
   .meta({ id: "Session" });
 
-export const listSessions = endpoint(
+export const listChargingSessions = endpoint(
   {
     id: "listSessions",
     method: "GET",
@@ -44,7 +44,7 @@ export const listSessions = endpoint(
       "A charger that is not yours has no sessions.",
     caller: { kind: "user", scope: "sessions:read" },
     limit: "user",
-    sql: ["list_own_sessions"],
+    sql: ["list_own_charging_sessions"],
     query: z.object({
       limit: limit(20, 100),
       offset: offset(),
@@ -52,9 +52,9 @@ export const listSessions = endpoint(
       from: border("Sessions that started at or after this"),
       to: border("Sessions that started before this"),
     }),
-    response: z.object({ sessions: z.array(Session), ...pageFields }).meta({ id: "SessionPage" }),
+    response: z.object({ sessions: z.array(ChargingSession), ...pageFields }).meta({ id: "SessionPage" }),
     errors: ["invalid_request"],
     failure: "list_failed",
   },
-  ({ query, call }) => call("list_own_sessions", query),
+  ({ query, call }) => call("list_own_charging_sessions", query),
 );
