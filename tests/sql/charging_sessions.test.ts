@@ -535,36 +535,6 @@ describe("§4.4 the charger is seen", () => {
   });
 });
 
-test("§8 10,000 sessions are one set-based batch", async () => {
-  const start = Date.UTC(2020, 0, 1);
-  const iso = (ms: number) => `${new Date(ms).toISOString().slice(0, 19)}Z`;
-  const sessions = Array.from({ length: 10_000 }, (_, n) =>
-    session(`s${n}`, {
-      started_at: iso(start + n * 6 * 3_600_000),
-      ended_at: iso(start + n * 6 * 3_600_000 + 3_600_000),
-    }),
-  );
-  const timed = async () => {
-    const begun = performance.now();
-    const results = await ingest(world, ...sessions);
-    return { ms: Math.round(performance.now() - begun), statuses: new Set(results.map(({ status }) => status)) };
-  };
-  const first = await timed();
-  const again = await timed();
-  for (const each of sessions) each.wh = 5000 - 1;
-  const corrected = await timed();
-  console.log(`10,000 sessions: ${first.ms} ms new, ${again.ms} ms again, ${corrected.ms} ms each corrected`);
-  expect([first.statuses, again.statuses, corrected.statuses]).toEqual([
-    new Set(["created"]),
-    new Set(["unchanged"]),
-    new Set(["updated"]),
-  ]);
-  const total = Object.values(await months()).reduce((sum, wh) => sum + wh, 0);
-  expect(total).toBe(49_990_000);
-  // a nested loop anywhere would take minutes
-  for (const { ms } of [first, again, corrected]) expect(ms).toBeLessThan(15_000);
-}, 60_000);
-
 test("§1 whatever comes, in whatever order, the totals are the sums of what counts", async () => {
   await giveMandate(world, user);
   const item = fc.record({
