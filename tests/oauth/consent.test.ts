@@ -158,17 +158,20 @@ describe("§4.5 signing in", () => {
     ["no address", () => ({ ...person, email: "" }), "Enter your e-mail address"],
     ["an address that is none", () => ({ ...person, email: "Sanne" }), "Enter your e-mail address"],
   ];
-  test.each(wrong)("%s: 422, with what to do, the address kept and the password not", async (_what, form, message) => {
-    const visit = consentVisit(world, app);
-    const { email, password } = form();
-    const page = await visit.signIn({ email, password });
-    expect(page.status).toBe(422);
-    expect(page.html).toContain(message);
-    expect(page.html).toContain("<title>Error: Sign in");
-    expect(page.html).toContain(`value="${email}"`);
-    if (password) expect(page.html).not.toContain(`"${password}"`);
-    expect(visit.cookie()).toBe("");
-  });
+  test.each(wrong)(
+    "signing in with %s is answered with 422 and what to do; the address is kept, the password not",
+    async (_what, form, message) => {
+      const visit = consentVisit(world, app);
+      const { email, password } = form();
+      const page = await visit.signIn({ email, password });
+      expect(page.status).toBe(422);
+      expect(page.html).toContain(message);
+      expect(page.html).toContain("<title>Error: Sign in");
+      expect(page.html).toContain(`value="${email}"`);
+      if (password) expect(page.html).not.toContain(`"${password}"`);
+      expect(visit.cookie()).toBe("");
+    },
+  );
 
   test("the address in capitals and with spaces is the same address", async () => {
     expect(
@@ -176,7 +179,7 @@ describe("§4.5 signing in", () => {
     ).toBe(303);
   });
 
-  test("Auth is down: 503, without a word about the password", async () => {
+  test("where Auth is down it answers 503, without a word about the password", async () => {
     const { SUPABASE_URL } = world.environment.config;
     world.environment.config.SUPABASE_URL = "http://127.0.0.1:1";
     try {
@@ -280,14 +283,14 @@ describe("contract §7 RFC 9700 §4.11.2 the authorization server is no open red
     ["an empty redirect URI", { redirect_uri: "" }],
     ["a redirect URI with a line break", { redirect_uri: `${REDIRECT_URI}\r\nLocation: https://evil.example` }],
     ["javascript", { redirect_uri: "javascript:alert(1)" }],
-  ])("%s: a page, never a redirect and never a link there", async (_what, fields) => {
+  ])("a request with %s is answered by a page, never by a redirect or a link there", async (_what, fields) => {
     const page = await consentVisit(world, app, fields).show();
     expect([page.status, page.heading]).toEqual([400, "This link from the app is not right"]);
     expect(page.headers.get("location") ?? page.headers.get("refresh")).toBeNull();
     expect(page.html).not.toMatch(/href="(https:\/\/evil|javascript)|url=/);
   });
 
-  test.each(["client_id", "redirect_uri"])("%s sent twice: a page", async (name) => {
+  test.each(["client_id", "redirect_uri"])("a %s that is sent twice is answered by a page", async (name) => {
     const visit = consentVisit(world, app);
     const page = await visit.show(`${visit.query}&${new URLSearchParams({ [name]: "https://evil.example" })}`);
     expect(page.status).toBe(400);
@@ -303,7 +306,7 @@ describe("§4.5 RFC 6749 §4.1.2.1 what else is wrong goes to the application", 
     ["RFC 9700 §4.8.2 no code_challenge", { code_challenge: undefined }, "invalid_request"],
     ["RFC 9700 §4.8.2 plain", { code_challenge_method: "plain" }, "invalid_request"],
     ["RFC 9700 §4.8.2 no method", { code_challenge_method: undefined }, "invalid_request"],
-  ])("%s: %#", async (_what, fields, error) => {
+  ])("%s is told to the application (case %#)", async (_what, fields, error) => {
     const page = await consentVisit(world, app, fields).show();
     expect(page.status, "See Other").toBe(303);
     const answer = new URL(page.headers.get("location") ?? "");
@@ -311,7 +314,7 @@ describe("§4.5 RFC 6749 §4.1.2.1 what else is wrong goes to the application", 
     expect(Object.fromEntries(answer.searchParams)).toEqual({ from: "ere", error, state: "a state", iss: world.url });
   });
 
-  test("no state, or one sent twice: invalid_request without a state", async () => {
+  test("no state, or one sent twice, is invalid_request without a state", async () => {
     const without = await consentVisit(world, app, { state: undefined }).show();
     const visit = consentVisit(world, app);
     for (const page of [without, await visit.show(`${visit.query}&state=other`)]) {
@@ -329,10 +332,10 @@ describe("§4.5 RFC 9700 §4.7 CSRF: nobody else's page can say yes", () => {
     expect([answer.status, answer.headers.get("refresh")]).toEqual([403, null]);
     expect(await grants()).toBe(before);
   };
-  test.each(["cross-site", "same-site", "none"])("a form from a page that is %s", (site) =>
+  test.each(["cross-site", "same-site", "none"])("a form from a page that is %s is refused", (site) =>
     refused({ "sec-fetch-site": site }),
   );
-  test("a JSON body", () => refused({ "content-type": "application/json" }));
+  test("a JSON body is refused", () => refused({ "content-type": "application/json" }));
 
   test("a form without the proof, with a proof of another session, or of another request: asked again", async () => {
     const { visit, page } = await asked();

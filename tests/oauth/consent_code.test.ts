@@ -111,17 +111,20 @@ describe("§4.5 signing in by a mailed code", () => {
     expect((await again.visit.enterCode(again.code)).status).toBe(303);
   });
 
-  test.each(["", "Sanne", `${"x".repeat(300)}@example.nl`])("no address (%j): 422, with what to do", async (typed) => {
-    const visit = consentVisit(world, app);
-    const page = await visit.mailCode(typed);
-    expect([page.status, page.heading]).toEqual([422, "Sign in"]);
-    expect(page.html).toContain("Enter your e-mail address");
-    expect(page.html, "no password was asked for").not.toContain("Enter your password");
-    expect(visit.cookie(undefined, "consent-code")).toBe("");
-  });
+  test.each(["", "Sanne", `${"x".repeat(300)}@example.nl`])(
+    "no address (%j) is answered with 422 and what to do",
+    async (typed) => {
+      const visit = consentVisit(world, app);
+      const page = await visit.mailCode(typed);
+      expect([page.status, page.heading]).toEqual([422, "Sign in"]);
+      expect(page.html).toContain("Enter your e-mail address");
+      expect(page.html, "no password was asked for").not.toContain("Enter your password");
+      expect(visit.cookie(undefined, "consent-code")).toBe("");
+    },
+  );
 
   test.each(["", "12345", "' or 1=1", "9".repeat(10_000)])(
-    "no code (%#): 422, and no guess is spent",
+    "no code (case %#) is answered with 422, and no guess is spent",
     async (typed) => {
       const { visit, code } = await asked();
       for (let i = 0; i < 6; i++) {
@@ -153,7 +156,7 @@ describe("§4.5 signing in by a mailed code", () => {
     );
   });
 
-  test("a form of another site neither mails nor signs in: 403", async () => {
+  test("a form of another site neither mails nor signs in, and is answered with 403", async () => {
     const { visit, code } = await asked();
     const before = await rowCounts(world, "mail_outbox", "sign_in_codes");
     for (const [step, form] of [
@@ -311,7 +314,7 @@ describe("§4.5 a code that is not right", () => {
     }
   });
 
-  test("Auth is down: 503, and nobody is signed in", async () => {
+  test("where Auth is down it answers 503, and nobody is signed in", async () => {
     const { visit, code } = await asked();
     const { SUPABASE_URL } = world.environment.config;
     world.environment.config.SUPABASE_URL = "http://127.0.0.1:1";
@@ -323,7 +326,7 @@ describe("§4.5 a code that is not right", () => {
     }
   });
 
-  test("no secret key: 503 before anything is mailed; a wrong one: 500, and the log names the variable", async () => {
+  test("without a secret key it answers 503 before anything is mailed, with a wrong one 500; the log names the variable", async () => {
     const { SUPABASE_SECRET_KEY } = world.environment.config;
     const { visit, code } = await asked();
     const before = await rowCounts(world, "mail_outbox", "sign_in_codes");
@@ -381,7 +384,7 @@ describe("§4.5 nobody learns whether an address has a login", () => {
       },
     ],
   ];
-  test.each(none)("%s: the same answers, no mail, every code wrong, no login made", async (_what, make) => {
+  test.each(none)("%s gets the same answers, no mail, and no login; every code is wrong", async (_what, make) => {
     const known = await customer();
     const address = await make();
     const before = await logins();

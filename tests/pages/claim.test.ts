@@ -458,7 +458,7 @@ describe("contract §4 links that lead nowhere", () => {
       "Deze link werkt niet",
       async () => `${world.environment.config.PAGES_URL}/unsubscribe/${"0".repeat(64)}-x`,
     ],
-  ])("%s: a kind page, the same status, no personal data", async (_kind, title, linkOf) => {
+  ])("a link leads to a kind page, with the same status and no personal data: %s", async (_kind, title, linkOf) => {
     const draft = await newDraft(world, { naam: "Wilhelmina Geheim" });
     const page = await newBrowser(world)(await linkOf(draft));
     expect(page.status).toBe(404);
@@ -508,7 +508,7 @@ describe("contract §4 sign-in links", () => {
     expect([again.status, heading(again.text)]).toEqual([404, "Deze link is al gebruikt"]);
   });
 
-  test("works 300 seconds", async () => {
+  test("a sign-in link works 300 seconds and no longer", async () => {
     const draft = await newDraft(world);
     const link = await newSignInLink(world, draft);
     await world.row("update core.draft_links set expires_at = private.now() where draft_id = $1", draft.id);

@@ -281,7 +281,7 @@ describe("contract §4 the page of a signed claim says what is so", () => {
       ["nog niet nakijken"],
     ],
   ];
-  test.each(CASES)("%s", async (_name, { chargers = [], iban = false, connection }, said, unsaid) => {
+  test.each(CASES)("it says so where %s", async (_name, { chargers = [], iban = false, connection }, said, unsaid) => {
     const { draft, ask } = await signedClaim(world, {
       ...(iban ? { payout: { account: "fresh", iban: IBAN } } : {}),
       ...(chargers[0] ? { charger: charger(chargers[0]) } : {}),
@@ -521,7 +521,7 @@ describe("contract §4 the telephone number on the first step", () => {
     ["06-87 65 43 21", "+31687654321"],
     ["+32 470 12 34 56", "+32470123456"],
     ["  ", null],
-  ])("%j is kept as %j", async (typed, stored) => {
+  ])("the number %j is kept as %j", async (typed, stored) => {
     const { draft } = await signedClaim(world, { details: details(typed) });
     expect(await phoneOf(draft)).toBe(stored);
   });

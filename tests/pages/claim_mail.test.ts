@@ -227,7 +227,7 @@ describe("contract §4 a partner's colour", () => {
     ["#000000", "#000000", null],
     ["red", null, null],
     ["#7a1fa2; } body { display: none", null, null],
-  ])("%s is used where it can be read: %s on light, %s on dark", async (primary_color, light, dark) => {
+  ])("the colour %s is used where it can be read: %s on light, %s on dark", async (primary_color, light, dark) => {
     const { brand } = await world.row(
       "select private.partner_brand(p) as brand from (select (p).* from (select jsonb_populate_record(q, $1) as p from core.partners q limit 1) x) p",
       { branding: { primary_color } },

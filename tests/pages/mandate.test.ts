@@ -88,7 +88,7 @@ describe("§2 signing", () => {
     expect(code.status).toBe(303);
   });
 
-  test.each(["zakelijk", "vve"])("%s has to tick the authority to sign", async (type) => {
+  test.each(["zakelijk", "vve"])("who signs for a %s has to tick the authority to sign", async (type) => {
     const issued = await issueLink(world, { type, company: { name: "Korenaar B.V.", kvk: "12345678", vat: null } });
     const form = await readyToSign(world, ask, issued);
     const refused = await ask(`${issued.link}/sign`, { form });
@@ -183,7 +183,7 @@ describe("§2 what is typed", () => {
     "山田 太郎",
     "{{partner_name}}",
     "O'Brien <b>&amp;",
-  ])("%s is a name like any other", async (full_name) => {
+  ])("the name %s is a name like any other", async (full_name) => {
     const issued = await issueLink(world, { person: { full_name, email: "naam@example.nl" } });
     const form = { ...(await readyToSign(world, ask, issued)), name: full_name };
     expect((await ask(`${issued.link}/sign`, { form })).status).toBe(303);
