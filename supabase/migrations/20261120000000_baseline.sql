@@ -1633,11 +1633,11 @@ create table core.ean_register_points (
   constraint ean_register_points_ean_code_shape check (ean_code ~ '^[0-9]{18}$')
 );
 comment on table core.ean_register_points is
-  'A register of our own, for hosts that do not ask the public one (EAN_REGISTER=table). Metering points, no persons.';
+  'An EAN register of our own, for hosts that do not ask the public one (EAN_REGISTER=table). Metering points, no persons.';
 -- serves: the metering points of an address
 create index ean_register_points_address on core.ean_register_points (postal_code, house_number);
 alter table core.ean_register_points enable row level security;
-create policy "every tenant reads the register" on core.ean_register_points for select to api_owner using (true);
+create policy "every tenant reads the EAN register" on core.ean_register_points for select to api_owner using (true);
 grant select on core.ean_register_points to api_owner;
 
 create function private.is_test_ean(ean text) returns boolean
@@ -1660,36 +1660,36 @@ begin
        and p.house_number_addition is not distinct from addition);
 end $$;
 comment on function private.points_in_table(text, int, text) is
-  'The metering points of an address in the register of our own, as the public one answers them.';
+  'The metering points of an address in the EAN register of our own, as the public one answers them.';
 grant execute on function private.points_in_table(text, int, text) to api_owner;
 
-create function private.candidates_at(answers jsonb, register jsonb) returns jsonb
+create function private.candidates_at(answers jsonb, ean_register jsonb) returns jsonb
 language plpgsql stable
 set search_path = ''
 as $$
 begin
-  if register ->> 'source' = 'table' then
+  if ean_register ->> 'source' = 'table' then
     return private.points_in_table(answers ->> 'postal_code', (answers ->> 'house_number')::int, answers ->> 'house_number_addition');
   end if;
-  return coalesce(register -> 'points', '[]');
+  return coalesce(ean_register -> 'points', '[]');
 end $$;
-comment on function private.candidates_at(jsonb, jsonb) is 'The metering points the register knows at an address, to choose from.';
+comment on function private.candidates_at(jsonb, jsonb) is 'The metering points the EAN register knows at an address, to choose from.';
 grant execute on function private.candidates_at(jsonb, jsonb) to api_owner;
 
 create function private.check_ean(
-  ean text, postal_code text, house_number int, addition text, register jsonb,
+  ean text, postal_code text, house_number int, addition text, ean_register jsonb,
   out outcome text, out street text, out city text, out source text, out reason text)
 language plpgsql
 set search_path = ''
 as $$
 declare
-  points jsonb := register -> 'points';
+  points jsonb := ean_register -> 'points';
 begin
-  source := register ->> 'source';
-  reason := register ->> 'reason';
+  source := ean_register ->> 'source';
+  reason := ean_register ->> 'reason';
   if source = 'table' then
     points := private.points_in_table(postal_code, house_number, addition);
-  elsif register ->> 'outcome' = 'unavailable' then
+  elsif ean_register ->> 'outcome' = 'unavailable' then
     outcome := 'unavailable';
     return;
   end if;
@@ -1702,7 +1702,7 @@ begin
     from jsonb_to_recordset(points) as p (ean_code text, street text, city text);
 end $$;
 comment on function private.check_ean(text, text, int, text, jsonb) is
-  'Judges an EAN by the register''s answer for its address: {source, outcome, points, reason}, or {source: "table"} to look it up here.';
+  'Judges an EAN by the EAN register''s answer for its address: {source, outcome, points, reason}, or {source: "table"} to look it up here.';
 grant execute on function private.check_ean(text, text, int, text, jsonb) to api_owner;
 
 -- The catalogue of charger models: brands, models, and the names under which chargers report themselves.
@@ -2496,7 +2496,7 @@ language plpgsql security definer
 set search_path = ''
 as $$
 declare
-  register   constant jsonb := input -> 'register';
+  ean_register constant jsonb := input -> 'ean_register';
   reference  constant text  := input ->> 'cpo_external_ref';
   wanted     constant jsonb := input -> 'connection';
   ean        constant text  := wanted ->> 'ean_code';
@@ -2516,11 +2516,11 @@ begin
 
   if private.ean_taken(ean) then
     perform private.refuse('ean_in_use');
-  elsif coalesce(jsonb_typeof(register), 'null') = 'null' then
-    return private.ask('register', wanted::json);
+  elsif coalesce(jsonb_typeof(ean_register), 'null') = 'null' then
+    return private.ask('ean_register', wanted::json);
   end if;
   select * into checked
-    from private.check_ean(ean, wanted ->> 'postal_code', (wanted ->> 'house_number')::int, wanted ->> 'house_number_addition', register);
+    from private.check_ean(ean, wanted ->> 'postal_code', (wanted ->> 'house_number')::int, wanted ->> 'house_number_addition', ean_register);
   if checked.outcome = 'mismatch' then
     perform private.record_ean_check(null, ean, wanted ->> 'postal_code', (wanted ->> 'house_number')::int,
       wanted ->> 'house_number_addition', checked.source, checked.outcome, checked.reason);
@@ -2555,7 +2555,7 @@ begin
   return private.account_answer(account, false);
 end $$;
 comment on function api.create_account(jsonb, jsonb) is
-  'POST /v1/accounts: the body, its iban sealed, and register, the EAN register''s answer. Asks for register where it is needed and null, before anything is stored.';
+  'POST /v1/accounts: the body, its iban sealed, and ean_register, the EAN register''s answer. Asks for ean_register where it is needed and null, before anything is stored.';
 select private.expose('api.create_account(jsonb, jsonb)');
 
 -- GET /v1/accounts.
@@ -2633,7 +2633,7 @@ language plpgsql security definer
 set search_path = ''
 as $$
 declare
-  register   constant jsonb := input -> 'register';
+  ean_register constant jsonb := input -> 'ean_register';
   wanted_id  uuid;
   connection core.connections;
   current    jsonb;
@@ -2661,8 +2661,8 @@ begin
   if lower(wanted::text) is distinct from lower(current::text) then
     if private.ean_taken(ean, connection.id) then
       perform private.refuse('ean_in_use');
-    elsif coalesce(jsonb_typeof(register), 'null') = 'null' then
-      return private.ask('register', wanted::json);
+    elsif coalesce(jsonb_typeof(ean_register), 'null') = 'null' then
+      return private.ask('ean_register', wanted::json);
     end if;
     -- a street that was not sent belongs to the old address
     if (wanted - 'street' - 'city' - 'ean_code') <> (current - 'street' - 'city' - 'ean_code') then
@@ -2670,7 +2670,7 @@ begin
                 || jsonb_strip_nulls(jsonb_build_object('street', input #> '{connection,street}', 'city', input #> '{connection,city}'));
     end if;
     select * into checked
-      from private.check_ean(ean, wanted ->> 'postal_code', (wanted ->> 'house_number')::int, wanted ->> 'house_number_addition', register);
+      from private.check_ean(ean, wanted ->> 'postal_code', (wanted ->> 'house_number')::int, wanted ->> 'house_number_addition', ean_register);
     perform private.record_ean_check(connection.id, ean, wanted ->> 'postal_code', (wanted ->> 'house_number')::int,
       wanted ->> 'house_number_addition', checked.source, checked.outcome, checked.reason);
     if checked.outcome = 'mismatch' then
@@ -2718,7 +2718,7 @@ begin
     where c.partner_id = connection.partner_id and c.id = connection.id);
 end $$;
 comment on function api.update_connection(jsonb, jsonb) is
-  'POST /v1/connections:update: {criteria, connection, acknowledge_mandate_lapses, register}. Asks for register where it is needed and null. Order: found, ambiguous, no-op, ean_in_use, ean_address_mismatch, acknowledgement, write.';
+  'POST /v1/connections:update: {criteria, connection, acknowledge_mandate_lapses, ean_register}. Asks for ean_register where it is needed and null. Order: found, ambiguous, no-op, ean_in_use, ean_address_mismatch, acknowledgement, write.';
 select private.expose('api.update_connection(jsonb, jsonb)');
 
 -- Mandates: what a signatory signs, for whole calendar years, and what ends it.
@@ -5036,7 +5036,7 @@ select private.expose('api.import_drafts(jsonb, jsonb)');
 
 -- The EAN of a draft, looked up by its address.
 
-create function private.record_draft_lookup(draft uuid, register jsonb) returns json
+create function private.record_draft_lookup(draft uuid, ean_register jsonb) returns json
 language plpgsql
 set search_path = ''
 as $$
@@ -5052,10 +5052,10 @@ begin
     return null;  -- withdrawn, claimed with an EAN, or looked up by somebody else meanwhile
   end if;
   points := case
-    when register ->> 'source' = 'table' then
+    when ean_register ->> 'source' = 'table' then
       private.points_in_table(found_draft.postal_code, found_draft.house_number, found_draft.house_number_addition)
-    when register ->> 'outcome' = 'points' then register -> 'points'
-    when register ->> 'outcome' = 'unknown_address' then '[]' end;
+    when ean_register ->> 'outcome' = 'points' then ean_register -> 'points'
+    when ean_register ->> 'outcome' = 'unknown_address' then '[]' end;
   count := jsonb_array_length(points);
   update core.drafts d
      set ean_status = case when count is null then 'failed' when count = 0 then 'not_found' when count = 1 then 'resolved' else 'ambiguous' end,
@@ -5069,7 +5069,7 @@ begin
   return json_build_object('draft_id', found_draft.id, 'ean_status', found_draft.ean_status, 'ean_candidates', coalesce(count, 0));
 end $$;
 comment on function private.record_draft_lookup(uuid, jsonb) is
-  'Writes down what the register knows at a draft''s address: {source, outcome, points}, or {source: "table"} to look it up here. No answer is failed, and tried again for a day.';
+  'Writes down what the EAN register knows at a draft''s address: {source, outcome, points}, or {source: "table"} to look it up here. No answer is failed, and tried again for a day.';
 grant execute on function private.record_draft_lookup(uuid, jsonb) to api_owner;
 
 create function api.record_draft_lookups(caller jsonb, results jsonb) returns json
@@ -5078,10 +5078,10 @@ set search_path = ''
 as $$
 begin
   perform private.act_as(caller, 'partner');
-  return (select coalesce(json_agg(private.record_draft_lookup((r ->> 'draft_id')::uuid, r -> 'register')), '[]')
+  return (select coalesce(json_agg(private.record_draft_lookup((r ->> 'draft_id')::uuid, r -> 'ean_register')), '[]')
             from jsonb_array_elements(results) r);
 end $$;
-comment on function api.record_draft_lookups(jsonb, jsonb) is 'The register''s answers during an import: [{draft_id, register}] to [{draft_id, ean_status, ean_candidates}].';
+comment on function api.record_draft_lookups(jsonb, jsonb) is 'The EAN register''s answers during an import: [{draft_id, ean_register}] to [{draft_id, ean_status, ean_candidates}].';
 select private.expose('api.record_draft_lookups(jsonb, jsonb)');
 
 create function private.due_draft_lookups(size int) returns json
@@ -5117,15 +5117,15 @@ comment on function api.due_draft_lookups(jsonb, jsonb) is
   'The next addresses to look up: {size} to [{partner_id, draft_id, postal_code, house_number, house_number_addition}].';
 select private.expose('api.due_draft_lookups(jsonb, jsonb)');
 
-create function api.record_draft_lookup(caller jsonb, due jsonb, register jsonb) returns json
+create function api.record_draft_lookup(caller jsonb, due jsonb, ean_register jsonb) returns json
 language plpgsql security definer
 set search_path = ''
 as $$
 begin
   perform private.act_as(caller, 'worker'), private.act_for_partner((due ->> 'partner_id')::uuid);
-  return private.record_draft_lookup((due ->> 'draft_id')::uuid, register);
+  return private.record_draft_lookup((due ->> 'draft_id')::uuid, ean_register);
 end $$;
-comment on function api.record_draft_lookup(jsonb, jsonb, jsonb) is 'The register''s answer for a due draft; null where it waits no longer.';
+comment on function api.record_draft_lookup(jsonb, jsonb, jsonb) is 'The EAN register''s answer for a due draft; null where it waits no longer.';
 select private.expose('api.record_draft_lookup(jsonb, jsonb, jsonb)');
 
 -- GET /partner/drafts.
@@ -5713,9 +5713,9 @@ begin
   case step
     when 'address' then
       moved := (before - 'street' - 'city') || (typed - 'street' - 'city') <> before - 'street' - 'city';
-      points := private.candidates_at(typed, request -> 'register');
+      points := private.candidates_at(typed, request -> 'ean_register');
       if points = '[]' and not moved then
-        points := draft.ean_candidates;  -- the register is silent now; it was not when the draft was made
+        points := draft.ean_candidates;  -- the EAN register is silent now; it was not when the draft was made
       end if;
       kept := kept || jsonb_build_object('candidates', points);
       answers := answers || jsonb_strip_nulls(jsonb_build_object(
@@ -5730,7 +5730,7 @@ begin
         return jsonb_build_object('outcome', 'ean_in_use');
       end if;
       select * into checked from private.check_ean(typed ->> 'ean_code', before ->> 'postal_code', (before ->> 'house_number')::int,
-        before ->> 'house_number_addition', request -> 'register');
+        before ->> 'house_number_addition', request -> 'ean_register');
       if checked.outcome = 'mismatch' then
         return jsonb_build_object('outcome', 'ean_address_mismatch');
       end if;
@@ -5752,7 +5752,7 @@ begin
   return jsonb_build_object('outcome', 'saved', 'open_step', private.claim_open_step(draft));
 end $$;
 comment on function private.save_step(core.drafts, jsonb) is
-  'Keeps what a step asked: {step, answers, register, iban, later}. Outcome saved, or ean_in_use|ean_address_mismatch|charger_claimed and nothing kept.';
+  'Keeps what a step asked: {step, answers, ean_register, iban, later}. Outcome saved, or ean_in_use|ean_address_mismatch|charger_claimed and nothing kept.';
 grant execute on function private.save_step(core.drafts, jsonb) to api_owner;
 
 create function api.save_claim(caller jsonb, request jsonb) returns json
@@ -5770,7 +5770,7 @@ begin
   return private.save_step(draft, request)::json;
 end $$;
 comment on function api.save_claim(jsonb, jsonb) is
-  'Keeps a step of a claim whose address is proven: {draft_id, step, answers, register, iban, later} to {outcome, open_step}.';
+  'Keeps a step of a claim whose address is proven: {draft_id, step, answers, ean_register, iban, later} to {outcome, open_step}.';
 select private.expose('api.save_claim(jsonb, jsonb)');
 
 -- Signing: the draft becomes an account in the service's own tenant.
@@ -7277,7 +7277,7 @@ comment on function api.due_ean_checks(jsonb, jsonb) is
   'The next connections to re-check: {size} to [{partner_id, connection_id, ean_code, postal_code, house_number, house_number_addition}].';
 select private.expose('api.due_ean_checks(jsonb, jsonb)');
 
-create function api.record_ean_recheck(caller jsonb, due jsonb, register jsonb) returns json
+create function api.record_ean_recheck(caller jsonb, due jsonb, ean_register jsonb) returns json
 language plpgsql security definer
 set search_path = ''
 as $$
@@ -7294,7 +7294,7 @@ begin
     return json_build_object('ean_validation_status', connection.ean_validation_status);
   end if;
   select * into checked
-    from private.check_ean(connection.ean_code, due ->> 'postal_code', (due ->> 'house_number')::int, due ->> 'house_number_addition', register);
+    from private.check_ean(connection.ean_code, due ->> 'postal_code', (due ->> 'house_number')::int, due ->> 'house_number_addition', ean_register);
   result := case checked.outcome when 'matched' then 'matched' when 'mismatch' then 'mismatch'
                                  when 'unknown_address' then 'not_found' else 'unverified' end;
   update core.connections c set ean_validation_status = result, ean_checked_at = private.now()
@@ -7306,7 +7306,7 @@ begin
   return json_build_object('ean_validation_status', result);
 end $$;
 comment on function api.record_ean_recheck(jsonb, jsonb, jsonb) is
-  'The register''s answer for a due connection: matched, mismatch, not_found, or unverified for another week.';
+  'The EAN register''s answer for a due connection: matched, mismatch, not_found, or unverified for another week.';
 select private.expose('api.record_ean_recheck(jsonb, jsonb, jsonb)');
 
 -- The operator on partners: create, list, activate, settings, managers, the first key.
@@ -8083,7 +8083,7 @@ declare
 begin
   perform private.act_as_operator(input);
   account := private.account_named(input ->> 'account');
-  -- the register is asked by the weekly re-check, which finds this connection due as soon as its mandate is signed
+  -- the EAN register is asked by the weekly re-check, which finds this connection due as soon as its mandate is signed
   insert into core.connections (partner_id, account_id, location_id, ean_code, ean_validation_status, ean_checked_at)
   values (account.partner_id, account.id, private.location_for(input), input ->> 'ean_code', 'unverified', '-infinity')
   on conflict (ean_code) where status = 'active' and ean_exclusive do nothing
@@ -8119,7 +8119,7 @@ begin
   if connection.ean_validation_status is not distinct from wanted then
     return private.connection_answer(connection, false);
   elsif wanted = 'unverified' and connection.ean_validation_status is distinct from 'manual' then
-    -- what the register said is not the operator's to take back
+    -- what the EAN register said is not the operator's to take back
     perform private.refuse('ean_not_manual', json_build_object('ean_validation_status', connection.ean_validation_status));
   end if;
   update core.connections c set ean_validation_status = wanted

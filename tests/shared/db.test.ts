@@ -130,12 +130,12 @@ describe("architecture §3 a call", () => {
 
   test("that asks for something first ends in what it asks for, for callFor() to fetch", async () => {
     await world.database.admin.query("grant execute on function private.ask(text, json) to edge");
-    await define("asking", `begin return private.ask('register', '{"ean_code": "x"}'); end`);
+    await define("asking", `begin return private.ask('ean_register', '{"ean_code": "x"}'); end`);
     const error = await failure("asking", { kind: "anyone" }, {});
     expect(error).toBeInstanceOf(Asked);
     expect(error).toMatchObject({
-      message: "api.asking asks for register",
-      next: "register",
+      message: "api.asking asks for ean_register",
+      next: "ean_register",
       about: { ean_code: "x" },
     });
   });

@@ -32,29 +32,37 @@ describe("a function that asks for something first", () => {
   const shout = async (_environment: Environment, { of }: About) => `${of}!`;
 
   test("is called again with what was fetched beside its input, once for each kind", async () => {
-    const { inputs, environment } = asking("register", "login");
-    const declared = { id: "a page", sql: ["open_claim"], next: { register: shout, login: shout } };
+    const { inputs, environment } = asking("ean_register", "login");
+    const declared = { id: "a page", sql: ["open_claim"], next: { ean_register: shout, login: shout } };
     const call = callFor(declared, environment, caller);
-    expect(JSON.parse(await call("open_claim", { of: "EAN" }))).toEqual({ of: "EAN", register: "EAN!", login: "EAN!" });
+    expect(JSON.parse(await call("open_claim", { of: "EAN" }))).toEqual({
+      of: "EAN",
+      ean_register: "EAN!",
+      login: "EAN!",
+    });
     expect(inputs).toHaveLength(3);
     // what was fetched for one call is not handed to the next
-    expect(JSON.parse(await call("open_claim", { of: "IBAN" }))).toMatchObject({ register: "IBAN!" });
+    expect(JSON.parse(await call("open_claim", { of: "IBAN" }))).toMatchObject({ ean_register: "IBAN!" });
   });
 
   test("asks nobody where it was given: the usual request stays one statement", async () => {
-    const { inputs, environment } = asking("register");
-    const call = callFor({ id: "a page", sql: ["open_claim"], next: { register: shout } }, environment, caller);
-    await call("open_claim", { of: "EAN", register: "known" });
-    expect(inputs).toEqual([{ of: "EAN", register: "known" }]);
+    const { inputs, environment } = asking("ean_register");
+    const call = callFor({ id: "a page", sql: ["open_claim"], next: { ean_register: shout } }, environment, caller);
+    await call("open_claim", { of: "EAN", ean_register: "known" });
+    expect(inputs).toEqual([{ of: "EAN", ean_register: "known" }]);
   });
 
   test.each([
-    ["nobody is declared to fetch it", {}, "api.open_claim asks for register, which a page does not declare"],
-    ["another kind is", { login: shout }, "api.open_claim asks for register, which a page does not declare"],
-    ["what was fetched does not content it", { register: async () => null }, "api.open_claim asks for register again"],
-    ["it cannot be fetched", { register: () => Promise.reject(new Error("Auth is down")) }, "Auth is down"],
+    ["nobody is declared to fetch it", {}, "api.open_claim asks for ean_register, which a page does not declare"],
+    ["another kind is", { login: shout }, "api.open_claim asks for ean_register, which a page does not declare"],
+    [
+      "what was fetched does not content it",
+      { ean_register: async () => null },
+      "api.open_claim asks for ean_register again",
+    ],
+    ["it cannot be fetched", { ean_register: () => Promise.reject(new Error("Auth is down")) }, "Auth is down"],
   ])("fails loudly where %s", async (_case, next, message) => {
-    const { environment } = asking("register");
+    const { environment } = asking("ean_register");
     const call = callFor({ id: "a page", sql: ["open_claim"], next }, environment, caller);
     await expect(call("open_claim", { of: "EAN" })).rejects.toThrow(message);
   });

@@ -1,15 +1,11 @@
 import { createServer } from "node:net";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import {
-  createEanRegister,
-  type EanRegisterConfig,
-  type RegisterAddress,
-  type RegisterAnswer,
-} from "#shared/domain/ean_register/ean_register.ts";
+import { createEanRegister } from "#shared/domain/ean_register/ean_register.ts";
+import type { EanRegisterAddress, EanRegisterAnswer, EanRegisterConfig } from "#shared/domain/ean_register/types.ts";
 import { type CodeboekPoint, type Fault, faults, startEanCodeboek } from "../harness/ean_codeboek.ts";
 
-const home: RegisterAddress = { postal_code: "3818LH", house_number: 8, house_number_addition: null };
+const home: EanRegisterAddress = { postal_code: "3818LH", house_number: 8, house_number_addition: null };
 const minute = 60_000;
 
 function point(ean: string, addition?: string, more: Partial<CodeboekPoint> = {}): CodeboekPoint {
@@ -53,7 +49,7 @@ async function stand(
   return { codeboek, clock, register, [Symbol.asyncDispose]: () => codeboek[Symbol.asyncDispose]() };
 }
 
-const eansOf = (answer: RegisterAnswer | null) =>
+const eansOf = (answer: EanRegisterAnswer | null) =>
   answer && "points" in answer ? answer.points.map((point) => point.ean_code) : answer;
 const unavailable = (reason: string) => ({ source: "codeboek", outcome: "unavailable", reason });
 const unknown_address = { source: "codeboek", outcome: "unknown_address" };
@@ -397,7 +393,7 @@ test("§2 EAN register: the table driver points to the table, without input or o
 
 describe("§2 EAN register: the sandbox's test values", () => {
   const register = createEanRegister({ host: "sandbox", driver: "http", url: null, fetch: refuse });
-  const known = (address: RegisterAddress, ean_code?: string) => {
+  const known = (address: EanRegisterAddress, ean_code?: string) => {
     const answer = register.known(address, ean_code);
     if (!answer || !("outcome" in answer)) throw new Error("the sandbox always knows");
     return answer;

@@ -165,7 +165,7 @@ export const COMMANDS: Command[] = [
     name: "connection add",
     summary: "Give an account one more connection",
     details:
-      "It starts as concept and unverified. The register is asked in the re-check once its mandate is signed; connection set-ean vouches for the EAN sooner.",
+      "It starts as concept and unverified. The EAN register is asked in the re-check once its mandate is signed; connection set-ean vouches for the EAN sooner.",
     example: "connection add KLANT-1001 871687120000000016 --postal-code 1234AB --house-number 12a",
     takes: [
       new Argument("<account>", "account id or cpo_external_ref"),
@@ -186,7 +186,7 @@ export const COMMANDS: Command[] = [
   },
   {
     name: "connection set-ean",
-    summary: "Vouch for an EAN that the register cannot confirm, or take that back",
+    summary: "Vouch for an EAN that the EAN register cannot confirm, or take that back",
     details:
       "manual opens the gate ean_validated, and submits the registration when it was the last one; unverified takes a manual back.",
     example: "connection set-ean 871687120000000016 --status manual",

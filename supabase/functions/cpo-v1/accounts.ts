@@ -12,7 +12,7 @@ import {
 } from "#shared/values/models.ts";
 import { phone } from "#shared/values/phone.ts";
 import { ConnectionInput } from "./connection_input.ts";
-import { ASKING_REGISTER, knownAnswer } from "./register.ts";
+import { ASKING_EAN_REGISTER, knownAnswer } from "./ean_register.ts";
 
 /** What both answers say of an account. */
 const accountFields = {
@@ -112,7 +112,7 @@ export const createAccount = endpoint(
     caller: { kind: "cpo", scope: "cpo:accounts:write" },
     limit: "cpo_write",
     sql: ["create_account", "repeat_account"],
-    next: ASKING_REGISTER,
+    next: ASKING_EAN_REGISTER,
     body: CreateAccount,
     response: z
       .object({
@@ -145,6 +145,6 @@ export const createAccount = endpoint(
     const clear = readIban(body.iban);
     if (clear === undefined) return fail("invalid_iban");
     const sealed = clear === null ? null : sealIban(environment, caller.partner_id ?? "", clear);
-    return call("create_account", { ...body, iban: sealed, register: knownAnswer(environment, body.connection) });
+    return call("create_account", { ...body, iban: sealed, ean_register: knownAnswer(environment, body.connection) });
   },
 );

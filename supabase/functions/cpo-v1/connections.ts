@@ -3,7 +3,7 @@ import { endpoint } from "#shared/http/endpoint.ts";
 import { orNull, trimmedTo, uuid } from "#shared/values/fields.ts";
 import { EanValidationStatus, MandateStatus, RegistrationStatus } from "#shared/values/models.ts";
 import { ConnectionChange } from "./connection_input.ts";
-import { ASKING_REGISTER, knownAnswer } from "./register.ts";
+import { ASKING_EAN_REGISTER, knownAnswer } from "./ean_register.ts";
 
 export const updateConnection = endpoint(
   {
@@ -18,7 +18,7 @@ export const updateConnection = endpoint(
     caller: { kind: "cpo", scope: "cpo:accounts:write" },
     limit: "cpo_write",
     sql: ["update_connection"],
-    next: ASKING_REGISTER,
+    next: ASKING_EAN_REGISTER,
     body: z
       .object({
         connection_id: orNull(uuid()),
@@ -66,7 +66,7 @@ export const updateConnection = endpoint(
       criteria,
       connection,
       acknowledge_mandate_lapses: acknowledge_mandate_lapses === true,
-      register: knownAnswer(environment, connection),
+      ean_register: knownAnswer(environment, connection),
     });
   },
 );

@@ -143,7 +143,7 @@ function readAddress(row: RawRow) {
   if (!postcode && !huisnummer) return { city };
   const postal_code = postalCode().safeParse(postcode ?? "").data;
   const house = houseNumber().safeParse(huisnummer ?? "").data;
-  // an address in part is of no use: neither the register nor the customer could confirm it
+  // an address in part is of no use: neither the EAN register nor the customer could confirm it
   if (!postal_code) return { address_ignored: "invalid_postal_code" };
   if (!house) return { address_ignored: "invalid_house_number" };
   return {

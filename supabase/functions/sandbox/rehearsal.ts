@@ -2,7 +2,8 @@ import { hashAddress } from "#shared/auth/tokens.ts";
 import type { Brand } from "#shared/domain/brand.ts";
 import { ClaimFlow, type Kept, STEP_NAMES, type Stage, type StepName } from "#shared/domain/claim/flow.ts";
 import { claimKey, HOUSE, mac } from "#shared/domain/claim/links.ts";
-import { type RegisterAddress, type RegisterPoint, registerOf } from "#shared/domain/ean_register/ean_register.ts";
+import { eanRegisterOf } from "#shared/domain/ean_register/ean_register.ts";
+import type { EanRegisterAddress, EanRegisterPoint } from "#shared/domain/ean_register/types.ts";
 import type { Facts } from "#shared/domain/mandate_text/mandate_text.ts";
 import type { Caller } from "#shared/foundation/caller.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
@@ -67,7 +68,7 @@ type Standing = {
   customer_ref: string | null;
   brand: Brand;
   answers: Record<string, string | number | null>;
-  candidates: RegisterPoint[];
+  candidates: EanRegisterPoint[];
   confirmed: StepName[];
   registration_status?: "concept" | "ingediend" | "goedgekeurd" | "afgekeurd" | null;
   iban_present?: boolean;
@@ -244,7 +245,7 @@ type Answerer = (environment: Environment, iban: string | null) => Kept | Promis
 
 /** What the customer answers on each page: what is known of them, what the caller wants, and test values for the rest. */
 function answersOf({ type, answers: known, candidates }: Standing, wishes: Wishes): Record<StepName, Answerer> {
-  const address: RegisterAddress = {
+  const address: EanRegisterAddress = {
     postal_code: String(known.postal_code ?? TEST.postal_code),
     house_number: Number(known.house_number ?? TEST.house_number),
     house_number_addition: known.house_number_addition == null ? null : String(known.house_number_addition),
@@ -263,11 +264,11 @@ function answersOf({ type, answers: known, candidates }: Standing, wishes: Wishe
     }),
     address: async (environment) => ({
       answers: { ...address, street: wishes.street ?? known.street ?? TEST.street, city: known.city ?? TEST.city },
-      register: await registerOf(environment).lookup(address),
+      ean_register: await eanRegisterOf(environment).lookup(address),
     }),
     ean: async (environment) => ({
       answers: { ean_code },
-      register: await registerOf(environment).lookup(address, String(ean_code)),
+      ean_register: await eanRegisterOf(environment).lookup(address, String(ean_code)),
     }),
     payout: (environment, iban) =>
       iban ? { answers: {}, iban: sealIban(environment, HOUSE, iban) } : { answers: {}, later: true },

@@ -1,5 +1,6 @@
 import { claimLinks } from "#shared/domain/claim/links.ts";
-import { type RegisterAddress, registerOf } from "#shared/domain/ean_register/ean_register.ts";
+import { eanRegisterOf } from "#shared/domain/ean_register/ean_register.ts";
+import type { EanRegisterAddress } from "#shared/domain/ean_register/types.ts";
 import { composeReminder } from "#shared/domain/mail/mail.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
 import { describeCause } from "#shared/foundation/log.ts";
@@ -12,7 +13,7 @@ const AT_ONCE = 4;
 const RESERVE_MS = 10_000;
 
 type DraftResult = { expired: number; purged: number; reminded: number; looked_up: number; failed: number };
-type Due = RegisterAddress & { partner_id: string; draft_id: string };
+type Due = EanRegisterAddress & { partner_id: string; draft_id: string };
 type Call = (
   name: "run_draft_jobs" | "due_draft_lookups" | "record_draft_lookup",
   ...input: (object | null)[]
@@ -34,11 +35,11 @@ export async function tendDrafts(
     }),
   );
   const result: DraftResult = { ...jobs, looked_up: 0, failed: 0 };
-  const register = registerOf(environment);
+  const ean_register = eanRegisterOf(environment);
   const inTime = () => Date.now() < deadline - RESERVE_MS;
   const lookUp = async (draft: Due) => {
     try {
-      await call("record_draft_lookup", draft, await register.lookup(draft));
+      await call("record_draft_lookup", draft, await ean_register.lookup(draft));
       result.looked_up += 1;
     } catch (error) {
       result.failed += 1;

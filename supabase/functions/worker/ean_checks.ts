@@ -1,4 +1,5 @@
-import { type RegisterAddress, registerOf } from "#shared/domain/ean_register/ean_register.ts";
+import { eanRegisterOf } from "#shared/domain/ean_register/ean_register.ts";
+import type { EanRegisterAddress } from "#shared/domain/ean_register/types.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
 import { describeCause } from "#shared/foundation/log.ts";
 import { workThrough } from "#shared/foundation/work_through.ts";
@@ -9,11 +10,11 @@ const AT_ONCE = 4;
 const RESERVE_MS = 10_000;
 
 type EanCheckResult = { checked: number; failed: number };
-type Due = RegisterAddress & { partner_id: string; connection_id: string; ean_code: string };
+type Due = EanRegisterAddress & { partner_id: string; connection_id: string; ean_code: string };
 type Call = (name: "due_ean_checks" | "record_ean_recheck", ...input: (object | null)[]) => Promise<string>;
 
 /**
- * Asks the register again about signed connections it could not confirm a week ago. A due
+ * Asks the EAN register again about signed connections it could not confirm a week ago. A due
  * connection is claimed for an hour; one that this run does not get to, or that fails, is due again after that.
  */
 export async function checkEans(
@@ -22,12 +23,12 @@ export async function checkEans(
   deadline: number,
   request_id: string,
 ): Promise<EanCheckResult> {
-  const register = registerOf(environment);
+  const ean_register = eanRegisterOf(environment);
   const inTime = () => Date.now() < deadline - RESERVE_MS;
   const result: EanCheckResult = { checked: 0, failed: 0 };
   const check = async (connection: Due) => {
     try {
-      await call("record_ean_recheck", connection, await register.lookup(connection, connection.ean_code));
+      await call("record_ean_recheck", connection, await ean_register.lookup(connection, connection.ean_code));
       result.checked += 1;
     } catch (error) {
       result.failed += 1;

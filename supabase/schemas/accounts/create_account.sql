@@ -63,7 +63,7 @@ language plpgsql security definer
 set search_path = ''
 as $$
 declare
-  register   constant jsonb := input -> 'register';
+  ean_register constant jsonb := input -> 'ean_register';
   reference  constant text  := input ->> 'cpo_external_ref';
   wanted     constant jsonb := input -> 'connection';
   ean        constant text  := wanted ->> 'ean_code';
@@ -83,11 +83,11 @@ begin
 
   if private.ean_taken(ean) then
     perform private.refuse('ean_in_use');
-  elsif coalesce(jsonb_typeof(register), 'null') = 'null' then
-    return private.ask('register', wanted::json);
+  elsif coalesce(jsonb_typeof(ean_register), 'null') = 'null' then
+    return private.ask('ean_register', wanted::json);
   end if;
   select * into checked
-    from private.check_ean(ean, wanted ->> 'postal_code', (wanted ->> 'house_number')::int, wanted ->> 'house_number_addition', register);
+    from private.check_ean(ean, wanted ->> 'postal_code', (wanted ->> 'house_number')::int, wanted ->> 'house_number_addition', ean_register);
   if checked.outcome = 'mismatch' then
     perform private.record_ean_check(null, ean, wanted ->> 'postal_code', (wanted ->> 'house_number')::int,
       wanted ->> 'house_number_addition', checked.source, checked.outcome, checked.reason);
@@ -122,5 +122,5 @@ begin
   return private.account_answer(account, false);
 end $$;
 comment on function api.create_account(jsonb, jsonb) is
-  'POST /v1/accounts: the body, its iban sealed, and register, the EAN register''s answer. Asks for register where it is needed and null, before anything is stored.';
+  'POST /v1/accounts: the body, its iban sealed, and ean_register, the EAN register''s answer. Asks for ean_register where it is needed and null, before anything is stored.';
 select private.expose('api.create_account(jsonb, jsonb)');

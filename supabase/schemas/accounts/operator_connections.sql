@@ -137,7 +137,7 @@ declare
 begin
   perform private.act_as_operator(input);
   account := private.account_named(input ->> 'account');
-  -- the register is asked by the weekly re-check, which finds this connection due as soon as its mandate is signed
+  -- the EAN register is asked by the weekly re-check, which finds this connection due as soon as its mandate is signed
   insert into core.connections (partner_id, account_id, location_id, ean_code, ean_validation_status, ean_checked_at)
   values (account.partner_id, account.id, private.location_for(input), input ->> 'ean_code', 'unverified', '-infinity')
   on conflict (ean_code) where status = 'active' and ean_exclusive do nothing
@@ -173,7 +173,7 @@ begin
   if connection.ean_validation_status is not distinct from wanted then
     return private.connection_answer(connection, false);
   elsif wanted = 'unverified' and connection.ean_validation_status is distinct from 'manual' then
-    -- what the register said is not the operator's to take back
+    -- what the EAN register said is not the operator's to take back
     perform private.refuse('ean_not_manual', json_build_object('ean_validation_status', connection.ean_validation_status));
   end if;
   update core.connections c set ean_validation_status = wanted

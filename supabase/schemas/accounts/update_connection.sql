@@ -5,7 +5,7 @@ language plpgsql security definer
 set search_path = ''
 as $$
 declare
-  register   constant jsonb := input -> 'register';
+  ean_register constant jsonb := input -> 'ean_register';
   wanted_id  uuid;
   connection core.connections;
   current    jsonb;
@@ -33,8 +33,8 @@ begin
   if lower(wanted::text) is distinct from lower(current::text) then
     if private.ean_taken(ean, connection.id) then
       perform private.refuse('ean_in_use');
-    elsif coalesce(jsonb_typeof(register), 'null') = 'null' then
-      return private.ask('register', wanted::json);
+    elsif coalesce(jsonb_typeof(ean_register), 'null') = 'null' then
+      return private.ask('ean_register', wanted::json);
     end if;
     -- a street that was not sent belongs to the old address
     if (wanted - 'street' - 'city' - 'ean_code') <> (current - 'street' - 'city' - 'ean_code') then
@@ -42,7 +42,7 @@ begin
                 || jsonb_strip_nulls(jsonb_build_object('street', input #> '{connection,street}', 'city', input #> '{connection,city}'));
     end if;
     select * into checked
-      from private.check_ean(ean, wanted ->> 'postal_code', (wanted ->> 'house_number')::int, wanted ->> 'house_number_addition', register);
+      from private.check_ean(ean, wanted ->> 'postal_code', (wanted ->> 'house_number')::int, wanted ->> 'house_number_addition', ean_register);
     perform private.record_ean_check(connection.id, ean, wanted ->> 'postal_code', (wanted ->> 'house_number')::int,
       wanted ->> 'house_number_addition', checked.source, checked.outcome, checked.reason);
     if checked.outcome = 'mismatch' then
@@ -90,5 +90,5 @@ begin
     where c.partner_id = connection.partner_id and c.id = connection.id);
 end $$;
 comment on function api.update_connection(jsonb, jsonb) is
-  'POST /v1/connections:update: {criteria, connection, acknowledge_mandate_lapses, register}. Asks for register where it is needed and null. Order: found, ambiguous, no-op, ean_in_use, ean_address_mismatch, acknowledgement, write.';
+  'POST /v1/connections:update: {criteria, connection, acknowledge_mandate_lapses, ean_register}. Asks for ean_register where it is needed and null. Order: found, ambiguous, no-op, ean_in_use, ean_address_mismatch, acknowledgement, write.';
 select private.expose('api.update_connection(jsonb, jsonb)');

@@ -17,9 +17,9 @@ begin
   case step
     when 'address' then
       moved := (before - 'street' - 'city') || (typed - 'street' - 'city') <> before - 'street' - 'city';
-      points := private.candidates_at(typed, request -> 'register');
+      points := private.candidates_at(typed, request -> 'ean_register');
       if points = '[]' and not moved then
-        points := draft.ean_candidates;  -- the register is silent now; it was not when the draft was made
+        points := draft.ean_candidates;  -- the EAN register is silent now; it was not when the draft was made
       end if;
       kept := kept || jsonb_build_object('candidates', points);
       answers := answers || jsonb_strip_nulls(jsonb_build_object(
@@ -34,7 +34,7 @@ begin
         return jsonb_build_object('outcome', 'ean_in_use');
       end if;
       select * into checked from private.check_ean(typed ->> 'ean_code', before ->> 'postal_code', (before ->> 'house_number')::int,
-        before ->> 'house_number_addition', request -> 'register');
+        before ->> 'house_number_addition', request -> 'ean_register');
       if checked.outcome = 'mismatch' then
         return jsonb_build_object('outcome', 'ean_address_mismatch');
       end if;
@@ -56,7 +56,7 @@ begin
   return jsonb_build_object('outcome', 'saved', 'open_step', private.claim_open_step(draft));
 end $$;
 comment on function private.save_step(core.drafts, jsonb) is
-  'Keeps what a step asked: {step, answers, register, iban, later}. Outcome saved, or ean_in_use|ean_address_mismatch|charger_claimed and nothing kept.';
+  'Keeps what a step asked: {step, answers, ean_register, iban, later}. Outcome saved, or ean_in_use|ean_address_mismatch|charger_claimed and nothing kept.';
 grant execute on function private.save_step(core.drafts, jsonb) to api_owner;
 
 create function api.save_claim(caller jsonb, request jsonb) returns json
@@ -74,5 +74,5 @@ begin
   return private.save_step(draft, request)::json;
 end $$;
 comment on function api.save_claim(jsonb, jsonb) is
-  'Keeps a step of a claim whose address is proven: {draft_id, step, answers, register, iban, later} to {outcome, open_step}.';
+  'Keeps a step of a claim whose address is proven: {draft_id, step, answers, ean_register, iban, later} to {outcome, open_step}.';
 select private.expose('api.save_claim(jsonb, jsonb)');

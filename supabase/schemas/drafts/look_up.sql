@@ -1,6 +1,6 @@
 -- The EAN of a draft, looked up by its address.
 
-create function private.record_draft_lookup(draft uuid, register jsonb) returns json
+create function private.record_draft_lookup(draft uuid, ean_register jsonb) returns json
 language plpgsql
 set search_path = ''
 as $$
@@ -16,10 +16,10 @@ begin
     return null;  -- withdrawn, claimed with an EAN, or looked up by somebody else meanwhile
   end if;
   points := case
-    when register ->> 'source' = 'table' then
+    when ean_register ->> 'source' = 'table' then
       private.points_in_table(found_draft.postal_code, found_draft.house_number, found_draft.house_number_addition)
-    when register ->> 'outcome' = 'points' then register -> 'points'
-    when register ->> 'outcome' = 'unknown_address' then '[]' end;
+    when ean_register ->> 'outcome' = 'points' then ean_register -> 'points'
+    when ean_register ->> 'outcome' = 'unknown_address' then '[]' end;
   count := jsonb_array_length(points);
   update core.drafts d
      set ean_status = case when count is null then 'failed' when count = 0 then 'not_found' when count = 1 then 'resolved' else 'ambiguous' end,
@@ -33,7 +33,7 @@ begin
   return json_build_object('draft_id', found_draft.id, 'ean_status', found_draft.ean_status, 'ean_candidates', coalesce(count, 0));
 end $$;
 comment on function private.record_draft_lookup(uuid, jsonb) is
-  'Writes down what the register knows at a draft''s address: {source, outcome, points}, or {source: "table"} to look it up here. No answer is failed, and tried again for a day.';
+  'Writes down what the EAN register knows at a draft''s address: {source, outcome, points}, or {source: "table"} to look it up here. No answer is failed, and tried again for a day.';
 grant execute on function private.record_draft_lookup(uuid, jsonb) to api_owner;
 
 create function api.record_draft_lookups(caller jsonb, results jsonb) returns json
@@ -42,10 +42,10 @@ set search_path = ''
 as $$
 begin
   perform private.act_as(caller, 'partner');
-  return (select coalesce(json_agg(private.record_draft_lookup((r ->> 'draft_id')::uuid, r -> 'register')), '[]')
+  return (select coalesce(json_agg(private.record_draft_lookup((r ->> 'draft_id')::uuid, r -> 'ean_register')), '[]')
             from jsonb_array_elements(results) r);
 end $$;
-comment on function api.record_draft_lookups(jsonb, jsonb) is 'The register''s answers during an import: [{draft_id, register}] to [{draft_id, ean_status, ean_candidates}].';
+comment on function api.record_draft_lookups(jsonb, jsonb) is 'The EAN register''s answers during an import: [{draft_id, ean_register}] to [{draft_id, ean_status, ean_candidates}].';
 select private.expose('api.record_draft_lookups(jsonb, jsonb)');
 
 create function private.due_draft_lookups(size int) returns json
@@ -81,13 +81,13 @@ comment on function api.due_draft_lookups(jsonb, jsonb) is
   'The next addresses to look up: {size} to [{partner_id, draft_id, postal_code, house_number, house_number_addition}].';
 select private.expose('api.due_draft_lookups(jsonb, jsonb)');
 
-create function api.record_draft_lookup(caller jsonb, due jsonb, register jsonb) returns json
+create function api.record_draft_lookup(caller jsonb, due jsonb, ean_register jsonb) returns json
 language plpgsql security definer
 set search_path = ''
 as $$
 begin
   perform private.act_as(caller, 'worker'), private.act_for_partner((due ->> 'partner_id')::uuid);
-  return private.record_draft_lookup((due ->> 'draft_id')::uuid, register);
+  return private.record_draft_lookup((due ->> 'draft_id')::uuid, ean_register);
 end $$;
-comment on function api.record_draft_lookup(jsonb, jsonb, jsonb) is 'The register''s answer for a due draft; null where it waits no longer.';
+comment on function api.record_draft_lookup(jsonb, jsonb, jsonb) is 'The EAN register''s answer for a due draft; null where it waits no longer.';
 select private.expose('api.record_draft_lookup(jsonb, jsonb, jsonb)');

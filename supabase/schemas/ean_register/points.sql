@@ -11,11 +11,11 @@ create table core.ean_register_points (
   constraint ean_register_points_ean_code_shape check (ean_code ~ '^[0-9]{18}$')
 );
 comment on table core.ean_register_points is
-  'A register of our own, for hosts that do not ask the public one (EAN_REGISTER=table). Metering points, no persons.';
+  'An EAN register of our own, for hosts that do not ask the public one (EAN_REGISTER=table). Metering points, no persons.';
 -- serves: the metering points of an address
 create index ean_register_points_address on core.ean_register_points (postal_code, house_number);
 alter table core.ean_register_points enable row level security;
-create policy "every tenant reads the register" on core.ean_register_points for select to api_owner using (true);
+create policy "every tenant reads the EAN register" on core.ean_register_points for select to api_owner using (true);
 grant select on core.ean_register_points to api_owner;
 
 create function private.is_test_ean(ean text) returns boolean
@@ -38,36 +38,36 @@ begin
        and p.house_number_addition is not distinct from addition);
 end $$;
 comment on function private.points_in_table(text, int, text) is
-  'The metering points of an address in the register of our own, as the public one answers them.';
+  'The metering points of an address in the EAN register of our own, as the public one answers them.';
 grant execute on function private.points_in_table(text, int, text) to api_owner;
 
-create function private.candidates_at(answers jsonb, register jsonb) returns jsonb
+create function private.candidates_at(answers jsonb, ean_register jsonb) returns jsonb
 language plpgsql stable
 set search_path = ''
 as $$
 begin
-  if register ->> 'source' = 'table' then
+  if ean_register ->> 'source' = 'table' then
     return private.points_in_table(answers ->> 'postal_code', (answers ->> 'house_number')::int, answers ->> 'house_number_addition');
   end if;
-  return coalesce(register -> 'points', '[]');
+  return coalesce(ean_register -> 'points', '[]');
 end $$;
-comment on function private.candidates_at(jsonb, jsonb) is 'The metering points the register knows at an address, to choose from.';
+comment on function private.candidates_at(jsonb, jsonb) is 'The metering points the EAN register knows at an address, to choose from.';
 grant execute on function private.candidates_at(jsonb, jsonb) to api_owner;
 
 create function private.check_ean(
-  ean text, postal_code text, house_number int, addition text, register jsonb,
+  ean text, postal_code text, house_number int, addition text, ean_register jsonb,
   out outcome text, out street text, out city text, out source text, out reason text)
 language plpgsql
 set search_path = ''
 as $$
 declare
-  points jsonb := register -> 'points';
+  points jsonb := ean_register -> 'points';
 begin
-  source := register ->> 'source';
-  reason := register ->> 'reason';
+  source := ean_register ->> 'source';
+  reason := ean_register ->> 'reason';
   if source = 'table' then
     points := private.points_in_table(postal_code, house_number, addition);
-  elsif register ->> 'outcome' = 'unavailable' then
+  elsif ean_register ->> 'outcome' = 'unavailable' then
     outcome := 'unavailable';
     return;
   end if;
@@ -80,5 +80,5 @@ begin
     from jsonb_to_recordset(points) as p (ean_code text, street text, city text);
 end $$;
 comment on function private.check_ean(text, text, int, text, jsonb) is
-  'Judges an EAN by the register''s answer for its address: {source, outcome, points, reason}, or {source: "table"} to look it up here.';
+  'Judges an EAN by the EAN register''s answer for its address: {source, outcome, points, reason}, or {source: "table"} to look it up here.';
 grant execute on function private.check_ean(text, text, int, text, jsonb) to api_owner;

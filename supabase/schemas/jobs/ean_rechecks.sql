@@ -35,7 +35,7 @@ comment on function api.due_ean_checks(jsonb, jsonb) is
   'The next connections to re-check: {size} to [{partner_id, connection_id, ean_code, postal_code, house_number, house_number_addition}].';
 select private.expose('api.due_ean_checks(jsonb, jsonb)');
 
-create function api.record_ean_recheck(caller jsonb, due jsonb, register jsonb) returns json
+create function api.record_ean_recheck(caller jsonb, due jsonb, ean_register jsonb) returns json
 language plpgsql security definer
 set search_path = ''
 as $$
@@ -52,7 +52,7 @@ begin
     return json_build_object('ean_validation_status', connection.ean_validation_status);
   end if;
   select * into checked
-    from private.check_ean(connection.ean_code, due ->> 'postal_code', (due ->> 'house_number')::int, due ->> 'house_number_addition', register);
+    from private.check_ean(connection.ean_code, due ->> 'postal_code', (due ->> 'house_number')::int, due ->> 'house_number_addition', ean_register);
   result := case checked.outcome when 'matched' then 'matched' when 'mismatch' then 'mismatch'
                                  when 'unknown_address' then 'not_found' else 'unverified' end;
   update core.connections c set ean_validation_status = result, ean_checked_at = private.now()
@@ -64,5 +64,5 @@ begin
   return json_build_object('ean_validation_status', result);
 end $$;
 comment on function api.record_ean_recheck(jsonb, jsonb, jsonb) is
-  'The register''s answer for a due connection: matched, mismatch, not_found, or unverified for another week.';
+  'The EAN register''s answer for a due connection: matched, mismatch, not_found, or unverified for another week.';
 select private.expose('api.record_ean_recheck(jsonb, jsonb, jsonb)');

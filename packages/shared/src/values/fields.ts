@@ -54,7 +54,7 @@ export const orNull = <T extends z.ZodType>(schema: T) =>
 
 export const uuid = () => z.guid().transform((value) => value.toLowerCase());
 
-/** 18 digits; spaces and dots are forgiven. The GS1 check digit is the register's business. */
+/** 18 digits; spaces and dots are forgiven. The GS1 check digit is the EAN register's business. */
 export const eanCode = () =>
   z
     .string()

@@ -2,7 +2,7 @@ import { isValidIBAN } from "ibantools";
 import * as z from "zod";
 import type { Kept, StepName } from "#shared/domain/claim/flow.ts";
 import { HOUSE } from "#shared/domain/claim/links.ts";
-import { registerOf } from "#shared/domain/ean_register/ean_register.ts";
+import { eanRegisterOf } from "#shared/domain/ean_register/ean_register.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
 import { eanCode, houseNumber, lineOf, orNull, postalCode, trimmedTo, uuid } from "#shared/values/fields.ts";
 import { sealIban } from "#shared/values/iban.ts";
@@ -104,7 +104,7 @@ export const STEPS: Record<StepName, Step> = {
       if ("errors" in read) return read;
       const { house_number, ...rest } = read.answers;
       const answers = { ...rest, house_number: house_number.number, house_number_addition: house_number.addition };
-      return { answers, register: await registerOf(environment).lookup(answers) };
+      return { answers, ean_register: await eanRegisterOf(environment).lookup(answers) };
     },
   },
 
@@ -125,7 +125,7 @@ export const STEPS: Record<StepName, Step> = {
       const { postal_code, house_number, house_number_addition } = claim.answers ?? {};
       if (!postal_code || !house_number) return { errors: { ean_code: words.ean.errors.ean_address_mismatch } };
       const address = { postal_code, house_number, house_number_addition: house_number_addition ?? null };
-      return { ...read, register: await registerOf(environment).lookup(address, read.answers.ean_code) };
+      return { ...read, ean_register: await eanRegisterOf(environment).lookup(address, read.answers.ean_code) };
     },
   },
 

@@ -29,7 +29,7 @@ export type StepName = (typeof STEP_NAMES)[number];
 export type LaterStep = "payout" | "charger";
 
 /** What a step keeps, as private.save_step takes it. */
-export type Kept = { answers: Record<string, unknown>; register?: object; iban?: SealedIban; later?: boolean };
+export type Kept = { answers: Record<string, unknown>; ean_register?: object; iban?: SealedIban; later?: boolean };
 
 /** Where a claim is: private.claim_stage. */
 export type Stage = "invited" | "claimed";

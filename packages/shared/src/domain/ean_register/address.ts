@@ -1,4 +1,4 @@
-import type { PartialAddress, RegisterAddress } from "./types.ts";
+import type { EanRegisterAddress, PartialAddress } from "./types.ts";
 
 /** "a", "A", "-A" and " A" are one addition; "" is none. Registers, customers and the BAG each write their own form. */
 export function sameForm(text: string | null | undefined): string {
@@ -11,6 +11,6 @@ export function addressKey({ postal_code, house_number, house_number_addition }:
 }
 
 /** Whether it says where: postal code and house number. */
-export function isWhole(address: PartialAddress): address is RegisterAddress {
+export function isWhole(address: PartialAddress): address is EanRegisterAddress {
   return address.postal_code !== undefined && address.house_number !== undefined;
 }

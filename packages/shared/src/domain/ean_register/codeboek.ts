@@ -4,10 +4,10 @@ import { addressKey, isWhole, sameForm } from "./address.ts";
 import type {
   CodeboekLimits,
   EanRegister,
+  EanRegisterAddress,
+  EanRegisterAnswer,
   EanRegisterConfig,
   PartialAddress,
-  RegisterAddress,
-  RegisterAnswer,
   UnavailableReason,
 } from "./types.ts";
 
@@ -56,7 +56,7 @@ const Page = z.object({
 });
 type MeteringPoint = z.infer<typeof Page>["meteringPoints"][number];
 
-/** `down` counts towards opening the circuit: a 4xx is the register at work, refusing this one question. */
+/** `down` counts towards opening the circuit: a 4xx is the EAN register at work, refusing this one question. */
 type Failure = { reason: UnavailableReason; down: boolean; retry: boolean; retry_after_ms?: number | undefined };
 
 export function createCodeboek(config: EanRegisterConfig): EanRegister {
@@ -66,15 +66,15 @@ export function createCodeboek(config: EanRegisterConfig): EanRegister {
   const headers = { accept: "application/json", ...(config.api_key ? { "x-api-key": config.api_key } : {}) };
   const circuit = createCircuit(now, limits);
   const cache = createCache(now, limits);
-  const under_way = new Map<string, Promise<RegisterAnswer>>();
+  const under_way = new Map<string, Promise<EanRegisterAnswer>>();
 
-  function known(address: PartialAddress, ean_code?: string): RegisterAnswer | null {
+  function known(address: PartialAddress, ean_code?: string): EanRegisterAnswer | null {
     if (!isWhole(address)) return null;
     const answer = cache.get(addressKey(address), ean_code);
     return answer ?? (circuit.open() ? unavailable("circuit_open") : null);
   }
 
-  async function lookup(address: RegisterAddress, ean_code?: string): Promise<RegisterAnswer> {
+  async function lookup(address: EanRegisterAddress, ean_code?: string): Promise<EanRegisterAnswer> {
     const answer = known(address, ean_code);
     if (answer) return answer;
     const key = addressKey(address);
@@ -88,7 +88,7 @@ export function createCodeboek(config: EanRegisterConfig): EanRegister {
     return request;
   }
 
-  async function ask(address: RegisterAddress): Promise<RegisterAnswer> {
+  async function ask(address: EanRegisterAddress): Promise<EanRegisterAnswer> {
     const deadline = now() + limits.budget_ms;
     const found: MeteringPoint[] = [];
     for (let page = 0; page < limits.pages; page++) {
@@ -100,7 +100,7 @@ export function createCodeboek(config: EanRegisterConfig): EanRegister {
     return unavailable("oversized");
   }
 
-  async function fetchPage(address: RegisterAddress, offset: number, deadline: number) {
+  async function fetchPage(address: EanRegisterAddress, offset: number, deadline: number) {
     const url = new URL(base);
     for (const [name, value] of Object.entries({
       product: "ELK",
@@ -148,7 +148,7 @@ export function createCodeboek(config: EanRegisterConfig): EanRegister {
   return { known, lookup };
 }
 
-function unavailable(reason: UnavailableReason): RegisterAnswer {
+function unavailable(reason: UnavailableReason): EanRegisterAnswer {
   return { source: "codeboek", outcome: "unavailable", reason };
 }
 
@@ -160,8 +160,8 @@ function parsePage(body: string): z.infer<typeof Page> | null {
   }
 }
 
-/** The points of exactly this address. 12 is not 12A: an addition that the register lacks is an address it does not know. */
-function judge(address: RegisterAddress, found: MeteringPoint[]): RegisterAnswer {
+/** The points of exactly this address. 12 is not 12A: an addition that the EAN register lacks is an address it does not know. */
+function judge(address: EanRegisterAddress, found: MeteringPoint[]): EanRegisterAnswer {
   const electric = found.filter(({ product }) => !product || product === "ELK");
   const exact = electric.filter(
     ({ address: at }) =>
@@ -213,9 +213,9 @@ function createCircuit(now: () => number, { circuit_failures, circuit_pause_ms }
  * the gate (unknown address, other EANs) is asked again much sooner. No answer is never kept.
  */
 function createCache(now: () => number, { cache_entries, confirmed_ms, unconfirmed_ms }: CodeboekLimits) {
-  const entries = new Map<string, { answer: RegisterAnswer; at: number }>();
+  const entries = new Map<string, { answer: EanRegisterAnswer; at: number }>();
   return {
-    get(key: string, ean_code?: string): RegisterAnswer | null {
+    get(key: string, ean_code?: string): EanRegisterAnswer | null {
       const entry = entries.get(key);
       if (!entry) return null;
       const age = now() - entry.at;
@@ -224,7 +224,7 @@ function createCache(now: () => number, { cache_entries, confirmed_ms, unconfirm
       entries.set(key, entry);
       return entry.answer;
     },
-    set(key: string, answer: RegisterAnswer): RegisterAnswer {
+    set(key: string, answer: EanRegisterAnswer): EanRegisterAnswer {
       if (!("outcome" in answer) || answer.outcome === "unavailable") return answer;
       entries.delete(key);
       entries.set(key, { answer, at: now() });
@@ -237,7 +237,7 @@ function createCache(now: () => number, { cache_entries, confirmed_ms, unconfirm
   };
 }
 
-function confirms(answer: RegisterAnswer, ean_code?: string): boolean {
+function confirms(answer: EanRegisterAnswer, ean_code?: string): boolean {
   return "points" in answer && (ean_code === undefined || answer.points.some((point) => point.ean_code === ean_code));
 }
 

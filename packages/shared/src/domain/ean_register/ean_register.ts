@@ -4,8 +4,6 @@ import { createCodeboek } from "./codeboek.ts";
 import { sandboxAnswer } from "./sandbox.ts";
 import type { EanRegister, EanRegisterConfig } from "./types.ts";
 
-export type * from "./types.ts";
-
 /** Keep one per process: it holds the cache, the requests under way and the state of the circuit. */
 export function createEanRegister(config: EanRegisterConfig): EanRegister {
   if (config.host === "sandbox") return sandbox;
@@ -13,8 +11,8 @@ export function createEanRegister(config: EanRegisterConfig): EanRegister {
   return createCodeboek(config);
 }
 
-/** The register of an environment. */
-export const registerOf = oncePerEnvironment(({ config }) =>
+/** The EAN register of an environment. */
+export const eanRegisterOf = oncePerEnvironment(({ config }) =>
   createEanRegister({
     host: config.API_HOST,
     driver: config.EAN_REGISTER,

@@ -1,5 +1,5 @@
 import { addressKey } from "./address.ts";
-import type { PartialAddress, RegisterAnswer, RegisterPoint, UnavailableReason } from "./types.ts";
+import type { EanRegisterAnswer, EanRegisterPoint, PartialAddress, UnavailableReason } from "./types.ts";
 
 const test_values = "8716870000000000";
 const cities = [
@@ -16,7 +16,7 @@ const cities = [
 ];
 
 /** With an EAN, its last two digits decide; without one, the house number. Both tables are part of the public contract. */
-export function sandboxAnswer(address: PartialAddress, ean_code?: string): RegisterAnswer {
+export function sandboxAnswer(address: PartialAddress, ean_code?: string): EanRegisterAnswer {
   if (ean_code !== undefined) {
     switch (ean_code.startsWith(test_values) ? ean_code.slice(test_values.length) : "") {
       case "23":
@@ -43,12 +43,12 @@ export function sandboxAnswer(address: PartialAddress, ean_code?: string): Regis
   }
 }
 
-function unavailable(reason: UnavailableReason): RegisterAnswer {
+function unavailable(reason: UnavailableReason): EanRegisterAnswer {
   return { source: "sandbox", outcome: "unavailable", reason };
 }
 
-function points(address: PartialAddress, ...ean_codes: string[]): RegisterAnswer {
-  const place: Omit<RegisterPoint, "ean_code"> = {
+function points(address: PartialAddress, ...ean_codes: string[]): EanRegisterAnswer {
+  const place: Omit<EanRegisterPoint, "ean_code"> = {
     street: address.postal_code ? "Teststraat" : null,
     city: address.postal_code ? cities[Number(address.postal_code[0])] || "Teststad" : null,
     house_number_addition: address.house_number_addition ?? null,

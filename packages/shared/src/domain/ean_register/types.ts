@@ -1,13 +1,13 @@
-export type RegisterAddress = {
+export type EanRegisterAddress = {
   postal_code: string;
   house_number: number;
   house_number_addition: string | null;
 };
 
 /** An address of which the caller may know a part only, the rest being in the database. */
-export type PartialAddress = { [part in keyof RegisterAddress]?: RegisterAddress[part] | undefined };
+export type PartialAddress = { [part in keyof EanRegisterAddress]?: EanRegisterAddress[part] | undefined };
 
-export type RegisterPoint = {
+export type EanRegisterPoint = {
   ean_code: string;
   street: string | null;
   city: string | null;
@@ -24,22 +24,22 @@ export type UnavailableReason =
   | "silent"
   | `status_${number}`;
 
-export type RegisterAnswer =
-  | { source: "codeboek" | "sandbox"; outcome: "points"; points: RegisterPoint[] }
+export type EanRegisterAnswer =
+  | { source: "codeboek" | "sandbox"; outcome: "points"; points: EanRegisterPoint[] }
   | { source: "codeboek" | "sandbox"; outcome: "unknown_address" }
   | { source: "codeboek" | "sandbox"; outcome: "unavailable"; reason: UnavailableReason }
   /** Not an answer but where to find it: core.ean_register_points, read by the statement that needs it. */
   | { source: "table" };
 
 /**
- * Which metering points are at an address. The register only reports; whether an EAN matches, and what a missing
+ * Which metering points are at an address. The EAN register only reports; whether an EAN matches, and what a missing
  * answer means for a write, is for SQL to judge.
  */
 export type EanRegister = {
   /** An answer that costs no input or output and needs no more of the address, or null: then `lookup` is needed. */
-  known(address: PartialAddress, ean_code?: string): RegisterAnswer | null;
+  known(address: PartialAddress, ean_code?: string): EanRegisterAnswer | null;
   /** Never throws and never rejects: a register that is down is the answer `unavailable`. */
-  lookup(address: RegisterAddress, ean_code?: string): Promise<RegisterAnswer>;
+  lookup(address: EanRegisterAddress, ean_code?: string): Promise<EanRegisterAnswer>;
 };
 
 export type EanRegisterConfig = {
@@ -47,7 +47,7 @@ export type EanRegisterConfig = {
   driver: "http" | "table";
   /** Root of the EAN-codeboek; null is the public one. */
   url: string | null;
-  /** Sent as X-API-Key where the register asks for one. */
+  /** Sent as X-API-Key where the EAN register asks for one. */
   api_key?: string | null;
   fetch?: typeof fetch;
   now?: () => number;
