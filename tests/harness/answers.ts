@@ -1,10 +1,13 @@
 // Every function of ours, and the check that an answer is one that its endpoint declares.
 
 import { expect } from "vitest";
-import type * as z from "zod";
+import * as z from "zod";
+import { ERROR_FIELDS } from "#shared/foundation/error_fields.ts";
 import { ERRORS, type ErrorCode, wireText } from "#shared/foundation/errors.ts";
 import { type Endpoint, errorsOf } from "#shared/http/endpoint.ts";
+import { functionFor } from "#shared/http/routes.ts";
 import { pathsOf, type Surface } from "#shared/http/surface.ts";
+import { CatalogCharger, RegistrationStatus } from "#shared/values/models.ts";
 import { surface as cpo } from "../../supabase/functions/cpo-v1/app.ts";
 import { surface as oauthAuthorize } from "../../supabase/functions/oauth-authorize/app.ts";
 import { surface as oauthRevoke } from "../../supabase/functions/oauth-revoke/app.ts";
@@ -43,7 +46,27 @@ export function checkAnswer(method: string, path: string, answer: Answer): void 
     `${method} ${path} answered ${answer.status} ${answer.body?.error}, which it does not declare`,
   ).not.toEqual([]);
   expect(answer.body.request_id).toBe(answer.headers.get("x-request-id"));
-  expect(answer.body.detail ?? answer.body.error_description, "every error says what to do").toBeTypeOf("string");
+  // of two codes that read the same, either may be meant
+  const surface = SERVED.find(({ slug }) => slug === functionFor(path));
+  const schemas = matching.map((code) => errorBody(code, surface?.errors));
+  const fitting = schemas.find((schema) => schema.safeParse(answer.body).success) ?? schemas[0] ?? z.never();
+  expect(answer.body, `${matching} carries what its row of the error table names, and no more`).toEqual(
+    strictly(fitting, answer.body),
+  );
+}
+
+/** With the two that error_fields.ts may only name. */
+const FIELDS = { ...ERROR_FIELDS, suggestions: z.array(CatalogCharger), registration_status: RegistrationStatus };
+
+/** The body of an error, by its row of the error table. */
+function errorBody(code: ErrorCode, style: Surface["errors"]): z.ZodType {
+  const named = (ERRORS[code].fields ?? []).map((field) => [field, FIELDS[field].optional()]);
+  return z.object({
+    error: z.string(),
+    [style === "oauth" ? "error_description" : "detail"]: z.string(),
+    ...Object.fromEntries(named),
+    request_id: z.string(),
+  });
 }
 
 function endpointAt(method: string, path: string): Endpoint | undefined {

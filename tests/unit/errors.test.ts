@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { ERROR_FIELDS } from "#shared/foundation/error_fields.ts";
 import { ApiError, ERRORS, isErrorCode, wireText } from "#shared/foundation/errors.ts";
 import { describeCause } from "#shared/foundation/log.ts";
 
@@ -87,6 +88,28 @@ test("contract §1 the fields of an error come after its text and detail, and ma
     suggestions: [],
   });
   expect(new ApiError("catalog_unresolved", { detail: "Which?" }).body()).toMatchObject({ detail: "Which?" });
+});
+
+test("§7 every field that an error may carry is named by a row of the error table", () => {
+  const named = new Set(CODES.flatMap((code) => ERRORS[code].fields ?? []));
+  expect([...named].sort()).toEqual(Object.keys(ERROR_FIELDS).sort());
+});
+
+test("§8 how long to wait comes from the limiter, or from whoever else was busy", () => {
+  const rate = { allowed: false, bucket: "token", quota: 60, window: 60, remaining: 0, reset: 60, retry_after: 7 };
+  expect(new ApiError("too_many_requests", {}, undefined, rate).body()).toEqual({
+    error: "Too many requests",
+    detail: ERRORS.too_many_requests.detail,
+    retry_after_seconds: 7,
+  });
+  const waits = [
+    new ApiError("too_many_requests", {}, undefined, { ...rate, retry_after: 0 }),
+    new ApiError("too_many_requests", { retry_after_seconds: 60 }),
+    new ApiError("too_many_requests"),
+    new ApiError("service_unavailable"),
+    new ApiError("ean_in_use"),
+  ].map(({ retryAfter }) => retryAfter);
+  expect(waits).toEqual([1, 60, 1, 5, null]);
 });
 
 describe("contract §1 what the log says of a cause", () => {

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
+import { ERROR_FIELDS } from "#shared/foundation/error_fields.ts";
 import { ERRORS, wireText } from "#shared/foundation/errors.ts";
 import { type CallerRule, type Endpoint, errorsOf } from "#shared/http/endpoint.ts";
 import { openapi } from "../../packages/tools/src/write_openapi.ts";
@@ -63,6 +64,14 @@ describe.each(named(ENDPOINTS.filter((endpoint) => !isOurs(endpoint))))("%s", (_
     const { kind } = endpoint.caller;
     expect(operation.security).toEqual(kind === "worker" ? undefined : security[kind]);
   });
+});
+
+test("§7 the Error schema lists every field that an error may carry, each at the top of the body", () => {
+  const { properties, required } = document.components.schemas.Error;
+  const always = ["error", "detail", "error_description", "request_id"];
+  expect(Object.keys(properties).sort()).toEqual([...always, ...Object.keys(ERROR_FIELDS)].sort());
+  expect(required).toEqual(["error", "request_id"]);
+  expect(Object.keys(properties.issues.items.properties)).toEqual(["path", "message"]);
 });
 
 test("§9.2 promises of no answer that it has no further fields", () => {

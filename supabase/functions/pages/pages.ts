@@ -3,7 +3,7 @@ import { bodyLimit } from "hono/body-limit";
 import { html } from "hono/html";
 import { matchedRoutes } from "hono/route";
 import type { Environment } from "#shared/foundation/environment.ts";
-import { ApiError, RETRY_AFTER_UNAVAILABLE } from "#shared/foundation/errors.ts";
+import { ApiError } from "#shared/foundation/errors.ts";
 import { describeCause } from "#shared/foundation/log.ts";
 import { claim } from "./claim/claim.ts";
 import { consent } from "./consent/consent.ts";
@@ -123,14 +123,15 @@ function failure(error: Error, c: Context<PagesEnv>, environment: Environment): 
   const { frame } = visit;
   const { words } = frame;
   const said = (line: string) => html`<p>${line}</p>`;
-  if (error instanceof ApiError && error.code === "too_many_requests") {
-    const { retry_after } = error.fields.rate as { retry_after: number };
-    visit.became("too_many_requests");
-    c.header("Retry-After", String(Math.max(retry_after, 1)));
-    return visit.page(kindPage(frame, words.too_many_requests, said(words.retry_in(retry_after))), 429);
+  const code = error instanceof ApiError ? error.code : "internal_error";
+  const wait = error instanceof ApiError ? (error.retryAfter ?? 1) : 1;
+  if (code === "too_many_requests") {
+    visit.became(code);
+    c.header("Retry-After", String(wait));
+    return visit.page(kindPage(frame, words.too_many_requests, said(words.retry_in(wait))), 429);
   }
-  const unavailable = error instanceof ApiError && error.code === "service_unavailable";
-  if (unavailable) c.header("Retry-After", String(RETRY_AFTER_UNAVAILABLE));
+  const unavailable = code === "service_unavailable";
+  if (unavailable) c.header("Retry-After", String(wait));
   const quote = said(`${words.failed.quote} ${c.var.request_id}`);
   return visit.page(kindPage(frame, words.failed, quote), unavailable ? 503 : 500);
 }

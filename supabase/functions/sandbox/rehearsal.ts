@@ -142,7 +142,7 @@ export async function during<T>(step: Step, run: () => Promise<T>): Promise<T> {
     return await run();
   } catch (error) {
     if (!(error instanceof ApiError)) throw new ApiError("sandbox_step_failed", { step }, error);
-    throw new ApiError(error.code, { ...error.fields, step }, error.cause);
+    throw new ApiError(error.code, { ...error.fields, step }, error.cause, error.rate);
   }
 }
 
@@ -181,7 +181,7 @@ async function mailedCode(flow: ClaimFlow, draft: Standing, purpose: "prove" | "
   const code = codeOf(flow.environment, draft, purpose);
   const stage = purpose === "prove" ? "invited" : "claimed";
   const { outcome, rate } = await flow.sendCode(purpose, draft.locale, draft.brand, { code, stage });
-  if (outcome === "too_many_codes") throw new ApiError("too_many_requests", { rate });
+  if (outcome === "too_many_codes") throw new ApiError("too_many_requests", {}, undefined, rate);
   return outcome === "sent" ? code : null;
 }
 

@@ -57,7 +57,7 @@ export async function signInByMail(environment: Environment, email: string): Pro
 
 /** Tells a refusal of what was sent from an Auth that is busy, away or does not know our key. */
 function throwUnlessRefused(error: { status?: number | undefined } | null, key: string): void {
-  if (error?.status === 429) throw new ApiError("too_many_requests", { rate: { retry_after: 60 } }, error);
+  if (error?.status === 429) throw new ApiError("too_many_requests", { retry_after_seconds: 60 }, error);
   // status 0, or none, is an answer that did not come
   if (!error?.status || error.status >= 500) throw new ApiError("service_unavailable", {}, error);
   if (error.status === 401) throw new ConfigurationError(`${key}: Supabase Auth does not know it`);

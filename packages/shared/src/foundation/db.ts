@@ -1,5 +1,6 @@
 // @ts-types="npm:@types/pg@8.23.1"
 import pg from "pg";
+import type { Rate } from "./caller.ts";
 import { ApiError, isErrorCode, Refusal } from "./errors.ts";
 
 /**
@@ -22,7 +23,8 @@ export type Db = {
  * are read here and nowhere else.
  *
  * - `{"refused": code, "with": {…}}`, made by `private.refusal`: what `private.refuse` raises, but what the statement wrote stays.
- *   Read as an ApiError, or a Refusal where the error table has no such code. `with` holds its fields.
+ *   Read as an ApiError, or a Refusal where the error table has no such code. `with` holds its fields, and
+ *   `rate` where a limit was debited.
  * - `{"next": kind, "about": …}`, made by `private.ask`: something from outside the database is needed first. Whoever runs
  *   the function declares who fetches that: see callFor().
  */
@@ -131,8 +133,12 @@ function readEnvelope(answer: string): Envelope | null {
   return isEnvelope ? parsed : null;
 }
 
-function refusal(code: string, fields: Record<string, unknown> | undefined): Error {
-  return isErrorCode(code) ? new ApiError(code, fields) : new Refusal(code, fields);
+/** The fields of a refusal come from SQL as they are: tests check each body against the error table. */
+function refusal(
+  code: string,
+  { rate = null, ...fields }: Record<string, unknown> & { rate?: Rate | null } = {},
+): Refusal {
+  return isErrorCode(code) ? new ApiError(code, fields, undefined, rate) : new Refusal(code, fields, undefined, rate);
 }
 
 function translate(error: unknown): Error {

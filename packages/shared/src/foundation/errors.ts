@@ -1,15 +1,19 @@
+import type { Rate } from "./caller.ts";
+import type { ErrorField, ErrorFields } from "./error_fields.ts";
+
 /**
  * The error table: the one place that knows a status number or the text of an error on the wire.
  *
  * A key is the name used inside (TypeScript and SQL alike); `error` is what the client reads, where the specification's text
- * differs from the key. `detail` says what to do next. `fields` names what else the body may carry (specification section 7).
+ * differs from the key. `detail` says what to do next. `fields` names what else the body may carry (specification section 7): see
+ * error_fields.ts.
  */
-type ErrorRow = { status: number; error?: string; detail: string; fields?: readonly string[] };
+type ErrorRow = { status: number; error?: string; detail: string; fields?: readonly ErrorField[] };
 
 const table = {
   // 400: cannot be read, or breaks a field rule
   invalid_json: { status: 400, detail: "Send one JSON object, encoded as UTF-8." },
-  invalid_request: { status: 400, detail: "A field breaks its rule; see issues.", fields: ["issues"] },
+  invalid_request: { status: 400, detail: "A field breaks its rule; see issues.", fields: ["issues", "step"] },
   invalid_iban: { status: 400, detail: "An IBAN is 15 to 34 letters and digits; nothing was changed." },
   invalid_ean: { status: 400, detail: "An EAN is 18 digits." },
   vendor_and_model_required: {
@@ -99,7 +103,11 @@ const table = {
   not_found: { status: 404, error: "Not found", detail: "No route answers this method and path." },
   account_not_found: { status: 404, detail: "No account of this client has that id or reference." },
   connection_not_found: { status: 404, detail: "No connection of this client matches everything that was sent." },
-  customer_not_found: { status: 404, detail: "You have brought no customer with that customer_ref or account id." },
+  customer_not_found: {
+    status: 404,
+    detail: "You have brought no customer with that customer_ref or account id.",
+    fields: ["step"],
+  },
   draft_not_found: { status: 404, detail: "You have no draft with that id or address.", fields: ["code"] },
 
   token_not_found: { status: 404, detail: "You have no token with that id." },
@@ -112,8 +120,8 @@ const table = {
     fields: ["ocpp_identity"],
   },
   token_limit_reached: { status: 409, detail: "You have 50 tokens; revoke one first." },
-  ean_in_use: { status: 409, detail: "Another active connection holds this EAN." },
-  no_connection: { status: 409, detail: "The account has no active connection." },
+  ean_in_use: { status: 409, detail: "Another active connection holds this EAN.", fields: ["step"] },
+  no_connection: { status: 409, detail: "The account has no active connection.", fields: ["step"] },
   ambiguous_connection: { status: 409, detail: "The account has several active connections; send connection_id." },
   mandate_acknowledgement_required: {
     status: 409,
@@ -152,10 +160,15 @@ const table = {
     status: 409,
     detail: "You have an active API key. Send rotate: true to replace it; the old one stops working at once.",
   },
-  charger_limit_reached: { status: 409, detail: "An account, or a person, holds at most 10 active chargers." },
+  charger_limit_reached: {
+    status: 409,
+    detail: "An account, or a person, holds at most 10 active chargers.",
+    fields: ["step"],
+  },
   charger_claimed: {
     status: 409,
     detail: "A charger of this brand with this serial number is active on another account.",
+    fields: ["step"],
   },
 
   // 413, 422: understood, but too much or impossible
@@ -163,11 +176,12 @@ const table = {
   ean_address_mismatch: {
     status: 422,
     detail: "The EAN register knows this address, but not with this EAN. Check the EAN, postal code and house number.",
+    fields: ["step"],
   },
   catalog_unresolved: {
     status: 422,
     detail: "No catalogue model could be resolved; choose one of suggestions, or GET /v1/catalog/chargers.",
-    fields: ["suggestions"],
+    fields: ["suggestions", "step"],
   },
   signatory_email_missing: {
     status: 422,
@@ -179,7 +193,7 @@ const table = {
     status: 429,
     error: "Too many requests",
     detail: "Wait retry_after_seconds, then continue.",
-    fields: ["retry_after_seconds"],
+    fields: ["retry_after_seconds", "step"],
   },
 
   // 500: our failure; the cause is in the log only
@@ -239,10 +253,15 @@ const table = {
     status: 503,
     error: "Service is temporarily unavailable, try again shortly",
     detail: "Wait Retry-After seconds, then repeat.",
+    fields: ["step"],
   },
 } as const satisfies Record<string, ErrorRow>;
 
 export type ErrorCode = keyof typeof table;
+/** What the body of one error may carry. */
+export type FieldsOf<Code extends ErrorCode> = ErrorFields<
+  (typeof table)[Code] extends { fields: readonly (infer Name extends ErrorField)[] } ? Name : never
+>;
 export const ERRORS: Readonly<Record<ErrorCode, ErrorRow>> = table;
 
 /** The text a client reads in `error`; `{name}` in it is one of the fields. */
@@ -256,7 +275,7 @@ export function isErrorCode(code: string): code is ErrorCode {
 }
 
 /** Seconds a client should wait after a 503. */
-export const RETRY_AFTER_UNAVAILABLE = 5;
+const RETRY_AFTER_UNAVAILABLE = 5;
 
 /**
  * A rule said no. With a code of the error table it is an ApiError; any other is between an api function and whoever calls it and
@@ -265,11 +284,14 @@ export const RETRY_AFTER_UNAVAILABLE = 5;
 export class Refusal extends Error {
   readonly code: string;
   readonly fields: Readonly<Record<string, unknown>>;
+  /** What the limiter said, where this request was counted. */
+  readonly rate: Rate | null;
 
-  constructor(code: string, fields: Readonly<Record<string, unknown>> = {}, cause?: unknown) {
+  constructor(code: string, fields: Readonly<Record<string, unknown>>, cause: unknown, rate: Rate | null) {
     super(code, { cause });
     this.code = code;
     this.fields = fields;
+    this.rate = rate;
   }
 }
 
@@ -279,16 +301,29 @@ export class Refusal extends Error {
  */
 export class ApiError extends Refusal {
   declare readonly code: ErrorCode;
+  declare readonly fields: ErrorFields;
 
-  constructor(code: ErrorCode, fields: Readonly<Record<string, unknown>> = {}, cause?: unknown) {
-    super(code, fields, cause);
+  constructor(code: ErrorCode, fields: ErrorFields = {}, cause?: unknown, rate: Rate | null = null) {
+    super(code, fields, cause, rate);
   }
 
   get status(): number {
     return ERRORS[this.code].status;
   }
 
+  /** Seconds to wait before a repeat, or null where waiting changes nothing. */
+  get retryAfter(): number | null {
+    if (this.status === 503) return RETRY_AFTER_UNAVAILABLE;
+    if (this.status !== 429) return null;
+    return Math.max(this.fields.retry_after_seconds ?? this.rate?.retry_after ?? 1, 1);
+  }
+
   body(): Record<string, unknown> {
-    return { error: wireText(this.code, this.fields), detail: ERRORS[this.code].detail, ...this.fields };
+    return {
+      error: wireText(this.code, this.fields),
+      detail: ERRORS[this.code].detail,
+      ...this.fields,
+      ...(this.status === 429 ? { retry_after_seconds: this.retryAfter } : {}),
+    };
   }
 }

@@ -2,7 +2,7 @@ import type * as z from "zod";
 import type { Fetchers } from "#shared/foundation/call.ts";
 import type { Caller, Rate } from "#shared/foundation/caller.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
-import type { ErrorCode } from "#shared/foundation/errors.ts";
+import type { ErrorCode, FieldsOf } from "#shared/foundation/errors.ts";
 import type { CpoScope, UserScope } from "#shared/values/scopes.ts";
 
 /** Who may call an endpoint. `scope: null` is any credential of that kind, whatever its scopes. */
@@ -35,7 +35,7 @@ export type Context<Body, Query, Errors extends ErrorCode, Functions extends str
   /** Runs one declared SQL function for the admitted caller and gives its JSON text; what it asks for first, `next` fetches. */
   call: (name: Functions, ...input: (object | null)[]) => Promise<string>;
   /** Ends the request with a declared error. */
-  fail: (code: Errors, fields?: Record<string, unknown>) => never;
+  fail: <Code extends Errors>(code: Code, fields?: FieldsOf<Code>) => never;
   /** Rate-limit headers for an endpoint whose own SQL function debits. */
   rate: (rate: Rate) => void;
 };

@@ -1,5 +1,6 @@
 import * as z from "zod";
-import { createDocument, type ZodOpenApiPathsObject, type ZodOpenApiResponsesObject } from "zod-openapi";
+import { createDocument, createSchema, type ZodOpenApiPathsObject, type ZodOpenApiResponsesObject } from "zod-openapi";
+import { ERROR_FIELDS } from "#shared/foundation/error_fields.ts";
 import { ERRORS, type ErrorCode, wireText } from "#shared/foundation/errors.ts";
 import { CPO_SCOPES, USER_SCOPES } from "#shared/values/scopes.ts";
 import { type CallerRule, type Endpoint, errorsOf } from "./endpoint.ts";
@@ -88,7 +89,7 @@ export function describe(surfaces: readonly Surface[], version: string, server: 
     tags: surfaces.map(({ slug, about = slug }) => ({ name: slug, description: about })),
     paths,
     components: {
-      schemas: { Error: ERROR },
+      schemas: { Error: createSchema(ERROR).schema },
       responses: sharedResponses(described),
       securitySchemes: Object.fromEntries(Object.entries(SECURITY_SCHEMES).filter(([name]) => used.has(name))),
     },
@@ -174,46 +175,16 @@ function sharedResponses(endpoints: readonly Endpoint[]) {
 }
 
 /** Every error body, whatever the route; which of the optional fields come along follows from the code. */
-const ERROR = {
-  type: "object" as const,
-  required: ["error", "request_id"],
-  properties: {
-    error: { type: "string" as const, description: "What went wrong; never renamed" },
-    detail: { type: "string" as const, description: "What to do about it" },
-    error_description: {
-      type: "string" as const,
-      description: "The same on the token endpoint (RFC 6749 section 5.2)",
-    },
-    issues: {
-      type: "array" as const,
-      description: "Each broken field rule",
-      items: {
-        type: "object" as const,
-        required: ["path", "message"],
-        properties: {
-          path: { type: "string" as const, example: "person.full_name" },
-          message: { type: "string" as const },
-          status: { type: "string" as const, description: "Where the draft stands" },
-          reason: { type: "string" as const, description: "Why a draft cannot be claimed" },
-          draft_status: { type: "string" as const, description: "Of the sandbox helpers: where the draft stands" },
-          step: {
-            type: "string" as const,
-            description: "Of the sandbox helpers: the step that failed; those before it are done",
-          },
-        },
-      },
-    },
-    required_scope: { type: "string" as const, example: "cpo:accounts:read" },
-    retry_after_seconds: { type: "integer" as const, example: 12 },
-    message: { type: "string" as const },
-    suggestions: {
-      type: "array" as const,
-      description: "The brand's models with a MID meter",
-      items: { $ref: "#/components/schemas/CatalogCharger" },
-    },
-    request_id: { type: "string" as const, format: "uuid", description: "Quote it when you ask about the error" },
-  },
-};
+const ERROR = z.object({
+  error: z.string().meta({ description: "What went wrong; never renamed" }),
+  detail: z.string().optional().meta({ description: "What to do about it" }),
+  error_description: z
+    .string()
+    .optional()
+    .meta({ description: "The same on the token endpoint (RFC 6749 section 5.2)" }),
+  ...z.object(ERROR_FIELDS).partial().shape,
+  request_id: z.uuid().meta({ description: "Quote it when you ask about the error" }),
+});
 
 function errorSchema(codes: ErrorCode[]) {
   const texts = codes.map((code) => wireText(code));

@@ -4,7 +4,7 @@ import type * as z from "zod";
 import { callFor } from "#shared/foundation/call.ts";
 import type { Caller, Rate } from "#shared/foundation/caller.ts";
 import { type Environment, readEnvironment } from "#shared/foundation/environment.ts";
-import { ApiError, type ErrorCode, RETRY_AFTER_UNAVAILABLE } from "#shared/foundation/errors.ts";
+import { ApiError, type ErrorCode } from "#shared/foundation/errors.ts";
 import { describeCause, logToConsole } from "#shared/foundation/log.ts";
 import { storable } from "#shared/values/fields.ts";
 import { admit } from "./admit.ts";
@@ -137,8 +137,8 @@ async function handle(
     response = toResponse(await answer(endpoint, context), endpoint.status);
   } catch (error) {
     note.refusal = declared(endpoint, error);
-    rate = (note.refusal.fields.rate as Rate | undefined) ?? rate;
-    response = errorResponse(surface, note, rate);
+    rate = note.refusal.rate ?? rate;
+    response = errorResponse(surface, note);
   }
   setRateHeaders(response.headers, rate);
   return response;
@@ -284,20 +284,17 @@ function toResponse(answer: Answer, status = 200): Response {
   return new Response(text, { status, headers: { "Content-Type": "application/json" } });
 }
 
-function errorResponse(surface: Surface, { request_id, refusal }: Note, rate?: Rate | null): Response {
+function errorResponse(surface: Surface, { request_id, refusal }: Note): Response {
   const error = refusal ?? new ApiError("internal_error");
-  const { error: text, detail, rate: _internal, ...fields } = error.body();
-  const wait =
-    error.status === 503 ? RETRY_AFTER_UNAVAILABLE : error.status === 429 ? Math.max(rate?.retry_after ?? 1, 1) : null;
+  const { error: text, detail, ...fields } = error.body();
   const body = {
     error: text,
     [surface.errors === "oauth" ? "error_description" : "detail"]: detail,
     ...fields,
-    ...(error.status === 429 ? { retry_after_seconds: wait } : {}),
     request_id,
   };
   const headers = new Headers({ "Content-Type": "application/json" });
-  if (wait !== null) headers.set("Retry-After", String(wait));
+  if (error.retryAfter !== null) headers.set("Retry-After", String(error.retryAfter));
   // RFC 6750 section 3
   if (error.code === "missing_or_invalid_token") headers.set("WWW-Authenticate", 'Bearer error="invalid_token"');
   if (error.code === "insufficient_scope")

@@ -1,0 +1,34 @@
+import * as z from "zod";
+
+/**
+ * What the body of an error may carry beside `error`, `detail` and `request_id`. Each row of the error table names its own of these;
+ * the `Error` schema of openapi.json lists them all.
+ */
+export const ERROR_FIELDS = {
+  issues: z
+    .array(z.object({ path: z.string().meta({ example: "person.full_name" }), message: z.string() }))
+    .meta({ description: "Each broken field rule" }),
+  required_scope: z.string().meta({ example: "cpo:accounts:read" }),
+  retry_after_seconds: z.int().meta({ example: 12 }),
+  message: z.string(),
+  suggestions: z
+    .array(z.unknown().meta({ override: { $ref: "#/components/schemas/CatalogCharger" } }))
+    .meta({ description: "The brand's models with a MID meter" }),
+  status: z.string().meta({ description: "Where the draft stands" }),
+  reason: z.string().meta({ description: "Why a draft cannot be claimed" }),
+  draft_status: z.string().meta({ description: "Of the sandbox helpers: where the draft stands" }),
+  step: z.string().meta({ description: "Of the sandbox helpers: the step that failed; those before it are done" }),
+  code: z.string().meta({ description: "Of a draft that is withdrawn: the same as error" }),
+  unknown: z.array(z.string()).meta({ description: "What was asked for and does not exist" }),
+  ocpp_identity: z.string().meta({ description: "The one that is taken" }),
+  registration_status: z.unknown().meta({ override: { $ref: "#/components/schemas/RegistrationStatus" } }),
+  ok: z.literal(false),
+  gates: z.array(z.string()).meta({ description: "The gates that are closed", example: ["mid_charger_registered"] }),
+};
+
+export type ErrorField = keyof typeof ERROR_FIELDS;
+
+/** Values for some of the fields, by name; `detail` replaces the text that the error table has. */
+export type ErrorFields<Name extends ErrorField = ErrorField> = Readonly<
+  { [Field in Name]?: z.input<(typeof ERROR_FIELDS)[Field]> } & { detail?: string }
+>;
