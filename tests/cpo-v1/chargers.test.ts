@@ -1,8 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { MID_CHARGER } from "../harness/chargers.ts";
+import { addConnection } from "../harness/connections.ts";
 import { signMandate } from "../harness/mandate.ts";
-import { createAccount, newEan, type Partner } from "../harness/people.ts";
+import { createAccount, type Partner } from "../harness/people.ts";
 import { createWorld, type World } from "../harness/world.ts";
 
 let world: World;
@@ -23,15 +24,6 @@ const remove = (charger_id: string) =>
   world.row("update core.chargers set status = 'removed' where id = $1", charger_id);
 const modelWhere = async (condition: string): Promise<{ id: string; brand: string; model: string }> =>
   world.row(`select id, brand, model from core.charger_models where ${condition} order by brand, model limit 1`);
-const addConnection = async (): Promise<string> => {
-  const { id } = await world.row(
-    `insert into core.connections (partner_id, account_id, location_id, ean_code, ean_validation_status)
-     select partner_id, account_id, location_id, $2, 'matched' from core.connections where account_id = $1 limit 1 returning id`,
-    account_id,
-    newEan(),
-  );
-  return id;
-};
 const connectionOf = async (charger_id: string) =>
   (await world.row("select connection_id from core.chargers where id = $1", charger_id)).connection_id;
 
@@ -221,7 +213,7 @@ describe("contract §2 order: lookup, then state", () => {
 
   test("§4.1 of several active connections the first, or the one of connection_id", async () => {
     const first = (await world.row("select id from core.connections where account_id = $1", account_id)).id;
-    const second = await addConnection();
+    const second = await addConnection(world, account_id);
     const one = await register({ serial_number: serial() });
     const other = await register({ serial_number: serial(), connection_id: second });
     expect([await connectionOf(one.body.charger_id), await connectionOf(other.body.charger_id)]).toEqual([
@@ -231,7 +223,7 @@ describe("contract §2 order: lookup, then state", () => {
   });
 
   test("contract §2 a connection_id of another account, of nobody, or archived: 409 no_connection", async () => {
-    const archived = await addConnection();
+    const archived = await addConnection(world, account_id);
     await world.row("update core.connections set status = 'archived' where id = $1", archived);
     const { connection_id } = await createAccount(world);
     for (const id of [randomUUID(), connection_id, archived]) {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { addConnection, connectionState } from "../harness/connections.ts";
 import { signMandate } from "../harness/mandate.ts";
 import { accountBody, createAccount, newEan } from "../harness/people.ts";
 import { createWorld, rowCounts, statementsOf, type World } from "../harness/world.ts";
@@ -18,26 +19,6 @@ const MISSING = "00000000-0000-4000-8000-000000000000";
 const TEST_EAN = "8716870000000000";
 
 /** What an update could change, as it stands. */
-const stateOf = (connection: string) =>
-  world.row(
-    `select c.ean_code, c.ean_validation_status, c.registration_status, l.postal_code, l.house_number, l.house_number_addition,
-            l.street, l.city, m.mandate_status
-       from core.connections c
-       join core.locations l on l.partner_id = c.partner_id and l.id = c.location_id
-       join core.connection_mandates m on m.connection_id = c.id
-      where c.id = $1`,
-    connection,
-  );
-
-/** A second active connection of an account, as an operator adds it. */
-const addConnection = (account: Account) =>
-  world.row(
-    `insert into core.connections (partner_id, account_id, location_id, ean_code, ean_validation_status)
-     select partner_id, account_id, location_id, $2, 'unverified' from core.connections where account_id = $1 limit 1 returning id`,
-    account.account_id,
-    newEan(),
-  );
-
 describe("§4.1 POST /v1/connections:update corrects EAN or address", () => {
   test("§4.1 answers what the connection has become", async () => {
     const account = await createAccount(world);
@@ -61,19 +42,22 @@ describe("§4.1 POST /v1/connections:update corrects EAN or address", () => {
     const { connection_id } = await createAccount(world, world.partnerA, {
       connection: { ...(accountBody().connection as object), house_number: "8a", street: "Kerkstraat", city: "Ede" },
     });
-    const before = await stateOf(connection_id);
+    const before = await connectionState(world, connection_id);
     const ean_code = newEan();
     const nothing = { street: null, city: "", house_number: null, house_number_addition: "", postal_code: null };
     expect((await update({ connection_id, connection: { ean_code, ...nothing } })).body.changed).toBe(true);
-    expect(await stateOf(connection_id)).toEqual({ ...before, ean_code });
+    expect(await connectionState(world, connection_id)).toEqual({ ...before, ean_code });
     await update({ connection_id, connection: { house_number_addition: "b" } });
-    expect(await stateOf(connection_id)).toMatchObject({
+    expect(await connectionState(world, connection_id)).toMatchObject({
       house_number: 8,
       house_number_addition: "B",
       postal_code: "3818LH",
     });
     await update({ connection_id, connection: { house_number: 8 } });
-    expect(await stateOf(connection_id), "a house number comes with its own addition, or none").toMatchObject({
+    expect(
+      await connectionState(world, connection_id),
+      "a house number comes with its own addition, or none",
+    ).toMatchObject({
       house_number: 8,
       house_number_addition: null,
     });
@@ -84,7 +68,7 @@ describe("§4.1 POST /v1/connections:update corrects EAN or address", () => {
       connection: { ...(accountBody().connection as object), house_number: 301, street: "Kerkstraat", city: "Ede" },
     });
     await update({ connection_id, connection: { postal_code: "9712 cp" } });
-    expect(await stateOf(connection_id)).toMatchObject({
+    expect(await connectionState(world, connection_id)).toMatchObject({
       postal_code: "9712CP",
       street: "Teststraat",
       city: "Groningen",
@@ -102,13 +86,13 @@ describe("§4.1 POST /v1/connections:update corrects EAN or address", () => {
       connection: { ...at.connection, ean_code: newEan() },
     });
     await update({ connection_id: moving.connection_id, connection: { house_number: 303 } });
-    expect((await stateOf(moving.connection_id)).house_number).toBe(303);
-    expect((await stateOf(staying.connection_id)).house_number).toBe(302);
+    expect((await connectionState(world, moving.connection_id)).house_number).toBe(303);
+    expect((await connectionState(world, staying.connection_id)).house_number).toBe(302);
   });
 
   test("contract §1 field rules are those of creation; nothing is stored", async () => {
     const { connection_id } = await createAccount(world);
-    const before = await stateOf(connection_id);
+    const before = await connectionState(world, connection_id);
     for (const [field, value] of [
       ["ean_code", "123"],
       ["ean_code", 871687],
@@ -125,7 +109,7 @@ describe("§4.1 POST /v1/connections:update corrects EAN or address", () => {
     for (const connection of [undefined, null, "x", []]) {
       expect((await update({ connection_id, connection })).body.error).toBe("invalid_request");
     }
-    expect(await stateOf(connection_id)).toEqual(before);
+    expect(await connectionState(world, connection_id)).toEqual(before);
   });
 });
 
@@ -205,17 +189,17 @@ describe("contract §2 found by connection_id, account_id or cpo_external_ref; a
 
   test("contract §2 several active connections are ambiguous_connection, until connection_id picks one", async () => {
     const account = await createAccount(world);
-    const second = await addConnection(account);
+    const second = await addConnection(world, account.account_id, { ean_validation_status: "unverified" });
     for (const criteria of [{ account_id: account.account_id }, { cpo_external_ref: refOf(account) }]) {
       const { status, body } = await update({ ...criteria, connection: { ean_code: newEan() } });
       expect([status, body.error]).toEqual([409, "ambiguous_connection"]);
-      const picked = await update({ ...criteria, connection_id: second.id, connection: {} });
-      expect(picked.body.connection_id).toBe(second.id);
+      const picked = await update({ ...criteria, connection_id: second, connection: {} });
+      expect(picked.body.connection_id).toBe(second);
     }
-    await world.row("update core.connections set status = 'archived' where id = $1", second.id);
+    await world.row("update core.connections set status = 'archived' where id = $1", second);
     const { body } = await update({ account_id: account.account_id, connection: {} });
     expect(body.connection_id, "an archived one does not count").toBe(account.connection_id);
-    const archived = await update({ connection_id: second.id, connection: {} });
+    const archived = await update({ connection_id: second, connection: {} });
     expect(archived.body.error).toBe("connection_not_found");
   });
 });
@@ -241,7 +225,7 @@ describe("contract §2 nothing changes: changed is false", () => {
     const ean_code = newEan();
     const account = await createAccount(world, world.partnerA, { connection: { ean_code, ...address } });
     await signMandate(world, account.account_id);
-    const before = await stateOf(account.connection_id);
+    const before = await connectionState(world, account.connection_id);
     const counts = await rowCounts(world, "ean_checks", "audit_log", "locations");
     const names = await statementsOf(world, async () => {
       const { body } = await update({ account_id: account.account_id, connection: connection(ean_code) });
@@ -254,7 +238,7 @@ describe("contract §2 nothing changes: changed is false", () => {
       });
     });
     expect(names).toEqual(["admit", "update_connection"]);
-    expect(await stateOf(account.connection_id)).toEqual(before);
+    expect(await connectionState(world, account.connection_id)).toEqual(before);
     expect(await rowCounts(world, "ean_checks", "audit_log", "locations")).toEqual(counts);
   });
 });
@@ -264,21 +248,21 @@ describe("contract §2 order: found, ambiguous, no-op, ean_in_use, ean_address_m
     const account = await createAccount(world);
     const { account_id, connection_id } = account;
     await signMandate(world, account_id);
-    const before = await stateOf(connection_id);
-    const taken = (await stateOf((await createAccount(world)).connection_id)).ean_code;
+    const before = await connectionState(world, connection_id);
+    const taken = (await connectionState(world, (await createAccount(world)).connection_id)).ean_code;
     const errorOf = async (body: object) => (await update(body)).body.error;
 
     expect(await errorOf({ account_id, cpo_external_ref: "nobody", connection: { ean_code: taken } })).toBe(
       "connection_not_found",
     );
-    const second = await addConnection(account);
+    const second = await addConnection(world, account.account_id, { ean_validation_status: "unverified" });
     expect(await errorOf({ account_id, connection: { ean_code: taken } })).toBe("ambiguous_connection");
-    await world.row("delete from core.connections where id = $1", second.id);
+    await world.row("delete from core.connections where id = $1", second);
     expect(await errorOf({ account_id, connection: { ean_code: taken } })).toBe("ean_in_use");
     expect(await errorOf({ account_id, connection: { ean_code: `${TEST_EAN}54` } })).toBe("ean_in_use");
     expect(await errorOf({ account_id, connection: { ean_code: `${TEST_EAN}30` } })).toBe("ean_address_mismatch");
     expect(await errorOf({ account_id, connection: { ean_code: newEan() } })).toBe("mandate_acknowledgement_required");
-    expect(await stateOf(connection_id), "no refusal stored anything").toEqual(before);
+    expect(await connectionState(world, connection_id), "no refusal stored anything").toEqual(before);
     const checks = await world.database.admin.query(
       "select ean_code, outcome from core.ean_checks where connection_id = $1 order by id",
       [connection_id],

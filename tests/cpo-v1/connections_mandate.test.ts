@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { MID_CHARGER } from "../harness/chargers.ts";
+import { connectionState } from "../harness/connections.ts";
 import { signMandate } from "../harness/mandate.ts";
 import { createAccount, newEan } from "../harness/people.ts";
 import { createWorld, type World } from "../harness/world.ts";
@@ -16,31 +17,20 @@ const TEST_EAN = "8716870000000000";
 const update = (body: unknown) => world.post("/v1/connections:update", body, token);
 
 /** What an update could change, as it stands. */
-const stateOf = (connection: string) =>
-  world.row(
-    `select c.ean_code, c.ean_validation_status, c.registration_status, l.postal_code, l.house_number, l.house_number_addition,
-            l.street, l.city, m.mandate_status
-       from core.connections c
-       join core.locations l on l.partner_id = c.partner_id and l.id = c.location_id
-       join core.connection_mandates m on m.connection_id = c.id
-      where c.id = $1`,
-    connection,
-  );
-
 describe("§3 a change of a connection with a signed mandate revokes it", () => {
   test.each([undefined, null, false, 1, "true", "yes", [true], { value: true }])(
     "contract §2 acknowledge_mandate_lapses %j is not exactly true: 409, nothing stored",
     async (acknowledge_mandate_lapses) => {
       const { account_id, connection_id } = await createAccount(world);
       await signMandate(world, account_id);
-      const before = await stateOf(connection_id);
+      const before = await connectionState(world, connection_id);
       const { status, body } = await update({
         account_id,
         connection: { ean_code: newEan() },
         acknowledge_mandate_lapses,
       });
       expect([status, body.error]).toEqual([409, "mandate_acknowledgement_required"]);
-      expect(await stateOf(connection_id)).toEqual(before);
+      expect(await connectionState(world, connection_id)).toEqual(before);
     },
   );
 
@@ -64,7 +54,7 @@ describe("§3 a change of a connection with a signed mandate revokes it", () => 
         .positions[0];
     const statuses = async () => (await position()).delivered_months.map(({ status }: { status: string }) => status);
     expect(await position()).toMatchObject({ ere_eligible: true, total_kwh_delivered: 40 });
-    expect((await stateOf(connection_id)).registration_status).toBe("ingediend");
+    expect((await connectionState(world, connection_id)).registration_status).toBe("ingediend");
 
     const { body } = await update({ account_id, connection: { house_number: 9 }, acknowledge_mandate_lapses: true });
     expect(body).toMatchObject({
@@ -96,7 +86,7 @@ describe("§3 a change of a connection with a signed mandate revokes it", () => 
     await signMandate(world, account_id);
     expect(await statuses(), "until signed again").toEqual(["submitted", "registered", "staged", "staged"]);
     expect(await position()).toMatchObject({ ere_eligible: true, total_kwh_delivered: 40 });
-    expect((await stateOf(connection_id)).registration_status).toBe("ingediend");
+    expect((await connectionState(world, connection_id)).registration_status).toBe("ingediend");
   });
 
   test.each(["goedgekeurd", "afgekeurd"])(

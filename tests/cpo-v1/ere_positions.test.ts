@@ -1,8 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { MID_CHARGER } from "../harness/chargers.ts";
+import { addConnection } from "../harness/connections.ts";
 import { signMandate } from "../harness/mandate.ts";
-import { accountBody, createAccount, newEan, type Partner } from "../harness/people.ts";
+import { accountBody, createAccount, type Partner } from "../harness/people.ts";
 import { createWorld, type World } from "../harness/world.ts";
 
 let world: World;
@@ -28,16 +29,6 @@ const deliver = async (account_id: string, months: [string, number][], connectio
     { account_id, connection_id, months: months.map(([period, total_kwh]) => ({ period, total_kwh })) },
     await world.partnerA.client.token(),
   );
-const addConnection = async (connection_id: string): Promise<string> =>
-  (
-    await world.row(
-      `insert into core.connections (partner_id, account_id, location_id, ean_code, ean_validation_status, created_at)
-       select partner_id, account_id, location_id, $2, 'matched', created_at + interval '1 day' from core.connections where id = $1 returning id`,
-      connection_id,
-      newEan(),
-    )
-  ).id;
-
 type Gates = {
   mandate_signed: boolean;
   ean_validated: boolean;
@@ -153,7 +144,7 @@ describe("§1 the four gates", () => {
 describe("§2 several connections", () => {
   test("§2 gates of different connections do not add up; the one that is furthest speaks for the account", async () => {
     const { account, account_id, connection_id } = await createAccount(world);
-    const second = await addConnection(connection_id);
+    const second = await addConnection(world, account_id);
     await signMandateOf(account_id, connection_id);
     await register(account_id, { connection_id: second, serial_number: randomUUID() });
     expect(await position(account.cpo_external_ref)).toMatchObject({ ere_eligible: false });
@@ -166,7 +157,7 @@ describe("§2 several connections", () => {
 
   test("§2 months of every connection are shown, of archived ones too, by month; the total is of all", async () => {
     const { account, account_id, connection_id } = await createAccount(world);
-    const second = await addConnection(connection_id);
+    const second = await addConnection(world, account_id);
     await deliver(account_id, [
       ["2026-01", 10],
       ["2026-02", 20],

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { hashSecret } from "#shared/auth/tokens.ts";
+import { addConnection } from "../harness/connections.ts";
 import { signMandate } from "../harness/mandate.ts";
-import { createAccount, newEan } from "../harness/people.ts";
+import { createAccount } from "../harness/people.ts";
 import { createWorld, rowCounts, statementsOf, type World } from "../harness/world.ts";
 
 let world: World;
@@ -223,14 +224,9 @@ describe("contract §2 what else is refused", () => {
 
   test("contract §2 ambiguous_connection, until connection_id picks one", async () => {
     const { account_id } = await createAccount(world);
-    const second = await world.row(
-      `insert into core.connections (partner_id, account_id, location_id, ean_code)
-       select partner_id, account_id, location_id, $2 from core.connections where account_id = $1 returning id`,
-      account_id,
-      newEan(),
-    );
+    const second = await addConnection(world, account_id);
     await refused({ account_id }, 409, { error: "ambiguous_connection", detail: expect.any(String) });
-    expect((await issue({ account_id, connection_id: second.id })).body.connection_id).toBe(second.id);
+    expect((await issue({ account_id, connection_id: second })).body.connection_id).toBe(second);
   });
 
   test("contract §2 a mandate that is signed is mandate_already_signed", async () => {

@@ -1,8 +1,9 @@
 import { createHash, randomUUID } from "node:crypto";
 import fc from "fast-check";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { addConnection } from "../harness/connections.ts";
 import { signMandate } from "../harness/mandate.ts";
-import { createAccount, newEan, type Partner } from "../harness/people.ts";
+import { createAccount, type Partner } from "../harness/people.ts";
 import { createWorld, type World } from "../harness/world.ts";
 
 let world: World;
@@ -391,20 +392,10 @@ describe("contract §2 history", () => {
 });
 
 describe("§4.1 which connection", () => {
-  const addConnection = async (moment: string) =>
-    (
-      await world.row(
-        `insert into core.connections (partner_id, account_id, location_id, ean_code, ean_validation_status, created_at)
-         select partner_id, account_id, location_id, $2, 'matched', $3 from core.connections where id = $1 returning id`,
-        account.connection_id,
-        newEan(),
-        moment,
-      )
-    ).id as string;
   const archive = (id: string) => world.row("update core.connections set status = 'archived' where id = $1", id);
 
   test("§4.1 the first active one, or the one that is named", async () => {
-    const second = await addConnection("2026-11-20T10:00:00Z");
+    const second = await addConnection(world, account.account_id, { created_at: "2026-11-20T10:00:00Z" });
     expect((await deliver([month("2026-03")])).body.connection_id).toBe(account.connection_id);
     expect((await deliver([month("2026-03")], { connection_id: second.toUpperCase() })).body.connection_id).toBe(
       second,
@@ -414,7 +405,7 @@ describe("§4.1 which connection", () => {
   });
 
   test("contract §2 one that is archived, of another account, another partner's, or nobody's: 409 no_connection", async () => {
-    const archived = await addConnection("2026-11-20T10:00:00Z");
+    const archived = await addConnection(world, account.account_id, { created_at: "2026-11-20T10:00:00Z" });
     await archive(archived);
     const { connection_id: another } = await createAccount(world);
     const { connection_id: foreign } = await createAccount(world, world.partnerB);
