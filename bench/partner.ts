@@ -81,7 +81,7 @@ try {
     }));
   const bareInsert = async (): Promise<undefined> => {
     await db.query(
-      `insert into core.bare_drafts (partner_id, batch_id, source, type, naam, email, postal_code, house_number, city, ean_status, send_invite, expires_at)
+      `insert into core.bare_drafts (partner_id, batch_id, source, type, name, email, postal_code, house_number, city, ean_status, send_invite, expires_at)
        select $1, gen_random_uuid(), 'csv', 'particulier', r.naam, r.email, r.postcode, r.huisnummer::int, r.plaats, 'pending', false, now() + interval '60 days'
          from jsonb_to_recordset($2::jsonb) as r (naam text, email text, postcode text, huisnummer text, plaats text)`,
       [importer.id, JSON.stringify(rows())],

@@ -119,10 +119,10 @@ describe("contract §4 a claim, from the link to the account", () => {
   test("a company gives its name and number; without IBAN and charger it is told what that means", async () => {
     const { draft, ask } = await claimed({
       type: "zakelijk",
-      naam: null,
+      name: null,
       kvk: "12345678",
-      contactpersoon: "Jan Jansen",
-      bedrijfsnaam: "Bakkerij",
+      contact_name: "Jan Jansen",
+      company_name: "Bakkerij",
     });
     expect((await fill(ask, draft, "details", { full_name: "Jan Jansen", type: "zakelijk" })).location).toContain(
       "/company",
@@ -296,7 +296,7 @@ describe("contract §4 conflict", () => {
 
 describe("contract §4 the link alone", () => {
   test("shows who asks and a masked address; what was uploaded or typed needs a code in this browser", async () => {
-    const { draft, ask } = await claimed({ naam: "Wilhelmina Geheim" });
+    const { draft, ask } = await claimed({ name: "Wilhelmina Geheim" });
     await fill(ask, draft, "address", { postal_code: "9999ZZ", house_number: "77" });
     const forwarded = newBrowser(world);
     const page = await forwarded(draft.link);
@@ -459,7 +459,7 @@ describe("contract §4 links that lead nowhere", () => {
       async () => `${world.environment.config.PAGES_URL}/unsubscribe/${"0".repeat(64)}-x`,
     ],
   ])("a link leads to a kind page, with the same status and no personal data: %s", async (_kind, title, linkOf) => {
-    const draft = await newDraft(world, { naam: "Wilhelmina Geheim" });
+    const draft = await newDraft(world, { name: "Wilhelmina Geheim" });
     const page = await newBrowser(world)(await linkOf(draft));
     expect(page.status).toBe(404);
     expect(heading(page.text)).toBe(title);
@@ -530,7 +530,7 @@ describe("contract §4 the steps", () => {
     expect((await elsewhere(draft.link)).location).toContain("/ean");
     expect((await elsewhere(`${draft.link}/details`)).text).toContain('value="S. de Vries-Bakker"');
     expect((await elsewhere(`${draft.link}/address`)).text).toContain('value="8 2"');
-    expect((await draftRow(world, draft)).naam, "the partner's upload is not rewritten").toBe("Sanne de Vries");
+    expect((await draftRow(world, draft)).name, "the partner's upload is not rewritten").toBe("Sanne de Vries");
   });
 
   test("several connections at the address: pick one; none: type it; another address asks again", async () => {

@@ -558,7 +558,7 @@ describe("contract §4 a sign-in link made over HTTP", () => {
   test.each(["nl", "en"])(
     "is mailed where that is asked for, in the draft's language (%s) and the partner's name",
     async (locale) => {
-      const draft = await newDraft(world, { locale, naam: "Sanne {{accent}} <b>" });
+      const draft = await newDraft(world, { locale, name: "Sanne {{accent}} <b>" });
       const { body } = await issue({ draft_id: draft.id, send_email: true });
       expect(body.email_sent).toBe(true);
       const [mail, ...more] = await signInMails(draft);

@@ -341,14 +341,14 @@ describe.skipIf(noBrowser)("the claim pages in a browser", () => {
     kind((draft) => world.row(`update core.drafts set ${change} where id = $1`, draft.id));
   const business = {
     type: "zakelijk",
-    bedrijfsnaam: "Bakkerij De Korenaar B.V.",
+    company_name: "Bakkerij De Korenaar B.V.",
     kvk: "12345678",
-    contactpersoon: "Jan Jansen",
-    naam: null,
+    contact_name: "Jan Jansen",
+    name: null,
   };
   const businessSteps = {
     details: { full_name: "Jan Jansen", type: "zakelijk", phone: "" },
-    company: { company_name: business.bedrijfsnaam, kvk: business.kvk, vat: "" },
+    company: { company_name: business.company_name, kvk: business.kvk, vat: "" },
   };
   /** The page of a signed claim, or the one told, and what is done on it. */
   const signed = (then: (page: Page, draft: Draft) => Promise<void> = async () => {}, step?: string): Scene["go"] => {

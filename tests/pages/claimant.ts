@@ -75,7 +75,7 @@ export async function newDraft(
     batch_id: "00000000-0000-4000-8000-0000000000ff",
     source: "api",
     type: "particulier",
-    naam: "Sanne de Vries",
+    name: "Sanne de Vries",
     email: `klant-${randomBytes(5).toString("hex")}@example.nl`,
     phone: "+31612345678",
     external_ref: "KL-1",

@@ -139,7 +139,9 @@ describe("§4.2 importing", () => {
       { email: "info@dezon.voorbeeld.nl", reason: "missing_kvk", row: 2 },
       { email: "vandam@voorbeeld.nl", reason: "invalid", row: 3, detail: expect.stringContaining("ean: ") },
     ]);
-    const { rows } = await world.database.admin.query("select naam, ean, external_ref from core.drafts order by email");
+    const { rows } = await world.database.admin.query(
+      "select name as naam, ean, external_ref from core.drafts order by email",
+    );
     expect(rows).toEqual([
       { naam: '=HYPERLINK("https://evil.example")', ean: null, external_ref: "+31" },
       { naam: "José García", ean: "871687000000000016", external_ref: "KL-1" },
@@ -151,7 +153,7 @@ describe("§4.2 importing", () => {
     expect([body.added, body.rejected]).toEqual([2, []]);
     expect(
       await world.row(
-        "select naam, type, bedrijfsnaam, house_number, house_number_addition, external_ref from core.drafts where email = 'eva@voorbeeld.nl'",
+        "select name as naam, type, company_name as bedrijfsnaam, house_number, house_number_addition, external_ref from core.drafts where email = 'eva@voorbeeld.nl'",
       ),
     ).toEqual({
       naam: "Wit, Eva de",
@@ -179,7 +181,7 @@ describe("§4.2 importing", () => {
       "utf8",
     );
     expect((await send(twice)).body).toMatchObject({ added: 0, rejected: [{ reason: "invalid" }] });
-    const { n } = await world.row("select count(*)::int as n from core.drafts where naam ~ '[Ã\ufffd]'");
+    const { n } = await world.row("select count(*)::int as n from core.drafts where name ~ '[Ã\ufffd]'");
     expect(n).toBe(0);
   });
 

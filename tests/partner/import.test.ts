@@ -185,12 +185,12 @@ describe("§4.2 what a row becomes", () => {
     });
     expect(await stored(row["E-mail"].trim().toLowerCase())).toMatchObject({
       type: "zakelijk",
-      naam: "Eva de Wit",
+      name: "Eva de Wit",
       ean: "871687000000000016",
       kvk: "12345678",
-      btw: "NL001234567B01",
-      bedrijfsnaam: "De Wit BV",
-      contactpersoon: "E. de Wit",
+      vat: "NL001234567B01",
+      company_name: "De Wit BV",
+      contact_name: "E. de Wit",
       referral_code: "ZON123",
       external_ref: "KL 77",
       postal_code: "3818LH",
@@ -216,7 +216,7 @@ describe("§4.2 what a row becomes", () => {
   test("contract §9 lengths are trimmed to 120, never refused", async () => {
     const row = draftRow({ naam: "é".repeat(200), external_ref: "😀".repeat(130) });
     expect((await world.import([row])).body.added).toBe(1);
-    expect(await stored(row.email)).toMatchObject({ naam: "é".repeat(120), external_ref: "😀".repeat(120) });
+    expect(await stored(row.email)).toMatchObject({ name: "é".repeat(120), external_ref: "😀".repeat(120) });
   });
 
   test.each([
@@ -257,14 +257,14 @@ describe("§4.2 what a row becomes", () => {
     const naam = '=HYPERLINK("https://evil.example";"klik")';
     const row = draftRow({ naam, external_ref: "+31-1", plaats: "@SUM(A1)" });
     expect((await world.import([row])).body.added).toBe(1);
-    expect(await stored(row.email)).toMatchObject({ naam, external_ref: "+31-1", city: "@SUM(A1)" });
+    expect(await stored(row.email)).toMatchObject({ name: naam, external_ref: "+31-1", city: "@SUM(A1)" });
   });
 
   test("no value of a row reaches SQL or HTML as anything but text", async () => {
     const naam = `'); drop table core.drafts; -- <script>alert(1)</script> {{unsubscribe_url}} $1`;
     const row = draftRow({ naam });
     expect((await world.import([row], { send_invite: true })).body.added).toBe(1);
-    expect((await stored(row.email)).naam).toBe(naam);
+    expect((await stored(row.email)).name).toBe(naam);
     const { html, text } = await world.row("select html, text from core.mail_outbox where recipient = $1", row.email);
     expect(html).not.toContain("<script>");
     expect(text, "a mark in a name is no mark").toContain("{ {unsubscribe_url}} $1,");
@@ -334,7 +334,7 @@ describe("§4.2 every counter", () => {
       { reason: "invalid", row: 1 },
       { reason: "already_drafted", row: 3 },
     ]);
-    expect((await stored(twice)).naam).toBe("eerste");
+    expect((await stored(twice)).name).toBe("eerste");
   });
 
   test.each(["expired", "conflict", "active"])("a draft that is %s does not hold its address", async (status) => {

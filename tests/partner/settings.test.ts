@@ -192,10 +192,10 @@ describe("§4.2 invites", () => {
       message: "Doe mee!\r\n\r\n<b>{{claim_url}}</b>",
     });
     expect(body).toMatchObject({ added: 1, skipped: { invalid: 1, already_drafted: 1 } });
-    expect(await world.row("select source, type, naam, send_invite from core.drafts where email = $1", email)).toEqual({
+    expect(await world.row("select source, type, name, send_invite from core.drafts where email = $1", email)).toEqual({
       source: "invite",
       type: "particulier",
-      naam: null,
+      name: null,
       send_invite: true,
     });
     const { html, text } = await world.row("select html, text from core.mail_outbox where recipient = $1", email);

@@ -61,7 +61,7 @@ async function seed(world: SandboxWorld, partner: string, size: number): Promise
     `insert into core.delivered_months (partner_id, connection_id, period, total_kwh, session_count, source, status, received_at)
        select private.house(), connection_id, make_date(2026, m, 1), 9, 1, 'sessions', 'staged', now() from seeded, generate_series(1, 2) m`,
     `insert into core.attributions (partner_id, user_id, source, attached_month) select '${partner}', user_id, 'partner_upload', '2026-11-01' from seeded`,
-    `insert into core.drafts (partner_id, id, batch_id, source, type, naam, email, ean_status, send_invite, status, user_id, account_id, expires_at)
+    `insert into core.drafts (partner_id, id, batch_id, source, type, name, email, ean_status, send_invite, status, user_id, account_id, expires_at)
        select '${partner}', draft_id, draft_id, 'api', 'particulier', 'Sanne', email, 'resolved', true, 'active', user_id, account_id, now() + interval '60 days' from seeded`,
     `insert into core.draft_uploads (partner_id) select '${partner}' from seeded`,
     `insert into core.mail_outbox (partner_id, cause, template, locale, recipient, subject, html, text, status)

@@ -14,6 +14,7 @@ import { type DraftRow, readRow } from "./rows.ts";
 const MAX_ROWS = 500;
 const MAX_BODY = 2 * 1024 * 1024;
 
+/** Why a row makes no draft, and what `skipped` counts, in its order. */
 const COUNTERS = [
   "invalid",
   "reserved_domain",
@@ -119,6 +120,7 @@ async function importRows(context: ImportContext, { rows, source, send_invite, m
     send_invite,
     rows: read,
     over_request_limit: Math.max(rows.length - MAX_ROWS, 0),
+    counters: COUNTERS,
     links: claimLinks(environment),
     mail: send_invite ? (mail ?? composeClaim({ config: environment.config, locale: "nl" })) : null,
   });

@@ -15,7 +15,7 @@ import { phone } from "#shared/values/phone.ts";
 /** A row as it came, by column name. */
 export type RawRow = Record<string, unknown>;
 
-/** A row as api.import_drafts takes it. `reason` is why it makes no draft, as far as the row alone tells. */
+/** A row as api.import_drafts takes it, under the English names that the database uses. `reason` is why it makes no draft, as far as the row alone tells. */
 export type DraftRow = {
   place: number;
   email: string | null;
@@ -107,8 +107,8 @@ function read(row: RawRow, named: boolean, reserved: Rules["reserved"]) {
   if (!email) throw new Unreadable("email: must be an e-mail address");
   const type = textOf(row, "type")?.toLowerCase() ?? "particulier";
   if (!AccountType.safeParse(type).success) throw new Unreadable("type: must be particulier, zakelijk or vve");
-  const naam = textOf(row, "naam");
-  if (type === "particulier" && named && !naam) throw new Unreadable("naam: is required for particulier");
+  const name = textOf(row, "naam");
+  if (type === "particulier" && named && !name) throw new Unreadable("naam: is required for particulier");
   const ean = textOf(row, "ean");
   const ean_code = ean === null ? null : eanCode().safeParse(ean).data;
   if (ean_code === undefined)
@@ -117,12 +117,12 @@ function read(row: RawRow, named: boolean, reserved: Rules["reserved"]) {
   const fields = {
     email,
     type,
-    naam,
+    name,
     ean: ean_code,
     kvk: /^\d{8}$/.test(kvk) ? kvk : null,
-    btw: textOf(row, "btw"),
-    bedrijfsnaam: textOf(row, "bedrijfsnaam"),
-    contactpersoon: textOf(row, "contactpersoon"),
+    vat: textOf(row, "btw"),
+    company_name: textOf(row, "bedrijfsnaam"),
+    contact_name: textOf(row, "contactpersoon"),
     referral_code: textOf(row, "referral_code"),
     external_ref: textOf(row, "external_ref"),
     // a number nobody can call is asked again when the customer claims

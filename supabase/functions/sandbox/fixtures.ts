@@ -80,7 +80,7 @@ export const createFixtures = endpoint(
       const { ean, wishes = {}, ending }: Recipe = RECIPES[state];
       const external_ref = `FIXTURE-${state.toUpperCase()}`;
       await call("clear_fixture", { external_ref });
-      const row = { place: 1, email, type: "particulier", naam: `Fixture ${state}`, external_ref, ean };
+      const row = { place: 1, email, type: "particulier", name: `Fixture ${state}`, external_ref, ean };
       const imported = JSON.parse(
         await call("import_drafts", {
           source: "api",

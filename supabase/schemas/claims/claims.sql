@@ -48,10 +48,10 @@ set search_path = ''
 as $$
   select jsonb_build_object(
     'type', draft.type,
-    'full_name', coalesce(draft.contactpersoon, draft.naam),
-    'company_name', coalesce(draft.bedrijfsnaam, case when draft.type <> 'particulier' and draft.contactpersoon is not null then draft.naam end),
+    'full_name', coalesce(draft.contact_name, draft.name),
+    'company_name', coalesce(draft.company_name, case when draft.type <> 'particulier' and draft.contact_name is not null then draft.name end),
     'kvk', draft.kvk,
-    'vat', draft.btw,
+    'vat', draft.vat,
     'phone', draft.phone,
     'postal_code', draft.postal_code,
     'house_number', draft.house_number,

@@ -9,7 +9,7 @@ declare
 begin
   select private.partner_brand(p) into brand from core.partners p where p.id = draft.partner_id;
   return jsonb_build_object(
-    'full_name', coalesce(draft.contactpersoon, draft.naam, draft.bedrijfsnaam),
+    'full_name', coalesce(draft.contact_name, draft.name, draft.company_name),
     'partner_name', partner_name,
     'accent', brand ->> 'light',
     'reply_to', brand ->> 'reply_to',
@@ -100,13 +100,13 @@ create type private.draft_row as (
   detail          text,
   address_ignored text,
   type            text,
-  naam            text,
+  name            text,
   phone           text,
   external_ref    text,
   kvk             text,
-  btw             text,
-  bedrijfsnaam    text,
-  contactpersoon  text,
+  vat             text,
+  company_name    text,
+  contact_name    text,
   referral_code   text,
   ean             text,
   postal_code     text,
@@ -166,10 +166,10 @@ begin
       from judged j left join fitting f on f.place = j.place
   ), created as (
     insert into core.drafts as d
-      (partner_id, id, batch_id, source, type, naam, email, phone, external_ref, kvk, btw, bedrijfsnaam, contactpersoon, referral_code,
+      (partner_id, id, batch_id, source, type, name, email, phone, external_ref, kvk, vat, company_name, contact_name, referral_code,
        ean, postal_code, house_number, house_number_addition, street, city, charger, ean_status, send_invite, invited_at, expires_at)
-    select tenant, s.id, batch, input ->> 'source', s.type, s.naam, s.email, s.phone, s.external_ref, s.kvk, s.btw, s.bedrijfsnaam,
-           s.contactpersoon, s.referral_code, s.ean, s.postal_code, s.house_number, s.house_number_addition, s.street, s.city,
+    select tenant, s.id, batch, input ->> 'source', s.type, s.name, s.email, s.phone, s.external_ref, s.kvk, s.vat, s.company_name,
+           s.contact_name, s.referral_code, s.ean, s.postal_code, s.house_number, s.house_number_addition, s.street, s.city,
            s.charger || jsonb_build_object('brand', private.charger_brand(s.charger ->> 'brand')),
            case when s.ean is not null then 'provided' when s.postal_code is null then 'no_address' else 'pending' end,
            send_invite, case when send_invite then private.now() end, private.now() + interval '60 days'
@@ -201,9 +201,8 @@ begin
                else json_build_object('email', s.email, 'reason', s.outcome, 'row', s.place, 'detail', s.detail) end order by s.place), '[]')
                      from settled s where s.outcome is not null),
       'skipped', (select json_object_agg(w.reason, case w.reason when 'over_request_limit' then (input ->> 'over_request_limit')::bigint
-                                                                 else (select count(*) from settled s where s.outcome = w.reason) end)
-                    from unnest(array['invalid', 'reserved_domain', 'missing_kvk', 'already_drafted', 'existing_user', 'suppressed', 'conflict',
-                                      'over_request_limit', 'over_cap', 'charger_brand_unsupported', 'charger_not_linked', 'charger_claimed']) as w (reason)),
+                                                                 else (select count(*) from settled s where s.outcome = w.reason) end order by w.place)
+                    from jsonb_array_elements_text(input -> 'counters') with ordinality as w (reason, place)),
       'cap', json_build_object('rolling_days', 30, 'rolling_cap', private.draft_cap(), 'remaining_before', remaining)),
     (select jsonb_agg(jsonb_build_object('recipient', (s.draft).email, 'cause', 'claim:' || (s.draft).id,
                                          'fields', private.letter_fields(s.draft, private.partner_display_name(partner), links)))
@@ -219,5 +218,5 @@ begin
   return answer;
 end $$;
 comment on function api.import_drafts(jsonb, jsonb) is
-  'POST /partner/drafts/import and /partner/customers: {source, send_invite, rows, over_request_limit, links, mail}. Rows come read and judged on their own; one set-based statement judges the rest.';
+  'POST /partner/drafts/import and /partner/customers: {source, send_invite, rows, over_request_limit, counters, links, mail}. Rows come read and judged on their own; one set-based statement judges the rest.';
 select private.expose('api.import_drafts(jsonb, jsonb)');

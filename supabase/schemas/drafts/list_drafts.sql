@@ -13,7 +13,7 @@ begin
         'draft_id', d.id,
         'status', s.status,
         'type', d.type,
-        'naam', d.naam,
+        'naam', d.name,
         'email', d.email,
         'external_ref', d.external_ref,
         'city', d.city,
