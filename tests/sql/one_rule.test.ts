@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { newPartnerKey } from "#shared/auth/tokens.ts";
+import { STEP_NAMES } from "#shared/domain/claim/flow.ts";
 import { CPO_SCOPES, PERSONAL_SCOPES, USER_SCOPES } from "#shared/values/scopes.ts";
 import { addCharger, ingest } from "../harness/chargers.ts";
 import { giveMandate } from "../harness/mandate.ts";
@@ -22,6 +23,10 @@ test("§5 the scopes that SQL knows are those of the API, in the same order", as
     personal_token: PERSONAL_SCOPES,
     user: Object.keys(USER_SCOPES),
   });
+});
+
+test("contract §4 the steps of a claim are the same in SQL and on the pages, in the same order", async () => {
+  expect(await world.row("select private.claim_steps() as steps")).toEqual({ steps: STEP_NAMES });
 });
 
 test("§5 no client and no token is stored with another scope", async () => {

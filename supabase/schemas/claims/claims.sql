@@ -65,12 +65,20 @@ $$;
 comment on function private.claim_answers(core.drafts) is 'What the partner uploaded, overlaid with what the customer confirmed or changed.';
 grant execute on function private.claim_answers(core.drafts) to api_owner;
 
+create function private.claim_steps() returns text[]
+language sql immutable
+set search_path = ''
+as $$ select array['details', 'company', 'address', 'ean', 'payout', 'charger'] $$;
+comment on function private.claim_steps() is
+  'What a customer confirms before the mandate, in this order. STEP_NAMES in packages/shared/src/domain/claim/flow.ts is the same list; a test compares the two.';
+grant execute on function private.claim_steps() to api_owner;
+
 create function private.claim_open_step(draft core.drafts) returns text
 language sql stable
 set search_path = ''
 as $$
   select s.step
-    from unnest(array['details', 'company', 'address', 'ean', 'payout', 'charger']) with ordinality as s (step, place)
+    from unnest(private.claim_steps()) with ordinality as s (step, place)
    where not coalesce(draft.progress -> 'confirmed', '[]') ? s.step
      and (s.step <> 'company' or private.claim_answers(draft) ->> 'type' <> 'particulier')
    order by s.place limit 1

@@ -21,7 +21,7 @@ export const CLAIM_SQL = [
   "revoke_claim",
 ] as const;
 
-/** In the order of the pages; private.claim_open_step says which comes next. */
+/** In the order of the pages, which is that of private.claim_steps in SQL; private.claim_open_step says which comes next. */
 export const STEP_NAMES = ["details", "company", "address", "ean", "payout", "charger"] as const;
 export type StepName = (typeof STEP_NAMES)[number];
 
