@@ -35,7 +35,7 @@ export async function signMandate(
     user_agent: "test",
     mail,
   });
-  expect(JSON.parse(signed)).toEqual({ outcome: "signed" });
+  expect(JSON.parse(signed)).toEqual({ ok: true });
 }
 
 /** A signed mandate on a person's connection, by its row: the signing page has tests of its own. */

@@ -1,13 +1,13 @@
 import { hashAddress } from "#shared/auth/tokens.ts";
 import type { Brand } from "#shared/domain/brand.ts";
-import { ClaimFlow, type Kept, STEP_NAMES, type Stage, type StepName } from "#shared/domain/claim/flow.ts";
+import { ClaimFlow, type Kept, REFUSALS, STEP_NAMES, type Stage, type StepName } from "#shared/domain/claim/flow.ts";
 import { claimKey, HOUSE, mac } from "#shared/domain/claim/links.ts";
 import { eanRegisterOf } from "#shared/domain/ean_register/ean_register.ts";
 import type { EanRegisterAddress, EanRegisterPoint } from "#shared/domain/ean_register/types.ts";
 import type { Facts } from "#shared/domain/mandate_text/mandate_text.ts";
 import type { Caller } from "#shared/foundation/caller.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
-import { ApiError, ERRORS } from "#shared/foundation/errors.ts";
+import { ApiError, attempt, ERRORS } from "#shared/foundation/errors.ts";
 import { sealIban } from "#shared/values/iban.ts";
 import type { Locale } from "#shared/values/locale.ts";
 import type { AccountType } from "#shared/values/models.ts";
@@ -180,9 +180,12 @@ function codeOf(environment: Environment, draft: Standing, purpose: "prove" | "s
 async function mailedCode(flow: ClaimFlow, draft: Standing, purpose: "prove" | "sign"): Promise<string | null> {
   const code = codeOf(flow.environment, draft, purpose);
   const stage = purpose === "prove" ? "invited" : "claimed";
-  const { outcome, rate } = await flow.sendCode(purpose, draft.locale, draft.brand, { code, stage });
-  if (outcome === "too_many_codes") throw new ApiError("too_many_requests", {}, undefined, rate);
-  return outcome === "sent" ? code : null;
+  const { refused } = await attempt(
+    flow.sendCode(purpose, draft.locale, draft.brand, { code, stage }),
+    REFUSALS.sendCode,
+  );
+  if (refused?.code === "too_many_codes") throw new ApiError("too_many_requests", {}, undefined, refused.rate);
+  return refused ? null : code;
 }
 
 /** Each request is a visitor of its own: the limit of its key counts them already. */
@@ -195,9 +198,9 @@ async function claim(asked: Asked, draft: Standing, ean: string | null): Promise
   const flow = new ClaimFlow(environment, caller.request_id, draft.draft_id);
   const code = await mailedCode(flow, draft, "prove");
   if (code === null) return false;
-  const { outcome } = await flow.prove(code, visitorOf(asked));
-  if (outcome === "conflict") throw notClaimable("conflict", "conflict");
-  return outcome === "proven";
+  const { refused } = await attempt(flow.prove(code, visitorOf(asked)), REFUSALS.prove);
+  if (refused?.code === "claim_conflict") throw notClaimable("conflict", "conflict");
+  return !refused;
 }
 
 /** Confirms what is not confirmed yet, or what the caller wants otherwise, and signs. False as for claim(). */
@@ -214,9 +217,8 @@ async function activate(asked: Asked, draft: Standing, wishes: Wishes, iban: str
   for (const step of STEP_NAMES) {
     if (step === "company" && draft.type === "particulier") continue;
     if (draft.confirmed.includes(step) && !wanted.has(step)) continue;
-    const { outcome } = await flow.save(step, await answers[step](environment, iban));
-    if (outcome === "not_open") return false;
-    if (outcome !== "saved") throw new ApiError(outcome);
+    const { refused } = await attempt(flow.save(step, await answers[step](environment, iban)), ["claim_not_open"]);
+    if (refused) return false;
   }
 
   const code = await mailedCode(flow, draft, "sign");
@@ -224,10 +226,10 @@ async function activate(asked: Asked, draft: Standing, wishes: Wishes, iban: str
   if (!code || !facts) return false;
   const { brand, locale } = draft;
   const signature = { signed_name: facts.full_name, address: asked.address, user_agent: "sandbox" };
-  const { outcome } = await flow.sign({ facts, brand, code, locale, ...signature });
-  if (outcome === "conflict") throw notClaimable("conflict", "conflict");
-  if (outcome === "charger_claimed") throw new ApiError(outcome);
-  return outcome === "signed";
+  const { refused } = await attempt(flow.sign({ facts, brand, code, locale, ...signature }), REFUSALS.sign);
+  if (refused?.code === "claim_conflict") throw notClaimable("conflict", "conflict");
+  if (refused?.code === "charger_claimed") throw refused;
+  return !refused;
 }
 
 /** Of a customer who signed without. */
@@ -238,7 +240,8 @@ async function addIban(
 ): Promise<void> {
   const flow = new ClaimFlow(environment, caller.request_id, draft_id);
   const kept = { answers: {}, iban: sealIban(environment, HOUSE, iban), missing: true };
-  await flow.complete("payout", kept, locale, brand);
+  // where somebody moved the draft meanwhile, the answer shows it
+  await attempt(flow.complete("payout", kept, locale, brand), ["claim_not_open"]);
 }
 
 type Answerer = (environment: Environment, iban: string | null) => Kept | Promise<Kept>;

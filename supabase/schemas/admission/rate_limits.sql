@@ -106,6 +106,21 @@ comment on function private.debit(text, text, int) is
   'Takes from a subject''s bucket and says what is left. Definer, because limits belong to no tenant. A cost of 0 only looks.';
 grant execute on function private.debit(text, text, int) to api_owner;
 
+create function private.count_visit(request jsonb) returns void
+language plpgsql
+set search_path = ''
+as $$
+declare
+  rate constant jsonb := private.debit('address:' || (request ->> 'address_hash'), 'page');
+begin
+  if not (rate ->> 'allowed')::boolean then
+    perform private.refuse('too_many_requests', json_build_object('rate', rate));
+  end if;
+end $$;
+comment on function private.count_visit(jsonb) is
+  'Counts a visit to a page against the address it comes from, {address_hash}; too many are refused. What is refused after it has to be an answer, or the visit would not count.';
+grant execute on function private.count_visit(jsonb) to api_owner;
+
 create function private.sweep_rate_limits() returns bigint
 language sql security definer
 set search_path = ''

@@ -26,7 +26,7 @@ end $$;
 comment on function private.mandated_connection(uuid) is 'The active connection of an account whose mandate holds, locked; null where none does.';
 grant execute on function private.mandated_connection(uuid) to api_owner;
 
-create function private.complete_payout(draft core.drafts, request jsonb) returns text
+create function private.complete_payout(draft core.drafts, request jsonb) returns void
 language plpgsql
 set search_path = ''
 as $$
@@ -35,22 +35,21 @@ declare
 begin
   select a.iban_last4 into before from core.accounts a where a.partner_id = private.partner_id() and a.id = draft.account_id for no key update;
   if not found or jsonb_typeof(request -> 'iban') is distinct from 'object' then
-    return 'not_open';
+    perform private.refuse('claim_not_open');
   elsif before is not null and request -> 'missing' = 'true' then
-    return 'saved';
+    return;
   end if;
   perform private.store_iban(draft.account_id, request -> 'iban');
   if before is not null then
     perform private.act_for_partner(draft.partner_id);
     perform private.enqueue_mail(request -> 'mail', draft.email, 'claim_iban:' || draft.id || ':' || gen_random_uuid());
   end if;
-  return 'saved';
 end $$;
 comment on function private.complete_payout(core.drafts, jsonb) is
   'Stores where the compensation goes, also when the mandate has ended: what was registered before is still paid. The customer is mailed when another IBAN was there; with missing that one stays.';
 grant execute on function private.complete_payout(core.drafts, jsonb) to api_owner;
 
-create function private.complete_charger(draft core.drafts, answers jsonb) returns text
+create function private.complete_charger(draft core.drafts, answers jsonb) returns void
 language plpgsql
 set search_path = ''
 as $$
@@ -62,22 +61,20 @@ begin
   perform private.lock_chargers(null, draft.user_id);
   connection := private.mandated_connection(draft.account_id);
   if connection is null or model is null then
-    return 'not_open';
+    perform private.refuse('claim_not_open');
   end if;
   if exists (select from core.chargers h
               where h.partner_id = private.partner_id() and h.account_id = draft.account_id and h.status = 'active'
                 and h.catalog_charger_id = model and h.serial_number is not distinct from serial) then
-    return 'saved';
+    return;
   end if;
   if private.require_charger_room(null, draft.user_id) > 0 and serial is null then
-    return 'serial_number_required';
+    perform private.refuse('serial_number_required');
   end if;
   perform private.add_own_charger(draft.account_id, connection, answers);
   perform private.advance_registration(draft.account_id, true);
-  return 'saved';
-exception
-  when unique_violation then return 'charger_claimed';
-  when sqlstate 'RULE1' then return sqlerrm;  -- no room for another charger
+exception when unique_violation then
+  perform private.refuse('charger_claimed');
 end $$;
 comment on function private.complete_charger(core.drafts, jsonb) is
   'Adds a charger to the account of a signed claim, by the rules of POST /v1/chargers; the same one again changes nothing. A mandate that ended takes none.';
@@ -88,21 +85,24 @@ language plpgsql security definer
 set search_path = ''
 as $$
 declare
-  draft   core.drafts;
-  outcome text := 'not_open';
+  draft core.drafts;
 begin
   perform private.act_as(caller, 'anyone');
   draft := private.enter_draft((request ->> 'draft_id')::uuid, true);
-  if draft.status = 'active' then
-    perform private.enter_account(draft);
-    outcome := case request ->> 'step' when 'payout' then private.complete_payout(draft, request)
-                                       when 'charger' then private.complete_charger(draft, request -> 'answers') else outcome end;
+  if draft.status is distinct from 'active' then
+    perform private.refuse('claim_not_open');
   end if;
-  return json_build_object('outcome', outcome);
+  perform private.enter_account(draft);
+  case request ->> 'step'
+    when 'payout' then perform private.complete_payout(draft, request);
+    when 'charger' then perform private.complete_charger(draft, request -> 'answers');
+    else perform private.refuse('claim_not_open');
+  end case;
+  return json_build_object('ok', true);
 end $$;
 comment on function api.complete_claim(jsonb, jsonb) is
-  'Adds to a signed claim what was put off, or changes it: {draft_id, step: payout|charger, answers, iban, missing, mail} to '
-  '{outcome: saved|charger_claimed|charger_limit_reached|serial_number_required|not_open}. The browser has a session of this claim.';
+  'Adds to a signed claim what was put off, or changes it: {draft_id, step: payout|charger, answers, iban, missing, mail}. '
+  'The browser has a session of this claim.';
 select private.expose('api.complete_claim(jsonb, jsonb)');
 
 create function api.revoke_claim(caller jsonb, request jsonb) returns json
@@ -120,11 +120,11 @@ begin
     connection := private.mandated_connection(draft.account_id);
   end if;
   if connection is null then
-    return json_build_object('outcome', 'not_open');
+    perform private.refuse('claim_not_open');
   end if;
   perform private.end_mandate(connection, 'revoked', 'customer');
-  return json_build_object('outcome', 'revoked');
+  return json_build_object('ok', true);
 end $$;
 comment on function api.revoke_claim(jsonb, jsonb) is
-  'The customer ends the mandate of their claim: {draft_id} to {outcome: revoked|not_open}. Open months are judged again; locked ones and the registration stay.';
+  'The customer ends the mandate of their claim: {draft_id}. Open months are judged again; locked ones and the registration stay.';
 select private.expose('api.revoke_claim(jsonb, jsonb)');

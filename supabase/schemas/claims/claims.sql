@@ -212,14 +212,9 @@ create function api.open_claim(caller jsonb, request jsonb) returns json
 language plpgsql security definer
 set search_path = ''
 as $$
-declare
-  rate jsonb;
 begin
   perform private.act_as(caller, 'anyone');
-  rate := private.debit('address:' || (request ->> 'address_hash'), 'page');
-  if not (rate ->> 'allowed')::boolean then
-    return private.refusal('too_many_requests', json_build_object('rate', rate));
-  end if;
+  perform private.count_visit(request);
   return private.claim_view(private.enter_draft((request ->> 'draft_id')::uuid, false), request)::json;
 end $$;
 comment on function api.open_claim(jsonb, jsonb) is

@@ -11,26 +11,25 @@ begin
   perform private.act_as(caller, 'anyone');
   draft := private.enter_draft((request ->> 'draft_id')::uuid, true);
   if private.draft_state(draft) not in ('open', 'active') or private.claim_stage(draft) <> coalesce(request ->> 'stage', private.claim_stage(draft)) then
-    return json_build_object('outcome', 'not_open');
+    perform private.refuse('claim_not_open');
   elsif private.judge_code(draft.code_hash, draft.code_expires_at, draft.code_attempts, request ->> 'code_hash') is null then
-    return json_build_object('outcome', 'sent');  -- the very code that is out already
+    return json_build_object('ok', true);  -- the very code that is out already
   end if;
   rate := private.debit('draft:' || draft.id, 'claim_code');
   if not (rate ->> 'allowed')::boolean then
-    return json_build_object('outcome', 'too_many_codes', 'rate', rate);
+    perform private.refuse('too_many_codes', json_build_object('rate', rate));
   end if;
   update core.drafts d
      set code_hash = decode(request ->> 'code_hash', 'hex'), code_expires_at = private.code_expiry(), code_attempts = 0
    where d.partner_id = draft.partner_id and d.id = draft.id;
   perform private.enqueue_mail(request -> 'mail', draft.email, 'claim_code:' || draft.id || ':' || (request ->> 'code_hash'));
-  return json_build_object('outcome', 'sent');
+  return json_build_object('ok', true);
 end $$;
 comment on function api.send_claim_code(jsonb, jsonb) is
-  'Mails a one-time code, good for ten minutes and five attempts: {draft_id, code_hash, mail, stage?} to {outcome: sent|too_many_codes|not_open, rate}. '
-  'With stage (invited, claimed) only while the claim is there.';
+  'Mails a one-time code, good for ten minutes and five attempts: {draft_id, code_hash, mail, stage?}. With stage (invited, claimed) only while the claim is there.';
 select private.expose('api.send_claim_code(jsonb, jsonb)');
 
-create function private.claim_code_outcome(draft core.drafts, code_hash text) returns text
+create function private.claim_code_refusal(draft core.drafts, code_hash text) returns text
 language plpgsql
 set search_path = ''
 as $$
@@ -42,8 +41,8 @@ begin
   end if;
   return refused;
 end $$;
-comment on function private.claim_code_outcome(core.drafts, text) is 'Why a one-time code is refused, or null; a wrong one is counted.';
-grant execute on function private.claim_code_outcome(core.drafts, text) to api_owner;
+comment on function private.claim_code_refusal(core.drafts, text) is 'Why a one-time code is refused, or null; a wrong one is counted, so the refusal has to be an answer.';
+grant execute on function private.claim_code_refusal(core.drafts, text) to api_owner;
 
 create function private.claimant(email text, partner uuid, out user_id uuid, out confirmed boolean, out taken boolean)
 language sql stable security definer
@@ -70,7 +69,7 @@ begin
 end $$;
 grant execute on function private.end_in_conflict(core.drafts, text) to api_owner;
 
-create function private.prove_draft(draft core.drafts) returns jsonb
+create function private.prove_draft(draft core.drafts) returns json
 language plpgsql
 set search_path = ''
 as $$
@@ -79,17 +78,17 @@ declare
 begin
   if draft.status = 'active' then
     update core.drafts d set code_hash = null, code_expires_at = null where d.partner_id = draft.partner_id and d.id = draft.id;
-    return jsonb_build_object('outcome', 'proven');
+    return null;
   end if;
   select * into login from private.claimant(draft.email, draft.partner_id);
   if login.taken then
     perform private.end_in_conflict(draft, 'existing_user');
-    return jsonb_build_object('outcome', 'conflict');
+    return private.refusal('claim_conflict');
   elsif login.confirmed is not true then
-    return private.ask('login', json_build_object('email', draft.email, 'unconfirmed_user', login.user_id, 'partner_id', draft.partner_id))::jsonb;
+    return private.ask('login', json_build_object('email', draft.email, 'unconfirmed_user', login.user_id, 'partner_id', draft.partner_id));
   elsif draft.status = 'invited' and draft.ean is not null and private.ean_taken(draft.ean) then
     perform private.end_in_conflict(draft, 'ean_in_use');
-    return jsonb_build_object('outcome', 'conflict');
+    return private.refusal('claim_conflict');
   end if;
   update core.drafts d
      set status = 'claimed', user_id = login.user_id, claimed_at = coalesce(d.claimed_at, private.now()), code_hash = null, code_expires_at = null
@@ -97,10 +96,10 @@ begin
   if draft.status = 'invited' then
     perform private.audit('draft.claimed', draft.id);
   end if;
-  return jsonb_build_object('outcome', 'proven');
+  return null;
 end $$;
 comment on function private.prove_draft(core.drafts) is
-  'The address is proven: the draft is claimed, or in conflict. Asks for login, and stores nothing, where Supabase Auth must make it first.';
+  'The address is proven: the draft is claimed, and null; or it is in conflict, which stays, so the refusal is an answer. Asks for login, and stores nothing, where Supabase Auth must make it first.';
 grant execute on function private.prove_draft(core.drafts) to api_owner;
 
 create function api.prove_claim(caller jsonb, request jsonb) returns json
@@ -108,28 +107,31 @@ language plpgsql security definer
 set search_path = ''
 as $$
 declare
-  rate    jsonb;
   draft   core.drafts;
-  refused text;
   view    jsonb;
-  answer  jsonb;
+  refused text;
+  answer  json;
 begin
   perform private.act_as(caller, 'anyone');
-  rate := private.debit('address:' || (request ->> 'address_hash'), 'page');
-  if not (rate ->> 'allowed')::boolean then
-    return private.refusal('too_many_requests', json_build_object('rate', rate));
-  end if;
+  perform private.count_visit(request);
   draft := private.enter_draft((request ->> 'draft_id')::uuid, true);
-  if private.draft_state(draft) not in ('open', 'active') then
-    return (jsonb_build_object('outcome', 'not_open') || private.claim_view(draft, request))::json;
-  end if;
-  refused := private.claim_code_outcome(draft, request ->> 'code_hash');
   view := private.claim_view(draft, request);
-  answer := case when refused is null then private.prove_draft(draft) else jsonb_build_object('outcome', refused) end;
-  return case when answer ? 'next' then answer else view || answer end::json;
+  if private.draft_state(draft) not in ('open', 'active') then
+    refused := 'claim_not_open';
+  else
+    refused := private.claim_code_refusal(draft, request ->> 'code_hash');
+  end if;
+  if refused is null then
+    answer := private.prove_draft(draft);
+    refused := answer ->> 'refused';
+  end if;
+  if refused is not null then
+    return private.refusal(refused, json_build_object('claim', view));
+  end if;
+  return coalesce(answer, view::json);
 end $$;
 comment on function api.prove_claim(jsonb, jsonb) is
-  'Proves the address by its code: {draft_id, address_hash, code_hash} to private.claim_view and outcome proven|conflict|wrong_code|code_expired|too_many_attempts|not_open. '
+  'Proves the address by its code: {draft_id, address_hash, code_hash} to private.claim_view, which a refusal has too, as claim. '
   'May ask for login first; the code is used up once it is made.';
 select private.expose('api.prove_claim(jsonb, jsonb)');
 
@@ -154,16 +156,12 @@ language plpgsql security definer
 set search_path = ''
 as $$
 declare
-  rate  jsonb;
   link  core.draft_links;
   draft core.drafts;
   view  jsonb;
 begin
   perform private.act_as(caller, 'anyone');
-  rate := private.debit('address:' || (request ->> 'address_hash'), 'page');
-  if not (rate ->> 'allowed')::boolean then
-    return private.refusal('too_many_requests', json_build_object('rate', rate));
-  end if;
+  perform private.count_visit(request);
   link := private.sign_in_link(request ->> 'token_hash');
   draft := private.enter_draft(link.draft_id, false);
   view := private.claim_view(draft, '{"proven": false}') - 'email';
@@ -184,24 +182,23 @@ as $$
 declare
   link   core.draft_links;
   draft  core.drafts;
-  answer jsonb;
+  answer json;
 begin
   perform private.act_as(caller, 'anyone');
   link := private.sign_in_link(request ->> 'token_hash');
   draft := private.enter_draft(link.draft_id, true);
   select * into link from core.draft_links l where l.partner_id = link.partner_id and l.id = link.id for update;
   if private.sign_in_link_state(link) <> 'open' or private.draft_state(draft) not in ('open', 'active') then
-    return json_build_object('outcome', 'not_open');
+    perform private.refuse('link_not_open');
   end if;
   answer := private.prove_draft(draft);
-  if answer ? 'next' then
-    return answer::json;
+  if answer ->> 'next' is null then
+    update core.draft_links l set used_at = private.now() where l.partner_id = link.partner_id and l.id = link.id;
+    update core.drafts d set progress = d.progress || jsonb_build_object('return_url', link.return_url)
+     where d.partner_id = draft.partner_id and d.id = draft.id and link.return_url is not null and d.status <> 'conflict';
   end if;
-  update core.draft_links l set used_at = private.now() where l.partner_id = link.partner_id and l.id = link.id;
-  update core.drafts d set progress = d.progress || jsonb_build_object('return_url', link.return_url)
-   where d.partner_id = draft.partner_id and d.id = draft.id and link.return_url is not null and d.status <> 'conflict';
-  return (answer || jsonb_build_object('draft_id', draft.id))::json;
+  return coalesce(answer, json_build_object('draft_id', draft.id));
 end $$;
 comment on function api.use_sign_in_link(jsonb, jsonb) is
-  'Uses a sign-in link up, which proves the address: {token_hash} to {outcome: proven|conflict|not_open, draft_id}. May ask for login first.';
+  'Uses a sign-in link up, which proves the address: {token_hash} to {draft_id}. May ask for login first.';
 select private.expose('api.use_sign_in_link(jsonb, jsonb)');

@@ -71,18 +71,18 @@ begin
   perform private.act_as(caller, 'anyone');
   draft := private.enter_draft((request ->> 'draft_id')::uuid, true);
   if draft.status is distinct from 'claimed' or draft.user_id is null or private.claim_open_step(draft) is not null then
-    return json_build_object('outcome', 'not_open');
+    perform private.refuse('claim_not_open');
   end if;
   facts := private.claim_facts(draft);
   if facts is distinct from request -> 'facts' then
-    return json_build_object('outcome', 'changed');
+    perform private.refuse('mandate_changed');
   end if;
-  refused := private.claim_code_outcome(draft, request ->> 'code_hash');
+  refused := private.claim_code_refusal(draft, request ->> 'code_hash');
   if refused is not null then
-    return json_build_object('outcome', refused);
+    return private.refusal(refused);
   elsif (private.claimant(draft.email, draft.partner_id)).taken then
     perform private.end_in_conflict(draft, 'existing_user');
-    return json_build_object('outcome', 'conflict');
+    return private.refusal('claim_conflict');
   end if;
 
   begin
@@ -91,9 +91,9 @@ begin
     get stacked diagnostics violated = constraint_name;
     if violated = 'connections_active_ean' then
       perform private.end_in_conflict(draft, 'ean_in_use');
-      return json_build_object('outcome', 'conflict');
+      return private.refusal('claim_conflict');
     elsif violated = 'chargers_active_serial' then
-      return json_build_object('outcome', 'charger_claimed');
+      perform private.refuse('charger_claimed');
     end if;
     raise;
   end;
@@ -106,9 +106,9 @@ begin
    where d.partner_id = draft.partner_id and d.id = draft.id;
   perform private.enqueue_mail(request -> 'mail', draft.email, 'claim_signed:' || draft.id);
   perform private.audit('draft.activated', draft.id);
-  return json_build_object('outcome', 'signed');
+  return json_build_object('ok', true);
 end $$;
 comment on function api.sign_claim(jsonb, jsonb) is
   'Signs, and makes the draft an account: {draft_id, facts, signed_name, code_hash, document, document_sha256, address, user_agent, mail}. '
-  'Outcome signed|changed|conflict|charger_claimed|wrong_code|code_expired|too_many_attempts|not_open; facts must still be what was shown.';
+  'facts must still be what was shown. A conflict, and a wrong code that was counted, stay: these refusals are answers.';
 select private.expose('api.sign_claim(jsonb, jsonb)');

@@ -1,6 +1,6 @@
 -- The steps of a claim, each of which keeps what the customer confirmed.
 
-create function private.save_step(draft core.drafts, request jsonb) returns jsonb
+create function private.save_step(draft core.drafts, request jsonb) returns json
 language plpgsql
 set search_path = ''
 as $$
@@ -31,12 +31,12 @@ begin
       end if;
     when 'ean' then
       if private.ean_taken(typed ->> 'ean_code') then
-        return jsonb_build_object('outcome', 'ean_in_use');
+        perform private.refuse('ean_in_use');
       end if;
       select * into checked from private.check_ean(typed ->> 'ean_code', before ->> 'postal_code', (before ->> 'house_number')::int,
         before ->> 'house_number_addition', request -> 'ean_register');
       if checked.outcome = 'mismatch' then
-        return jsonb_build_object('outcome', 'ean_address_mismatch');
+        perform private.refuse('ean_address_mismatch');
       end if;
       kept := kept || jsonb_build_object('ean_check', to_jsonb(checked) - 'street' - 'city');
     when 'payout' then
@@ -44,7 +44,7 @@ begin
                    when request -> 'later' = 'true' then kept - 'iban' else kept end;
     when 'charger' then
       if private.charger_taken(typed ->> 'brand', typed ->> 'serial_number') then
-        return jsonb_build_object('outcome', 'charger_claimed');
+        perform private.refuse('charger_claimed');
       end if;
     else null;
   end case;
@@ -53,10 +53,10 @@ begin
            'answers', answers, 'confirmed', (coalesce(kept -> 'confirmed', '[]') - step) || to_jsonb(step))
    where d.partner_id = draft.partner_id and d.id = draft.id
   returning * into draft;
-  return jsonb_build_object('outcome', 'saved', 'open_step', private.claim_open_step(draft));
+  return json_build_object('open_step', private.claim_open_step(draft));
 end $$;
 comment on function private.save_step(core.drafts, jsonb) is
-  'Keeps what a step asked: {step, answers, ean_register, iban, later}. Outcome saved, or ean_in_use|ean_address_mismatch|charger_claimed and nothing kept.';
+  'Keeps what a step asked: {step, answers, ean_register, iban, later} to {open_step}, the one that comes next.';
 grant execute on function private.save_step(core.drafts, jsonb) to api_owner;
 
 create function api.save_claim(caller jsonb, request jsonb) returns json
@@ -69,10 +69,10 @@ begin
   perform private.act_as(caller, 'anyone');
   draft := private.enter_draft((request ->> 'draft_id')::uuid, true);
   if draft.status is distinct from 'claimed' then
-    return json_build_object('outcome', 'not_open');
+    perform private.refuse('claim_not_open');
   end if;
-  return private.save_step(draft, request)::json;
+  return private.save_step(draft, request);
 end $$;
 comment on function api.save_claim(jsonb, jsonb) is
-  'Keeps a step of a claim whose address is proven: {draft_id, step, answers, ean_register, iban, later} to {outcome, open_step}.';
+  'Keeps a step of a claim whose address is proven: {draft_id, step, answers, ean_register, iban, later} to {open_step}.';
 select private.expose('api.save_claim(jsonb, jsonb)');

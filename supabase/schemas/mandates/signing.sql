@@ -72,13 +72,10 @@ language plpgsql security definer
 set search_path = ''
 as $$
 declare
-  rate  constant jsonb := private.debit('address:' || (request ->> 'address_hash'), 'page');
   link  core.mandate_links;
   state text;
 begin
-  if not (rate ->> 'allowed')::boolean then
-    return private.refusal('too_many_requests', json_build_object('rate', rate));
-  end if;
+  perform private.count_visit(request);
   link := private.enter_link(caller, request);
   state := private.link_state(link);
   return json_build_object(
@@ -112,27 +109,27 @@ begin
   link := private.enter_link(caller, request);
   select * into link from core.mandate_links l where l.partner_id = link.partner_id and l.id = link.id for update;
   if private.link_state(link) <> 'open' then
-    return json_build_object('outcome', 'not_open');
+    perform private.refuse('link_not_open');
   end if;
   recipient := private.mandate_facts(link) ->> 'email';
   if recipient is null then
-    return json_build_object('outcome', 'no_email');
+    perform private.refuse('signatory_email_missing');
   end if;
   rate := private.debit('mandate_link:' || link.id, 'mandate_code');
   if not (rate ->> 'allowed')::boolean then
-    return json_build_object('outcome', 'too_many_codes', 'retry_after', rate -> 'retry_after');
+    perform private.refuse('too_many_codes', json_build_object('rate', rate));
   end if;
   update core.mandate_links l
      set code_hash = decode(request ->> 'code_hash', 'hex'), code_expires_at = private.code_expiry(), code_attempts = 0
    where l.partner_id = link.partner_id and l.id = link.id;
   perform private.enqueue_mail(request -> 'mail', recipient, 'mandate_code:' || link.id || ':' || (request ->> 'code_hash'));
-  return json_build_object('outcome', 'sent');
+  return json_build_object('ok', true);
 end $$;
 comment on function api.send_mandate_code(jsonb, jsonb) is
-  'Mails a one-time code, good for ten minutes and five attempts; ten codes a day: {token_hash, code_hash, mail} to {outcome: sent|no_email|too_many_codes|not_open}.';
+  'Mails a one-time code, good for ten minutes and five attempts; ten codes a day: {token_hash, code_hash, mail}.';
 select private.expose('api.send_mandate_code(jsonb, jsonb)');
 
-create function private.code_outcome(link core.mandate_links, code_hash text) returns text
+create function private.link_code_refusal(link core.mandate_links, code_hash text) returns text
 language plpgsql
 set search_path = ''
 as $$
@@ -144,8 +141,8 @@ begin
   end if;
   return refused;
 end $$;
-comment on function private.code_outcome(core.mandate_links, text) is 'Why a one-time code is refused, or null; a wrong one is counted.';
-grant execute on function private.code_outcome(core.mandate_links, text) to api_owner;
+comment on function private.link_code_refusal(core.mandate_links, text) is 'Why a one-time code is refused, or null; a wrong one is counted, so the refusal has to be an answer.';
+grant execute on function private.link_code_refusal(core.mandate_links, text) to api_owner;
 
 create function private.lock_link(link core.mandate_links) returns core.mandate_links
 language plpgsql
@@ -191,27 +188,27 @@ declare
 begin
   link := private.lock_link(private.enter_link(caller, request));
   if private.link_state(link) <> 'open' then
-    return json_build_object('outcome', 'not_open');
+    perform private.refuse('link_not_open');
   end if;
   facts := private.mandate_facts(link);
   if facts is distinct from request -> 'facts' then
-    return json_build_object('outcome', 'changed');
+    perform private.refuse('mandate_changed');
   end if;
   if facts ->> 'email' is not null then
-    refused := private.code_outcome(link, request ->> 'code_hash');
+    refused := private.link_code_refusal(link, request ->> 'code_hash');
     if refused is not null then
-      return json_build_object('outcome', refused);
+      return private.refusal(refused);
     end if;
   end if;
   perform private.record_signature(link, facts, request);
   if facts ->> 'email' is not null then
     perform private.enqueue_mail(request -> 'mail', facts ->> 'email', 'mandate_signed:' || link.id);
   end if;
-  return json_build_object('outcome', 'signed');
+  return json_build_object('ok', true);
 end $$;
 comment on function api.sign_mandate(jsonb, jsonb) is
   'Signs: {token_hash, facts, signed_name, code_hash, document, document_sha256, address, user_agent, mail}. '
-  'Outcome signed|changed|wrong_code|code_expired|too_many_attempts|not_open; facts must still be what was shown.';
+  'facts must still be what was shown.';
 select private.expose('api.sign_mandate(jsonb, jsonb)');
 
 create function api.decline_mandate(caller jsonb, request jsonb) returns json
@@ -223,13 +220,13 @@ declare
 begin
   link := private.lock_link(private.enter_link(caller, request));
   if private.link_state(link) <> 'open' then
-    return json_build_object('outcome', 'not_open');
+    perform private.refuse('link_not_open');
   end if;
   insert into core.mandates (partner_id, connection_id, link_id, status, address, user_agent)
   values (link.partner_id, link.connection_id, link.id, 'declined', left(request ->> 'address', 64), left(request ->> 'user_agent', 400));
   update core.mandate_links l set used_at = private.now(), code_hash = null where l.partner_id = link.partner_id and l.id = link.id;
   perform private.audit('mandate.declined', link.connection_id);
-  return json_build_object('outcome', 'declined');
+  return json_build_object('ok', true);
 end $$;
-comment on function api.decline_mandate(jsonb, jsonb) is 'Declines to sign: {token_hash, address, user_agent}. Outcome declined|not_open.';
+comment on function api.decline_mandate(jsonb, jsonb) is 'Declines to sign: {token_hash, address, user_agent}.';
 select private.expose('api.decline_mandate(jsonb, jsonb)');

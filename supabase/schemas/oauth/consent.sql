@@ -97,14 +97,10 @@ language plpgsql security definer
 set search_path = ''
 as $$
 declare
-  rate    jsonb;
   checked record;
 begin
   perform private.act_as(caller, 'anyone');
-  rate := private.debit('address:' || (request ->> 'address_hash'), 'page');
-  if not (rate ->> 'allowed')::boolean then
-    return private.refusal('too_many_requests', json_build_object('rate', rate));
-  end if;
+  perform private.count_visit(request);
   select * into checked from private.check_authorization(request);
   if checked.refusal is not null then
     return private.refusal(checked.refusal);

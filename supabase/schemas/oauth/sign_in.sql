@@ -41,7 +41,7 @@ $$;
 comment on function private.keep_sign_in_code(jsonb) is 'Definer: codes are nobody''s to read.';
 grant execute on function private.keep_sign_in_code(jsonb) to api_owner;
 
-create function private.redeem_sign_in_code(request jsonb, out outcome text, out email text)
+create function private.redeem_sign_in_code(request jsonb, out refused text, out email text)
 language plpgsql security definer
 set search_path = ''
 as $$
@@ -51,11 +51,11 @@ declare
 begin
   -- of ten at once, nine wait here and then see no code
   select * into code from core.sign_in_codes c where c.token_hash = presented for update;
-  outcome := coalesce(private.judge_code(code.code_hash, code.expires_at, code.attempts, request ->> 'code_hash'),
-                      case when private.login_at(code.email) is null then 'wrong_code' else 'right_code' end);
-  if outcome = 'wrong_code' then
+  refused := coalesce(private.judge_code(code.code_hash, code.expires_at, code.attempts, request ->> 'code_hash'),
+                      case when private.login_at(code.email) is null then 'wrong_code' end);
+  if refused = 'wrong_code' then
     update core.sign_in_codes c set attempts = c.attempts + 1 where c.token_hash = presented;
-  elsif outcome = 'right_code' then
+  elsif refused is null then
     delete from core.sign_in_codes c where c.token_hash = presented;
     email := code.email;
   end if;
@@ -95,28 +95,34 @@ begin
     rate := private.debit('login:' || (request ->> 'email_hash'), 'sign_in_mail');
   end if;
   if not (rate ->> 'allowed')::boolean then
-    return json_build_object('outcome', 'too_many_codes', 'retry_after', rate -> 'retry_after');
+    return private.refusal('too_many_codes', json_build_object('rate', rate));  -- what was counted stays
   end if;
   perform private.keep_sign_in_code(request);
   if private.login_at(request ->> 'email') is not null then
     perform private.act_for_partner(private.house());
     perform private.enqueue_mail(request -> 'mail', request ->> 'email', 'sign_in_code:' || (request ->> 'token_hash'));
   end if;
-  return json_build_object('outcome', 'sent');
+  return json_build_object('ok', true);
 end $$;
 comment on function api.send_sign_in_code(jsonb, jsonb) is
   'Mails a one-time code, good for ten minutes and five attempts, where the address has a login, and answers alike where it has none: '
-  '{address_hash, email_hash, email, token_hash, code_hash, mail} to {outcome: sent|too_many_codes, retry_after}.';
+  '{address_hash, email_hash, email, token_hash, code_hash, mail}.';
 select private.expose('api.send_sign_in_code(jsonb, jsonb)');
 
 create function api.redeem_sign_in_code(caller jsonb, request jsonb) returns json
 language plpgsql security definer
 set search_path = ''
 as $$
+declare
+  redeemed record;
 begin
   perform private.act_as(caller, 'anyone');
-  return (select row_to_json(r) from private.redeem_sign_in_code(request) as r);
+  select * into redeemed from private.redeem_sign_in_code(request);
+  if redeemed.refused is not null then
+    return private.refusal(redeemed.refused);  -- a wrong code was counted
+  end if;
+  return json_build_object('email', redeemed.email);
 end $$;
 comment on function api.redeem_sign_in_code(jsonb, jsonb) is
-  'Uses a one-time code: {token_hash, code_hash} to {outcome: right_code|wrong_code|code_expired|too_many_attempts, email}. Whose e-mail it is may sign in.';
+  'Uses a one-time code: {token_hash, code_hash} to {email}. Whose e-mail it is may sign in.';
 select private.expose('api.redeem_sign_in_code(jsonb, jsonb)');

@@ -112,7 +112,18 @@ const table = {
 
   token_not_found: { status: 404, detail: "You have no token with that id." },
 
+  claim_not_open: {
+    status: 404,
+    detail: "This claim is at another step, has ended, or cannot begin; open its link to see.",
+  },
+  claim_conflict: {
+    status: 404,
+    detail: "The e-mail address or the EAN is registered with us in another way; the draft is in conflict.",
+  },
+  link_not_open: { status: 404, detail: "This link was used, has expired or never was; ask for a new one." },
+
   // 409: the right thing in the wrong state
+  mandate_changed: { status: 409, detail: "The facts are no longer those that were read. Read the mandate again." },
   ocpp_identity_taken: {
     status: 409,
     error: 'A charger with ocpp_identity "{ocpp_identity}" already exists',
@@ -188,7 +199,15 @@ const table = {
     detail: "The signatory has no e-mail address; send the link yourself, with send_email: false.",
   },
 
+  wrong_code: { status: 422, detail: "The code is not the one that was mailed; the guess was counted." },
+  code_expired: { status: 422, detail: "The code works no more, or none was mailed. Ask for a new one." },
+  too_many_attempts: { status: 422, detail: "The code was guessed wrong five times. Ask for a new one." },
+
   // 429
+  too_many_codes: {
+    status: 429,
+    detail: "No more codes are mailed for now; one that was mailed before may still work.",
+  },
   too_many_requests: {
     status: 429,
     error: "Too many requests",
@@ -326,4 +345,36 @@ export class ApiError extends Refusal {
       ...(this.status === 429 ? { retry_after_seconds: this.retryAfter } : {}),
     };
   }
+}
+
+/** What is wrong with a one-time code: private.judge_code. */
+export const CODE_REFUSALS = [
+  "wrong_code",
+  "code_expired",
+  "too_many_attempts",
+] as const satisfies readonly ErrorCode[];
+
+/** What came of an act that a rule may refuse: its answer, or the refusal. */
+export type Attempt<Result, Code extends ErrorCode> =
+  | { answer: Result; refused: null }
+  | { answer: null; refused: ApiError & { readonly code: Code } };
+
+/** Waits for an act that may be refused with one of `codes`, which are for the caller to handle. Any other error is thrown. */
+export async function attempt<Result, const Code extends ErrorCode>(
+  act: Promise<Result>,
+  codes: readonly Code[],
+): Promise<Attempt<Result, Code>> {
+  try {
+    return { answer: await act, refused: null };
+  } catch (error) {
+    if (isOneOf(error, codes)) return { answer: null, refused: error };
+    throw error;
+  }
+}
+
+function isOneOf<Code extends ErrorCode>(
+  error: unknown,
+  codes: readonly Code[],
+): error is ApiError & { readonly code: Code } {
+  return error instanceof ApiError && codes.some((code) => code === error.code);
 }

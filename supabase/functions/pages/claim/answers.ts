@@ -1,6 +1,6 @@
 import { isValidIBAN } from "ibantools";
 import * as z from "zod";
-import type { Kept, StepName } from "#shared/domain/claim/flow.ts";
+import type { Kept, REFUSALS, StepName } from "#shared/domain/claim/flow.ts";
 import { HOUSE } from "#shared/domain/claim/links.ts";
 import { eanRegisterOf } from "#shared/domain/ean_register/ean_register.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
@@ -13,6 +13,8 @@ import type { Value } from "./step_views.ts";
 import type { ClaimWords } from "./words.ts";
 
 type Form = { environment: Environment; form: URLSearchParams; claim: Claim; words: ClaimWords };
+
+type StepRefusal = Exclude<(typeof REFUSALS)["save" | "complete"][number], "claim_not_open">;
 
 type Step = {
   /** What a field shows at first. */
@@ -159,12 +161,12 @@ export const STEPS: Record<StepName, Step> = {
   },
 };
 
-/** Which field an outcome of private.save_step or private.complete_charger is about. */
-export function refusalOf(outcome: string, { form, words }: Pick<Form, "form" | "words">): Errors {
-  switch (outcome) {
+/** Which field a refusal of a step is about, and what to do. */
+export function errorsOf(refused: StepRefusal, { form, words }: Pick<Form, "form" | "words">): Errors {
+  switch (refused) {
     case "ean_in_use":
     case "ean_address_mismatch":
-      return { [form.get("point") === "other" ? "ean_code" : "point"]: words.ean.errors[outcome] };
+      return { [form.get("point") === "other" ? "ean_code" : "point"]: words.ean.errors[refused] };
     case "charger_limit_reached":
       return { catalog_charger_id: words.charger.errors.charger_limit_reached };
     case "serial_number_required":

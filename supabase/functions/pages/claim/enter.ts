@@ -36,15 +36,14 @@ export const showEnter: Handler<Name> = async (request) => {
   }
 };
 
-type Used = { outcome: "proven" | "conflict" | "not_open"; draft_id: string };
-
 export const useEnter: Handler<Name> = async (request) => {
   const { token } = request;
   if (!token) return request.unknown();
   const asked = { token_hash: hashSecret(token) };
-  const { outcome, draft_id } = await request.call<Used>("use_sign_in_link", asked);
-  request.became(outcome);
-  if (outcome !== "proven") return showEnter(request);
+  const using = request.call<{ draft_id: string }>("use_sign_in_link", asked);
+  const { answer, refused } = await request.attempt(using, ["link_not_open", "claim_conflict"]);
+  if (refused) return showEnter(request);
+  request.became("proven");
   const lang = request.c.req.query("lang");
-  return welcome(request, draft_id, isLocale(lang) ? `?lang=${lang}` : "");
+  return welcome(request, answer.draft_id, isLocale(lang) ? `?lang=${lang}` : "");
 };

@@ -1,4 +1,4 @@
-import type { ProveOutcome } from "#shared/domain/claim/flow.ts";
+import { REFUSALS } from "#shared/domain/claim/flow.ts";
 import { readCode } from "../kit/code.ts";
 import type { Handler } from "../kit/visit.ts";
 import type { Claim } from "./model.ts";
@@ -42,17 +42,20 @@ export const prove: Handler<Name> = async (request) => {
   if (!flow) return request.unknown();
   const code = readCode(request.form);
   if (code === null) return askAgain(request);
-  const answer = await flow.prove<Claim & { outcome: ProveOutcome }>(code, request.address_hash);
-  const { outcome, email = "" } = answer;
-  request.became(outcome);
-  const visit = new ClaimVisit(request, flow, answer);
-  switch (outcome) {
-    case "proven":
-      return welcome(visit, flow.draft_id, `?lang=${visit.locale}`);
-    case "conflict":
-    case "not_open":
+  const proving = flow.prove<Claim>(code, request.address_hash);
+  const { answer, refused } = await request.attempt(proving, REFUSALS.prove);
+  // this refusal comes with the claim, for its page
+  const claim = answer ?? (refused.fields as { claim: Claim }).claim;
+  const visit = new ClaimVisit(request, flow, claim);
+  if (!refused) {
+    visit.became("proven");
+    return welcome(visit, flow.draft_id, `?lang=${visit.locale}`);
+  }
+  switch (refused.code) {
+    case "claim_conflict":
+    case "claim_not_open":
       return visit.go("");
     default:
-      return visit.page(proofPage(visit.frame, email, visit.frame.words.code.errors[outcome]), 422);
+      return visit.page(proofPage(visit.frame, claim.email ?? "", visit.frame.words.code.errors[refused.code]), 422);
   }
 };

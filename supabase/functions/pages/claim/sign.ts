@@ -1,3 +1,4 @@
+import { REFUSALS } from "#shared/domain/claim/flow.ts";
 import type { Facts } from "#shared/domain/mandate_text/mandate_text.ts";
 import {
   asFile,
@@ -58,27 +59,29 @@ export const sign = onFacts(async (visit, facts) => {
 
   const user_agent = c.req.header("user-agent") ?? null;
   const about = { facts, brand: claim.brand ?? null, locale, address: c.var.address, user_agent };
-  const { outcome } = await flow.sign({ ...about, signed_name: name, code });
-  visit.became(outcome);
-  switch (outcome) {
-    case "signed":
-    case "conflict":
-    case "not_open":
+  const { refused } = await visit.attempt(flow.sign({ ...about, signed_name: name, code }), REFUSALS.sign);
+  if (!refused) {
+    visit.became("signed");
+    return visit.go("");
+  }
+  switch (refused.code) {
+    case "claim_conflict":
+    case "claim_not_open":
       return visit.go("");
-    case "changed":
+    case "mandate_changed":
       return visit.page(changedPage(frame), 409);
     case "charger_claimed":
       return visit.go("/charger", { taken: "1" });
     default:
-      return again({ code: frame.words.code.errors[outcome] });
+      return again({ code: frame.words.code.errors[refused.code] });
   }
 });
 
 export const showRevoke = onClaim(holds, (visit) => visit.page(revokePage(visit.frame)));
 
 export const revoke = onClaim(holds, async (visit) => {
-  const { outcome } = await visit.flow.revoke();
-  visit.became(outcome);
+  const { refused } = await visit.attempt(visit.flow.revoke(), REFUSALS.revoke);
+  if (!refused) visit.became("revoked");
   return visit.go("");
 });
 

@@ -1,7 +1,7 @@
-import { type CompleteOutcome, type SaveOutcome, STEP_NAMES, type StepName } from "#shared/domain/claim/flow.ts";
+import { REFUSALS, STEP_NAMES, type StepName } from "#shared/domain/claim/flow.ts";
 import type { Errors } from "../kit/frame.ts";
 import type { Visit } from "../kit/visit.ts";
-import { refusalOf, STEPS, shownValue } from "./answers.ts";
+import { errorsOf, STEPS, shownValue } from "./answers.ts";
 import type { Claim } from "./model.ts";
 import { STEP_VIEWS } from "./step_views.ts";
 import { isLater, onClaim, underWay } from "./visit.ts";
@@ -32,7 +32,7 @@ export const showStep = onClaim(
     const value = (field: string) => (field === "brand" && brand ? brand : known(field));
     const words = WORDS[visit.locale];
     const errors = c.req.query("taken")
-      ? refusalOf("charger_claimed", { form, words })
+      ? errorsOf("charger_claimed", { form, words })
       : name === "charger" && brand === ""
         ? { brand: words.charger.errors.brand }
         : {};
@@ -52,14 +52,19 @@ export const saveStep = onClaim(
       visit.page(STEP_VIEWS[name](frame, claim, shownValue(name, claim, form), errors), 422);
     const read = await STEPS[name].read({ environment, form, claim, words });
     if ("errors" in read) return again(read.errors);
-    const later = isLater(claim, name);
-    const { outcome, open_step }: { outcome: CompleteOutcome | SaveOutcome; open_step?: StepName | null } = later
-      ? await flow.complete(name, read, locale, claim.brand ?? null)
-      : await flow.save(name, read);
-    visit.became(outcome);
-    if (outcome === "saved") return visit.go(later ? "" : `/${open_step ?? "mandate"}`);
-    if (outcome === "not_open") return visit.go("");
-    return again(refusalOf(outcome, { form, words }));
+    const { answer: next, refused } = isLater(claim, name)
+      ? await visit.attempt(
+          flow.complete(name, read, locale, claim.brand ?? null).then(() => ""),
+          REFUSALS.complete,
+        )
+      : await visit.attempt(
+          flow.save(name, read).then(({ open_step }) => `/${open_step ?? "mandate"}`),
+          REFUSALS.save,
+        );
+    if (refused)
+      return refused.code === "claim_not_open" ? visit.go("") : again(errorsOf(refused.code, { form, words }));
+    visit.became("saved");
+    return visit.go(next);
   },
   aboutStep,
 );

@@ -1,5 +1,5 @@
 import { hashSecret } from "#shared/auth/tokens.ts";
-import { CLAIM_SQL, ClaimFlow, type LaterStep } from "#shared/domain/claim/flow.ts";
+import { CLAIM_SQL, ClaimFlow, type LaterStep, REFUSALS } from "#shared/domain/claim/flow.ts";
 import { claimToken, readClaimToken } from "#shared/domain/claim/links.ts";
 import type { Facts } from "#shared/domain/mandate_text/mandate_text.ts";
 import { kindPage } from "../kit/views.ts";
@@ -78,10 +78,11 @@ export class ClaimVisit extends Visit<Name> {
 
   /** Mails a code, and leads on; `back` is where it is typed, should there be no more of them. */
   async mailCode(purpose: "prove" | "sign", then: Response, back: string): Promise<Response> {
-    const { outcome, rate } = await this.flow.sendCode(purpose, this.locale, this.claim.brand ?? null);
-    this.became(outcome);
-    if (outcome === "not_open") return this.go("");
-    return outcome === "too_many_codes" ? this.tooManyCodes(rate?.retry_after ?? 60, back) : then;
+    const sending = this.flow.sendCode(purpose, this.locale, this.claim.brand ?? null);
+    const { refused } = await this.attempt(sending, REFUSALS.sendCode);
+    if (refused) return refused.code === "too_many_codes" ? this.tooManyCodes(refused, back) : this.go("");
+    this.became("sent");
+    return then;
   }
 }
 

@@ -2,10 +2,10 @@ import { AUTHORIZE, authorize } from "#shared/auth/authorize.ts";
 import { secretKey, signInByMail, signInByPassword } from "#shared/auth/supabase_auth.ts";
 import { hashAddress, hashSecret, newCode, newSecret, sameSecret } from "#shared/auth/tokens.ts";
 import { composeSignInCode } from "#shared/domain/mail/mail.ts";
-import { ApiError } from "#shared/foundation/errors.ts";
+import { ApiError, CODE_REFUSALS } from "#shared/foundation/errors.ts";
 import { admitBearer } from "#shared/http/admit.ts";
 import { email } from "#shared/values/fields.ts";
-import { type CodeError, readCode } from "../kit/code.ts";
+import { readCode } from "../kit/code.ts";
 import type { Flow } from "../kit/visit.ts";
 import { donePage } from "./views.ts";
 import { type ConsentVisit, onRequest, PATH, SQL } from "./visit.ts";
@@ -59,17 +59,15 @@ const mailCode = onRequest(async (visit) => {
   secretKey(environment); // without one the code would be mailed in vain
   const { config, locale } = frame;
   const [token, code] = [newSecret(), newCode()];
-  const { outcome, retry_after = 60 } = await visit.call<{
-    outcome: "sent" | "too_many_codes";
-    retry_after?: number;
-  }>("send_sign_in_code", {
+  const sending = visit.call("send_sign_in_code", {
     ...counted(visit, address),
     ...hashesOf(token, code),
     email: address,
     mail: composeSignInCode({ config, locale, code, app: asking.name }),
   });
-  visit.became(outcome);
-  if (outcome === "too_many_codes") return visit.tooManyCodes(retry_after, frame.to("/code"));
+  const { refused } = await visit.attempt(sending, ["too_many_codes"]);
+  if (refused) return visit.tooManyCodes(refused, frame.to("/code"));
+  visit.became("sent");
   visit.keep("consent-code", `${token} ${address}`, CODE_COOKIE_SECONDS);
   return visit.go("/code");
 });
@@ -90,12 +88,11 @@ const signInByCode = onRequest(async (visit) => {
   const code = readCode(visit.form);
   if (code === null) return visit.askCode(waiting.email, "code_missing");
 
-  const { outcome, email } = await visit.call<
-    { outcome: "right_code"; email: string } | { outcome: CodeError; email: null }
-  >("redeem_sign_in_code", hashesOf(waiting.token, code));
-  visit.became(outcome);
-  if (outcome !== "right_code") return visit.askCode(waiting.email, outcome);
-  const jwt = await signInByMail(visit.environment, email);
+  const redeeming = visit.call<{ email: string }>("redeem_sign_in_code", hashesOf(waiting.token, code));
+  const { answer, refused } = await visit.attempt(redeeming, CODE_REFUSALS);
+  if (refused) return visit.askCode(waiting.email, refused.code);
+  visit.became("right_code");
+  const jwt = await signInByMail(visit.environment, answer.email);
   return jwt ? visit.begin(jwt) : visit.askCode(waiting.email, "code_expired");
 });
 

@@ -1,6 +1,6 @@
 import type { KitWords } from "./words.ts";
 
-/** Why a code does not do. */
+/** Why a code does not do: none was typed, or one of CODE_REFUSALS. */
 export type CodeError = keyof KitWords["code"]["errors"];
 
 /** A one-time code as it was typed, spaces, dots and dashes forgiven; null where it is none. */

@@ -3,6 +3,7 @@ import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { hashAddress } from "#shared/auth/tokens.ts";
 import { callFor, type Declared } from "#shared/foundation/call.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
+import { type ApiError, type Attempt, attempt, type ErrorCode } from "#shared/foundation/errors.ts";
 import { acceptedLocale, isLocale, type Locale } from "#shared/values/locale.ts";
 import type { Frame, Html } from "./frame.ts";
 import { kindPage, tooManyCodesPage } from "./views.ts";
@@ -83,6 +84,16 @@ export class Visit<Name extends string = string> {
     return JSON.parse(await callFor(declared, environment, caller)(name, request));
   }
 
+  /** Waits for an act of the visitor that may be refused with one of `codes`: for the log too, the refusal is what became of it. */
+  async attempt<Result, const Code extends ErrorCode>(
+    act: Promise<Result>,
+    codes: readonly Code[],
+  ): Promise<Attempt<Result, Code>> {
+    const attempted = await attempt(act, codes);
+    if (attempted.refused) this.became(attempted.refused.code);
+    return attempted;
+  }
+
   /** For the log. */
   became(outcome: string): void {
     this.c.set("outcome", outcome);
@@ -103,7 +114,8 @@ export class Visit<Name extends string = string> {
     return this.page(kindPage(this.frame, this.frame.words.unknown), DEAD);
   }
 
-  tooManyCodes(retry_after: number, href: string, label?: string): Answer {
+  tooManyCodes(refused: ApiError, href: string, label?: string): Answer {
+    const retry_after = refused.retryAfter ?? 1;
     this.c.header("Retry-After", String(retry_after));
     return this.page(tooManyCodesPage(this.frame, retry_after, href, label), 429);
   }

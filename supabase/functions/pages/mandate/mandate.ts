@@ -1,6 +1,7 @@
 import { hashSecret, newCode } from "#shared/auth/tokens.ts";
 import { composeMandateCode, composeMandateSigned } from "#shared/domain/mail/mail.ts";
 import type { Facts } from "#shared/domain/mandate_text/mandate_text.ts";
+import { CODE_REFUSALS } from "#shared/foundation/errors.ts";
 import { asFile, askCodePage, changedPage, readSignature, type SignErrors, signPage } from "../kit/signature.ts";
 import type { Answer, Flow, Visit } from "../kit/visit.ts";
 import { declinePage, readPage } from "./views.ts";
@@ -38,16 +39,17 @@ const sendCode = onOpenLink(async (visit, facts) => {
   const code = newCode();
   const { partner_name, full_name } = facts;
   const { config } = visit.environment;
-  const { outcome, retry_after } = await visit.act<{ outcome: string; retry_after?: number }>("send_mandate_code", {
+  const sending = visit.act("send_mandate_code", {
     code_hash: visit.hashCode(code),
     mail: composeMandateCode({ config, locale: visit.locale, code, full_name, partner_name }),
   });
-  visit.became(outcome);
-  if (outcome !== "too_many_codes") return visit.go(outcome === "not_open" ? "" : "/sign", { seen });
-  return visit.tooManyCodes(retry_after ?? 60, visit.frame.to("/sign", { seen }), WORDS[visit.locale].back_to_sign);
+  const { refused } = await visit.attempt(sending, ["link_not_open", "signatory_email_missing", "too_many_codes"]);
+  if (refused?.code === "too_many_codes")
+    return visit.tooManyCodes(refused, visit.frame.to("/sign", { seen }), WORDS[visit.locale].back_to_sign);
+  if (refused?.code === "link_not_open") return visit.go("", { seen });
+  if (!refused) visit.became("sent");
+  return visit.go("/sign", { seen }); // where no address is known, signing needs no code
 });
-
-type SignOutcome = "signed" | "changed" | "wrong_code" | "code_expired" | "too_many_attempts" | "not_open";
 
 const sign = onOpenLink(async (visit, facts, document) => {
   const { frame, c, form } = visit;
@@ -60,7 +62,7 @@ const sign = onOpenLink(async (visit, facts, document) => {
   const { config } = visit.environment;
   const { full_name, partner_name } = facts;
   const link = `${config.PAGES_URL}/mandate/${visit.token}`;
-  const { outcome } = await visit.act<{ outcome: SignOutcome }>("sign_mandate", {
+  const signing = visit.act("sign_mandate", {
     facts,
     signed_name: name,
     code_hash: visit.hashCode(code),
@@ -70,26 +72,30 @@ const sign = onOpenLink(async (visit, facts, document) => {
     user_agent: c.req.header("user-agent") ?? null,
     mail: composeMandateSigned({ config, locale: visit.locale, link, full_name, partner_name, document }),
   });
-  visit.became(outcome);
-  switch (outcome) {
-    case "signed":
-    case "not_open":
+  const { refused } = await visit.attempt(signing, ["link_not_open", "mandate_changed", ...CODE_REFUSALS]);
+  if (!refused) {
+    visit.became("signed");
+    return visit.go("");
+  }
+  switch (refused.code) {
+    case "link_not_open":
       return visit.go("");
-    case "changed":
+    case "mandate_changed":
       return visit.page(changedPage(frame), 409);
     default:
-      return again({ code: frame.words.code.errors[outcome] });
+      return again({ code: frame.words.code.errors[refused.code] });
   }
 });
 
 const showDecline = onOpenLink((visit, facts) => visit.page(declinePage(visit.frame, facts.partner_name)));
 
 const decline = onOpenLink(async (visit) => {
-  const { outcome } = await visit.act<{ outcome: string }>("decline_mandate", {
+  const declining = visit.act("decline_mandate", {
     address: visit.c.var.address,
     user_agent: visit.c.req.header("user-agent") ?? null,
   });
-  visit.became(outcome);
+  const { refused } = await visit.attempt(declining, ["link_not_open"]);
+  if (!refused) visit.became("declined");
   return visit.go("");
 });
 

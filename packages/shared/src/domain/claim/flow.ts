@@ -3,8 +3,8 @@ import type { Brand } from "#shared/domain/brand.ts";
 import { composeClaimCode, composeCustomerIbanChanged, composeMandateSigned } from "#shared/domain/mail/mail.ts";
 import { composeDocument, type Facts } from "#shared/domain/mandate_text/mandate_text.ts";
 import { callFor } from "#shared/foundation/call.ts";
-import type { Rate } from "#shared/foundation/caller.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
+import { CODE_REFUSALS } from "#shared/foundation/errors.ts";
 import type { SealedIban } from "#shared/values/iban.ts";
 import type { Locale } from "#shared/values/locale.ts";
 import { claimToken } from "./links.ts";
@@ -34,16 +34,15 @@ export type Kept = { answers: Record<string, unknown>; ean_register?: object; ib
 /** Where a claim is: private.claim_stage. */
 export type Stage = "invited" | "claimed";
 
-type CodeRefusal = "wrong_code" | "code_expired" | "too_many_attempts";
-export type ProveOutcome = "proven" | "conflict" | "not_open" | CodeRefusal;
-export type SaveOutcome = "saved" | "not_open" | "ean_in_use" | "ean_address_mismatch" | "charger_claimed";
-export type CompleteOutcome =
-  | "saved"
-  | "not_open"
-  | "charger_claimed"
-  | "charger_limit_reached"
-  | "serial_number_required";
-export type SignOutcome = "signed" | "changed" | "conflict" | "charger_claimed" | "not_open" | CodeRefusal;
+/** What the rules may say no with; what else is thrown is our failure, or the visitor's limit. */
+export const REFUSALS = {
+  sendCode: ["claim_not_open", "too_many_codes"],
+  prove: ["claim_not_open", "claim_conflict", ...CODE_REFUSALS],
+  save: ["claim_not_open", "ean_in_use", "ean_address_mismatch", "charger_claimed"],
+  sign: ["claim_not_open", "claim_conflict", "mandate_changed", "charger_claimed", ...CODE_REFUSALS],
+  complete: ["claim_not_open", "charger_claimed", "charger_limit_reached", "serial_number_required"],
+  revoke: ["claim_not_open"],
+} as const;
 
 type Signature = {
   facts: Facts;
@@ -57,7 +56,10 @@ type Signature = {
   user_agent: string | null;
 };
 
-/** What a customer does with a claim link, step by step: the pages drive it for people, the sandbox for integrators. */
+/**
+ * What a customer does with a claim link, step by step: the pages drive it for people, the sandbox for integrators.
+ * Each step throws what it is refused with, see REFUSALS.
+ */
 export class ClaimFlow {
   readonly environment: Environment;
   readonly draft_id: string;
@@ -87,7 +89,7 @@ export class ClaimFlow {
     locale: Locale,
     brand: Brand | null,
     { code = newCode(), stage = null }: { code?: string; stage?: Stage | null } = {},
-  ): Promise<{ outcome: "sent" | "too_many_codes" | "not_open"; rate?: Rate }> {
+  ): Promise<unknown> {
     const { config } = this.environment;
     return this.#call("send_claim_code", {
       code_hash: this.#hashCode(code, purpose),
@@ -96,13 +98,14 @@ export class ClaimFlow {
     });
   }
 
-  /** Proves the address by its code; makes the customer's login where there is none. Beside the outcome, what open() says. */
-  prove<View>(code: string, address_hash: string): Promise<View & { outcome: ProveOutcome }> {
+  /** Proves the address by its code, and gives what open() does, as a refusal does: `claim`. Makes the customer's login where there is none. */
+  prove<View>(code: string, address_hash: string): Promise<View> {
     const request = { address_hash, code_hash: this.#hashCode(code, "prove"), proven: false };
     return this.#call("prove_claim", request);
   }
 
-  save(step: StepName, kept: Kept): Promise<{ outcome: SaveOutcome; open_step?: StepName | null }> {
+  /** Keeps a step, and says which is next; none where only the mandate is left. */
+  save(step: StepName, kept: Kept): Promise<{ open_step: StepName | null }> {
     return this.#call("save_claim", { step, ...kept });
   }
 
@@ -112,7 +115,7 @@ export class ClaimFlow {
     return composeDocument(facts, { name: SERVICE_NAME, email: SUPPORT_EMAIL }, locale);
   }
 
-  sign({ facts, brand, code, locale, ...signature }: Signature): Promise<{ outcome: SignOutcome }> {
+  sign({ facts, brand, code, locale, ...signature }: Signature): Promise<unknown> {
     const { config } = this.environment;
     const { full_name, partner_name } = facts;
     const document = this.document(facts, locale);
@@ -133,7 +136,7 @@ export class ClaimFlow {
     { answers, iban, missing = false }: Kept & { missing?: boolean },
     locale: Locale,
     brand: Brand | null,
-  ): Promise<{ outcome: CompleteOutcome }> {
+  ): Promise<unknown> {
     const { config } = this.environment;
     const sender = { config, locale, brand: brand ?? { name: config.SERVICE_NAME } };
     const mail = iban ? composeCustomerIbanChanged({ ...sender, iban_masked: `**** ${iban.last4}` }) : null;
@@ -141,7 +144,7 @@ export class ClaimFlow {
   }
 
   /** Ends the mandate, which nothing undoes. */
-  revoke(): Promise<{ outcome: "revoked" | "not_open" }> {
+  revoke(): Promise<unknown> {
     return this.#call("revoke_claim", {});
   }
 
