@@ -149,7 +149,7 @@ describe("§4.3 captured mail", () => {
           mail: composeSignInCode({ config, locale: "nl", code: "123456", app: "Laadapp" }),
         },
       );
-      expect(JSON.parse(answer)).toEqual({ outcome: "sent" });
+      expect(JSON.parse(answer)).toEqual({ ok: true });
       const { sent } = await world.row(
         "select count(*)::int as sent from core.mail_outbox where recipient = $1 and template = 'sign_in'",
         address,

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import * as z from "zod";
-import { ClaimFlow } from "#shared/domain/claim/flow.ts";
+import { ClaimFlow, REFUSALS } from "#shared/domain/claim/flow.ts";
 import { claimKey, claimLinks } from "#shared/domain/claim/links.ts";
-import { ApiError, wireText } from "#shared/foundation/errors.ts";
+import { ApiError, attempt, wireText } from "#shared/foundation/errors.ts";
 import { describeCause } from "#shared/foundation/log.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
 import { CALLER } from "./caller.ts";
@@ -99,7 +99,9 @@ export const createFixtures = endpoint(
         profile: ChargerProfile.parse({ mid }),
       });
       const customer = { id: rehearsed.account_id, key: claimKey(environment) };
-      if (ending === "revoke") await new ClaimFlow(environment, caller.request_id, draft.draft_id).revoke();
+      const flow = new ClaimFlow(environment, caller.request_id, draft.draft_id);
+      // one that another call has cleared meanwhile has no mandate to end
+      if (ending === "revoke") await attempt(flow.revoke(), REFUSALS.revoke);
       else if (ending) await call("review_customer", { ...customer, outcome: ending });
       return rehearsed;
     };

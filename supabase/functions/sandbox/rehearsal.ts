@@ -107,11 +107,11 @@ export async function rehearse(asked: Asked, id: string, wishes: Wishes): Promis
   };
   const iban = wishes.iban === undefined && wishes.submit ? TEST.iban : (wishes.iban ?? null);
 
-  for (let attempt = 0; ; attempt += 1) {
+  for (let turn = 0; ; turn += 1) {
     enter(draft);
     if (draft.stage === "active") break;
     const step = draft.stage === "claimed" ? "activate" : "claim";
-    if (attempt === ATTEMPTS) throw new ApiError("sandbox_step_failed", { step });
+    if (turn === ATTEMPTS) throw new ApiError("sandbox_step_failed", { step });
     const moved = await during(step, () =>
       step === "claim" ? claim(asked, draft, wishes.ean) : activate(asked, draft, wishes, iban),
     );
