@@ -827,6 +827,21 @@ comment on function private.debit(text, text, int) is
   'Takes from a subject''s bucket and says what is left. Definer, because limits belong to no tenant. A cost of 0 only looks.';
 grant execute on function private.debit(text, text, int) to api_owner;
 
+create function private.count_visit(request jsonb) returns void
+language plpgsql
+set search_path = ''
+as $$
+declare
+  rate constant jsonb := private.debit('address:' || (request ->> 'address_hash'), 'page');
+begin
+  if not (rate ->> 'allowed')::boolean then
+    perform private.refuse('too_many_requests', json_build_object('rate', rate));
+  end if;
+end $$;
+comment on function private.count_visit(jsonb) is
+  'Counts a visit to a page against the address it comes from, {address_hash}; too many are refused. What is refused after it has to be an answer, or the visit would not count.';
+grant execute on function private.count_visit(jsonb) to api_owner;
+
 create function private.sweep_rate_limits() returns bigint
 language sql security definer
 set search_path = ''
@@ -1336,14 +1351,10 @@ language plpgsql security definer
 set search_path = ''
 as $$
 declare
-  rate    jsonb;
   checked record;
 begin
   perform private.act_as(caller, 'anyone');
-  rate := private.debit('address:' || (request ->> 'address_hash'), 'page');
-  if not (rate ->> 'allowed')::boolean then
-    return private.refusal('too_many_requests', json_build_object('rate', rate));
-  end if;
+  perform private.count_visit(request);
   select * into checked from private.check_authorization(request);
   if checked.refusal is not null then
     return private.refusal(checked.refusal);
@@ -1401,7 +1412,7 @@ $$;
 comment on function private.keep_sign_in_code(jsonb) is 'Definer: codes are nobody''s to read.';
 grant execute on function private.keep_sign_in_code(jsonb) to api_owner;
 
-create function private.redeem_sign_in_code(request jsonb, out outcome text, out email text)
+create function private.redeem_sign_in_code(request jsonb, out refused text, out email text)
 language plpgsql security definer
 set search_path = ''
 as $$
@@ -1411,11 +1422,11 @@ declare
 begin
   -- of ten at once, nine wait here and then see no code
   select * into code from core.sign_in_codes c where c.token_hash = presented for update;
-  outcome := coalesce(private.judge_code(code.code_hash, code.expires_at, code.attempts, request ->> 'code_hash'),
-                      case when private.login_at(code.email) is null then 'wrong_code' else 'right_code' end);
-  if outcome = 'wrong_code' then
+  refused := coalesce(private.judge_code(code.code_hash, code.expires_at, code.attempts, request ->> 'code_hash'),
+                      case when private.login_at(code.email) is null then 'wrong_code' end);
+  if refused = 'wrong_code' then
     update core.sign_in_codes c set attempts = c.attempts + 1 where c.token_hash = presented;
-  elsif outcome = 'right_code' then
+  elsif refused is null then
     delete from core.sign_in_codes c where c.token_hash = presented;
     email := code.email;
   end if;
@@ -1455,30 +1466,36 @@ begin
     rate := private.debit('login:' || (request ->> 'email_hash'), 'sign_in_mail');
   end if;
   if not (rate ->> 'allowed')::boolean then
-    return json_build_object('outcome', 'too_many_codes', 'retry_after', rate -> 'retry_after');
+    return private.refusal('too_many_codes', json_build_object('rate', rate));  -- what was counted stays
   end if;
   perform private.keep_sign_in_code(request);
   if private.login_at(request ->> 'email') is not null then
     perform private.act_for_partner(private.house());
     perform private.enqueue_mail(request -> 'mail', request ->> 'email', 'sign_in_code:' || (request ->> 'token_hash'));
   end if;
-  return json_build_object('outcome', 'sent');
+  return json_build_object('ok', true);
 end $$;
 comment on function api.send_sign_in_code(jsonb, jsonb) is
   'Mails a one-time code, good for ten minutes and five attempts, where the address has a login, and answers alike where it has none: '
-  '{address_hash, email_hash, email, token_hash, code_hash, mail} to {outcome: sent|too_many_codes, retry_after}.';
+  '{address_hash, email_hash, email, token_hash, code_hash, mail}.';
 select private.expose('api.send_sign_in_code(jsonb, jsonb)');
 
 create function api.redeem_sign_in_code(caller jsonb, request jsonb) returns json
 language plpgsql security definer
 set search_path = ''
 as $$
+declare
+  redeemed record;
 begin
   perform private.act_as(caller, 'anyone');
-  return (select row_to_json(r) from private.redeem_sign_in_code(request) as r);
+  select * into redeemed from private.redeem_sign_in_code(request);
+  if redeemed.refused is not null then
+    return private.refusal(redeemed.refused);  -- a wrong code was counted
+  end if;
+  return json_build_object('email', redeemed.email);
 end $$;
 comment on function api.redeem_sign_in_code(jsonb, jsonb) is
-  'Uses a one-time code: {token_hash, code_hash} to {outcome: right_code|wrong_code|code_expired|too_many_attempts, email}. Whose e-mail it is may sign in.';
+  'Uses a one-time code: {token_hash, code_hash} to {email}. Whose e-mail it is may sign in.';
 select private.expose('api.redeem_sign_in_code(jsonb, jsonb)');
 
 -- The tokens of an application: a code or a refresh token for an access token, and revocation (RFC 6749, 7009, 9700).
@@ -2989,13 +3006,10 @@ language plpgsql security definer
 set search_path = ''
 as $$
 declare
-  rate  constant jsonb := private.debit('address:' || (request ->> 'address_hash'), 'page');
   link  core.mandate_links;
   state text;
 begin
-  if not (rate ->> 'allowed')::boolean then
-    return private.refusal('too_many_requests', json_build_object('rate', rate));
-  end if;
+  perform private.count_visit(request);
   link := private.enter_link(caller, request);
   state := private.link_state(link);
   return json_build_object(
@@ -3029,27 +3043,27 @@ begin
   link := private.enter_link(caller, request);
   select * into link from core.mandate_links l where l.partner_id = link.partner_id and l.id = link.id for update;
   if private.link_state(link) <> 'open' then
-    return json_build_object('outcome', 'not_open');
+    perform private.refuse('link_not_open');
   end if;
   recipient := private.mandate_facts(link) ->> 'email';
   if recipient is null then
-    return json_build_object('outcome', 'no_email');
+    perform private.refuse('signatory_email_missing');
   end if;
   rate := private.debit('mandate_link:' || link.id, 'mandate_code');
   if not (rate ->> 'allowed')::boolean then
-    return json_build_object('outcome', 'too_many_codes', 'retry_after', rate -> 'retry_after');
+    perform private.refuse('too_many_codes', json_build_object('rate', rate));
   end if;
   update core.mandate_links l
      set code_hash = decode(request ->> 'code_hash', 'hex'), code_expires_at = private.code_expiry(), code_attempts = 0
    where l.partner_id = link.partner_id and l.id = link.id;
   perform private.enqueue_mail(request -> 'mail', recipient, 'mandate_code:' || link.id || ':' || (request ->> 'code_hash'));
-  return json_build_object('outcome', 'sent');
+  return json_build_object('ok', true);
 end $$;
 comment on function api.send_mandate_code(jsonb, jsonb) is
-  'Mails a one-time code, good for ten minutes and five attempts; ten codes a day: {token_hash, code_hash, mail} to {outcome: sent|no_email|too_many_codes|not_open}.';
+  'Mails a one-time code, good for ten minutes and five attempts; ten codes a day: {token_hash, code_hash, mail}.';
 select private.expose('api.send_mandate_code(jsonb, jsonb)');
 
-create function private.code_outcome(link core.mandate_links, code_hash text) returns text
+create function private.link_code_refusal(link core.mandate_links, code_hash text) returns text
 language plpgsql
 set search_path = ''
 as $$
@@ -3061,8 +3075,8 @@ begin
   end if;
   return refused;
 end $$;
-comment on function private.code_outcome(core.mandate_links, text) is 'Why a one-time code is refused, or null; a wrong one is counted.';
-grant execute on function private.code_outcome(core.mandate_links, text) to api_owner;
+comment on function private.link_code_refusal(core.mandate_links, text) is 'Why a one-time code is refused, or null; a wrong one is counted, so the refusal has to be an answer.';
+grant execute on function private.link_code_refusal(core.mandate_links, text) to api_owner;
 
 create function private.lock_link(link core.mandate_links) returns core.mandate_links
 language plpgsql
@@ -3108,27 +3122,27 @@ declare
 begin
   link := private.lock_link(private.enter_link(caller, request));
   if private.link_state(link) <> 'open' then
-    return json_build_object('outcome', 'not_open');
+    perform private.refuse('link_not_open');
   end if;
   facts := private.mandate_facts(link);
   if facts is distinct from request -> 'facts' then
-    return json_build_object('outcome', 'changed');
+    perform private.refuse('mandate_changed');
   end if;
   if facts ->> 'email' is not null then
-    refused := private.code_outcome(link, request ->> 'code_hash');
+    refused := private.link_code_refusal(link, request ->> 'code_hash');
     if refused is not null then
-      return json_build_object('outcome', refused);
+      return private.refusal(refused);
     end if;
   end if;
   perform private.record_signature(link, facts, request);
   if facts ->> 'email' is not null then
     perform private.enqueue_mail(request -> 'mail', facts ->> 'email', 'mandate_signed:' || link.id);
   end if;
-  return json_build_object('outcome', 'signed');
+  return json_build_object('ok', true);
 end $$;
 comment on function api.sign_mandate(jsonb, jsonb) is
   'Signs: {token_hash, facts, signed_name, code_hash, document, document_sha256, address, user_agent, mail}. '
-  'Outcome signed|changed|wrong_code|code_expired|too_many_attempts|not_open; facts must still be what was shown.';
+  'facts must still be what was shown.';
 select private.expose('api.sign_mandate(jsonb, jsonb)');
 
 create function api.decline_mandate(caller jsonb, request jsonb) returns json
@@ -3140,15 +3154,15 @@ declare
 begin
   link := private.lock_link(private.enter_link(caller, request));
   if private.link_state(link) <> 'open' then
-    return json_build_object('outcome', 'not_open');
+    perform private.refuse('link_not_open');
   end if;
   insert into core.mandates (partner_id, connection_id, link_id, status, address, user_agent)
   values (link.partner_id, link.connection_id, link.id, 'declined', left(request ->> 'address', 64), left(request ->> 'user_agent', 400));
   update core.mandate_links l set used_at = private.now(), code_hash = null where l.partner_id = link.partner_id and l.id = link.id;
   perform private.audit('mandate.declined', link.connection_id);
-  return json_build_object('outcome', 'declined');
+  return json_build_object('ok', true);
 end $$;
-comment on function api.decline_mandate(jsonb, jsonb) is 'Declines to sign: {token_hash, address, user_agent}. Outcome declined|not_open.';
+comment on function api.decline_mandate(jsonb, jsonb) is 'Declines to sign: {token_hash, address, user_agent}.';
 select private.expose('api.decline_mandate(jsonb, jsonb)');
 
 -- Chargers, of accounts and of people.
@@ -5479,14 +5493,9 @@ create function api.open_claim(caller jsonb, request jsonb) returns json
 language plpgsql security definer
 set search_path = ''
 as $$
-declare
-  rate jsonb;
 begin
   perform private.act_as(caller, 'anyone');
-  rate := private.debit('address:' || (request ->> 'address_hash'), 'page');
-  if not (rate ->> 'allowed')::boolean then
-    return private.refusal('too_many_requests', json_build_object('rate', rate));
-  end if;
+  perform private.count_visit(request);
   return private.claim_view(private.enter_draft((request ->> 'draft_id')::uuid, false), request)::json;
 end $$;
 comment on function api.open_claim(jsonb, jsonb) is
@@ -5506,26 +5515,25 @@ begin
   perform private.act_as(caller, 'anyone');
   draft := private.enter_draft((request ->> 'draft_id')::uuid, true);
   if private.draft_state(draft) not in ('open', 'active') or private.claim_stage(draft) <> coalesce(request ->> 'stage', private.claim_stage(draft)) then
-    return json_build_object('outcome', 'not_open');
+    perform private.refuse('claim_not_open');
   elsif private.judge_code(draft.code_hash, draft.code_expires_at, draft.code_attempts, request ->> 'code_hash') is null then
-    return json_build_object('outcome', 'sent');  -- the very code that is out already
+    return json_build_object('ok', true);  -- the very code that is out already
   end if;
   rate := private.debit('draft:' || draft.id, 'claim_code');
   if not (rate ->> 'allowed')::boolean then
-    return json_build_object('outcome', 'too_many_codes', 'rate', rate);
+    perform private.refuse('too_many_codes', json_build_object('rate', rate));
   end if;
   update core.drafts d
      set code_hash = decode(request ->> 'code_hash', 'hex'), code_expires_at = private.code_expiry(), code_attempts = 0
    where d.partner_id = draft.partner_id and d.id = draft.id;
   perform private.enqueue_mail(request -> 'mail', draft.email, 'claim_code:' || draft.id || ':' || (request ->> 'code_hash'));
-  return json_build_object('outcome', 'sent');
+  return json_build_object('ok', true);
 end $$;
 comment on function api.send_claim_code(jsonb, jsonb) is
-  'Mails a one-time code, good for ten minutes and five attempts: {draft_id, code_hash, mail, stage?} to {outcome: sent|too_many_codes|not_open, rate}. '
-  'With stage (invited, claimed) only while the claim is there.';
+  'Mails a one-time code, good for ten minutes and five attempts: {draft_id, code_hash, mail, stage?}. With stage (invited, claimed) only while the claim is there.';
 select private.expose('api.send_claim_code(jsonb, jsonb)');
 
-create function private.claim_code_outcome(draft core.drafts, code_hash text) returns text
+create function private.claim_code_refusal(draft core.drafts, code_hash text) returns text
 language plpgsql
 set search_path = ''
 as $$
@@ -5537,8 +5545,8 @@ begin
   end if;
   return refused;
 end $$;
-comment on function private.claim_code_outcome(core.drafts, text) is 'Why a one-time code is refused, or null; a wrong one is counted.';
-grant execute on function private.claim_code_outcome(core.drafts, text) to api_owner;
+comment on function private.claim_code_refusal(core.drafts, text) is 'Why a one-time code is refused, or null; a wrong one is counted, so the refusal has to be an answer.';
+grant execute on function private.claim_code_refusal(core.drafts, text) to api_owner;
 
 create function private.claimant(email text, partner uuid, out user_id uuid, out confirmed boolean, out taken boolean)
 language sql stable security definer
@@ -5565,7 +5573,7 @@ begin
 end $$;
 grant execute on function private.end_in_conflict(core.drafts, text) to api_owner;
 
-create function private.prove_draft(draft core.drafts) returns jsonb
+create function private.prove_draft(draft core.drafts) returns json
 language plpgsql
 set search_path = ''
 as $$
@@ -5574,17 +5582,17 @@ declare
 begin
   if draft.status = 'active' then
     update core.drafts d set code_hash = null, code_expires_at = null where d.partner_id = draft.partner_id and d.id = draft.id;
-    return jsonb_build_object('outcome', 'proven');
+    return null;
   end if;
   select * into login from private.claimant(draft.email, draft.partner_id);
   if login.taken then
     perform private.end_in_conflict(draft, 'existing_user');
-    return jsonb_build_object('outcome', 'conflict');
+    return private.refusal('claim_conflict');
   elsif login.confirmed is not true then
-    return private.ask('login', json_build_object('email', draft.email, 'unconfirmed_user', login.user_id, 'partner_id', draft.partner_id))::jsonb;
+    return private.ask('login', json_build_object('email', draft.email, 'unconfirmed_user', login.user_id, 'partner_id', draft.partner_id));
   elsif draft.status = 'invited' and draft.ean is not null and private.ean_taken(draft.ean) then
     perform private.end_in_conflict(draft, 'ean_in_use');
-    return jsonb_build_object('outcome', 'conflict');
+    return private.refusal('claim_conflict');
   end if;
   update core.drafts d
      set status = 'claimed', user_id = login.user_id, claimed_at = coalesce(d.claimed_at, private.now()), code_hash = null, code_expires_at = null
@@ -5592,10 +5600,10 @@ begin
   if draft.status = 'invited' then
     perform private.audit('draft.claimed', draft.id);
   end if;
-  return jsonb_build_object('outcome', 'proven');
+  return null;
 end $$;
 comment on function private.prove_draft(core.drafts) is
-  'The address is proven: the draft is claimed, or in conflict. Asks for login, and stores nothing, where Supabase Auth must make it first.';
+  'The address is proven: the draft is claimed, and null; or it is in conflict, which stays, so the refusal is an answer. Asks for login, and stores nothing, where Supabase Auth must make it first.';
 grant execute on function private.prove_draft(core.drafts) to api_owner;
 
 create function api.prove_claim(caller jsonb, request jsonb) returns json
@@ -5603,28 +5611,31 @@ language plpgsql security definer
 set search_path = ''
 as $$
 declare
-  rate    jsonb;
   draft   core.drafts;
-  refused text;
   view    jsonb;
-  answer  jsonb;
+  refused text;
+  answer  json;
 begin
   perform private.act_as(caller, 'anyone');
-  rate := private.debit('address:' || (request ->> 'address_hash'), 'page');
-  if not (rate ->> 'allowed')::boolean then
-    return private.refusal('too_many_requests', json_build_object('rate', rate));
-  end if;
+  perform private.count_visit(request);
   draft := private.enter_draft((request ->> 'draft_id')::uuid, true);
-  if private.draft_state(draft) not in ('open', 'active') then
-    return (jsonb_build_object('outcome', 'not_open') || private.claim_view(draft, request))::json;
-  end if;
-  refused := private.claim_code_outcome(draft, request ->> 'code_hash');
   view := private.claim_view(draft, request);
-  answer := case when refused is null then private.prove_draft(draft) else jsonb_build_object('outcome', refused) end;
-  return case when answer ? 'next' then answer else view || answer end::json;
+  if private.draft_state(draft) not in ('open', 'active') then
+    refused := 'claim_not_open';
+  else
+    refused := private.claim_code_refusal(draft, request ->> 'code_hash');
+  end if;
+  if refused is null then
+    answer := private.prove_draft(draft);
+    refused := answer ->> 'refused';
+  end if;
+  if refused is not null then
+    return private.refusal(refused, json_build_object('claim', view));
+  end if;
+  return coalesce(answer, view::json);
 end $$;
 comment on function api.prove_claim(jsonb, jsonb) is
-  'Proves the address by its code: {draft_id, address_hash, code_hash} to private.claim_view and outcome proven|conflict|wrong_code|code_expired|too_many_attempts|not_open. '
+  'Proves the address by its code: {draft_id, address_hash, code_hash} to private.claim_view, which a refusal has too, as claim. '
   'May ask for login first; the code is used up once it is made.';
 select private.expose('api.prove_claim(jsonb, jsonb)');
 
@@ -5649,16 +5660,12 @@ language plpgsql security definer
 set search_path = ''
 as $$
 declare
-  rate  jsonb;
   link  core.draft_links;
   draft core.drafts;
   view  jsonb;
 begin
   perform private.act_as(caller, 'anyone');
-  rate := private.debit('address:' || (request ->> 'address_hash'), 'page');
-  if not (rate ->> 'allowed')::boolean then
-    return private.refusal('too_many_requests', json_build_object('rate', rate));
-  end if;
+  perform private.count_visit(request);
   link := private.sign_in_link(request ->> 'token_hash');
   draft := private.enter_draft(link.draft_id, false);
   view := private.claim_view(draft, '{"proven": false}') - 'email';
@@ -5679,31 +5686,30 @@ as $$
 declare
   link   core.draft_links;
   draft  core.drafts;
-  answer jsonb;
+  answer json;
 begin
   perform private.act_as(caller, 'anyone');
   link := private.sign_in_link(request ->> 'token_hash');
   draft := private.enter_draft(link.draft_id, true);
   select * into link from core.draft_links l where l.partner_id = link.partner_id and l.id = link.id for update;
   if private.sign_in_link_state(link) <> 'open' or private.draft_state(draft) not in ('open', 'active') then
-    return json_build_object('outcome', 'not_open');
+    perform private.refuse('link_not_open');
   end if;
   answer := private.prove_draft(draft);
-  if answer ? 'next' then
-    return answer::json;
+  if answer ->> 'next' is null then
+    update core.draft_links l set used_at = private.now() where l.partner_id = link.partner_id and l.id = link.id;
+    update core.drafts d set progress = d.progress || jsonb_build_object('return_url', link.return_url)
+     where d.partner_id = draft.partner_id and d.id = draft.id and link.return_url is not null and d.status <> 'conflict';
   end if;
-  update core.draft_links l set used_at = private.now() where l.partner_id = link.partner_id and l.id = link.id;
-  update core.drafts d set progress = d.progress || jsonb_build_object('return_url', link.return_url)
-   where d.partner_id = draft.partner_id and d.id = draft.id and link.return_url is not null and d.status <> 'conflict';
-  return (answer || jsonb_build_object('draft_id', draft.id))::json;
+  return coalesce(answer, json_build_object('draft_id', draft.id));
 end $$;
 comment on function api.use_sign_in_link(jsonb, jsonb) is
-  'Uses a sign-in link up, which proves the address: {token_hash} to {outcome: proven|conflict|not_open, draft_id}. May ask for login first.';
+  'Uses a sign-in link up, which proves the address: {token_hash} to {draft_id}. May ask for login first.';
 select private.expose('api.use_sign_in_link(jsonb, jsonb)');
 
 -- The steps of a claim, each of which keeps what the customer confirmed.
 
-create function private.save_step(draft core.drafts, request jsonb) returns jsonb
+create function private.save_step(draft core.drafts, request jsonb) returns json
 language plpgsql
 set search_path = ''
 as $$
@@ -5734,12 +5740,12 @@ begin
       end if;
     when 'ean' then
       if private.ean_taken(typed ->> 'ean_code') then
-        return jsonb_build_object('outcome', 'ean_in_use');
+        perform private.refuse('ean_in_use');
       end if;
       select * into checked from private.check_ean(typed ->> 'ean_code', before ->> 'postal_code', (before ->> 'house_number')::int,
         before ->> 'house_number_addition', request -> 'ean_register');
       if checked.outcome = 'mismatch' then
-        return jsonb_build_object('outcome', 'ean_address_mismatch');
+        perform private.refuse('ean_address_mismatch');
       end if;
       kept := kept || jsonb_build_object('ean_check', to_jsonb(checked) - 'street' - 'city');
     when 'payout' then
@@ -5747,7 +5753,7 @@ begin
                    when request -> 'later' = 'true' then kept - 'iban' else kept end;
     when 'charger' then
       if private.charger_taken(typed ->> 'brand', typed ->> 'serial_number') then
-        return jsonb_build_object('outcome', 'charger_claimed');
+        perform private.refuse('charger_claimed');
       end if;
     else null;
   end case;
@@ -5756,10 +5762,10 @@ begin
            'answers', answers, 'confirmed', (coalesce(kept -> 'confirmed', '[]') - step) || to_jsonb(step))
    where d.partner_id = draft.partner_id and d.id = draft.id
   returning * into draft;
-  return jsonb_build_object('outcome', 'saved', 'open_step', private.claim_open_step(draft));
+  return json_build_object('open_step', private.claim_open_step(draft));
 end $$;
 comment on function private.save_step(core.drafts, jsonb) is
-  'Keeps what a step asked: {step, answers, ean_register, iban, later}. Outcome saved, or ean_in_use|ean_address_mismatch|charger_claimed and nothing kept.';
+  'Keeps what a step asked: {step, answers, ean_register, iban, later} to {open_step}, the one that comes next.';
 grant execute on function private.save_step(core.drafts, jsonb) to api_owner;
 
 create function api.save_claim(caller jsonb, request jsonb) returns json
@@ -5772,12 +5778,12 @@ begin
   perform private.act_as(caller, 'anyone');
   draft := private.enter_draft((request ->> 'draft_id')::uuid, true);
   if draft.status is distinct from 'claimed' then
-    return json_build_object('outcome', 'not_open');
+    perform private.refuse('claim_not_open');
   end if;
-  return private.save_step(draft, request)::json;
+  return private.save_step(draft, request);
 end $$;
 comment on function api.save_claim(jsonb, jsonb) is
-  'Keeps a step of a claim whose address is proven: {draft_id, step, answers, ean_register, iban, later} to {outcome, open_step}.';
+  'Keeps a step of a claim whose address is proven: {draft_id, step, answers, ean_register, iban, later} to {open_step}.';
 select private.expose('api.save_claim(jsonb, jsonb)');
 
 -- Signing: the draft becomes an account in the service's own tenant.
@@ -5853,18 +5859,18 @@ begin
   perform private.act_as(caller, 'anyone');
   draft := private.enter_draft((request ->> 'draft_id')::uuid, true);
   if draft.status is distinct from 'claimed' or draft.user_id is null or private.claim_open_step(draft) is not null then
-    return json_build_object('outcome', 'not_open');
+    perform private.refuse('claim_not_open');
   end if;
   facts := private.claim_facts(draft);
   if facts is distinct from request -> 'facts' then
-    return json_build_object('outcome', 'changed');
+    perform private.refuse('mandate_changed');
   end if;
-  refused := private.claim_code_outcome(draft, request ->> 'code_hash');
+  refused := private.claim_code_refusal(draft, request ->> 'code_hash');
   if refused is not null then
-    return json_build_object('outcome', refused);
+    return private.refusal(refused);
   elsif (private.claimant(draft.email, draft.partner_id)).taken then
     perform private.end_in_conflict(draft, 'existing_user');
-    return json_build_object('outcome', 'conflict');
+    return private.refusal('claim_conflict');
   end if;
 
   begin
@@ -5873,9 +5879,9 @@ begin
     get stacked diagnostics violated = constraint_name;
     if violated = 'connections_active_ean' then
       perform private.end_in_conflict(draft, 'ean_in_use');
-      return json_build_object('outcome', 'conflict');
+      return private.refusal('claim_conflict');
     elsif violated = 'chargers_active_serial' then
-      return json_build_object('outcome', 'charger_claimed');
+      perform private.refuse('charger_claimed');
     end if;
     raise;
   end;
@@ -5888,11 +5894,11 @@ begin
    where d.partner_id = draft.partner_id and d.id = draft.id;
   perform private.enqueue_mail(request -> 'mail', draft.email, 'claim_signed:' || draft.id);
   perform private.audit('draft.activated', draft.id);
-  return json_build_object('outcome', 'signed');
+  return json_build_object('ok', true);
 end $$;
 comment on function api.sign_claim(jsonb, jsonb) is
   'Signs, and makes the draft an account: {draft_id, facts, signed_name, code_hash, document, document_sha256, address, user_agent, mail}. '
-  'Outcome signed|changed|conflict|charger_claimed|wrong_code|code_expired|too_many_attempts|not_open; facts must still be what was shown.';
+  'facts must still be what was shown. A conflict, and a wrong code that was counted, stay: these refusals are answers.';
 select private.expose('api.sign_claim(jsonb, jsonb)');
 
 -- After signing: what was put off is added, the mandate is ended.
@@ -5923,7 +5929,7 @@ end $$;
 comment on function private.mandated_connection(uuid) is 'The active connection of an account whose mandate holds, locked; null where none does.';
 grant execute on function private.mandated_connection(uuid) to api_owner;
 
-create function private.complete_payout(draft core.drafts, request jsonb) returns text
+create function private.complete_payout(draft core.drafts, request jsonb) returns void
 language plpgsql
 set search_path = ''
 as $$
@@ -5932,22 +5938,21 @@ declare
 begin
   select a.iban_last4 into before from core.accounts a where a.partner_id = private.partner_id() and a.id = draft.account_id for no key update;
   if not found or jsonb_typeof(request -> 'iban') is distinct from 'object' then
-    return 'not_open';
+    perform private.refuse('claim_not_open');
   elsif before is not null and request -> 'missing' = 'true' then
-    return 'saved';
+    return;
   end if;
   perform private.store_iban(draft.account_id, request -> 'iban');
   if before is not null then
     perform private.act_for_partner(draft.partner_id);
     perform private.enqueue_mail(request -> 'mail', draft.email, 'claim_iban:' || draft.id || ':' || gen_random_uuid());
   end if;
-  return 'saved';
 end $$;
 comment on function private.complete_payout(core.drafts, jsonb) is
   'Stores where the compensation goes, also when the mandate has ended: what was registered before is still paid. The customer is mailed when another IBAN was there; with missing that one stays.';
 grant execute on function private.complete_payout(core.drafts, jsonb) to api_owner;
 
-create function private.complete_charger(draft core.drafts, answers jsonb) returns text
+create function private.complete_charger(draft core.drafts, answers jsonb) returns void
 language plpgsql
 set search_path = ''
 as $$
@@ -5959,22 +5964,20 @@ begin
   perform private.lock_chargers(null, draft.user_id);
   connection := private.mandated_connection(draft.account_id);
   if connection is null or model is null then
-    return 'not_open';
+    perform private.refuse('claim_not_open');
   end if;
   if exists (select from core.chargers h
               where h.partner_id = private.partner_id() and h.account_id = draft.account_id and h.status = 'active'
                 and h.catalog_charger_id = model and h.serial_number is not distinct from serial) then
-    return 'saved';
+    return;
   end if;
   if private.require_charger_room(null, draft.user_id) > 0 and serial is null then
-    return 'serial_number_required';
+    perform private.refuse('serial_number_required');
   end if;
   perform private.add_own_charger(draft.account_id, connection, answers);
   perform private.advance_registration(draft.account_id, true);
-  return 'saved';
-exception
-  when unique_violation then return 'charger_claimed';
-  when sqlstate 'RULE1' then return sqlerrm;  -- no room for another charger
+exception when unique_violation then
+  perform private.refuse('charger_claimed');
 end $$;
 comment on function private.complete_charger(core.drafts, jsonb) is
   'Adds a charger to the account of a signed claim, by the rules of POST /v1/chargers; the same one again changes nothing. A mandate that ended takes none.';
@@ -5985,21 +5988,24 @@ language plpgsql security definer
 set search_path = ''
 as $$
 declare
-  draft   core.drafts;
-  outcome text := 'not_open';
+  draft core.drafts;
 begin
   perform private.act_as(caller, 'anyone');
   draft := private.enter_draft((request ->> 'draft_id')::uuid, true);
-  if draft.status = 'active' then
-    perform private.enter_account(draft);
-    outcome := case request ->> 'step' when 'payout' then private.complete_payout(draft, request)
-                                       when 'charger' then private.complete_charger(draft, request -> 'answers') else outcome end;
+  if draft.status is distinct from 'active' then
+    perform private.refuse('claim_not_open');
   end if;
-  return json_build_object('outcome', outcome);
+  perform private.enter_account(draft);
+  case request ->> 'step'
+    when 'payout' then perform private.complete_payout(draft, request);
+    when 'charger' then perform private.complete_charger(draft, request -> 'answers');
+    else perform private.refuse('claim_not_open');
+  end case;
+  return json_build_object('ok', true);
 end $$;
 comment on function api.complete_claim(jsonb, jsonb) is
-  'Adds to a signed claim what was put off, or changes it: {draft_id, step: payout|charger, answers, iban, missing, mail} to '
-  '{outcome: saved|charger_claimed|charger_limit_reached|serial_number_required|not_open}. The browser has a session of this claim.';
+  'Adds to a signed claim what was put off, or changes it: {draft_id, step: payout|charger, answers, iban, missing, mail}. '
+  'The browser has a session of this claim.';
 select private.expose('api.complete_claim(jsonb, jsonb)');
 
 create function api.revoke_claim(caller jsonb, request jsonb) returns json
@@ -6017,13 +6023,13 @@ begin
     connection := private.mandated_connection(draft.account_id);
   end if;
   if connection is null then
-    return json_build_object('outcome', 'not_open');
+    perform private.refuse('claim_not_open');
   end if;
   perform private.end_mandate(connection, 'revoked', 'customer');
-  return json_build_object('outcome', 'revoked');
+  return json_build_object('ok', true);
 end $$;
 comment on function api.revoke_claim(jsonb, jsonb) is
-  'The customer ends the mandate of their claim: {draft_id} to {outcome: revoked|not_open}. Open months are judged again; locked ones and the registration stay.';
+  'The customer ends the mandate of their claim: {draft_id}. Open months are judged again; locked ones and the registration stay.';
 select private.expose('api.revoke_claim(jsonb, jsonb)');
 
 -- GET /partner/customers.

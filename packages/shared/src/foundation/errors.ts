@@ -207,6 +207,7 @@ const table = {
   too_many_codes: {
     status: 429,
     detail: "No more codes are mailed for now; one that was mailed before may still work.",
+    fields: ["retry_after_seconds"],
   },
   too_many_requests: {
     status: 429,
