@@ -1,7 +1,7 @@
 -- The database as the files of supabase/schemas make it, in the order of schema_paths in supabase/config.toml.
 -- Written by `npm run migration -- --baseline`, and until the first release written anew.
 
--- The ground everything stands on: schemas and roles.
+-- What everything else is built on: schemas and roles.
 --
 --   core     tables with row-level security; nobody but `api_owner` and the table owner reaches them
 --   api      one function = one transaction that an edge function may run
@@ -245,7 +245,7 @@ create function private.as_count(value jsonb) returns bigint
 language sql immutable
 set search_path = ''
 as $$ select case when jsonb_typeof(value) = 'number' and abs((value #>> '{}')::numeric) < 1e12 then round((value #>> '{}')::numeric)::bigint end $$;
-comment on function private.as_count(jsonb) is 'A number of JSON as a whole one; null where it is none, or absurd.';
+comment on function private.as_count(jsonb) is 'A number of JSON as a whole one; null where it is none, or too large.';
 grant execute on function private.as_count(jsonb) to api_owner;
 
 create function private.as_border(value text) returns timestamptz
@@ -262,9 +262,9 @@ as $$ begin return translate(rtrim(encode(bytes, 'base64'), '='), E'+/\n', '-_')
 comment on function private.base64url(bytea) is 'RFC 4648 section 5, without padding.';
 grant execute on function private.base64url(bytea) to api_owner;
 
--- One-time codes: how long they work, how many guesses they stand.
+-- One-time codes: how long one works, and how many guesses it allows.
 
--- Where a code is kept is for who sends it; how long it is good, and for how many guesses, is the same for all.
+-- Each sender keeps its codes in a table of its own; how long they work and how many guesses they allow is the same for all.
 create function private.code_expiry() returns timestamptz
 language plpgsql stable
 set search_path = ''
@@ -328,7 +328,7 @@ create function private.act_as_operator(input jsonb) returns void
 language sql
 set search_path = ''
 as $$
-  -- who typed the command is what the command line says: the login is shared
+  -- the login is shared, so the command line says who typed the command
   select set_config('app.caller_kind', concat_ws(':', 'operator', nullif(left(input ->> 'operator', 64), '')), true),
          set_config('app.partner_id', '', true),
          set_config('app.client_id', '', true),
@@ -456,7 +456,7 @@ comment on function private.partner_brand(core.partners) is
   'How pages and mail name a partner: {name, reply_to, light, dark}; a colour only where it can be read, else null.';
 grant execute on function private.partner_brand(core.partners) to api_owner;
 
--- The people who manage a partner. They, not its key, change where money and mail go.
+-- The people who manage a partner. Only they change where money and mail go; the partner's API key cannot.
 
 create table core.partner_managers (
   partner_id uuid        not null,
@@ -539,7 +539,7 @@ begin
      -- the sandbox handed out keys of the other prefix until September 2026
      and (credential ->> 'key_host' = credential ->> 'host' or credential ->> 'host' = 'sandbox' and k.created_at < '2026-09-01Z');
   if found then
-    -- last use to the minute: worth showing, not worth a write a request
+    -- to the minute is enough to show, and saves a write on most requests
     update core.partner_keys k set last_used_at = private.now()
      where k.key_hash = hash and (k.last_used_at is null or k.last_used_at < private.now() - interval '1 minute');
   end if;
@@ -632,7 +632,7 @@ create table core.oauth_clients (
 comment on table core.oauth_clients is
   'A registered OAuth client. secret_hash is the SHA-256 of 32 random bytes; the secret is shown once and never stored. Never deleted: disabled.';
 comment on column core.oauth_clients.partner_id is 'Null until the operator links the client; a client without partner is refused with client_not_linked.';
-comment on column core.oauth_clients.tokens_valid_from is 'Access tokens issued earlier are refused: how an operator ends the tokens a leaked secret bought.';
+comment on column core.oauth_clients.tokens_valid_from is 'Access tokens issued earlier are refused: how an operator ends the tokens that were issued for a leaked secret.';
 comment on column core.oauth_clients.redirect_uris is 'Compared letter for letter (RFC 9700 section 2.1).';
 comment on column core.oauth_clients.operated_by is 'Who runs the application, as the consent page names them; null: the partner it belongs to.';
 -- serves: the clients of one partner in the operator's list
@@ -678,7 +678,7 @@ as $$
      and coalesce(u.banned_until <= private.now(), true)
 $$;
 comment on function private.login_at(text) is
-  'The login that a code mailed to an address opens, or null. One never confirmed may be a stranger''s, laid in wait with a password of theirs. Definer, because logins belong to Supabase Auth.';
+  'The login that a code mailed to an address opens, or null. An unconfirmed login does not count: a stranger may have made it, with a password they know. Definer, because logins belong to Supabase Auth.';
 grant execute on function private.login_at(text) to api_owner;
 
 create table core.attributions (
@@ -748,8 +748,8 @@ insert into core.rate_limits (bucket, quota, window_seconds) values
   -- ten codes at once, then one each six hours, five guesses a code: over a draft's 60 days a guess succeeds with about 1 in 800
   ('claim_code',       10, 216000),
   -- Sign-ins on the consent page, counted before Supabase Auth is asked: per account and address, and per address. Codes for it, per
-  -- account and address, and per account: who has one address leaves the owner half of the codes, and who has many guesses right
-  -- once in 10,000 days (20 codes a day, five guesses each).
+  -- account and address, and per account: a stranger at one address can use up half of an account's codes, and one with many
+  -- addresses guesses right once in 10,000 days (20 codes a day, five guesses each).
   ('sign_in',          10,    300),
   ('sign_in_address',  30,    300),
   ('sign_in_code',     10,  86400),
@@ -768,7 +768,7 @@ create table core.rate_limit_overrides (
 comment on table core.rate_limit_overrides is 'A quota of one subject (client:<uuid>) that differs from the bucket''s.';
 alter table core.rate_limit_overrides enable row level security;
 
--- Unlogged: written on every request, worth nothing after a crash.
+-- Unlogged, because it is written on every request and may be lost in a crash.
 create unlogged table core.rate_limit_state (
   subject    text        not null,
   bucket     text        not null,
@@ -892,7 +892,7 @@ set search_path = ''
 as $$
 begin
   if credential ->> 'kind' = 'personal_token' then
-    -- last use to the minute: worth showing, not worth a write a request
+    -- to the minute is enough to show, and saves a write on most requests
     update core.personal_tokens t set last_used_at = private.now()
      where t.token_hash = decode(credential ->> 'token_hash', 'hex') and t.revoked_at is null
        and (t.last_used_at is null or t.last_used_at < private.now() - interval '1 minute');
@@ -924,7 +924,7 @@ declare
 begin
   select * into person from private.user_scopes(credential);
   if person.user_id is null or (private.user_profile(person.user_id)).created_at is null then
-    return private.refusal('missing_or_invalid_token');  -- a login that Auth marks as deleted keeps its rows, and is nobody's
+    return private.refusal('missing_or_invalid_token');  -- Supabase Auth may only mark a login as deleted: its rows stay, and its tokens end here
   elsif demand ->> 'kind' not in ('user', 'partner') then
     return private.refusal('wrong_kind');
   elsif demand ->> 'scope' is not null and not (demand ->> 'scope') = any (person.scopes) then
@@ -1140,7 +1140,7 @@ language sql stable
 set search_path = ''
 as $$ select used_at >= private.now() - interval '30 seconds' $$;
 comment on function private.is_race(timestamptz) is
-  'Whether a second use is soon enough after the first to be a lost answer or an honest client racing itself, rather than a theft.';
+  'Whether a second use came so soon after the first (30 seconds) that it is taken for a lost answer or for parallel requests, and not for a theft.';
 
 create function private.add_refresh_token(grant_id uuid, generation int, request jsonb) returns void
 language sql
@@ -1179,7 +1179,7 @@ begin
   return purged + counted;
 end $$;
 comment on function private.purge_oauth() is
-  'Deletes codes, refresh tokens, revocations, grants and sign-in codes that can decide nothing any more. Definer: everybody''s at once.';
+  'Deletes codes, refresh tokens, revocations, grants and sign-in codes that no longer decide anything. Definer: everybody''s at once.';
 grant execute on function private.purge_oauth() to api_owner;
 
 -- The client-credentials grant (RFC 6749 section 4.4), and the authentication of a client that every token request begins with.
@@ -1202,7 +1202,7 @@ begin
     refusal := private.refusal('too_many_requests', json_build_object('rate', rate));
   elsif client.id is null or client.disabled_at is not null or client.secret_hash <> decode(request ->> 'secret_hash', 'hex') then
     rate := private.debit(failures, 'token_failures');
-    -- guesses sent at once were all let in by the look above; only as many as are allowed learn anything
+    -- parallel guesses all passed the check above; only as many as the limit allows learn whether they were right
     refusal := private.refusal(case when (rate ->> 'allowed')::boolean then 'invalid_client' else 'too_many_requests' end,
                                json_build_object('rate', rate));
   else
@@ -1324,7 +1324,7 @@ begin
   perform private.audit('oauth.consented', grant_id, jsonb_build_object('client_id', client.client_id, 'scopes', scopes));
 end $$;
 comment on function private.consent(uuid, core.oauth_clients, text[], jsonb) is
-  'Records a person''s consent, attributes them on the first one, and begins a grant with its code. Definer: consents, grants and codes are nobody''s to read.';
+  'Records a person''s consent, attributes them on the first one, and begins a grant with its code. Definer: no caller may read consents, grants and codes.';
 grant execute on function private.consent(uuid, core.oauth_clients, text[], jsonb) to api_owner;
 
 create function api.issue_authorization_code(caller jsonb, request jsonb) returns json
@@ -1381,7 +1381,7 @@ create table core.sign_in_codes (
 );
 comment on table core.sign_in_codes is
   'One-time codes of people who sign in by mail: good for ten minutes, five attempts and the one browser that asked. token_hash is the SHA-256 of 256 random bits in its cookie, '
-  'code_hash of the code with them. An address without a login has rows too, for it must not show. Personal data; ends with its use or the next clean-up.';
+  'code_hash of the code with them. An address without a login has rows too, so that nobody can tell which addresses have one. Personal data; ends with its use or the next clean-up.';
 -- serves: the clean-up
 create index sign_in_codes_expiry on core.sign_in_codes (expires_at);
 alter table core.sign_in_codes enable row level security;
@@ -1409,7 +1409,7 @@ as $$
   insert into core.sign_in_codes (token_hash, code_hash, email, expires_at)
   values (decode(request ->> 'token_hash', 'hex'), decode(request ->> 'code_hash', 'hex'), request ->> 'email', private.code_expiry())
 $$;
-comment on function private.keep_sign_in_code(jsonb) is 'Definer: codes are nobody''s to read.';
+comment on function private.keep_sign_in_code(jsonb) is 'Definer: no caller may read codes.';
 grant execute on function private.keep_sign_in_code(jsonb) to api_owner;
 
 create function private.redeem_sign_in_code(request jsonb, out refused text, out email text)
@@ -1432,7 +1432,7 @@ begin
   end if;
 end $$;
 comment on function private.redeem_sign_in_code(jsonb) is
-  'Uses a code, once, or says why not; a wrong one is counted, and where there is no login every one is wrong. Definer: codes are nobody''s to read.';
+  'Uses a code, once, or says why not; a wrong one is counted, and where there is no login every one is wrong. Definer: no caller may read codes.';
 grant execute on function private.redeem_sign_in_code(jsonb) to api_owner;
 
 create function api.count_sign_in(caller jsonb, attempt jsonb) returns json
@@ -1525,7 +1525,7 @@ begin
   end if;
 end $$;
 comment on function private.redeem_code(core.oauth_clients, jsonb) is
-  'Uses an authorization code, once, for the client, redirect URI and challenge it was made for; a later second use ends what it gave. Definer: codes are nobody''s to read.';
+  'Uses an authorization code, once, for the client, redirect URI and challenge it was made for; a later second use ends what it gave. Definer: no caller may read codes.';
 grant execute on function private.redeem_code(core.oauth_clients, jsonb) to api_owner;
 
 create function private.rotate_refresh_token(
@@ -1562,7 +1562,7 @@ begin
 end $$;
 comment on function private.rotate_refresh_token(core.oauth_clients, jsonb) is
   'Exchanges a refresh token for its one successor. Its predecessor shown again within 30 seconds is a race and harms nothing; later, or an older one, ends the grant. '
-  'Definer: refresh tokens are nobody''s to read.';
+  'Definer: no caller may read refresh tokens.';
 grant execute on function private.rotate_refresh_token(core.oauth_clients, jsonb) to api_owner;
 
 create function api.grant_user_token(caller jsonb, request jsonb) returns json
@@ -1615,7 +1615,7 @@ begin
   end if;
 end $$;
 comment on function private.revoke_presented(core.oauth_clients, jsonb) is
-  'Ends the grant of a refresh token, or one access token, of this client; what is another''s, or nobody''s, is left alone. Definer: tokens are nobody''s to read.';
+  'Ends the grant of a refresh token, or one access token, of this client; any other token is left alone. Definer: no caller may read tokens.';
 grant execute on function private.revoke_presented(core.oauth_clients, jsonb) to api_owner;
 
 create function api.revoke_token(caller jsonb, request jsonb) returns json
@@ -1800,7 +1800,7 @@ create function private.charger_key(reported text) returns text
 language sql immutable
 set search_path = ''
 as $$
-  -- collate "C": the same letters and spaces on every deployment, whatever its locale; NFKC has made the others plain
+  -- collate "C" gives the same result on every deployment, whatever its locale; NFKC has already replaced the letters it does not know
   select trim(regexp_replace(lower(normalize(reported, nfkc) collate "C"), '\s+', ' ', 'g'))
 $$;
 comment on function private.charger_key(text) is 'A string of a BootNotification as the patterns expect it.';
@@ -1822,7 +1822,7 @@ language sql immutable
 set search_path = ''
 as $$ select private.charger_key(translate(words, '%_,()', '     ')) $$;
 comment on function private.catalog_search_key(text) is
-  'Both sides of the catalogue search: what the specification blanks in the search is blanked in the names too, so that a name finds itself.';
+  'Both sides of the catalogue search: what the specification blanks in the search is blanked in the names too, so that searching for a whole name finds it.';
 grant execute on function private.catalog_search_key(text) to api_owner;
 
 create function private.catalog_charger(entry core.charger_models) returns json
@@ -2214,7 +2214,7 @@ begin
    where l.partner_id = private.partner_id() and l.id = location
      and not exists (select from core.connections c where c.partner_id = l.partner_id and c.location_id = l.id);
 exception when foreign_key_violation then
-  null;  -- a connection moved in at the same moment
+  null;  -- another connection began to use it at the same moment
 end $$;
 comment on function private.drop_unused_location(uuid) is 'Deletes an address, personal data, that no connection is left at.';
 grant execute on function private.drop_unused_location(uuid) to api_owner;
@@ -2387,7 +2387,7 @@ as $$
               and c.id is distinct from except_connection)
 $$;
 comment on function private.ean_taken(text, uuid) is
-  'Whether another active connection holds the EAN. Definer, because it looks across tenants; it says that, never whose.';
+  'Whether another active connection holds the EAN. Definer, because it looks across tenants; the answer does not say whose.';
 grant execute on function private.ean_taken(text, uuid) to api_owner;
 
 create function private.record_ean_check(
@@ -2409,7 +2409,7 @@ declare
   account uuid;
   found_ids uuid[];
 begin
-  -- through the account, where row-level security holds the client as well as the tenant
+  -- by way of the account, whose row-level security checks the client as well as the tenant
   select array_agg(c.id order by c.created_at, c.id) into found_ids
     from core.accounts a
     join core.connections c on c.partner_id = a.partner_id and c.account_id = a.id and c.status = 'active'
@@ -2445,7 +2445,7 @@ begin
   return active[1];
 end $$;
 comment on function private.pick_connection(uuid, uuid, boolean) is
-  'The active connection of an account: the one wanted, the only one, or the first where otherwise_first says that will do.';
+  'The active connection of an account: the one wanted, the only one, or with otherwise_first the first of several.';
 grant execute on function private.pick_connection(uuid, uuid, boolean) to api_owner;
 
 -- POST /v1/accounts.
@@ -2563,7 +2563,7 @@ begin
   on conflict (ean_code) where status = 'active' and ean_exclusive do nothing
   returning id into connection;
   if connection is null then
-    perform private.refuse('ean_in_use');  -- taken between the look above and now
+    perform private.refuse('ean_in_use');  -- taken since it was looked up above
   end if;
 
   perform private.record_ean_check(connection, ean, wanted ->> 'postal_code', (wanted ->> 'house_number')::int,
@@ -2665,7 +2665,7 @@ begin
   select c.* into connection from core.connections c
    where c.partner_id = private.partner_id() and c.id = wanted_id and c.status = 'active' for update;
   if not found then
-    perform private.refuse('connection_not_found');  -- archived between the look above and now
+    perform private.refuse('connection_not_found');  -- archived since it was looked up above
   end if;
   select jsonb_build_object('ean_code', connection.ean_code, 'postal_code', l.postal_code, 'house_number', l.house_number,
                             'house_number_addition', l.house_number_addition, 'street', l.street, 'city', l.city)
@@ -2708,7 +2708,7 @@ begin
              submitted_at = null
        where c.partner_id = connection.partner_id and c.id = connection.id;
     exception when unique_violation then
-      perform private.refuse('ean_in_use');  -- taken between the look above and now
+      perform private.refuse('ean_in_use');  -- taken since it was looked up above
     end;
     if signed then
       perform private.end_mandate(connection.id, 'revoked', 'connection_updated');
@@ -2817,7 +2817,7 @@ select c.partner_id,
      where m.partner_id = c.partner_id and m.connection_id = c.id
      order by m.created_at desc limit 1) m on true;
 comment on view core.connection_mandates is
-  'Where a connection stands with its mandate: its latest decision, read against the calendar, so that the year''s end needs no job to be on time.';
+  'Where a connection stands with its mandate: its latest decision as of today: a mandate has expired after its last year, whether or not the job has noted it.';
 grant select on core.connection_mandates to api_owner;
 
 create function private.end_mandate(connection uuid, new_status text, reason text) returns void
@@ -3261,7 +3261,7 @@ begin
   return exists (select from core.chargers h
                   where h.brand = charger_taken.brand and h.serial_number = charger_taken.serial_number and h.status = 'active');
 end $$;
-comment on function private.charger_taken(text, text) is 'Whether a charger is active on some account. Definer, because it looks across tenants; it says that, never whose.';
+comment on function private.charger_taken(text, text) is 'Whether a charger is active on some account. Definer, because it looks across tenants; the answer does not say whose.';
 grant execute on function private.charger_taken(text, text) to api_owner;
 
 create function private.lock_chargers(account uuid, person uuid) returns void
@@ -3372,7 +3372,7 @@ comment on function api.admit_charger(jsonb, jsonb) is
   'to {ok, charger_id}. Marks it as heard of, and settles what it is.';
 select private.expose('api.admit_charger(jsonb, jsonb)');
 
--- The four gates of eligibility. Nobody else computes them.
+-- The four gates of eligibility, computed here and nowhere else.
 
 create view core.connection_gates with (security_invoker = true) as
 select c.partner_id,
@@ -3390,7 +3390,7 @@ select c.partner_id,
   join core.connection_mandates m on m.partner_id = c.partner_id and m.connection_id = c.id
  where c.status = 'active';
 comment on view core.connection_gates is
-  'The four gates of every active connection: signed mandate, validated EAN, registered MID charger, IBAN. Nobody else computes eligibility.';
+  'The four gates of every active connection: signed mandate, validated EAN, registered MID charger, IBAN. Eligibility is computed here and nowhere else.';
 grant select on core.connection_gates to api_owner;
 
 create view core.account_gates with (security_invoker = true) as
@@ -3403,7 +3403,7 @@ select a.partner_id,
        coalesce(g.mandate_signed and g.ean_validated and g.mid_charger_registered and g.iban_present, false) as ere_eligible,
        case when g.mandate_signed then g.mandate_valid_from end as mandate_valid_from
   from core.accounts a
-  -- of several connections the one that is furthest speaks for the account, so that eligible is exactly "all four hold"
+  -- of several connections the one with which most gates hold stands for the account: it is eligible exactly when all four hold for one of them
   left join lateral (
     select * from core.connection_gates g
      where g.partner_id = a.partner_id and g.account_id = a.id
@@ -3424,7 +3424,7 @@ begin
       from core.connection_gates g where g.partner_id = connection.partner_id and g.connection_id = connection.id);
 end $$;
 comment on function private.closed_gates(core.connections) is
-  'The gates that keep a registration from being approved: one may have closed since it was submitted. A missing IBAN is no ground.';
+  'The gates that keep a registration from being approved: one may have closed since it was submitted. A missing IBAN does not.';
 grant execute on function private.closed_gates(core.connections) to api_owner;
 
 -- The registration of a connection: concept, submitted, reviewed.
@@ -3465,7 +3465,7 @@ begin
   return '{}';
 end $$;
 comment on function private.review_registration(core.connections, text) is
-  'Decides a submitted registration, its row locked: goedgekeurd or afgekeurd. Nothing happens, and the closed gates come back, where an approval has no ground.';
+  'Decides a submitted registration, its row locked: goedgekeurd or afgekeurd. An approval while gates are closed changes nothing and answers which ones are.';
 grant execute on function private.review_registration(core.connections, text) to api_owner;
 
 -- POST /v1/chargers.
@@ -3987,7 +3987,7 @@ as $$
   select array_remove(array[
     case when wh < 0 then 'negative' end,
     case when ended_at < started_at then 'ends_before_start' end,
-    -- five minutes, because clocks differ; chargers that lost theirs begin again in 1970 or 2000
+    -- five minutes, because clocks differ; a charger that lost the time starts again in 1970 or 2000
     case when greatest(started_at, ended_at) > private.now() + interval '5 minutes' or started_at < '2010-01-01Z' then 'wrong_clock' end,
     case when ended_at - started_at > interval '31 days' then 'too_long' end,
     -- a tenth for the meter's and the grid's tolerance, a minute for the clock's; 50 kW is the most a charger of ours may have
@@ -3996,14 +3996,14 @@ as $$
   ], null)
 $$;
 comment on function private.charging_session_flags(timestamptz, timestamptz, bigint, numeric) is
-  'Why a session cannot be true, looking at nothing but itself.';
+  'Why a session is implausible, judged by its own fields alone.';
 grant execute on function private.charging_session_flags(timestamptz, timestamptz, bigint, numeric) to api_owner;
 
 create function private.own_flags(flags text[]) returns text[]
 language sql immutable
 set search_path = ''
 as $$ select array_remove(array_remove(flags, 'overlapping'), 'after_lock') $$;
-comment on function private.own_flags(text[]) is 'Those that private.charging_session_flags() gave, without what others and the lock have to do with it.';
+comment on function private.own_flags(text[]) is 'The flags of private.charging_session_flags() among them: all but overlapping and after_lock.';
 grant execute on function private.own_flags(text[]) to api_owner;
 
 -- Charging sessions: one function takes them in, from whatever source, and keeps the monthly totals in step in the same transaction.
@@ -4045,7 +4045,7 @@ begin
            status = excluded.status, received_at = excluded.received_at,
            connection_id = coalesce(s.connection_id, excluded.connection_id),
            flags = excluded.flags || case when 'after_lock' = any (s.flags) then '{after_lock}'::text[] else '{}' end
-     -- a late word about a charge that has ended meanwhile does not open it again
+     -- late news of a charge that has ended since does not open it again
      where (s.ended_at is null or excluded.ended_at is not null)
        and (s.connector, s.started_at, s.ended_at, s.wh, s.status, private.own_flags(s.flags))
            is distinct from (excluded.connector, excluded.started_at, excluded.ended_at, excluded.wh, excluded.status, excluded.flags)
@@ -4081,7 +4081,7 @@ begin
   candidates := array(
     select c.session_id from unnest(changes) c
     union
-    -- what came after a session that was corrected may overlap it no longer, or from now on
+    -- a session that was corrected may no longer overlap later ones, or overlap others than before
     select s.id
       from unnest(changes) c
       cross join lateral (values (c.old_started_at, c.old_ended_at), (c.started_at, c.ended_at)) span (started_at, ended_at)
@@ -4089,7 +4089,7 @@ begin
         select s.id from core.charging_sessions s
          where s.partner_id = private.partner_id() and s.charger_id = c.charger_id
            and s.started_at < span.ended_at and s.ended_at > span.started_at and s.started_at > span.started_at - interval '31 days'
-        offset 0) s  -- a look into the index per span, never a join of everything with everything
+        offset 0) s  -- one index lookup per span, instead of a join of all sessions with all
      where not c.created);
   with looked_at as (
     select s.id, s.charger_id, s.connection_id, s.month, s.counted, s.flags, c.session_id is not null as changed, c.old_month,
@@ -4146,7 +4146,7 @@ begin
   on conflict on constraint delivered_months_pkey do update
      set total_kwh = excluded.total_kwh, session_count = excluded.session_count, status = excluded.status, received_at = excluded.received_at
    where not d.locked
-     and d.delivery_id is null  -- a total that a client delivered is the client's to correct
+     and d.delivery_id is null  -- a total that a client delivered is corrected by that client only
      and (d.total_kwh, d.session_count) is distinct from (excluded.total_kwh, excluded.session_count);
 end $$;
 comment on function private.deliver_charging_sessions(uuid[], date[]) is
@@ -4180,7 +4180,7 @@ begin
   perform private.deliver_charging_sessions(connections, months);
 end $$;
 comment on function private.total_charging_sessions(private.touched_month[]) is
-  'Adds up the months of chargers and of their connections again. They are recomputed, never incremented: whatever happened, they are the sum.';
+  'Adds up the months of chargers and of their connections again. They are computed from the sessions each time, never incremented, so they are always the sum.';
 grant execute on function private.total_charging_sessions(private.touched_month[]) to api_owner;
 
 create function private.see_chargers(items private.charging_session_item[]) returns void
@@ -4207,7 +4207,7 @@ set search_path = '' set plan_cache_mode = 'force_custom_plan'
 as $$
 declare
   sent    constant private.charging_session_item[] := array(select r from private.read_charging_sessions(sessions) r);
-  -- twice in one batch: the later word
+  -- of a session that is twice in one batch, the later item counts
   items   constant private.charging_session_item[] := array(
     select i from (select distinct on (i.charger_id, i.source, i.external_id) i
                      from unnest(sent) i where i.reason is null
@@ -4391,7 +4391,7 @@ begin
   end loop;
   return filled;
 end $$;
-comment on function private.fill_marks(text, jsonb, boolean) is 'The template with each {{name}} replaced by what fields say, in which a mark is no mark; what is put into HTML is escaped.';
+comment on function private.fill_marks(text, jsonb, boolean) is 'The template with each {{name}} replaced by the field of that name. A mark inside a field is not replaced; what is put into HTML is escaped.';
 grant execute on function private.fill_marks(text, jsonb, boolean) to api_owner;
 
 create function private.enqueue_mails(mail jsonb, letters jsonb) returns void
@@ -4573,7 +4573,7 @@ create table core.drafts (
   constraint drafts_email_shape check (email = lower(email) and length(email) <= 254)
 );
 comment on table core.drafts is
-  'A customer a partner uploaded, to be claimed by that customer. progress keeps what was typed on the claim pages. Personal data; deleted on withdrawal, 30 days after expiry, and folded into the account once active.';
+  'A customer a partner uploaded, to be claimed by that customer. progress keeps what was typed on the claim pages. Personal data; deleted on withdrawal and 30 days after expiry; once active it stays beside the account.';
 comment on column core.drafts.code_hash is 'The one-time code with the claim token and what the code is for, as SHA-256: a code that proves the address cannot sign.';
 comment on column core.drafts.progress is
   'What was typed and confirmed on the claim pages: {answers, confirmed, candidates, ean_check, iban, return_url}. The IBAN is encrypted. Emptied once active.';
@@ -4621,7 +4621,7 @@ as $$
 begin
   return case when draft.status = 'invited' and draft.expires_at <= private.now() then 'expired' else draft.status end;
 end $$;
-comment on function private.draft_status(core.drafts) is 'The status read against the calendar, so that an expiry needs no job to be on time.';
+comment on function private.draft_status(core.drafts) is 'The status as of now: an invited draft has expired after its last moment, whether or not the job has noted it.';
 grant execute on function private.draft_status(core.drafts) to api_owner;
 
 create function private.draft_login(draft core.drafts, out user_id uuid, out empty boolean)
@@ -4883,7 +4883,7 @@ as $$
     from unnest(emails) as e (email)
 $$;
 comment on function private.known_addresses(text[], uuid, text) is
-  'Why an address gets no new draft of this partner, null where it may. Definer, because it looks across tenants and into Auth; it says that, never whose.';
+  'Why an address gets no new draft of this partner, null where it may. Definer, because it looks across tenants and into Auth; the answer does not say whose.';
 grant execute on function private.known_addresses(text[], uuid, text) to api_owner;
 
 create function private.charger_brand(named text) returns text
@@ -4970,7 +4970,7 @@ begin
   perform private.lock_imports(tenant), pg_advisory_xact_lock(hashtextextended('core.drafts import', 0));
   select * into partner from core.partners p where p.id = tenant;
   remaining := greatest(private.draft_cap() - private.drafts_made(), 0);
-  -- what ran out but was not noted yet holds no address any more
+  -- a draft that has expired, noted or not, no longer keeps its address from being drafted again
   update core.drafts d set status = 'expired'
    where d.partner_id = tenant and d.status = 'invited' and d.expires_at <= private.now()
      and d.email in (select r ->> 'email' from jsonb_array_elements(input -> 'rows') r);
@@ -5238,7 +5238,7 @@ declare
 begin
   for post in
     with due as (
-      -- where reminders were missed, the latest one stands for them all
+      -- where several reminders are due, one mail is sent for all of them
       update core.drafts d
          set reminders_sent = (select count(*) from unnest(array[3, 10, 30]) as r (day) where d.created_at + make_interval(days => r.day) <= private.now())
        where d.id in (
@@ -5464,7 +5464,7 @@ begin
   elsif state = 'active' then
     view := view || private.claim_outcome(draft) || jsonb_build_object(
       'return_url', coalesce(draft.progress ->> 'return_url', (select p.return_url from core.partners p where p.id = draft.partner_id)));
-    -- the charger that the partner told of is the first one; a second is another
+    -- what the partner uploaded describes the first charger, not a second one
     answers := case when view -> 'chargers' = '[]' then coalesce(draft.charger, '{}') else '{}' end;
     return view || jsonb_build_object('answers', answers)
       || case when request ->> 'step' = 'charger'
@@ -5517,7 +5517,7 @@ begin
   if private.draft_state(draft) not in ('open', 'active') or private.claim_stage(draft) <> coalesce(request ->> 'stage', private.claim_stage(draft)) then
     perform private.refuse('claim_not_open');
   elsif private.judge_code(draft.code_hash, draft.code_expires_at, draft.code_attempts, request ->> 'code_hash') is null then
-    return json_build_object('ok', true);  -- the very code that is out already
+    return json_build_object('ok', true);  -- this code was sent already
   end if;
   rate := private.debit('draft:' || draft.id, 'claim_code');
   if not (rate ->> 'allowed')::boolean then
@@ -5669,7 +5669,7 @@ begin
   link := private.sign_in_link(request ->> 'token_hash');
   draft := private.enter_draft(link.draft_id, false);
   view := private.claim_view(draft, '{"proven": false}') - 'email';
-  -- what became of the draft says more than what became of the link
+  -- the state of the draft tells the reader more than the state of the link
   if private.draft_state(draft) in ('open', 'active', 'gone') and private.sign_in_link_state(link) <> 'open' then
     view := view || jsonb_build_object('state', private.sign_in_link_state(link));
   end if;
@@ -5728,7 +5728,7 @@ begin
       moved := (before - 'street' - 'city') || (typed - 'street' - 'city') <> before - 'street' - 'city';
       points := private.candidates_at(typed, request -> 'ean_register');
       if points = '[]' and not moved then
-        points := draft.ean_candidates;  -- the EAN register is silent now; it was not when the draft was made
+        points := draft.ean_candidates;  -- the EAN register gives no answer now, but gave one when the draft was made
       end if;
       kept := kept || jsonb_build_object('candidates', points);
       answers := answers || jsonb_strip_nulls(jsonb_build_object(
@@ -5832,7 +5832,7 @@ begin
   perform private.record_ean_check(connection, ean, facts ->> 'postal_code', (facts ->> 'house_number')::int,
     facts ->> 'house_number_addition', checked ->> 'source', checked ->> 'outcome', checked ->> 'reason');
   perform private.add_own_charger(account, connection, answers);
-  -- evidence hangs on a link; this one was never anybody's to open: the claim link is
+  -- a mandate refers to a mandate link; this one exists for that alone, and nobody can open it
   insert into core.mandate_links (partner_id, connection_id, token_hash, locale, validity_years, expires_at)
   values (private.house(), connection, sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())), request #>> '{mail,locale}', 1, private.now())
   returning * into link;
@@ -6039,7 +6039,7 @@ language plpgsql immutable
 set search_path = ''
 as $$ begin return 'cus_' || left(encode(private.claim_mac('customer:' || partner || ':' || person, key), 'hex'), 32); end $$;
 comment on function private.customer_ref(uuid, uuid, text) is
-  'How a partner knows a customer: the same for good, another for every partner, and nothing to be read from it.';
+  'How a partner knows a customer: always the same, different for every partner, and without meaning to anybody else.';
 grant execute on function private.customer_ref(uuid, uuid, text) to api_owner;
 
 create function private.customer_page(partner core.partners, disclosing boolean, query jsonb) returns json
@@ -6245,7 +6245,7 @@ begin
   return figures;
 end $$;
 comment on function private.partner_figures(core.partners) is
-  'Sums over a partner''s customers and drafts, from the month each was attached. Definer, because the customers'' rows are in the house; sums say nothing of one of them that the list does not.';
+  'Sums over a partner''s customers and drafts, from the month each was attached. Definer, because the customers'' rows are in the house; the sums disclose nothing about a customer that the list does not.';
 grant execute on function private.partner_figures(core.partners) to api_owner;
 
 create function api.get_dashboard(caller jsonb) returns json
@@ -6704,7 +6704,7 @@ create table core.virtual_chargers (
   constraint virtual_chargers_fit_a_week check (wh_per_session * sessions_per_week <= 168000 * power_kw)
 );
 comment on table core.virtual_chargers is
-  'The cloud of a maker that does not exist: what a virtual charger of the sandbox charges, and up to when that was collected. Empty in production.';
+  'What a virtual charger of the sandbox charges, and up to when that was collected: it stands for the cloud of a maker. Empty in production.';
 -- serves: the collection that is due
 create index virtual_chargers_due on core.virtual_chargers (synced_at);
 select private.isolate('core.virtual_chargers', 'select, insert, update');
@@ -6737,7 +6737,7 @@ begin
        and (virtual.synced_at is null or s.at + make_interval(secs => lasts) > virtual.synced_at));
 end $$;
 comment on function private.virtual_charging_sessions(core.virtual_chargers, timestamptz) is
-  'The sessions of a virtual charger that ended since it was last collected, as private.ingest_charging_sessions takes them. The same for good: the n-th is where the charger''s id puts it.';
+  'The sessions of a virtual charger that ended since it was last collected, as private.ingest_charging_sessions takes them. Always the same: the charger''s id decides when the n-th takes place.';
 grant execute on function private.virtual_charging_sessions(core.virtual_chargers, timestamptz) to api_owner;
 
 create function private.collect_charging_sessions(virtuals core.virtual_chargers[]) returns bigint
@@ -6842,7 +6842,7 @@ begin
   if require_customer.account_id is null then
     perform private.refuse('customer_not_found');
   end if;
-  -- from here on the customer acts, in what is theirs
+  -- from here on the transaction acts as the customer
   perform private.act_for_partner(private.house()), set_config('app.user_id', require_customer.user_id::text, true);
 end $$;
 comment on function private.require_customer(text, text) is 'private.own_customer, or the refusal customer_not_found; the transaction then acts as that person.';
@@ -6866,7 +6866,7 @@ begin
   perform private.lock_chargers(null, customer.user_id);
   perform from core.accounts a where a.partner_id = private.house() and a.id = customer.account_id for no key update;
   if not found then
-    perform private.refuse('customer_not_found');  -- a reset came first
+    perform private.refuse('customer_not_found');  -- a reset deleted it meanwhile
   end if;
   connection := private.pick_connection(customer.account_id, null, true);
   -- a repeat: the same model charging the same way
@@ -7138,14 +7138,14 @@ declare
   locations   uuid[];
 begin
   perform private.only_in_sandbox();
-  -- what is under way on a draft ends first, and is seen
+  -- waits for requests under way on these drafts, to see what they changed
   gone := array(select d from core.drafts d where d.partner_id = partner and (everything or d.id = any (chosen)) order by d.id for update);
   people := array(
     select d.user_id from unnest(gone) d where d.user_id is not null
     union select a.user_id from core.attributions a where everything and a.partner_id = partner
     -- a withdrawn draft leaves its login behind
     union select u.id from auth.users u where everything and u.raw_app_meta_data ->> 'claimed_for' = partner::text);
-  -- a login goes only where a claim of this partner made it and nobody else has come to rely on it
+  -- a login is deleted only where a claim of this partner made it and nobody else relies on it
   logins := array(
     select u.id from auth.users u
      where u.id = any (people) and u.raw_app_meta_data ->> 'claimed_for' = partner::text
@@ -7188,7 +7188,7 @@ begin
   delete from core.mail_outbox m using auth.users u where u.id = any (logins) and m.partner_id = house and m.recipient = u.email;
   delete from core.drafts d where d.partner_id = partner and d.id = any (array(select g.id from unnest(gone) g));
   drafts := cardinality(gone);
-  -- what no longer is does not count toward the cap
+  -- deleted drafts do not count toward the cap
   delete from core.draft_uploads u
    where u.partner_id = partner
      and (everything or u.id in (select n.id from core.draft_uploads n where n.partner_id = partner order by n.id desc limit drafts));
@@ -7198,7 +7198,7 @@ begin
 end $$;
 comment on function private.erase_customers(uuid, uuid[]) is
   'Deletes a partner''s drafts, those chosen or (null) all, with what customers made of them: accounts and all under them, mail, logins. '
-  'A person who came with a login of their own keeps it, and is the partner''s no more. Definer, because customers are in the house and logins in Auth.';
+  'A person who came with a login of their own keeps it, and no longer belongs to the partner. Definer, because customers are in the house and logins in Auth.';
 grant execute on function private.erase_customers(uuid, uuid[]) to api_owner;
 
 create function api.reset_sandbox(caller jsonb) returns json
@@ -7234,7 +7234,7 @@ end $$;
 comment on function api.clear_fixture(jsonb, jsonb) is 'Makes room for a fixture: {external_ref}. The drafts with that reference go, with their customers.';
 select private.expose('api.clear_fixture(jsonb, jsonb)');
 
--- Scheduled work: what is due is done by whoever asks; the worker asks.
+-- Scheduled work: each call does what is due. The worker calls.
 
 create function api.run_due_jobs(caller jsonb) returns json
 language plpgsql security definer
@@ -7354,7 +7354,7 @@ set search_path = ''
 as $$
 declare
   name    constant text := private.operator_name(input ->> 'name');
-  -- accents fall off their letters: Énergie is energie
+  -- letters lose their accents: Énergie becomes energie
   slug    constant text := coalesce(input ->> 'slug', btrim(left(btrim(regexp_replace(regexp_replace(
     lower(normalize(name, nfkd)), '[\u0300-\u036f]', '', 'g'), '[^a-z0-9]+', '-', 'g'), '-'), 60), '-'));
   partner core.partners;
@@ -7963,7 +7963,7 @@ create function private.connections_named(named text) returns setof core.connect
 language sql stable
 set search_path = ''
 as $$
-  -- the keys lead with the tenant; naming every tenant lets them serve a look across all
+  -- the indexes begin with the tenant; naming every tenant lets them serve a search across tenants
   select c.* from core.connections c
    where c.partner_id = any (array(select p.id from core.partners p)) and c.id = private.as_uuid(named)
   union
@@ -8132,7 +8132,7 @@ begin
   if connection.ean_validation_status is not distinct from wanted then
     return private.connection_answer(connection, false);
   elsif wanted = 'unverified' and connection.ean_validation_status is distinct from 'manual' then
-    -- what the EAN register said is not the operator's to take back
+    -- an operator cannot take back what the EAN register answered
     perform private.refuse('ean_not_manual', json_build_object('ean_validation_status', connection.ean_validation_status));
   end if;
   update core.connections c set ean_validation_status = wanted
@@ -8170,7 +8170,7 @@ begin
     perform private.end_mandate(connection.id, 'revoked', 'connection_archived');
   end if;
   perform private.void_mandate_links(connection.id);
-  -- else a charger that moves along could never be registered on the next connection
+  -- otherwise a charger could not be registered again on another connection
   update core.chargers h set status = 'removed'
    where h.partner_id = connection.partner_id and h.connection_id = connection.id and h.status = 'active';
   update core.connections c set status = 'archived'

@@ -112,7 +112,7 @@ export function auth(config: AuthConfiguration): { app: Hono; close(): Promise<v
       "select * from auth.users where email = $1 and not is_sso_user and deleted_at is null",
       emailOf(input),
     );
-    // Supabase Auth makes the login; what asks for one by mistake is to be found here
+    // Supabase Auth makes the login; here that is an error, so that a call by mistake is noticed
     if (!user) throw refuse(404, "user_not_found", "User with this email not found");
     const hashed_token = randomBytes(28).toString("hex");
     await rows(

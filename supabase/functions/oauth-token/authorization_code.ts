@@ -9,7 +9,7 @@ export function grant(context: GrantContext) {
   return grantUserToken(context, "authorization_code", { code, redirect_uri, code_verifier }, (hash, sent) => ({
     code_hash: hash(sent.code),
     redirect_uri: sent.redirect_uri,
-    // what is no verifier answers no challenge
+    // an invalid verifier matches no challenge
     code_challenge: challengeOf(sent.code_verifier) ?? "",
   }));
 }

@@ -2,7 +2,7 @@ import * as z from "zod";
 import type { ErrorCode } from "#shared/foundation/errors.ts";
 import type { Context } from "#shared/http/endpoint.ts";
 
-// RFC 6749 appendix A: visible ASCII and spaces; anything else is no client of ours, and no text of the database's either
+// RFC 6749 appendix A: visible ASCII and spaces; anything else is no value of ours, and part of it could not be stored
 const parameter = z
   .string()
   .regex(/^[\x20-\x7e]*$/, "must be printable ASCII")

@@ -149,7 +149,7 @@ function lookupsOf(rows: readonly DraftRow[], { created, rejected }: Imported): 
   });
 }
 
-/** Addresses that are nobody's: RFC 2606, and the service's own. The sandbox takes them: nothing is sent there. */
+/** Domains that no customer has: those of RFC 2606, and the service's own. The sandbox takes them: nothing is sent there. */
 const reservedDomains = oncePerEnvironment(({ config }: Environment): ((domain: string) => boolean) => {
   if (config.API_HOST === "sandbox") return () => false;
   const reserved = [

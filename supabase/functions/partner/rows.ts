@@ -125,7 +125,7 @@ function read(row: RawRow, named: boolean, reserved: Rules["reserved"]) {
     contact_name: textOf(row, "contactpersoon"),
     referral_code: textOf(row, "referral_code"),
     external_ref: textOf(row, "external_ref"),
-    // a number nobody can call is asked again when the customer claims
+    // an invalid number is left out; the customer is asked for it when they claim
     phone: phone().safeParse(textOf(row, "phone") ?? "").data ?? null,
     charger: readCharger(row.charger),
     ...readAddress(row),
@@ -143,7 +143,7 @@ function readAddress(row: RawRow) {
   if (!postcode && !huisnummer) return { city };
   const postal_code = postalCode().safeParse(postcode ?? "").data;
   const house = houseNumber().safeParse(huisnummer ?? "").data;
-  // an address in part is of no use: neither the EAN register nor the customer could confirm it
+  // part of an address is not kept: neither the EAN register nor the customer could confirm it
   if (!postal_code) return { address_ignored: "invalid_postal_code" };
   if (!house) return { address_ignored: "invalid_house_number" };
   return {

@@ -121,7 +121,7 @@ export const createFixtures = endpoint(
         fixtures.push({ state, ok: false, account_id: null, email, ean, sync: null, error: reasonOf(error) });
       }
     }
-    // where nothing could be made, and that is our doing, the rows have nothing to say
+    // where everything failed and the fault is ours, the answer is that failure and no rows
     const ours = !(failure instanceof ImportRefused || (failure instanceof ApiError && failure.status < 500));
     if (ours && fixtures.length > 0 && fixtures.every(({ ok }) => !ok)) throw failure;
     return { fixtures };

@@ -188,7 +188,7 @@ async function mailedCode(flow: ClaimFlow, draft: Standing, purpose: "prove" | "
   return refused ? null : code;
 }
 
-/** Each request is a visitor of its own: the limit of its key counts them already. */
+/** Each request counts as another visitor, because the limit of the partner's key counts requests already. */
 const visitorOf = ({ environment, caller }: Asked) => hashAddress(environment, `sandbox:${caller.request_id}`);
 
 /** Whether it was this call that proved the address; false when somebody moved the draft meanwhile. */

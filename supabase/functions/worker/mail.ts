@@ -24,7 +24,7 @@ type Call = (name: "claim_mail" | "settle_mail" | "count_waiting_mail", ...input
 
 /**
  * Sends what waits in the outbox. A mail is claimed before it is sent and settled right after, so two workers never send the
- * same one. A worker that dies in between sends it once more after the claim's five minutes: at least once, never not at all.
+ * same one. A worker that dies in between sends it once more after the claim's five minutes: so a mail is sent at least once.
  * The Message-ID is the outbox id, by which mail systems recognise the second copy.
  */
 export async function deliverMail(

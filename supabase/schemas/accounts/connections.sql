@@ -69,7 +69,7 @@ as $$
               and c.id is distinct from except_connection)
 $$;
 comment on function private.ean_taken(text, uuid) is
-  'Whether another active connection holds the EAN. Definer, because it looks across tenants; it says that, never whose.';
+  'Whether another active connection holds the EAN. Definer, because it looks across tenants; the answer does not say whose.';
 grant execute on function private.ean_taken(text, uuid) to api_owner;
 
 create function private.record_ean_check(
@@ -91,7 +91,7 @@ declare
   account uuid;
   found_ids uuid[];
 begin
-  -- through the account, where row-level security holds the client as well as the tenant
+  -- by way of the account, whose row-level security checks the client as well as the tenant
   select array_agg(c.id order by c.created_at, c.id) into found_ids
     from core.accounts a
     join core.connections c on c.partner_id = a.partner_id and c.account_id = a.id and c.status = 'active'
@@ -127,5 +127,5 @@ begin
   return active[1];
 end $$;
 comment on function private.pick_connection(uuid, uuid, boolean) is
-  'The active connection of an account: the one wanted, the only one, or the first where otherwise_first says that will do.';
+  'The active connection of an account: the one wanted, the only one, or with otherwise_first the first of several.';
 grant execute on function private.pick_connection(uuid, uuid, boolean) to api_owner;

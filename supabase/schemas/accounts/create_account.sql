@@ -113,7 +113,7 @@ begin
   on conflict (ean_code) where status = 'active' and ean_exclusive do nothing
   returning id into connection;
   if connection is null then
-    perform private.refuse('ean_in_use');  -- taken between the look above and now
+    perform private.refuse('ean_in_use');  -- taken since it was looked up above
   end if;
 
   perform private.record_ean_check(connection, ean, wanted ->> 'postal_code', (wanted ->> 'house_number')::int,

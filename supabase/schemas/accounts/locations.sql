@@ -47,7 +47,7 @@ begin
    where l.partner_id = private.partner_id() and l.id = location
      and not exists (select from core.connections c where c.partner_id = l.partner_id and c.location_id = l.id);
 exception when foreign_key_violation then
-  null;  -- a connection moved in at the same moment
+  null;  -- another connection began to use it at the same moment
 end $$;
 comment on function private.drop_unused_location(uuid) is 'Deletes an address, personal data, that no connection is left at.';
 grant execute on function private.drop_unused_location(uuid) to api_owner;

@@ -4,7 +4,7 @@ create function private.connections_named(named text) returns setof core.connect
 language sql stable
 set search_path = ''
 as $$
-  -- the keys lead with the tenant; naming every tenant lets them serve a look across all
+  -- the indexes begin with the tenant; naming every tenant lets them serve a search across tenants
   select c.* from core.connections c
    where c.partner_id = any (array(select p.id from core.partners p)) and c.id = private.as_uuid(named)
   union
@@ -173,7 +173,7 @@ begin
   if connection.ean_validation_status is not distinct from wanted then
     return private.connection_answer(connection, false);
   elsif wanted = 'unverified' and connection.ean_validation_status is distinct from 'manual' then
-    -- what the EAN register said is not the operator's to take back
+    -- an operator cannot take back what the EAN register answered
     perform private.refuse('ean_not_manual', json_build_object('ean_validation_status', connection.ean_validation_status));
   end if;
   update core.connections c set ean_validation_status = wanted
@@ -211,7 +211,7 @@ begin
     perform private.end_mandate(connection.id, 'revoked', 'connection_archived');
   end if;
   perform private.void_mandate_links(connection.id);
-  -- else a charger that moves along could never be registered on the next connection
+  -- otherwise a charger could not be registered again on another connection
   update core.chargers h set status = 'removed'
    where h.partner_id = connection.partner_id and h.connection_id = connection.id and h.status = 'active';
   update core.connections c set status = 'archived'

@@ -20,7 +20,7 @@ begin
   select c.* into connection from core.connections c
    where c.partner_id = private.partner_id() and c.id = wanted_id and c.status = 'active' for update;
   if not found then
-    perform private.refuse('connection_not_found');  -- archived between the look above and now
+    perform private.refuse('connection_not_found');  -- archived since it was looked up above
   end if;
   select jsonb_build_object('ean_code', connection.ean_code, 'postal_code', l.postal_code, 'house_number', l.house_number,
                             'house_number_addition', l.house_number_addition, 'street', l.street, 'city', l.city)
@@ -63,7 +63,7 @@ begin
              submitted_at = null
        where c.partner_id = connection.partner_id and c.id = connection.id;
     exception when unique_violation then
-      perform private.refuse('ean_in_use');  -- taken between the look above and now
+      perform private.refuse('ean_in_use');  -- taken since it was looked up above
     end;
     if signed then
       perform private.end_mandate(connection.id, 'revoked', 'connection_updated');

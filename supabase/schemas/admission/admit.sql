@@ -38,7 +38,7 @@ set search_path = ''
 as $$
 begin
   if credential ->> 'kind' = 'personal_token' then
-    -- last use to the minute: worth showing, not worth a write a request
+    -- to the minute is enough to show, and saves a write on most requests
     update core.personal_tokens t set last_used_at = private.now()
      where t.token_hash = decode(credential ->> 'token_hash', 'hex') and t.revoked_at is null
        and (t.last_used_at is null or t.last_used_at < private.now() - interval '1 minute');
@@ -70,7 +70,7 @@ declare
 begin
   select * into person from private.user_scopes(credential);
   if person.user_id is null or (private.user_profile(person.user_id)).created_at is null then
-    return private.refusal('missing_or_invalid_token');  -- a login that Auth marks as deleted keeps its rows, and is nobody's
+    return private.refusal('missing_or_invalid_token');  -- Supabase Auth may only mark a login as deleted: its rows stay, and its tokens end here
   elsif demand ->> 'kind' not in ('user', 'partner') then
     return private.refusal('wrong_kind');
   elsif demand ->> 'scope' is not null and not (demand ->> 'scope') = any (person.scopes) then

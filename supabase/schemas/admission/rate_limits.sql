@@ -27,8 +27,8 @@ insert into core.rate_limits (bucket, quota, window_seconds) values
   -- ten codes at once, then one each six hours, five guesses a code: over a draft's 60 days a guess succeeds with about 1 in 800
   ('claim_code',       10, 216000),
   -- Sign-ins on the consent page, counted before Supabase Auth is asked: per account and address, and per address. Codes for it, per
-  -- account and address, and per account: who has one address leaves the owner half of the codes, and who has many guesses right
-  -- once in 10,000 days (20 codes a day, five guesses each).
+  -- account and address, and per account: a stranger at one address can use up half of an account's codes, and one with many
+  -- addresses guesses right once in 10,000 days (20 codes a day, five guesses each).
   ('sign_in',          10,    300),
   ('sign_in_address',  30,    300),
   ('sign_in_code',     10,  86400),
@@ -47,7 +47,7 @@ create table core.rate_limit_overrides (
 comment on table core.rate_limit_overrides is 'A quota of one subject (client:<uuid>) that differs from the bucket''s.';
 alter table core.rate_limit_overrides enable row level security;
 
--- Unlogged: written on every request, worth nothing after a crash.
+-- Unlogged, because it is written on every request and may be lost in a crash.
 create unlogged table core.rate_limit_state (
   subject    text        not null,
   bucket     text        not null,

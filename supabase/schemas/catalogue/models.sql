@@ -76,7 +76,7 @@ create function private.charger_key(reported text) returns text
 language sql immutable
 set search_path = ''
 as $$
-  -- collate "C": the same letters and spaces on every deployment, whatever its locale; NFKC has made the others plain
+  -- collate "C" gives the same result on every deployment, whatever its locale; NFKC has already replaced the letters it does not know
   select trim(regexp_replace(lower(normalize(reported, nfkc) collate "C"), '\s+', ' ', 'g'))
 $$;
 comment on function private.charger_key(text) is 'A string of a BootNotification as the patterns expect it.';
@@ -98,7 +98,7 @@ language sql immutable
 set search_path = ''
 as $$ select private.charger_key(translate(words, '%_,()', '     ')) $$;
 comment on function private.catalog_search_key(text) is
-  'Both sides of the catalogue search: what the specification blanks in the search is blanked in the names too, so that a name finds itself.';
+  'Both sides of the catalogue search: what the specification blanks in the search is blanked in the names too, so that searching for a whole name finds it.';
 grant execute on function private.catalog_search_key(text) to api_owner;
 
 create function private.catalog_charger(entry core.charger_models) returns json

@@ -94,7 +94,7 @@ begin
   return exists (select from core.chargers h
                   where h.brand = charger_taken.brand and h.serial_number = charger_taken.serial_number and h.status = 'active');
 end $$;
-comment on function private.charger_taken(text, text) is 'Whether a charger is active on some account. Definer, because it looks across tenants; it says that, never whose.';
+comment on function private.charger_taken(text, text) is 'Whether a charger is active on some account. Definer, because it looks across tenants; the answer does not say whose.';
 grant execute on function private.charger_taken(text, text) to api_owner;
 
 create function private.lock_chargers(account uuid, person uuid) returns void

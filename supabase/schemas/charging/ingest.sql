@@ -37,7 +37,7 @@ begin
            status = excluded.status, received_at = excluded.received_at,
            connection_id = coalesce(s.connection_id, excluded.connection_id),
            flags = excluded.flags || case when 'after_lock' = any (s.flags) then '{after_lock}'::text[] else '{}' end
-     -- a late word about a charge that has ended meanwhile does not open it again
+     -- late news of a charge that has ended since does not open it again
      where (s.ended_at is null or excluded.ended_at is not null)
        and (s.connector, s.started_at, s.ended_at, s.wh, s.status, private.own_flags(s.flags))
            is distinct from (excluded.connector, excluded.started_at, excluded.ended_at, excluded.wh, excluded.status, excluded.flags)
@@ -73,7 +73,7 @@ begin
   candidates := array(
     select c.session_id from unnest(changes) c
     union
-    -- what came after a session that was corrected may overlap it no longer, or from now on
+    -- a session that was corrected may no longer overlap later ones, or overlap others than before
     select s.id
       from unnest(changes) c
       cross join lateral (values (c.old_started_at, c.old_ended_at), (c.started_at, c.ended_at)) span (started_at, ended_at)
@@ -81,7 +81,7 @@ begin
         select s.id from core.charging_sessions s
          where s.partner_id = private.partner_id() and s.charger_id = c.charger_id
            and s.started_at < span.ended_at and s.ended_at > span.started_at and s.started_at > span.started_at - interval '31 days'
-        offset 0) s  -- a look into the index per span, never a join of everything with everything
+        offset 0) s  -- one index lookup per span, instead of a join of all sessions with all
      where not c.created);
   with looked_at as (
     select s.id, s.charger_id, s.connection_id, s.month, s.counted, s.flags, c.session_id is not null as changed, c.old_month,
@@ -138,7 +138,7 @@ begin
   on conflict on constraint delivered_months_pkey do update
      set total_kwh = excluded.total_kwh, session_count = excluded.session_count, status = excluded.status, received_at = excluded.received_at
    where not d.locked
-     and d.delivery_id is null  -- a total that a client delivered is the client's to correct
+     and d.delivery_id is null  -- a total that a client delivered is corrected by that client only
      and (d.total_kwh, d.session_count) is distinct from (excluded.total_kwh, excluded.session_count);
 end $$;
 comment on function private.deliver_charging_sessions(uuid[], date[]) is
@@ -172,7 +172,7 @@ begin
   perform private.deliver_charging_sessions(connections, months);
 end $$;
 comment on function private.total_charging_sessions(private.touched_month[]) is
-  'Adds up the months of chargers and of their connections again. They are recomputed, never incremented: whatever happened, they are the sum.';
+  'Adds up the months of chargers and of their connections again. They are computed from the sessions each time, never incremented, so they are always the sum.';
 grant execute on function private.total_charging_sessions(private.touched_month[]) to api_owner;
 
 create function private.see_chargers(items private.charging_session_item[]) returns void
@@ -199,7 +199,7 @@ set search_path = '' set plan_cache_mode = 'force_custom_plan'
 as $$
 declare
   sent    constant private.charging_session_item[] := array(select r from private.read_charging_sessions(sessions) r);
-  -- twice in one batch: the later word
+  -- of a session that is twice in one batch, the later item counts
   items   constant private.charging_session_item[] := array(
     select i from (select distinct on (i.charger_id, i.source, i.external_id) i
                      from unnest(sent) i where i.reason is null

@@ -54,7 +54,7 @@ as $$
   select array_remove(array[
     case when wh < 0 then 'negative' end,
     case when ended_at < started_at then 'ends_before_start' end,
-    -- five minutes, because clocks differ; chargers that lost theirs begin again in 1970 or 2000
+    -- five minutes, because clocks differ; a charger that lost the time starts again in 1970 or 2000
     case when greatest(started_at, ended_at) > private.now() + interval '5 minutes' or started_at < '2010-01-01Z' then 'wrong_clock' end,
     case when ended_at - started_at > interval '31 days' then 'too_long' end,
     -- a tenth for the meter's and the grid's tolerance, a minute for the clock's; 50 kW is the most a charger of ours may have
@@ -63,12 +63,12 @@ as $$
   ], null)
 $$;
 comment on function private.charging_session_flags(timestamptz, timestamptz, bigint, numeric) is
-  'Why a session cannot be true, looking at nothing but itself.';
+  'Why a session is implausible, judged by its own fields alone.';
 grant execute on function private.charging_session_flags(timestamptz, timestamptz, bigint, numeric) to api_owner;
 
 create function private.own_flags(flags text[]) returns text[]
 language sql immutable
 set search_path = ''
 as $$ select array_remove(array_remove(flags, 'overlapping'), 'after_lock') $$;
-comment on function private.own_flags(text[]) is 'Those that private.charging_session_flags() gave, without what others and the lock have to do with it.';
+comment on function private.own_flags(text[]) is 'The flags of private.charging_session_flags() among them: all but overlapping and after_lock.';
 grant execute on function private.own_flags(text[]) to api_owner;

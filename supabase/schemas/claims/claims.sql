@@ -183,7 +183,7 @@ begin
   elsif state = 'active' then
     view := view || private.claim_outcome(draft) || jsonb_build_object(
       'return_url', coalesce(draft.progress ->> 'return_url', (select p.return_url from core.partners p where p.id = draft.partner_id)));
-    -- the charger that the partner told of is the first one; a second is another
+    -- what the partner uploaded describes the first charger, not a second one
     answers := case when view -> 'chargers' = '[]' then coalesce(draft.charger, '{}') else '{}' end;
     return view || jsonb_build_object('answers', answers)
       || case when request ->> 'step' = 'charger'

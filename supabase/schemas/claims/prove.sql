@@ -13,7 +13,7 @@ begin
   if private.draft_state(draft) not in ('open', 'active') or private.claim_stage(draft) <> coalesce(request ->> 'stage', private.claim_stage(draft)) then
     perform private.refuse('claim_not_open');
   elsif private.judge_code(draft.code_hash, draft.code_expires_at, draft.code_attempts, request ->> 'code_hash') is null then
-    return json_build_object('ok', true);  -- the very code that is out already
+    return json_build_object('ok', true);  -- this code was sent already
   end if;
   rate := private.debit('draft:' || draft.id, 'claim_code');
   if not (rate ->> 'allowed')::boolean then
@@ -165,7 +165,7 @@ begin
   link := private.sign_in_link(request ->> 'token_hash');
   draft := private.enter_draft(link.draft_id, false);
   view := private.claim_view(draft, '{"proven": false}') - 'email';
-  -- what became of the draft says more than what became of the link
+  -- the state of the draft tells the reader more than the state of the link
   if private.draft_state(draft) in ('open', 'active', 'gone') and private.sign_in_link_state(link) <> 'open' then
     view := view || jsonb_build_object('state', private.sign_in_link_state(link));
   end if;

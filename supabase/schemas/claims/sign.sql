@@ -44,7 +44,7 @@ begin
   perform private.record_ean_check(connection, ean, facts ->> 'postal_code', (facts ->> 'house_number')::int,
     facts ->> 'house_number_addition', checked ->> 'source', checked ->> 'outcome', checked ->> 'reason');
   perform private.add_own_charger(account, connection, answers);
-  -- evidence hangs on a link; this one was never anybody's to open: the claim link is
+  -- a mandate refers to a mandate link; this one exists for that alone, and nobody can open it
   insert into core.mandate_links (partner_id, connection_id, token_hash, locale, validity_years, expires_at)
   values (private.house(), connection, sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())), request #>> '{mail,locale}', 1, private.now())
   returning * into link;

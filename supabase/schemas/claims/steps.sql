@@ -19,7 +19,7 @@ begin
       moved := (before - 'street' - 'city') || (typed - 'street' - 'city') <> before - 'street' - 'city';
       points := private.candidates_at(typed, request -> 'ean_register');
       if points = '[]' and not moved then
-        points := draft.ean_candidates;  -- the EAN register is silent now; it was not when the draft was made
+        points := draft.ean_candidates;  -- the EAN register gives no answer now, but gave one when the draft was made
       end if;
       kept := kept || jsonb_build_object('candidates', points);
       answers := answers || jsonb_strip_nulls(jsonb_build_object(

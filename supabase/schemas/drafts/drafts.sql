@@ -51,7 +51,7 @@ create table core.drafts (
   constraint drafts_email_shape check (email = lower(email) and length(email) <= 254)
 );
 comment on table core.drafts is
-  'A customer a partner uploaded, to be claimed by that customer. progress keeps what was typed on the claim pages. Personal data; deleted on withdrawal, 30 days after expiry, and folded into the account once active.';
+  'A customer a partner uploaded, to be claimed by that customer. progress keeps what was typed on the claim pages. Personal data; deleted on withdrawal and 30 days after expiry; once active it stays beside the account.';
 comment on column core.drafts.code_hash is 'The one-time code with the claim token and what the code is for, as SHA-256: a code that proves the address cannot sign.';
 comment on column core.drafts.progress is
   'What was typed and confirmed on the claim pages: {answers, confirmed, candidates, ean_check, iban, return_url}. The IBAN is encrypted. Emptied once active.';
@@ -99,7 +99,7 @@ as $$
 begin
   return case when draft.status = 'invited' and draft.expires_at <= private.now() then 'expired' else draft.status end;
 end $$;
-comment on function private.draft_status(core.drafts) is 'The status read against the calendar, so that an expiry needs no job to be on time.';
+comment on function private.draft_status(core.drafts) is 'The status as of now: an invited draft has expired after its last moment, whether or not the job has noted it.';
 grant execute on function private.draft_status(core.drafts) to api_owner;
 
 create function private.draft_login(draft core.drafts, out user_id uuid, out empty boolean)

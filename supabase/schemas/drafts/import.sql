@@ -57,7 +57,7 @@ as $$
     from unnest(emails) as e (email)
 $$;
 comment on function private.known_addresses(text[], uuid, text) is
-  'Why an address gets no new draft of this partner, null where it may. Definer, because it looks across tenants and into Auth; it says that, never whose.';
+  'Why an address gets no new draft of this partner, null where it may. Definer, because it looks across tenants and into Auth; the answer does not say whose.';
 grant execute on function private.known_addresses(text[], uuid, text) to api_owner;
 
 create function private.charger_brand(named text) returns text
@@ -144,7 +144,7 @@ begin
   perform private.lock_imports(tenant), pg_advisory_xact_lock(hashtextextended('core.drafts import', 0));
   select * into partner from core.partners p where p.id = tenant;
   remaining := greatest(private.draft_cap() - private.drafts_made(), 0);
-  -- what ran out but was not noted yet holds no address any more
+  -- a draft that has expired, noted or not, no longer keeps its address from being drafted again
   update core.drafts d set status = 'expired'
    where d.partner_id = tenant and d.status = 'invited' and d.expires_at <= private.now()
      and d.email in (select r ->> 'email' from jsonb_array_elements(input -> 'rows') r);

@@ -33,7 +33,7 @@ declare
 begin
   for post in
     with due as (
-      -- where reminders were missed, the latest one stands for them all
+      -- where several reminders are due, one mail is sent for all of them
       update core.drafts d
          set reminders_sent = (select count(*) from unnest(array[3, 10, 30]) as r (day) where d.created_at + make_interval(days => r.day) <= private.now())
        where d.id in (

@@ -1,6 +1,6 @@
--- One-time codes: how long they work, how many guesses they stand.
+-- One-time codes: how long one works, and how many guesses it allows.
 
--- Where a code is kept is for who sends it; how long it is good, and for how many guesses, is the same for all.
+-- Each sender keeps its codes in a table of its own; how long they work and how many guesses they allow is the same for all.
 create function private.code_expiry() returns timestamptz
 language plpgsql stable
 set search_path = ''

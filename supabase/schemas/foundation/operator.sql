@@ -6,7 +6,7 @@ create function private.act_as_operator(input jsonb) returns void
 language sql
 set search_path = ''
 as $$
-  -- who typed the command is what the command line says: the login is shared
+  -- the login is shared, so the command line says who typed the command
   select set_config('app.caller_kind', concat_ws(':', 'operator', nullif(left(input ->> 'operator', 64), '')), true),
          set_config('app.partner_id', '', true),
          set_config('app.client_id', '', true),

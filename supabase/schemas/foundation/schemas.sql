@@ -1,4 +1,4 @@
--- The ground everything stands on: schemas and roles.
+-- What everything else is built on: schemas and roles.
 --
 --   core     tables with row-level security; nobody but `api_owner` and the table owner reaches them
 --   api      one function = one transaction that an edge function may run

@@ -22,7 +22,7 @@ create function private.as_count(value jsonb) returns bigint
 language sql immutable
 set search_path = ''
 as $$ select case when jsonb_typeof(value) = 'number' and abs((value #>> '{}')::numeric) < 1e12 then round((value #>> '{}')::numeric)::bigint end $$;
-comment on function private.as_count(jsonb) is 'A number of JSON as a whole one; null where it is none, or absurd.';
+comment on function private.as_count(jsonb) is 'A number of JSON as a whole one; null where it is none, or too large.';
 grant execute on function private.as_count(jsonb) to api_owner;
 
 create function private.as_border(value text) returns timestamptz

@@ -1,4 +1,4 @@
--- The four gates of eligibility. Nobody else computes them.
+-- The four gates of eligibility, computed here and nowhere else.
 
 create view core.connection_gates with (security_invoker = true) as
 select c.partner_id,
@@ -16,7 +16,7 @@ select c.partner_id,
   join core.connection_mandates m on m.partner_id = c.partner_id and m.connection_id = c.id
  where c.status = 'active';
 comment on view core.connection_gates is
-  'The four gates of every active connection: signed mandate, validated EAN, registered MID charger, IBAN. Nobody else computes eligibility.';
+  'The four gates of every active connection: signed mandate, validated EAN, registered MID charger, IBAN. Eligibility is computed here and nowhere else.';
 grant select on core.connection_gates to api_owner;
 
 create view core.account_gates with (security_invoker = true) as
@@ -29,7 +29,7 @@ select a.partner_id,
        coalesce(g.mandate_signed and g.ean_validated and g.mid_charger_registered and g.iban_present, false) as ere_eligible,
        case when g.mandate_signed then g.mandate_valid_from end as mandate_valid_from
   from core.accounts a
-  -- of several connections the one that is furthest speaks for the account, so that eligible is exactly "all four hold"
+  -- of several connections the one with which most gates hold stands for the account: it is eligible exactly when all four hold for one of them
   left join lateral (
     select * from core.connection_gates g
      where g.partner_id = a.partner_id and g.account_id = a.id
@@ -50,5 +50,5 @@ begin
       from core.connection_gates g where g.partner_id = connection.partner_id and g.connection_id = connection.id);
 end $$;
 comment on function private.closed_gates(core.connections) is
-  'The gates that keep a registration from being approved: one may have closed since it was submitted. A missing IBAN is no ground.';
+  'The gates that keep a registration from being approved: one may have closed since it was submitted. A missing IBAN does not.';
 grant execute on function private.closed_gates(core.connections) to api_owner;

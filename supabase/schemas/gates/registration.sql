@@ -36,5 +36,5 @@ begin
   return '{}';
 end $$;
 comment on function private.review_registration(core.connections, text) is
-  'Decides a submitted registration, its row locked: goedgekeurd or afgekeurd. Nothing happens, and the closed gates come back, where an approval has no ground.';
+  'Decides a submitted registration, its row locked: goedgekeurd or afgekeurd. An approval while gates are closed changes nothing and answers which ones are.';
 grant execute on function private.review_registration(core.connections, text) to api_owner;

@@ -1,4 +1,4 @@
--- Scheduled work: what is due is done by whoever asks; the worker asks.
+-- Scheduled work: each call does what is due. The worker calls.
 
 create function api.run_due_jobs(caller jsonb) returns json
 language plpgsql security definer

@@ -54,7 +54,7 @@ begin
   end loop;
   return filled;
 end $$;
-comment on function private.fill_marks(text, jsonb, boolean) is 'The template with each {{name}} replaced by what fields say, in which a mark is no mark; what is put into HTML is escaped.';
+comment on function private.fill_marks(text, jsonb, boolean) is 'The template with each {{name}} replaced by the field of that name. A mark inside a field is not replaced; what is put into HTML is escaped.';
 grant execute on function private.fill_marks(text, jsonb, boolean) to api_owner;
 
 create function private.enqueue_mails(mail jsonb, letters jsonb) returns void

@@ -77,7 +77,7 @@ select c.partner_id,
      where m.partner_id = c.partner_id and m.connection_id = c.id
      order by m.created_at desc limit 1) m on true;
 comment on view core.connection_mandates is
-  'Where a connection stands with its mandate: its latest decision, read against the calendar, so that the year''s end needs no job to be on time.';
+  'Where a connection stands with its mandate: its latest decision as of today: a mandate has expired after its last year, whether or not the job has noted it.';
 grant select on core.connection_mandates to api_owner;
 
 create function private.end_mandate(connection uuid, new_status text, reason text) returns void

@@ -18,7 +18,7 @@ begin
     refusal := private.refusal('too_many_requests', json_build_object('rate', rate));
   elsif client.id is null or client.disabled_at is not null or client.secret_hash <> decode(request ->> 'secret_hash', 'hex') then
     rate := private.debit(failures, 'token_failures');
-    -- guesses sent at once were all let in by the look above; only as many as are allowed learn anything
+    -- parallel guesses all passed the check above; only as many as the limit allows learn whether they were right
     refusal := private.refusal(case when (rate ->> 'allowed')::boolean then 'invalid_client' else 'too_many_requests' end,
                                json_build_object('rate', rate));
   else

@@ -70,7 +70,7 @@ begin
   perform private.audit('oauth.consented', grant_id, jsonb_build_object('client_id', client.client_id, 'scopes', scopes));
 end $$;
 comment on function private.consent(uuid, core.oauth_clients, text[], jsonb) is
-  'Records a person''s consent, attributes them on the first one, and begins a grant with its code. Definer: consents, grants and codes are nobody''s to read.';
+  'Records a person''s consent, attributes them on the first one, and begins a grant with its code. Definer: no caller may read consents, grants and codes.';
 grant execute on function private.consent(uuid, core.oauth_clients, text[], jsonb) to api_owner;
 
 create function api.issue_authorization_code(caller jsonb, request jsonb) returns json

@@ -100,7 +100,7 @@ language sql stable
 set search_path = ''
 as $$ select used_at >= private.now() - interval '30 seconds' $$;
 comment on function private.is_race(timestamptz) is
-  'Whether a second use is soon enough after the first to be a lost answer or an honest client racing itself, rather than a theft.';
+  'Whether a second use came so soon after the first (30 seconds) that it is taken for a lost answer or for parallel requests, and not for a theft.';
 
 create function private.add_refresh_token(grant_id uuid, generation int, request jsonb) returns void
 language sql
@@ -139,5 +139,5 @@ begin
   return purged + counted;
 end $$;
 comment on function private.purge_oauth() is
-  'Deletes codes, refresh tokens, revocations, grants and sign-in codes that can decide nothing any more. Definer: everybody''s at once.';
+  'Deletes codes, refresh tokens, revocations, grants and sign-in codes that no longer decide anything. Definer: everybody''s at once.';
 grant execute on function private.purge_oauth() to api_owner;

@@ -5,7 +5,7 @@ language plpgsql immutable
 set search_path = ''
 as $$ begin return 'cus_' || left(encode(private.claim_mac('customer:' || partner || ':' || person, key), 'hex'), 32); end $$;
 comment on function private.customer_ref(uuid, uuid, text) is
-  'How a partner knows a customer: the same for good, another for every partner, and nothing to be read from it.';
+  'How a partner knows a customer: always the same, different for every partner, and without meaning to anybody else.';
 grant execute on function private.customer_ref(uuid, uuid, text) to api_owner;
 
 create function private.customer_page(partner core.partners, disclosing boolean, query jsonb) returns json

@@ -58,7 +58,7 @@ begin
   return figures;
 end $$;
 comment on function private.partner_figures(core.partners) is
-  'Sums over a partner''s customers and drafts, from the month each was attached. Definer, because the customers'' rows are in the house; sums say nothing of one of them that the list does not.';
+  'Sums over a partner''s customers and drafts, from the month each was attached. Definer, because the customers'' rows are in the house; the sums disclose nothing about a customer that the list does not.';
 grant execute on function private.partner_figures(core.partners) to api_owner;
 
 create function api.get_dashboard(caller jsonb) returns json

@@ -25,7 +25,7 @@ begin
   if require_customer.account_id is null then
     perform private.refuse('customer_not_found');
   end if;
-  -- from here on the customer acts, in what is theirs
+  -- from here on the transaction acts as the customer
   perform private.act_for_partner(private.house()), set_config('app.user_id', require_customer.user_id::text, true);
 end $$;
 comment on function private.require_customer(text, text) is 'private.own_customer, or the refusal customer_not_found; the transaction then acts as that person.';
@@ -49,7 +49,7 @@ begin
   perform private.lock_chargers(null, customer.user_id);
   perform from core.accounts a where a.partner_id = private.house() and a.id = customer.account_id for no key update;
   if not found then
-    perform private.refuse('customer_not_found');  -- a reset came first
+    perform private.refuse('customer_not_found');  -- a reset deleted it meanwhile
   end if;
   connection := private.pick_connection(customer.account_id, null, true);
   -- a repeat: the same model charging the same way

@@ -16,14 +16,14 @@ declare
   locations   uuid[];
 begin
   perform private.only_in_sandbox();
-  -- what is under way on a draft ends first, and is seen
+  -- waits for requests under way on these drafts, to see what they changed
   gone := array(select d from core.drafts d where d.partner_id = partner and (everything or d.id = any (chosen)) order by d.id for update);
   people := array(
     select d.user_id from unnest(gone) d where d.user_id is not null
     union select a.user_id from core.attributions a where everything and a.partner_id = partner
     -- a withdrawn draft leaves its login behind
     union select u.id from auth.users u where everything and u.raw_app_meta_data ->> 'claimed_for' = partner::text);
-  -- a login goes only where a claim of this partner made it and nobody else has come to rely on it
+  -- a login is deleted only where a claim of this partner made it and nobody else relies on it
   logins := array(
     select u.id from auth.users u
      where u.id = any (people) and u.raw_app_meta_data ->> 'claimed_for' = partner::text
@@ -66,7 +66,7 @@ begin
   delete from core.mail_outbox m using auth.users u where u.id = any (logins) and m.partner_id = house and m.recipient = u.email;
   delete from core.drafts d where d.partner_id = partner and d.id = any (array(select g.id from unnest(gone) g));
   drafts := cardinality(gone);
-  -- what no longer is does not count toward the cap
+  -- deleted drafts do not count toward the cap
   delete from core.draft_uploads u
    where u.partner_id = partner
      and (everything or u.id in (select n.id from core.draft_uploads n where n.partner_id = partner order by n.id desc limit drafts));
@@ -76,7 +76,7 @@ begin
 end $$;
 comment on function private.erase_customers(uuid, uuid[]) is
   'Deletes a partner''s drafts, those chosen or (null) all, with what customers made of them: accounts and all under them, mail, logins. '
-  'A person who came with a login of their own keeps it, and is the partner''s no more. Definer, because customers are in the house and logins in Auth.';
+  'A person who came with a login of their own keeps it, and no longer belongs to the partner. Definer, because customers are in the house and logins in Auth.';
 grant execute on function private.erase_customers(uuid, uuid[]) to api_owner;
 
 create function api.reset_sandbox(caller jsonb) returns json

@@ -20,7 +20,7 @@ create table core.virtual_chargers (
   constraint virtual_chargers_fit_a_week check (wh_per_session * sessions_per_week <= 168000 * power_kw)
 );
 comment on table core.virtual_chargers is
-  'The cloud of a maker that does not exist: what a virtual charger of the sandbox charges, and up to when that was collected. Empty in production.';
+  'What a virtual charger of the sandbox charges, and up to when that was collected: it stands for the cloud of a maker. Empty in production.';
 -- serves: the collection that is due
 create index virtual_chargers_due on core.virtual_chargers (synced_at);
 select private.isolate('core.virtual_chargers', 'select, insert, update');
@@ -53,7 +53,7 @@ begin
        and (virtual.synced_at is null or s.at + make_interval(secs => lasts) > virtual.synced_at));
 end $$;
 comment on function private.virtual_charging_sessions(core.virtual_chargers, timestamptz) is
-  'The sessions of a virtual charger that ended since it was last collected, as private.ingest_charging_sessions takes them. The same for good: the n-th is where the charger''s id puts it.';
+  'The sessions of a virtual charger that ended since it was last collected, as private.ingest_charging_sessions takes them. Always the same: the charger''s id decides when the n-th takes place.';
 grant execute on function private.virtual_charging_sessions(core.virtual_chargers, timestamptz) to api_owner;
 
 create function private.collect_charging_sessions(virtuals core.virtual_chargers[]) returns bigint

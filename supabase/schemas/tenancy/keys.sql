@@ -31,7 +31,7 @@ begin
      -- the sandbox handed out keys of the other prefix until September 2026
      and (credential ->> 'key_host' = credential ->> 'host' or credential ->> 'host' = 'sandbox' and k.created_at < '2026-09-01Z');
   if found then
-    -- last use to the minute: worth showing, not worth a write a request
+    -- to the minute is enough to show, and saves a write on most requests
     update core.partner_keys k set last_used_at = private.now()
      where k.key_hash = hash and (k.last_used_at is null or k.last_used_at < private.now() - interval '1 minute');
   end if;

@@ -1,4 +1,4 @@
--- The people who manage a partner. They, not its key, change where money and mail go.
+-- The people who manage a partner. Only they change where money and mail go; the partner's API key cannot.
 
 create table core.partner_managers (
   partner_id uuid        not null,

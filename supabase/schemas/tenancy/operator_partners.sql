@@ -30,7 +30,7 @@ set search_path = ''
 as $$
 declare
   name    constant text := private.operator_name(input ->> 'name');
-  -- accents fall off their letters: Énergie is energie
+  -- letters lose their accents: Énergie becomes energie
   slug    constant text := coalesce(input ->> 'slug', btrim(left(btrim(regexp_replace(regexp_replace(
     lower(normalize(name, nfkd)), '[\u0300-\u036f]', '', 'g'), '[^a-z0-9]+', '-', 'g'), '-'), 60), '-'));
   partner core.partners;

@@ -20,7 +20,7 @@ as $$
      and coalesce(u.banned_until <= private.now(), true)
 $$;
 comment on function private.login_at(text) is
-  'The login that a code mailed to an address opens, or null. One never confirmed may be a stranger''s, laid in wait with a password of theirs. Definer, because logins belong to Supabase Auth.';
+  'The login that a code mailed to an address opens, or null. An unconfirmed login does not count: a stranger may have made it, with a password they know. Definer, because logins belong to Supabase Auth.';
 grant execute on function private.login_at(text) to api_owner;
 
 create table core.attributions (

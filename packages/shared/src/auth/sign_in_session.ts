@@ -37,7 +37,7 @@ export async function readSignInSession(environment: Environment, bearer: string
   }
 }
 
-/** jose names every fault of a token; what is left is a key set that did not come, or not as one. */
+/** Whether an error says nothing about the token: jose names each fault of a token, so any other error means that the keys could not be fetched or read. */
 function isNoVerdict(error: unknown): boolean {
   if (!(error instanceof errors.JOSEError)) return true;
   return ["ERR_JOSE_GENERIC", "ERR_JWKS_TIMEOUT", "ERR_JWKS_INVALID"].includes(error.code);

@@ -55,7 +55,7 @@ export async function signInByMail(environment: Environment, email: string): Pro
   return null;
 }
 
-/** Tells a refusal of what was sent from an Auth that is busy, away or does not know our key. */
+/** Returns where Supabase Auth refused what was sent; throws where it is busy, unreachable or does not know our key. */
 function throwUnlessRefused(error: { status?: number | undefined } | null, key: string): void {
   if (error?.status === 429) throw new ApiError("too_many_requests", { retry_after_seconds: 60 }, error);
   // status 0, or none, is an answer that did not come

@@ -62,7 +62,7 @@ async function issue(environment: Environment, subject: string, claims: Record<s
     .sign(sign);
 }
 
-/** Tokens verified lately: a signature costs more than the statement that follows it, and cannot change its mind. */
+/** Tokens verified lately: checking a signature costs more than the statement that follows it, and the result never changes. */
 const verifiedTokens = oncePerEnvironment(() => new Map<string, { token: AccessToken; expiresAt: number }>());
 const REMEMBERED_TOKENS = 1000;
 
@@ -142,7 +142,7 @@ export function hashSecret(secret: string): string {
   return createHash("sha256").update(secret).digest("hex");
 }
 
-/** Equal, in a time that tells nothing. */
+/** Compares in constant time, so that how long it takes discloses nothing. */
 export function sameSecret(given: string, expected: string): boolean {
   return timingSafeEqual(createHash("sha256").update(given).digest(), createHash("sha256").update(expected).digest());
 }

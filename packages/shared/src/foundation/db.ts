@@ -68,7 +68,7 @@ export function connect(connectionString: string, max = 4): Db {
         connectionTimeoutMillis: 5_000,
         idleTimeoutMillis: 30_000,
       });
-      // an idle connection the server closed is replaced on the next call; unheard, it would end the process
+      // an idle connection that the server closed is replaced on the next call; without a listener its error would end the process
       pool.on("error", () => {});
     }
     return pool;
@@ -78,7 +78,7 @@ export function connect(connectionString: string, max = 4): Db {
   const query = async (config: pg.QueryConfig): Promise<pg.QueryResult<{ answer: string }>> => {
     const client = await open().connect();
     let broken: Error | undefined;
-    // unheard, a connection that is lost in the middle of a query would end the process
+    // without a listener a connection that is lost in the middle of a query would end the process
     const onLost = (error: Error) => {
       broken = error;
     };

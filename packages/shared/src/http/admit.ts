@@ -21,7 +21,7 @@ type Credential =
   | { kind: "partner_key"; key_hash: string; key_host: Caller["host"]; host: Caller["host"] }
   | { kind: "session"; user_id: string };
 
-/** One way to read a bearer: a credential, or null for "not mine", which a bad one of its own kind is too. */
+/** One way to read a bearer: the credential, or null where it is of another kind, or not a good one of this kind. */
 type Reader = (bearer: string, environment: Environment) => Promise<Credential | null>;
 
 const readJwt: Reader = async (bearer, environment) => {

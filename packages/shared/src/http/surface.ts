@@ -54,7 +54,7 @@ export function serve(surface: Surface, given?: Environment): { fetch: (request:
         environment ??= readEnvironment();
         app ??= build(surface, environment);
         const answered = await app.fetch(request, note);
-        if (answered.headers.has("X-Request-Id")) return answered; // a page: it has said all there is to say
+        if (answered.headers.has("X-Request-Id")) return answered; // a page sets its headers and writes its log line itself
         response = new Response(answered.body, answered); // the headers of some answers cannot be written to
       } catch (error) {
         note.refusal = new ApiError("service_unavailable", {}, error);

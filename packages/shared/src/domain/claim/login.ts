@@ -12,8 +12,8 @@ export type LoginWanted = {
 };
 
 /**
- * Makes the login of an address whose owner has just proven it; what proved it is used up by the call after this one. Its password is nobody's: its owner signs in by a mailed code.
- * A login that was never confirmed may be a stranger's, laid in wait with a password of theirs, so it is made anew.
+ * Makes the login of an address whose owner has just proven it; what proved it is used up by the call after this one. Its password is random and kept by nobody: its owner signs in by a mailed code.
+ * A login that was never confirmed may have been made by a stranger who knows its password, so it is replaced.
  * @throws {ApiError} `service_unavailable` when Supabase Auth does not do it; the code or link is not used up then.
  */
 export async function makeLogin(
@@ -31,7 +31,7 @@ export async function makeLogin(
     email_confirm: true,
     app_metadata: { claimed_for: partner_id },
   });
-  // made by the same click, a moment ago
+  // a parallel request of the same person made it a moment ago
   if (error && error.code !== "email_exists" && error.code !== "user_already_exists")
     throw new ApiError("service_unavailable", {}, error);
 }

@@ -210,7 +210,7 @@ function createCircuit(now: () => number, { circuit_failures, circuit_pause_ms }
 
 /**
  * Least recently used goes first. An answer that confirms is good for a day; one that would cost a customer a refusal or
- * the gate (unknown address, other EANs) is asked again much sooner. No answer is never kept.
+ * the gate (unknown address, other EANs) is asked again much sooner. A missing answer is not kept.
  */
 function createCache(now: () => number, { cache_entries, confirmed_ms, unconfirmed_ms }: CodeboekLimits) {
   const entries = new Map<string, { answer: EanRegisterAnswer; at: number }>();

@@ -114,7 +114,7 @@ function composeInvitation(template: "claim" | "reminder", { config, locale }: S
     greeting: greeting("{{full_name}}"),
     lines: [
       ...message.lines("{{partner_name}}", config.SERVICE_NAME),
-      // nobody writes a mark of ours into a mail
+      // a partner's words must not contain marks of ours
       ...(words ? [invitation.message("{{partner_name}}", words.replaceAll("{{", "{ {"))] : []),
     ],
     button: { label: message.button, link: "{{claim_url}}" },
