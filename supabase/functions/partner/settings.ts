@@ -1,6 +1,7 @@
 import { isValidIBAN } from "ibantools";
 import * as z from "zod";
 import { newPartnerKey } from "#shared/auth/tokens.ts";
+import { accentsOf } from "#shared/domain/brand.ts";
 import { composeIbanChanged } from "#shared/domain/mail/mail.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
 import { email, iban, instant, lineOf, postalCode } from "#shared/values/fields.ts";
@@ -68,7 +69,11 @@ export const setBranding = endpoint(
     errors: [],
     failure: "partner_update_failed",
   },
-  ({ body, call }) => call("set_partner_branding", body),
+  ({ body, call }) =>
+    call("set_partner_branding", {
+      ...body,
+      ...(body.primary_color === undefined ? {} : accentsOf(body.primary_color)),
+    }),
 );
 
 export const setPayoutIban = endpoint(

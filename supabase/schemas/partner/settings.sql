@@ -23,7 +23,7 @@ begin
   perform private.audit('partner.branding_changed', private.partner_id(), jsonb_build_object('manager_id', caller -> 'manager_id'));
   return json_build_object('ok', true, 'branding', private.partner_answer() -> 'branding');
 end $$;
-comment on function api.set_partner_branding(jsonb, jsonb) is 'POST /partner/branding: what was sent replaces, what was not stays.';
+comment on function api.set_partner_branding(jsonb, jsonb) is 'POST /partner/branding: what was sent replaces, what was not stays. With a primary_color come light and dark, where it can be read.';
 select private.expose('api.set_partner_branding(jsonb, jsonb)');
 
 create function api.set_partner_iban(caller jsonb, input jsonb) returns json

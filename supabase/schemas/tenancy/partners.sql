@@ -26,11 +26,13 @@ create table core.partners (
   constraint partners_referral_code_shape check (referral_code ~ '^[A-Z0-9]{4,20}$'),
   constraint partners_return_url_length check (length(return_url) <= 500),
   constraint partners_percentages check (default_fee_pct between 0 and 100 and partner_share_pct between 0 and 100),
+  constraint partners_accents_are_colors check (
+    concat(branding ->> 'light') ~ '^(#[0-9a-f]{6})?$' and concat(branding ->> 'dark') ~ '^(#[0-9a-f]{6})?$'),
   constraint partners_iban_whole check (num_nulls(iban_ciphertext, iban_key_id, iban_last4, iban_holder) in (0, 4))
 );
 comment on table core.partners is 'A tenant: a charge-point operator, installer or other business. Kept as long as its customers'' records are.';
 comment on column core.partners.return_url is 'Registered by the operator or in the portal; sign-in links may lead back to it and below it, nowhere else.';
-comment on column core.partners.branding is 'display_name, logo_url, primary_color, reply_to: how pages and mail to its customers look.';
+comment on column core.partners.branding is 'display_name, logo_url, primary_color, reply_to: how pages and mail to its customers look. light and dark are the colour where it can be read on such a ground, else null: packages/shared/src/domain/brand.ts judges it when it is chosen.';
 comment on column core.partners.charger_brands is 'Brands whose cloud the partner has linked to the service: a draft may come with a charger of these only. Set by the operator.';
 
 alter table core.partners enable row level security;
@@ -68,39 +70,17 @@ set search_path = ''
 as $$ begin return coalesce(partner.branding ->> 'display_name', partner.name); end $$;
 grant execute on function private.partner_display_name(core.partners) to api_owner;
 
-create function private.luminance(color text) returns double precision
-language sql immutable
-set search_path = ''
-as $$
-  select sum(w.weight * case when v.level <= 0.04045 then v.level / 12.92 else ((v.level + 0.055) / 1.055) ^ 2.4 end)
-    from (values (0, 0.2126::double precision), (1, 0.7152), (2, 0.0722)) as w (place, weight),
-         lateral (select get_byte(decode(substr(color, 2), 'hex'), w.place) / 255.0::double precision as level) as v
-$$;
-comment on function private.luminance(text) is 'Relative luminance of #rrggbb (WCAG 2.2).';
-grant execute on function private.luminance(text) to api_owner;
-
-create function private.contrast(one text, other text) returns double precision
-language sql immutable
-set search_path = ''
-as $$
-  select (greatest(l.a, l.b) + 0.05) / (least(l.a, l.b) + 0.05) from (select private.luminance(one) as a, private.luminance(other) as b) as l
-$$;
-comment on function private.contrast(text, text) is 'Contrast of two colours (WCAG 2.2): 4.5 is needed to read by.';
-grant execute on function private.contrast(text, text) to api_owner;
-
 create function private.partner_brand(partner core.partners) returns jsonb
-language sql stable
+language plpgsql stable
 set search_path = ''
 as $$
-  select jsonb_build_object(
+begin
+  return jsonb_build_object(
     'name', private.partner_display_name(partner),
     'reply_to', nullif(partner.branding ->> 'reply_to', ''),
-    -- against the grounds of the style sheet that are hardest to read it on, and with what is written on it
-    'light', case when c.color is not null then case when private.contrast(c.color, '#e6f2ec') >= 4.5 then c.color end end,
-    'dark', case when c.color is not null then
-              case when least(private.contrast(c.color, '#1c2f27'), private.contrast(c.color, '#06281c')) >= 4.5 then c.color end end)
-  from (select case when partner.branding ->> 'primary_color' ~ '^#[0-9A-Fa-f]{6}$' then lower(partner.branding ->> 'primary_color') end as color) as c
-$$;
+    'light', partner.branding ->> 'light',
+    'dark', partner.branding ->> 'dark');
+end $$;
 comment on function private.partner_brand(core.partners) is
   'How pages and mail name a partner: {name, reply_to, light, dark}; a colour only where it can be read, else null.';
 grant execute on function private.partner_brand(core.partners) to api_owner;
