@@ -2625,6 +2625,55 @@ select private.expose('api.list_accounts(jsonb, jsonb)');
 
 -- POST /v1/connections:update.
 
+create function private.correct_connection(connection core.connections, wanted jsonb, outcome text) returns void
+language plpgsql
+set search_path = ''
+as $$
+declare
+  ean constant text := wanted ->> 'ean_code';
+begin
+  begin
+    update core.connections c
+       set ean_code = ean,
+           ean_exclusive = not private.is_test_ean(ean),
+           location_id = private.location_for(wanted),
+           ean_validation_status = case outcome when 'matched' then 'matched' else 'unverified' end,
+           ean_checked_at = private.now(),
+           registration_status = 'concept',
+           submitted_at = null
+     where c.partner_id = connection.partner_id and c.id = connection.id;
+  exception when unique_violation then
+    perform private.refuse('ean_in_use');  -- taken since it was looked up
+  end;
+  perform private.void_mandate_links(connection.id);
+  perform private.drop_unused_location(connection.location_id);
+end $$;
+comment on function private.correct_connection(core.connections, jsonb, text) is
+  'Gives a connection another EAN or address, {ean_code, postal_code, house_number, house_number_addition, street, city}, with what the check of it came to. Its registration begins again and its open mandate links are void.';
+grant execute on function private.correct_connection(core.connections, jsonb, text) to api_owner;
+
+create function private.connection_update_answer(connection_id uuid, changed boolean, mandate_revoked boolean) returns json
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  return (
+    select json_build_object(
+      'ok', true,
+      'changed', changed,
+      'connection_id', c.id,
+      'account_id', c.account_id,
+      'ean_code', c.ean_code,
+      'ean_validation_status', c.ean_validation_status,
+      'registration_status', c.registration_status,
+      'mandate_status', m.mandate_status,
+      'mandate_revoked', mandate_revoked)
+    from core.connections c
+    join core.connection_mandates m on m.partner_id = c.partner_id and m.connection_id = c.id
+    where c.partner_id = private.partner_id() and c.id = connection_update_answer.connection_id);
+end $$;
+grant execute on function private.connection_update_answer(uuid, boolean, boolean) to api_owner;
+
 create function api.update_connection(caller jsonb, input jsonb) returns json
 language plpgsql security definer
 set search_path = ''
@@ -2676,43 +2725,15 @@ begin
       return private.refusal('mandate_acknowledgement_required');
     end if;
 
-    begin
-      update core.connections c
-         set ean_code = ean,
-             ean_exclusive = not private.is_test_ean(ean),
-             location_id = private.location_for(wanted || jsonb_strip_nulls(jsonb_build_object(
-               'street', coalesce(wanted ->> 'street', checked.street), 'city', coalesce(wanted ->> 'city', checked.city)))),
-             ean_validation_status = case checked.outcome when 'matched' then 'matched' else 'unverified' end,
-             ean_checked_at = private.now(),
-             registration_status = 'concept',
-             submitted_at = null
-       where c.partner_id = connection.partner_id and c.id = connection.id;
-    exception when unique_violation then
-      perform private.refuse('ean_in_use');  -- taken since it was looked up above
-    end;
+    perform private.correct_connection(connection, wanted || jsonb_strip_nulls(jsonb_build_object(
+      'street', coalesce(wanted ->> 'street', checked.street), 'city', coalesce(wanted ->> 'city', checked.city))), checked.outcome);
     if signed then
       perform private.end_mandate(connection.id, 'revoked', 'connection_updated');
     end if;
-    perform private.void_mandate_links(connection.id);
-    perform private.drop_unused_location(connection.location_id);
     perform private.audit('connection.updated', connection.id, jsonb_build_object('mandate_revoked', signed));
     changed := true;
   end if;
-
-  return (
-    select json_build_object(
-      'ok', true,
-      'changed', changed,
-      'connection_id', c.id,
-      'account_id', c.account_id,
-      'ean_code', c.ean_code,
-      'ean_validation_status', c.ean_validation_status,
-      'registration_status', c.registration_status,
-      'mandate_status', m.mandate_status,
-      'mandate_revoked', changed and signed)
-    from core.connections c
-    join core.connection_mandates m on m.partner_id = c.partner_id and m.connection_id = c.id
-    where c.partner_id = connection.partner_id and c.id = connection.id);
+  return private.connection_update_answer(connection.id, changed, changed and signed);
 end $$;
 comment on function api.update_connection(jsonb, jsonb) is
   'POST /v1/connections:update: {criteria, connection, acknowledge_mandate_lapses, ean_register}. Asks for ean_register where it is needed and null. Order: found, ambiguous, no-op, ean_in_use, ean_address_mismatch, acknowledgement, write.';
@@ -4929,6 +4950,35 @@ as $$ select pg_advisory_xact_lock(hashtextextended('core.drafts import', 0) # h
 comment on function private.lock_imports(uuid) is 'Until the end of the transaction no other import of the partner begins.';
 grant execute on function private.lock_imports(uuid) to api_owner;
 
+create type private.settled_row as (id uuid, row private.draft_row, outcome text);
+
+create function private.settle_rows(rows jsonb, tenant uuid, key text, remaining bigint) returns setof private.settled_row
+language plpgsql
+set search_path = ''
+as $$
+begin
+  return query
+  with sent as materialized (
+    select r as row, r.* from jsonb_populate_recordset(null::private.draft_row, rows) r
+  ), known as (
+    select * from private.known_addresses(array(select distinct s.email from sent s where s.reason is null), tenant, key)
+  ), judged as materialized (
+    select s.row, s.place, s.email,
+           coalesce(s.reason, k.reason, case when s.charger is not null then private.judge_charger(s.charger) end) as verdict
+      from sent s left join known k on s.reason is null and k.email = s.email
+  ), once as (
+    select j.place, row_number() over (partition by j.email order by j.place) as occurrence from judged j where j.verdict is null
+  ), fitting as (
+    select o.place, row_number() over (order by o.place) as rank from once o where o.occurrence = 1
+  )
+  select gen_random_uuid(), j.row,
+         coalesce(j.verdict, case when f.place is null then 'already_drafted' when f.rank > remaining then 'over_cap' end)
+    from judged j left join fitting f on f.place = j.place;
+end $$;
+comment on function private.settle_rows(jsonb, uuid, text, bigint) is
+  'Decides each row of an import: outcome is null where a draft with this id is to be made, else why not. A row may already come with its reason; remaining is what the cap leaves.';
+grant execute on function private.settle_rows(jsonb, uuid, text, bigint) to api_owner;
+
 create function api.import_drafts(caller jsonb, input jsonb) returns json
 language plpgsql security definer
 set search_path = ''
@@ -4955,21 +5005,8 @@ begin
    where d.partner_id = tenant and d.status = 'invited' and d.expires_at <= private.now()
      and d.email in (select r ->> 'email' from jsonb_array_elements(input -> 'rows') r);
 
-  with sent as materialized (
-    select * from jsonb_populate_recordset(null::private.draft_row, input -> 'rows')
-  ), known as (
-    select * from private.known_addresses(array(select distinct s.email from sent s where s.reason is null), tenant, links ->> 'key')
-  ), judged as materialized (
-    select s.*, coalesce(s.reason, k.reason, case when s.charger is not null then private.judge_charger(s.charger) end) as verdict
-      from sent s left join known k on s.reason is null and k.email = s.email
-  ), once as (
-    select j.place, row_number() over (partition by j.email order by j.place) as occurrence from judged j where j.verdict is null
-  ), fitting as (
-    select o.place, row_number() over (order by o.place) as rank from once o where o.occurrence = 1
-  ), settled as materialized (
-    select j.*, gen_random_uuid() as id,
-           coalesce(j.verdict, case when f.place is null then 'already_drafted' when f.rank > remaining then 'over_cap' end) as outcome
-      from judged j left join fitting f on f.place = j.place
+  with settled as materialized (
+    select (r.row).*, r.id, r.outcome from private.settle_rows(input -> 'rows', tenant, links ->> 'key', remaining) r
   ), created as (
     insert into core.drafts as d
       (partner_id, id, batch_id, source, type, name, email, phone, external_ref, kvk, vat, company_name, contact_name, referral_code,
@@ -7102,6 +7139,36 @@ select private.expose('api.list_captured_mail(jsonb, jsonb)');
 
 -- POST /sandbox/v1/reset, and the customer that a fixture replaces.
 
+create function private.erase_accounts(accounts uuid[], chargers uuid[], connections uuid[]) returns void
+language plpgsql
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+declare
+  house     constant uuid := private.house();
+  locations constant uuid[] := array(
+    select distinct c.location_id from core.connections c where c.partner_id = house and c.id = any (connections));
+begin
+  delete from core.replaced_charging_sessions r using core.charging_sessions s
+   where s.partner_id = house and s.charger_id = any (chargers) and r.partner_id = house and r.session_id = s.id;
+  delete from core.charger_months m where m.partner_id = house and m.charger_id = any (chargers);
+  delete from core.charging_sessions s where s.partner_id = house and s.charger_id = any (chargers);
+  delete from core.virtual_chargers v where v.partner_id = house and v.charger_id = any (chargers);
+  delete from core.replaced_months r where r.partner_id = house and r.connection_id = any (connections);
+  delete from core.delivered_months d where d.partner_id = house and d.connection_id = any (connections);
+  delete from core.mandates m where m.partner_id = house and m.connection_id = any (connections);
+  delete from core.mandate_links l where l.partner_id = house and l.connection_id = any (connections);
+  delete from core.ean_checks e where e.partner_id = house and e.connection_id = any (connections);
+  delete from core.chargers h where h.partner_id = house and h.id = any (chargers);
+  delete from core.connections c where c.partner_id = house and c.id = any (connections);
+  delete from core.locations l
+   where l.partner_id = house and l.id = any (locations)
+     and not exists (select from core.connections c where c.partner_id = house and c.location_id = l.id);
+  delete from core.signatories s where s.partner_id = house and s.account_id = any (accounts);
+  delete from core.accounts a where a.partner_id = house and a.id = any (accounts);
+end $$;
+comment on function private.erase_accounts(uuid[], uuid[], uuid[]) is
+  'Deletes accounts of the house with everything below them: connections, chargers, charging sessions, months, mandates. Their rows are locked; run by private.erase_customers only.';
+
 create function private.erase_customers(partner uuid, chosen uuid[], out customers bigint, out drafts bigint)
 language plpgsql security definer
 set search_path = '' set plan_cache_mode = 'force_custom_plan'
@@ -7115,7 +7182,6 @@ declare
   accounts    uuid[];
   chargers    uuid[];
   connections uuid[];
-  locations   uuid[];
 begin
   perform private.only_in_sandbox();
   -- waits for requests under way on these drafts, to see what they changed
@@ -7135,31 +7201,14 @@ begin
     select a.id from core.accounts a
      where a.partner_id = house and (a.id = any (array(select d.account_id from unnest(gone) d)) or a.user_id = any (logins))
      order by a.id for update);
-  -- in the order in which sessions lock them
+  -- locked in the order in which charging sessions lock them
   perform from core.virtual_chargers v join core.chargers h on h.partner_id = v.partner_id and h.id = v.charger_id
     where v.partner_id = house and (h.account_id = any (accounts) or h.user_id = any (logins)) order by v.id for update of v;
   chargers := array(select h.id from core.chargers h
                      where h.partner_id = house and (h.account_id = any (accounts) or h.user_id = any (logins)) order by h.id for update);
   connections := array(select c.id from core.connections c where c.partner_id = house and c.account_id = any (accounts) order by c.id for update);
-  locations := array(select distinct c.location_id from core.connections c where c.partner_id = house and c.id = any (connections));
 
-  delete from core.replaced_charging_sessions r using core.charging_sessions s
-   where s.partner_id = house and s.charger_id = any (chargers) and r.partner_id = house and r.session_id = s.id;
-  delete from core.charger_months m where m.partner_id = house and m.charger_id = any (chargers);
-  delete from core.charging_sessions s where s.partner_id = house and s.charger_id = any (chargers);
-  delete from core.virtual_chargers v where v.partner_id = house and v.charger_id = any (chargers);
-  delete from core.replaced_months r where r.partner_id = house and r.connection_id = any (connections);
-  delete from core.delivered_months d where d.partner_id = house and d.connection_id = any (connections);
-  delete from core.mandates m where m.partner_id = house and m.connection_id = any (connections);
-  delete from core.mandate_links l where l.partner_id = house and l.connection_id = any (connections);
-  delete from core.ean_checks e where e.partner_id = house and e.connection_id = any (connections);
-  delete from core.chargers h where h.partner_id = house and h.id = any (chargers);
-  delete from core.connections c where c.partner_id = house and c.id = any (connections);
-  delete from core.locations l
-   where l.partner_id = house and l.id = any (locations)
-     and not exists (select from core.connections c where c.partner_id = house and c.location_id = l.id);
-  delete from core.signatories s where s.partner_id = house and s.account_id = any (accounts);
-  delete from core.accounts a where a.partner_id = house and a.id = any (accounts);
+  perform private.erase_accounts(accounts, chargers, connections);
 
   -- what was written about drafts; the mandates of CPO accounts may have gone to the same people
   delete from core.mail_outbox m

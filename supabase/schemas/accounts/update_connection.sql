@@ -1,5 +1,54 @@
 -- POST /v1/connections:update.
 
+create function private.correct_connection(connection core.connections, wanted jsonb, outcome text) returns void
+language plpgsql
+set search_path = ''
+as $$
+declare
+  ean constant text := wanted ->> 'ean_code';
+begin
+  begin
+    update core.connections c
+       set ean_code = ean,
+           ean_exclusive = not private.is_test_ean(ean),
+           location_id = private.location_for(wanted),
+           ean_validation_status = case outcome when 'matched' then 'matched' else 'unverified' end,
+           ean_checked_at = private.now(),
+           registration_status = 'concept',
+           submitted_at = null
+     where c.partner_id = connection.partner_id and c.id = connection.id;
+  exception when unique_violation then
+    perform private.refuse('ean_in_use');  -- taken since it was looked up
+  end;
+  perform private.void_mandate_links(connection.id);
+  perform private.drop_unused_location(connection.location_id);
+end $$;
+comment on function private.correct_connection(core.connections, jsonb, text) is
+  'Gives a connection another EAN or address, {ean_code, postal_code, house_number, house_number_addition, street, city}, with what the check of it came to. Its registration begins again and its open mandate links are void.';
+grant execute on function private.correct_connection(core.connections, jsonb, text) to api_owner;
+
+create function private.connection_update_answer(connection_id uuid, changed boolean, mandate_revoked boolean) returns json
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  return (
+    select json_build_object(
+      'ok', true,
+      'changed', changed,
+      'connection_id', c.id,
+      'account_id', c.account_id,
+      'ean_code', c.ean_code,
+      'ean_validation_status', c.ean_validation_status,
+      'registration_status', c.registration_status,
+      'mandate_status', m.mandate_status,
+      'mandate_revoked', mandate_revoked)
+    from core.connections c
+    join core.connection_mandates m on m.partner_id = c.partner_id and m.connection_id = c.id
+    where c.partner_id = private.partner_id() and c.id = connection_update_answer.connection_id);
+end $$;
+grant execute on function private.connection_update_answer(uuid, boolean, boolean) to api_owner;
+
 create function api.update_connection(caller jsonb, input jsonb) returns json
 language plpgsql security definer
 set search_path = ''
@@ -51,43 +100,15 @@ begin
       return private.refusal('mandate_acknowledgement_required');
     end if;
 
-    begin
-      update core.connections c
-         set ean_code = ean,
-             ean_exclusive = not private.is_test_ean(ean),
-             location_id = private.location_for(wanted || jsonb_strip_nulls(jsonb_build_object(
-               'street', coalesce(wanted ->> 'street', checked.street), 'city', coalesce(wanted ->> 'city', checked.city)))),
-             ean_validation_status = case checked.outcome when 'matched' then 'matched' else 'unverified' end,
-             ean_checked_at = private.now(),
-             registration_status = 'concept',
-             submitted_at = null
-       where c.partner_id = connection.partner_id and c.id = connection.id;
-    exception when unique_violation then
-      perform private.refuse('ean_in_use');  -- taken since it was looked up above
-    end;
+    perform private.correct_connection(connection, wanted || jsonb_strip_nulls(jsonb_build_object(
+      'street', coalesce(wanted ->> 'street', checked.street), 'city', coalesce(wanted ->> 'city', checked.city))), checked.outcome);
     if signed then
       perform private.end_mandate(connection.id, 'revoked', 'connection_updated');
     end if;
-    perform private.void_mandate_links(connection.id);
-    perform private.drop_unused_location(connection.location_id);
     perform private.audit('connection.updated', connection.id, jsonb_build_object('mandate_revoked', signed));
     changed := true;
   end if;
-
-  return (
-    select json_build_object(
-      'ok', true,
-      'changed', changed,
-      'connection_id', c.id,
-      'account_id', c.account_id,
-      'ean_code', c.ean_code,
-      'ean_validation_status', c.ean_validation_status,
-      'registration_status', c.registration_status,
-      'mandate_status', m.mandate_status,
-      'mandate_revoked', changed and signed)
-    from core.connections c
-    join core.connection_mandates m on m.partner_id = c.partner_id and m.connection_id = c.id
-    where c.partner_id = connection.partner_id and c.id = connection.id);
+  return private.connection_update_answer(connection.id, changed, changed and signed);
 end $$;
 comment on function api.update_connection(jsonb, jsonb) is
   'POST /v1/connections:update: {criteria, connection, acknowledge_mandate_lapses, ean_register}. Asks for ean_register where it is needed and null. Order: found, ambiguous, no-op, ean_in_use, ean_address_mismatch, acknowledgement, write.';

@@ -123,6 +123,35 @@ as $$ select pg_advisory_xact_lock(hashtextextended('core.drafts import', 0) # h
 comment on function private.lock_imports(uuid) is 'Until the end of the transaction no other import of the partner begins.';
 grant execute on function private.lock_imports(uuid) to api_owner;
 
+create type private.settled_row as (id uuid, row private.draft_row, outcome text);
+
+create function private.settle_rows(rows jsonb, tenant uuid, key text, remaining bigint) returns setof private.settled_row
+language plpgsql
+set search_path = ''
+as $$
+begin
+  return query
+  with sent as materialized (
+    select r as row, r.* from jsonb_populate_recordset(null::private.draft_row, rows) r
+  ), known as (
+    select * from private.known_addresses(array(select distinct s.email from sent s where s.reason is null), tenant, key)
+  ), judged as materialized (
+    select s.row, s.place, s.email,
+           coalesce(s.reason, k.reason, case when s.charger is not null then private.judge_charger(s.charger) end) as verdict
+      from sent s left join known k on s.reason is null and k.email = s.email
+  ), once as (
+    select j.place, row_number() over (partition by j.email order by j.place) as occurrence from judged j where j.verdict is null
+  ), fitting as (
+    select o.place, row_number() over (order by o.place) as rank from once o where o.occurrence = 1
+  )
+  select gen_random_uuid(), j.row,
+         coalesce(j.verdict, case when f.place is null then 'already_drafted' when f.rank > remaining then 'over_cap' end)
+    from judged j left join fitting f on f.place = j.place;
+end $$;
+comment on function private.settle_rows(jsonb, uuid, text, bigint) is
+  'Decides each row of an import: outcome is null where a draft with this id is to be made, else why not. A row may already come with its reason; remaining is what the cap leaves.';
+grant execute on function private.settle_rows(jsonb, uuid, text, bigint) to api_owner;
+
 create function api.import_drafts(caller jsonb, input jsonb) returns json
 language plpgsql security definer
 set search_path = ''
@@ -149,21 +178,8 @@ begin
    where d.partner_id = tenant and d.status = 'invited' and d.expires_at <= private.now()
      and d.email in (select r ->> 'email' from jsonb_array_elements(input -> 'rows') r);
 
-  with sent as materialized (
-    select * from jsonb_populate_recordset(null::private.draft_row, input -> 'rows')
-  ), known as (
-    select * from private.known_addresses(array(select distinct s.email from sent s where s.reason is null), tenant, links ->> 'key')
-  ), judged as materialized (
-    select s.*, coalesce(s.reason, k.reason, case when s.charger is not null then private.judge_charger(s.charger) end) as verdict
-      from sent s left join known k on s.reason is null and k.email = s.email
-  ), once as (
-    select j.place, row_number() over (partition by j.email order by j.place) as occurrence from judged j where j.verdict is null
-  ), fitting as (
-    select o.place, row_number() over (order by o.place) as rank from once o where o.occurrence = 1
-  ), settled as materialized (
-    select j.*, gen_random_uuid() as id,
-           coalesce(j.verdict, case when f.place is null then 'already_drafted' when f.rank > remaining then 'over_cap' end) as outcome
-      from judged j left join fitting f on f.place = j.place
+  with settled as materialized (
+    select (r.row).*, r.id, r.outcome from private.settle_rows(input -> 'rows', tenant, links ->> 'key', remaining) r
   ), created as (
     insert into core.drafts as d
       (partner_id, id, batch_id, source, type, name, email, phone, external_ref, kvk, vat, company_name, contact_name, referral_code,

@@ -1,5 +1,35 @@
 -- POST /sandbox/v1/reset, and the customer that a fixture replaces.
 
+create function private.erase_accounts(accounts uuid[], chargers uuid[], connections uuid[]) returns void
+language plpgsql
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+declare
+  house     constant uuid := private.house();
+  locations constant uuid[] := array(
+    select distinct c.location_id from core.connections c where c.partner_id = house and c.id = any (connections));
+begin
+  delete from core.replaced_charging_sessions r using core.charging_sessions s
+   where s.partner_id = house and s.charger_id = any (chargers) and r.partner_id = house and r.session_id = s.id;
+  delete from core.charger_months m where m.partner_id = house and m.charger_id = any (chargers);
+  delete from core.charging_sessions s where s.partner_id = house and s.charger_id = any (chargers);
+  delete from core.virtual_chargers v where v.partner_id = house and v.charger_id = any (chargers);
+  delete from core.replaced_months r where r.partner_id = house and r.connection_id = any (connections);
+  delete from core.delivered_months d where d.partner_id = house and d.connection_id = any (connections);
+  delete from core.mandates m where m.partner_id = house and m.connection_id = any (connections);
+  delete from core.mandate_links l where l.partner_id = house and l.connection_id = any (connections);
+  delete from core.ean_checks e where e.partner_id = house and e.connection_id = any (connections);
+  delete from core.chargers h where h.partner_id = house and h.id = any (chargers);
+  delete from core.connections c where c.partner_id = house and c.id = any (connections);
+  delete from core.locations l
+   where l.partner_id = house and l.id = any (locations)
+     and not exists (select from core.connections c where c.partner_id = house and c.location_id = l.id);
+  delete from core.signatories s where s.partner_id = house and s.account_id = any (accounts);
+  delete from core.accounts a where a.partner_id = house and a.id = any (accounts);
+end $$;
+comment on function private.erase_accounts(uuid[], uuid[], uuid[]) is
+  'Deletes accounts of the house with everything below them: connections, chargers, charging sessions, months, mandates. Their rows are locked; run by private.erase_customers only.';
+
 create function private.erase_customers(partner uuid, chosen uuid[], out customers bigint, out drafts bigint)
 language plpgsql security definer
 set search_path = '' set plan_cache_mode = 'force_custom_plan'
@@ -13,7 +43,6 @@ declare
   accounts    uuid[];
   chargers    uuid[];
   connections uuid[];
-  locations   uuid[];
 begin
   perform private.only_in_sandbox();
   -- waits for requests under way on these drafts, to see what they changed
@@ -33,31 +62,14 @@ begin
     select a.id from core.accounts a
      where a.partner_id = house and (a.id = any (array(select d.account_id from unnest(gone) d)) or a.user_id = any (logins))
      order by a.id for update);
-  -- in the order in which sessions lock them
+  -- locked in the order in which charging sessions lock them
   perform from core.virtual_chargers v join core.chargers h on h.partner_id = v.partner_id and h.id = v.charger_id
     where v.partner_id = house and (h.account_id = any (accounts) or h.user_id = any (logins)) order by v.id for update of v;
   chargers := array(select h.id from core.chargers h
                      where h.partner_id = house and (h.account_id = any (accounts) or h.user_id = any (logins)) order by h.id for update);
   connections := array(select c.id from core.connections c where c.partner_id = house and c.account_id = any (accounts) order by c.id for update);
-  locations := array(select distinct c.location_id from core.connections c where c.partner_id = house and c.id = any (connections));
 
-  delete from core.replaced_charging_sessions r using core.charging_sessions s
-   where s.partner_id = house and s.charger_id = any (chargers) and r.partner_id = house and r.session_id = s.id;
-  delete from core.charger_months m where m.partner_id = house and m.charger_id = any (chargers);
-  delete from core.charging_sessions s where s.partner_id = house and s.charger_id = any (chargers);
-  delete from core.virtual_chargers v where v.partner_id = house and v.charger_id = any (chargers);
-  delete from core.replaced_months r where r.partner_id = house and r.connection_id = any (connections);
-  delete from core.delivered_months d where d.partner_id = house and d.connection_id = any (connections);
-  delete from core.mandates m where m.partner_id = house and m.connection_id = any (connections);
-  delete from core.mandate_links l where l.partner_id = house and l.connection_id = any (connections);
-  delete from core.ean_checks e where e.partner_id = house and e.connection_id = any (connections);
-  delete from core.chargers h where h.partner_id = house and h.id = any (chargers);
-  delete from core.connections c where c.partner_id = house and c.id = any (connections);
-  delete from core.locations l
-   where l.partner_id = house and l.id = any (locations)
-     and not exists (select from core.connections c where c.partner_id = house and c.location_id = l.id);
-  delete from core.signatories s where s.partner_id = house and s.account_id = any (accounts);
-  delete from core.accounts a where a.partner_id = house and a.id = any (accounts);
+  perform private.erase_accounts(accounts, chargers, connections);
 
   -- what was written about drafts; the mandates of CPO accounts may have gone to the same people
   delete from core.mail_outbox m
