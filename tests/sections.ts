@@ -50,6 +50,7 @@ export const BESIDE: readonly string[] = [
   "sql/migrations.test.ts",
   "sql/schema_rules.test.ts",
   "shared/db.test.ts",
+  "unit/answers.test.ts",
   "unit/call.test.ts",
   "unit/environment.test.ts",
   "unit/imports.test.ts",

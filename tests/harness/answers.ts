@@ -2,6 +2,7 @@
 
 import { expect } from "vitest";
 import * as z from "zod";
+import type { Db } from "#shared/foundation/db.ts";
 import { ERROR_FIELDS } from "#shared/foundation/error_fields.ts";
 import { ERRORS, type ErrorCode, wireText } from "#shared/foundation/errors.ts";
 import { type Endpoint, errorsOf } from "#shared/http/endpoint.ts";
@@ -67,6 +68,23 @@ function errorBody(code: ErrorCode, style: Surface["errors"]): z.ZodType {
     ...Object.fromEntries(named),
     request_id: z.string(),
   });
+}
+
+/** Keys that meant something before there was one envelope, and the envelope's own, which db.ts lets nobody else see. */
+const DIALECT = /^(?:outcome|wrong_kind|look_up|ask_\w+|refused|next)$/;
+
+/** A database that adds to `heard` each answer that speaks of refusals or needs otherwise than by the envelope of db.ts. */
+export function listening(db: Db, heard: string[]): Db {
+  return {
+    ...db,
+    async call(name, ...args) {
+      const answer = await db.call(name, ...args);
+      const parsed = JSON.parse(answer);
+      const keys = Array.isArray(parsed) ? [] : Object.keys(parsed ?? {});
+      for (const key of keys) if (DIALECT.test(key)) heard.push(`api.${name} answers ${key}`);
+      return answer;
+    },
+  };
 }
 
 function endpointAt(method: string, path: string): Endpoint | undefined {

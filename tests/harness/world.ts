@@ -1,12 +1,13 @@
 // A small, named world for tests: two partners with a CPO client each, an environment on a database of its own, and a client that
 // fails the test when an answer does not fit what its endpoint declares.
 
+import { expect } from "vitest";
 import { connect } from "#shared/foundation/db.ts";
 import { type Environment, readConfiguration } from "#shared/foundation/environment.ts";
 import type { LogLine } from "#shared/foundation/log.ts";
 import { functionFor } from "#shared/http/routes.ts";
 import { serve } from "#shared/http/surface.ts";
-import { type Answer, checkAnswer, SERVED } from "./answers.ts";
+import { type Answer, checkAnswer, listening, SERVED } from "./answers.ts";
 import { cloneDatabase, type Database, freezeClock } from "./database.ts";
 import { BASE_URL, variables } from "./environment.ts";
 import { type Partner, type People, people } from "./people.ts";
@@ -56,12 +57,13 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
   const { host = "sandbox", limits, now } = options;
   const database = await cloneDatabase();
   const log: LogLine[] = [];
+  const dialects: string[] = [];
   let frozen: Date | undefined;
   const environment: Environment = {
     config: readConfiguration(
       variables({ API_HOST: host, EDGE_DATABASE_URL: database.url("edge"), ...options.variables }),
     ),
-    db: connect(database.url("edge"), 12),
+    db: listening(connect(database.url("edge"), 12), dialects),
     now: () => frozen ?? new Date(),
     log: (line) => log.push(line),
   };
@@ -125,6 +127,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     async close() {
       await environment.db.end();
       await database.drop();
+      expect([...new Set(dialects)], "SQL and TypeScript speak by the envelope of db.ts").toEqual([]);
     },
   };
 }

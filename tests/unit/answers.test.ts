@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
+import type { Db } from "#shared/foundation/db.ts";
 import { ERRORS } from "#shared/foundation/errors.ts";
-import { checkAnswer } from "../harness/answers.ts";
+import { checkAnswer, listening } from "../harness/answers.ts";
 
 describe("§7 the client of the tests takes no error that its row of the error table does not describe", () => {
   const request_id = randomUUID();
@@ -42,4 +43,18 @@ describe("§7 the client of the tests takes no error that its row of the error t
     expect(() => check(oauth, 401, "/oauth-token")).not.toThrow();
     expect(() => check({ ...oauth, detail, error_description: undefined }, 401, "/oauth-token")).toThrow();
   });
+});
+
+test.each([
+  ['{"outcome": "saved"}', ["api.open_claim answers outcome"]],
+  ['{"ask_login": true, "look_up": []}', ["api.open_claim answers ask_login", "api.open_claim answers look_up"]],
+  ['{"refused": null, "next": {}}', ["api.open_claim answers refused", "api.open_claim answers next"]],
+  ['{"state": "open", "draft": {"outcome": "saved"}}', []],
+  ['[{"outcome": "saved"}]', []],
+  ['"outcome"', []],
+  ["null", []],
+])("a test hears SQL answer in a dialect, and passes the answer on: %s", async (answer, expected) => {
+  const heard: string[] = [];
+  const db = listening({ call: async () => answer, end: async () => {} } satisfies Db, heard);
+  expect([await db.call("open_claim"), heard]).toEqual([answer, expected]);
 });
