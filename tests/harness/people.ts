@@ -4,7 +4,7 @@ import { randomBytes } from "node:crypto";
 import { expect } from "vitest";
 import { hashSecret, issueClientToken, issueUserToken, newSecret } from "#shared/auth/tokens.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
-import { CPO_SCOPES, USER_SCOPES } from "#shared/values/scopes.ts";
+import { CPO_SCOPES, PERSONAL_SCOPES } from "#shared/values/scopes.ts";
 import type { World } from "./world.ts";
 
 export type Client = {
@@ -35,9 +35,6 @@ export type People = {
   addPartner: (slug?: string) => Promise<Partner>;
   addUser: (name?: string) => Promise<User>;
 };
-
-/** What a personal token may carry: everything but partners:*. */
-export const PERSONAL_SCOPES = Object.keys(USER_SCOPES).filter((scope) => !scope.startsWith("partners:"));
 
 export function people(environment: Environment, row: World["row"]): People {
   const addClient: People["addClient"] = async (partner, fields = {}) => {
@@ -84,7 +81,7 @@ export function people(environment: Environment, row: World["row"]): People {
       id,
       newEan(),
     );
-    const granted = (scopes: string[]) => (scopes.length > 0 ? scopes : PERSONAL_SCOPES);
+    const granted = (scopes: string[]): string[] => (scopes.length > 0 ? scopes : [...PERSONAL_SCOPES]);
     return {
       id,
       email,

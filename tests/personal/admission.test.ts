@@ -1,8 +1,9 @@
 // Who may call the personal routes and /tokens: fails closed, exactly as specification section 5 and the table of contract section 1 say.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { PERSONAL_SCOPES } from "#shared/values/scopes.ts";
 import { surface } from "../../supabase/functions/personal/app.ts";
-import { PERSONAL_SCOPES, type User } from "../harness/people.ts";
+import type { User } from "../harness/people.ts";
 import { createOAuthWorld, type OAuth } from "../oauth/oauth_world.ts";
 
 let world: OAuth;

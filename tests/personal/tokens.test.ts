@@ -1,7 +1,8 @@
 // Personal tokens: made and revoked by the person in the dashboard, shown once.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { PERSONAL_SCOPES, type User } from "../harness/people.ts";
+import { PERSONAL_SCOPES } from "#shared/values/scopes.ts";
+import type { User } from "../harness/people.ts";
 import { createOAuthWorld, type OAuth } from "../oauth/oauth_world.ts";
 
 let world: OAuth;
