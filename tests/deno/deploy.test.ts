@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join, relative } from "node:path";
 import { text } from "node:stream/consumers";
@@ -11,7 +11,7 @@ import { pathsOf, type Surface } from "#shared/http/surface.ts";
 import { denoProgram, ROOT } from "../../packages/local/src/checkout.ts";
 import { functionsTouchedBy } from "../../packages/tools/src/changed_functions.ts";
 import { deployedFunctions, modulesOf } from "../../packages/tools/src/functions.ts";
-import { bootFunction, forgetCompiled, type Running } from "../harness/deno.ts";
+import { bootFunction, denoGraph, forgetCompiled, type Running } from "../harness/deno.ts";
 import { variables } from "../harness/environment.ts";
 import { type ManagementApi, startManagementApi, unpack } from "../harness/management_api.ts";
 import { createWorld, type World } from "../harness/world.ts";
@@ -78,6 +78,23 @@ function upload(slug: string) {
   const found = api.uploads.get(slug);
   if (!found) throw new Error(`${slug} was not uploaded:\n${said}`);
   return found;
+}
+
+/** What Deno makes of an upload in a folder with nothing else: the packages that run, and which of them our files import. */
+function packagesOf(slug: string, change = (import_map: string) => import_map) {
+  const { metadata, files } = upload(slug);
+  const place = mkdtempSync(join(folder, "packages-"));
+  unpack(upload(slug), place);
+  writeFileSync(join(place, metadata.import_map_path), change(`${files.get(metadata.import_map_path)}`));
+  const graph = denoGraph(place, metadata.entrypoint_path, metadata.import_map_path);
+  // packages of types are not loaded where the function runs
+  const runs = ({ name }: { name: string }) => !/^(@types\/|undici-types$)/.test(name);
+  return {
+    npmPackages: Object.values(graph.npmPackages)
+      .map(({ name, version }) => ({ name, version }))
+      .filter(runs),
+    imported: new Set(graph.modules.flatMap(({ npmPackage }) => npmPackage?.replace(/(?<=.)@.*$/, "") ?? [])),
+  };
 }
 
 describe("supabase/config.toml", () => {
@@ -149,6 +166,36 @@ describe("supabase functions deploy", () => {
     const size = [...upload(slug).files.values()].reduce((total, content) => total + content.length, 0);
     // the platform takes 5 MB with the packages; our own part is text that a person wrote
     expect(size).toBeLessThan(500_000);
+  });
+
+  test.each(FOLDERS)("leaves the platform no version of a package of %s to choose", (slug) => {
+    const { npmPackages, imported } = packagesOf(slug);
+    type Locked = {
+      version: string;
+      dependencies?: Record<string, string>;
+      optionalDependencies?: Record<string, string>;
+    };
+    const locked = Object.entries<Locked>(readJson("package-lock.json").packages);
+    for (const { name, version } of npmPackages) {
+      const [, lock] =
+        locked.find(([path, each]) => path.endsWith(`node_modules/${name}`) && each.version === version) ?? [];
+      expect(lock, `${name}@${version} is what package-lock.json has`).toBeDefined();
+      const ranges: Record<string, string> = { ...lock?.dependencies, ...lock?.optionalDependencies };
+      const open = Object.keys(ranges).filter((each) => !/^\d+\.\d+\.\d+$/.test(ranges[each] ?? ""));
+      expect([...imported], `${name} takes a range of these: dependencies of ours, imported before it`).toEqual(
+        expect.arrayContaining(open),
+      );
+    }
+  });
+
+  test.each([
+    ["worker", "split2", "4.1.0"],
+    ["pages", "postgres-date", "1.0.5"],
+  ])("the packages of %s have the version of %s that the import map says, here %s", (slug, name, version) => {
+    const { npmPackages } = packagesOf(slug, (map) =>
+      map.replace(new RegExp(`npm:${name}@[\\d.]+`), `npm:${name}@${version}`),
+    );
+    expect(npmPackages.filter((each) => each.name === name)).toEqual([{ name, version }]);
   });
 
   test.each([

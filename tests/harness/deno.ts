@@ -1,6 +1,6 @@
 // An edge function as the platform runs it: its own files only, one import map, one process, on the Deno version of the platform.
 
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { rmSync } from "node:fs";
 import { denoProgram, ROOT } from "../../packages/local/src/checkout.ts";
 
@@ -16,6 +16,35 @@ const CACHE = `${ROOT}node_modules/.cache/deno`;
 
 /** What Deno compiled is kept by path, and the paths of a test do not come back. */
 export const forgetCompiled = (): void => rmSync(`${CACHE}/gen`, { recursive: true, force: true });
+
+/** Only what the folder holds: no configuration or lock file above it, no packages but the registry's. */
+const ALONE = ["--no-config", "--no-lock", "--node-modules-dir=none"];
+
+/** What Deno keeps to itself, and where it keeps it. A registry behind a certificate of the house is one that the machine trusts. */
+const denoEnvironment = () => ({
+  DENO_TLS_CA_STORE: "system,mozilla",
+  ...process.env,
+  DENO_DIR: CACHE,
+  DENO_NO_UPDATE_CHECK: "1",
+});
+
+type Graph = {
+  modules: { specifier: string; npmPackage?: string }[];
+  npmPackages: Record<string, { name: string; version: string }>;
+};
+
+/** The modules and packages that Deno resolves for what lies in a folder. */
+export function denoGraph(folder: string, entrypoint: string, import_map: string): Graph {
+  const args = ["info", "--json", ...ALONE, `--import-map=${import_map}`, entrypoint];
+  const json = execFileSync(denoProgram(), args, {
+    cwd: folder,
+    env: denoEnvironment(),
+    encoding: "utf8",
+    maxBuffer: 64 * 1024 * 1024,
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  return JSON.parse(json);
+}
 
 /** The platform hands a handler its requests; `Deno.serve` of a process has to be told where to listen. */
 const BOOT = `
@@ -37,21 +66,14 @@ export async function bootFunction(
   const child = spawn(
     denoProgram(),
     [
-      ...["run", "--no-config", "--no-lock", "--node-modules-dir=none", `--import-map=${import_map}`],
+      ...["run", ...ALONE, `--import-map=${import_map}`],
       // no files but its own, no programs, no native code
       ...["--no-prompt", "--allow-net", "--allow-env", "--allow-sys", "--allow-read=."],
       ...["-", entrypoint],
     ],
     {
       cwd: folder,
-      // a registry behind a certificate of the house is one that the machine trusts
-      env: {
-        DENO_TLS_CA_STORE: "system,mozilla",
-        ...process.env,
-        ...variables,
-        DENO_DIR: CACHE,
-        DENO_NO_UPDATE_CHECK: "1",
-      },
+      env: { ...denoEnvironment(), ...variables },
       stdio: "pipe",
     },
   );

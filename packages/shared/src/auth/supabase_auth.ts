@@ -3,7 +3,7 @@ import { ApiError } from "#shared/foundation/errors.ts";
 
 /** A client of Supabase Auth that keeps nothing between two calls. Loaded when it is needed, which on most pages is never. */
 async function authAs({ config }: Environment, key: string) {
-  const { createClient } = await import("@supabase/supabase-js");
+  const { createClient } = await import("./supabase_js.ts");
   return createClient(config.SUPABASE_URL, key, {
     auth: { persistSession: false, autoRefreshToken: false, detectSessionInUrl: false },
   }).auth;

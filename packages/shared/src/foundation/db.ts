@@ -1,3 +1,4 @@
+import "./pinned.js";
 // @ts-types="npm:@types/pg@8.23.1"
 import pg from "pg";
 import type { Rate } from "./caller.ts";

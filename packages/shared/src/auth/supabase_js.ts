@@ -1,0 +1,5 @@
+// supabase-js with what it depends on at the version of deno.json; foundation/pinned.js says why.
+
+import "iceberg-js";
+
+export { createClient } from "@supabase/supabase-js";

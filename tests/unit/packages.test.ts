@@ -1,0 +1,41 @@
+// What `npm ci` does with package-lock.json.
+
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+
+type Locked = {
+  version: string;
+  integrity?: string;
+  optional?: boolean;
+  os?: string[];
+  cpu?: string[];
+  engines?: { node?: string };
+};
+
+const read = (path: string) => JSON.parse(readFileSync(new URL(`../../${path}`, import.meta.url), "utf8"));
+const { "": root, ...packages }: Record<string, Locked> = read("package-lock.json").packages;
+
+/** Whether a range of Node versions such as `^20.19.0 || >=22.12` has versions of 20 in it. */
+const takes20 = (range: string) =>
+  range.split("||").some((part) => {
+    const [, sign, major] = /^\s*(\^|>=|)\s*v?(\d+)/.exec(part) ?? [];
+    return range === "*" || (sign === ">=" ? Number(major) <= 20 : Number(major) === 20);
+  });
+
+test("§1 no package warns on the Node that README asks for", () => {
+  expect(root?.engines).toEqual({ node: ">=20" });
+  expect(readFileSync(new URL("../../README.md", import.meta.url), "utf8")).toContain("Node 20 or newer");
+  const warned = Object.entries(packages).filter(([, { engines }]) => engines?.node && !takes20(engines.node));
+  expect(warned.map(([path, { version, engines }]) => `${path}@${version} ${engines?.node}`)).toEqual([]);
+});
+
+test("§8 npm ci takes no package whose content is another than the one that was locked", () => {
+  const unchecked = Object.entries(packages).filter(([, { integrity }]) => !integrity);
+  // The registry that the lock file was written from has these programs for its own platform only. On another platform npm takes
+  // what the registry gives there.
+  const programs = /^node_modules\/(@biomejs\/cli|@deno\/|@supabase\/cli)[\w-]+$/;
+  expect(unchecked.filter(([path, { optional }]) => !(optional && programs.test(path)))).toEqual([]);
+  const here = unchecked.filter(([path]) => /linux-x64(-glibc)?$/.test(path));
+  expect(here, "the platform that CI runs on is checked whole").toEqual([]);
+  expect(Object.values(packages).filter(({ integrity }) => integrity && !integrity.startsWith("sha512-"))).toEqual([]);
+});
