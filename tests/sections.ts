@@ -55,6 +55,7 @@ export const BESIDE: readonly string[] = [
   "unit/environment.test.ts",
   "unit/imports.test.ts",
   "unit/links.test.ts",
+  "unit/packages.test.ts",
   "unit/schemas.test.ts",
   "unit/trace.test.ts",
   "unit/work_through.test.ts",

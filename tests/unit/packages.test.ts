@@ -22,14 +22,14 @@ const takes20 = (range: string) =>
     return range === "*" || (sign === ">=" ? Number(major) <= 20 : Number(major) === 20);
   });
 
-test("§1 no package warns on the Node that README asks for", () => {
+test("no package warns on the Node that README asks for", () => {
   expect(root?.engines).toEqual({ node: ">=20" });
   expect(readFileSync(new URL("../../README.md", import.meta.url), "utf8")).toContain("Node 20 or newer");
   const warned = Object.entries(packages).filter(([, { engines }]) => engines?.node && !takes20(engines.node));
   expect(warned.map(([path, { version, engines }]) => `${path}@${version} ${engines?.node}`)).toEqual([]);
 });
 
-test("§8 npm ci takes no package whose content is another than the one that was locked", () => {
+test("npm ci takes no package whose content is another than the one that was locked", () => {
   const unchecked = Object.entries(packages).filter(([, { integrity }]) => !integrity);
   // The registry that the lock file was written from has these programs for its own platform only. On another platform npm takes
   // what the registry gives there.

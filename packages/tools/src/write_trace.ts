@@ -27,7 +27,7 @@ export function listTests(): Titled[] {
     const lines = sources.get(file) ?? readFileSync(file, "utf8").split("\n");
     sources.set(file, lines);
     // a method of what is named `it`, and a function whose name begins with `test`, pass there for tests
-    if (/^(?:it\.|test[A-Z])/.test(lines[location.line - 1]?.slice(location.column - 1) ?? "")) return [];
+    if (/^(?:it\.|test[A-Z])/.test(lines[location.line - 1]?.slice(location.column) ?? "")) return [];
     const titles = name.split(" > ");
     return [{ file: relative(`${root}tests`, file), titles, sections: sectionsOf(titles) }];
   });
