@@ -65,6 +65,7 @@ const environment = readEnvironment({
 environment.log = () => {};
 const { fetch } = serve(surface, environment);
 try {
+  await db.query("insert into core.deployment (host) values ('sandbox')");
   await db.query("update core.rate_limits set quota = 1000000");
   await db.query(
     "create table core.bare_drafts (like core.drafts including defaults including constraints including indexes)",

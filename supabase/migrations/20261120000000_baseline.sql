@@ -122,6 +122,66 @@ as $$ begin return to_char(moment at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z
 comment on function private.iso(timestamptz) is 'A moment as the API writes it: UTC, no fraction, Z.';
 grant execute on function private.iso(timestamptz) to api_owner;
 
+-- Which host this database belongs to: sandbox or production.
+
+create table core.deployment (
+  only_row boolean     not null default true,
+  host     text        not null,
+  set_at   timestamptz not null default private.now(),
+  constraint deployment_pkey primary key (only_row),
+  constraint deployment_has_one_row check (only_row),
+  constraint deployment_host_known check (host in ('sandbox', 'production'))
+);
+comment on table core.deployment is
+  'One row: the host that this database belongs to, as the operator said before the first partner. Customers of the two hosts never share a database.';
+alter table core.deployment enable row level security;
+create policy "every function may know the host" on core.deployment for select to api_owner using (true);
+grant select on core.deployment to api_owner;
+
+create function private.host() returns text
+language plpgsql stable
+set search_path = ''
+as $$ begin return (select d.host from core.deployment d); end $$;
+comment on function private.host() is 'The host that this database belongs to; null until the operator has said.';
+grant execute on function private.host() to api_owner;
+
+create function private.require_host(claimed text) returns void
+language plpgsql stable
+set search_path = ''
+as $$
+declare
+  host constant text := private.host();
+begin
+  -- cannot_connect_now: to a function that is another host, or a database that is none, there is nothing here to work with
+  if host is null then
+    raise exception 'this database does not know its host' using errcode = 'cannot_connect_now',
+      hint = 'the operator says it once: host set sandbox, or host set production';
+  elsif claimed <> host then
+    raise exception 'API_HOST is %, and this database belongs to the % host', claimed, host using errcode = 'cannot_connect_now';
+  end if;
+end $$;
+comment on function private.require_host(text) is 'Refuses a function whose API_HOST is not the host of this database.';
+grant execute on function private.require_host(text) to api_owner;
+
+create function private.is_sandbox() returns boolean
+language plpgsql stable
+set search_path = ''
+as $$ begin return coalesce(private.host() = 'sandbox', false); end $$;
+comment on function private.is_sandbox() is 'Whether this database belongs to the sandbox host.';
+grant execute on function private.is_sandbox() to api_owner;
+
+create function private.only_in_sandbox() returns void
+language plpgsql
+set search_path = ''
+as $$
+begin
+  if not private.is_sandbox() then
+    raise exception 'this function runs on the sandbox only' using errcode = 'insufficient_privilege';
+  end if;
+end $$;
+comment on function private.only_in_sandbox() is 'The second lock behind the routes, which exist on the sandbox host only.';
+grant execute on function private.only_in_sandbox() to api_owner;
+
 -- The caller of this transaction, and the tenant that row-level security reads.
 
 create function private.act_as(caller jsonb, variadic kinds text[]) returns void
@@ -133,11 +193,11 @@ begin
     raise exception 'caller kind % may not run this function', coalesce(caller ->> 'kind', 'none')
       using errcode = 'insufficient_privilege';
   end if;
+  perform private.require_host(caller ->> 'host');
   perform set_config('app.caller_kind', coalesce(caller ->> 'kind', ''), true),
           set_config('app.partner_id',  coalesce(caller ->> 'partner_id', ''), true),
           set_config('app.client_id',   coalesce(caller ->> 'client_id', ''), true),
           set_config('app.user_id',     coalesce(caller ->> 'user_id', ''), true),
-          set_config('app.host',        coalesce(caller ->> 'host', ''), true),
           set_config('app.request_id',  coalesce(caller ->> 'request_id', ''), true);
 end $$;
 comment on function private.act_as(jsonb, text[]) is
@@ -172,25 +232,6 @@ set search_path = ''
 as $$ begin return nullif(current_setting('app.user_id', true), '')::uuid; end $$;
 comment on function private.user_id() is 'The person this transaction acts for, or null.';
 grant execute on function private.user_id() to api_owner;
-
-create function private.is_sandbox() returns boolean
-language plpgsql stable
-set search_path = ''
-as $$ begin return coalesce(current_setting('app.host', true), '') = 'sandbox'; end $$;
-comment on function private.is_sandbox() is 'Whether this transaction runs for the sandbox host.';
-grant execute on function private.is_sandbox() to api_owner;
-
-create function private.only_in_sandbox() returns void
-language plpgsql
-set search_path = ''
-as $$
-begin
-  if not private.is_sandbox() then
-    raise exception 'this function runs on the sandbox only' using errcode = 'insufficient_privilege';
-  end if;
-end $$;
-comment on function private.only_in_sandbox() is 'The second lock behind the routes, which exist on the sandbox host only.';
-grant execute on function private.only_in_sandbox() to api_owner;
 
 -- What an api function answers in place of its JSON: a refusal, or what it needs first. packages/shared/src/foundation/db.ts reads both.
 
@@ -373,6 +414,8 @@ create table core.partners (
   constraint partners_slug_shape check (slug ~ '^[a-z0-9]+(-[a-z0-9]+)*$' and length(slug) <= 60),
   constraint partners_name_length check (length(name) between 1 and 120),
   constraint partners_house_is_active check (is_active or id <> '00000000-0000-4000-8000-000000000000'),
+  constraint partners_house_has_no_settings check (id <> '00000000-0000-4000-8000-000000000000' or num_nonnulls(referral_code, return_url, iban_last4) = 0
+    and company = '{}' and branding = '{}' and charger_brands = '{}' and default_fee_pct = 20 and partner_share_pct = 25),
   constraint partners_referral_code_key unique (referral_code),
   constraint partners_referral_code_shape check (referral_code ~ '^[A-Z0-9]{4,20}$'),
   constraint partners_return_url_length check (length(return_url) <= 500),
@@ -399,7 +442,7 @@ language plpgsql immutable
 set search_path = ''
 as $$ begin return uuid '00000000-0000-4000-8000-000000000000'; end $$;
 comment on function private.house() is
-  'The service''s own tenant. What a person owns lives here, whoever brought them: attribution may come later, or end, without moving a row.';
+  'The service''s own tenant. What a person owns lives here, whoever brought them: attribution may come later, or end, without moving a row. Nobody acts for it: it has no clients, keys, managers or settings.';
 grant execute on function private.house() to api_owner;
 
 insert into core.partners (id, name, slug) values (private.house(), 'De dienst zelf', 'service');
@@ -444,6 +487,7 @@ create table core.partner_managers (
   created_at timestamptz not null default private.now(),
   constraint partner_managers_pkey primary key (partner_id, user_id),
   constraint partner_managers_user_id_key unique (user_id),
+  constraint partner_managers_not_of_the_house check (partner_id <> '00000000-0000-4000-8000-000000000000'),
   constraint partner_managers_partner_id_fkey foreign key (partner_id) references core.partners (id),
   constraint partner_managers_user_id_fkey foreign key (user_id) references auth.users (id) on delete cascade
 );
@@ -499,6 +543,7 @@ create table core.partner_keys (
   revoked_at   timestamptz,
   constraint partner_keys_pkey primary key (partner_id, id),
   constraint partner_keys_key_hash_key unique (key_hash),
+  constraint partner_keys_not_of_the_house check (partner_id <> '00000000-0000-4000-8000-000000000000'),
   constraint partner_keys_partner_id_fkey foreign key (partner_id) references core.partners (id)
 );
 comment on table core.partner_keys is 'Partner API keys as their SHA-256, shown once. One active key a partner. Revoked ones stay for the audit.';
@@ -602,6 +647,7 @@ create table core.oauth_clients (
   operated_by       text,
   constraint oauth_clients_pkey primary key (id),
   constraint oauth_clients_client_id_key unique (client_id),
+  constraint oauth_clients_not_of_the_house check (partner_id <> '00000000-0000-4000-8000-000000000000'),
   constraint oauth_clients_partner_id_fkey foreign key (partner_id) references core.partners (id),
   constraint oauth_clients_grant_types_known check (grant_types <@ '{client_credentials,authorization_code,refresh_token}'),
   constraint oauth_clients_scopes_known check (scopes <@ (private.scopes_of('client') || private.scopes_of('user'))),
@@ -1291,7 +1337,7 @@ begin
     update core.oauth_consents c set scopes = consent.scopes, last_at = private.now(), withdrawn_at = null
      where c.user_id = person and c.client_id = consent.client.id;
   -- the first consent, and only that, may attribute (specification section 4.5)
-  elsif client.partner_id <> private.house()
+  elsif client.partner_id is not null
         and (private.user_profile(person)).created_at >= private.now() - interval '7 days'
         and private.attribute_user(person, client.partner_id, 'oauth_consent') then
     perform private.audit('user.attributed', person, jsonb_build_object('source', 'oauth_consent', 'to', client.partner_id));
@@ -7351,6 +7397,52 @@ comment on function api.record_ean_recheck(jsonb, jsonb, jsonb) is
   'The EAN register''s answer for a due connection: matched, mismatch, not_found, or unverified for another week.';
 select private.expose('api.record_ean_recheck(jsonb, jsonb, jsonb)');
 
+-- The operator on the host that the database belongs to.
+
+create function ops.host_show(input jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+declare
+  deployment core.deployment;
+begin
+  select * into deployment from core.deployment;
+  if not found then
+    perform private.refuse('host_not_set');
+  end if;
+  return json_build_object('host', json_build_object('host', deployment.host, 'set_at', private.iso(deployment.set_at)));
+end $$;
+comment on function ops.host_show(jsonb) is 'The host of this database: {} to {host}.';
+select private.expose_ops('ops.host_show(jsonb)');
+
+create function ops.host_set(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  wanted  constant text := input ->> 'host';
+  changed boolean;
+begin
+  perform private.act_as_operator(input);
+  insert into core.deployment (host) values (wanted) on conflict on constraint deployment_pkey do nothing;
+  changed := found;
+  if not changed and private.host() <> wanted then
+    -- a mistake is undone as long as nobody is here
+    if exists (select from core.partners p where p.id <> private.house()) then
+      perform private.refuse('host_is_set', json_build_object('host', private.host()));
+    end if;
+    update core.deployment set host = wanted, set_at = private.now();
+    changed := true;
+  end if;
+  if changed then
+    perform private.audit('host.set', null, jsonb_build_object('host', wanted));
+  end if;
+  return (ops.host_show(input)::jsonb || jsonb_build_object('changed', changed))::json;
+end $$;
+comment on function ops.host_set(jsonb) is
+  'Says which host this database belongs to: {host} to {changed, host}. Refused once it is another one''s and has partners.';
+select private.expose_ops('ops.host_set(jsonb)');
+
 -- The operator on partners: create, list, activate, settings, managers, the first key.
 
 create function private.partner_named(named text) returns core.partners
@@ -7368,6 +7460,20 @@ begin
   return partner;
 end $$;
 comment on function private.partner_named(text) is 'The partner of an id or a slug, made the tenant of this transaction.';
+
+create function private.business_named(named text) returns core.partners
+language plpgsql
+set search_path = ''
+as $$
+declare
+  partner constant core.partners := private.partner_named(named);
+begin
+  if partner.id = private.house() then
+    perform private.refuse('house_has_no_clients');
+  end if;
+  return partner;
+end $$;
+comment on function private.business_named(text) is 'The partner of an id or a slug, as partner_named, for what the house does not have: somebody who acts for it.';
 
 create function private.partner_row(partner core.partners) returns json
 language sql stable
@@ -7486,7 +7592,7 @@ declare
   after  core.partners;
 begin
   perform private.act_as_operator(input);
-  before := private.partner_named(input ->> 'partner');
+  before := private.business_named(input ->> 'partner');
   begin
     update core.partners p
        set return_url        = coalesce(private.read_return_url(input ->> 'return_url'), p.return_url),
@@ -7527,7 +7633,7 @@ declare
   added   boolean;
 begin
   perform private.act_as_operator(input);
-  partner := private.partner_named(input ->> 'partner');
+  partner := private.business_named(input ->> 'partner');
   select u.id into person from auth.users u where u.email = lower(input ->> 'user');
   if not found then
     perform private.refuse('user_not_found', json_build_object('user', input ->> 'user'));
@@ -7555,7 +7661,12 @@ declare
   minted  jsonb;
 begin
   perform private.act_as_operator(input);
-  partner := private.partner_named(input ->> 'partner');
+  partner := private.business_named(input ->> 'partner');
+  if private.host() is null then
+    perform private.refuse('host_not_set');
+  elsif input ->> 'prefix' not like (case private.host() when 'sandbox' then '%\_test\_' else '%\_live\_' end) then
+    perform private.refuse('key_of_another_host', json_build_object('host', private.host()));
+  end if;
   perform from core.partners p where p.id = partner.id for no key update;
   minted := private.store_partner_key(input, coalesce((input ->> 'rotate')::boolean, false));
   if minted is null then
@@ -7563,7 +7674,7 @@ begin
   end if;
   return json_build_object('key', minted || jsonb_build_object('partner_id', partner.id, 'partner_slug', partner.slug));
 end $$;
-comment on function ops.partner_mint_key(jsonb) is 'The first API key of a partner, or its successor: {partner, rotate?, key_hash, prefix, last4} to {key}.';
+comment on function ops.partner_mint_key(jsonb) is 'The first API key of a partner, or its successor: {partner, rotate?, key_hash, prefix, last4} to {key}. The prefix says the host, which must be this one.';
 select private.expose_ops('ops.partner_mint_key(jsonb)');
 
 -- The operator on clients of charge-point operators: create, list, rotate the secret, disable, change scopes, link to a partner.
@@ -7613,7 +7724,7 @@ begin
   perform private.act_as_operator(input);
   insert into core.oauth_clients (client_id, partner_id, name, secret_hash, scopes, return_url)
   values (input ->> 'client_id',
-          case when input ->> 'partner' is not null then (private.partner_named(input ->> 'partner')).id end,
+          case when input ->> 'partner' is not null then (private.business_named(input ->> 'partner')).id end,
           private.operator_name(input ->> 'name'),
           decode(input ->> 'secret_hash', 'hex'),
           case when input ->> 'scopes' is null then private.scopes_of('client') else private.read_scopes(input -> 'scopes', 'client') end,
@@ -7725,7 +7836,7 @@ declare
 begin
   perform private.act_as_operator(input);
   client := private.client_named(input ->> 'client');
-  partner := private.partner_named(input ->> 'partner');
+  partner := private.business_named(input ->> 'partner');
   changed := client.partner_id is distinct from partner.id;
   if changed then
     -- accounts stay with the tenant they were created in: the client would lose them
@@ -7906,7 +8017,7 @@ begin
   perform private.act_as_operator(input);
   insert into core.oauth_clients (client_id, partner_id, name, operated_by, secret_hash, grant_types, scopes, redirect_uris)
   values (input ->> 'client_id',
-          case when input ->> 'partner' is not null then (private.partner_named(input ->> 'partner')).id end,
+          case when input ->> 'partner' is not null then (private.business_named(input ->> 'partner')).id end,
           private.operator_name(input ->> 'name'),
           private.operator_name(input ->> 'operated_by'),
           decode(input ->> 'secret_hash', 'hex'),
@@ -8145,7 +8256,7 @@ comment on function ops.connection_add(jsonb) is
   'Gives an account one more connection, unverified: {account, ean_code, postal_code, house_number, house_number_addition?, street?, city?} to {changed, connection}.';
 select private.expose_ops('ops.connection_add(jsonb)');
 
-create function ops.connection_set_ean(input jsonb) returns json
+create function ops.connection_set_ean_status(input jsonb) returns json
 language plpgsql security definer
 set search_path = ''
 as $$
@@ -8171,9 +8282,9 @@ begin
   perform private.advance_registration(connection.account_id, wanted = 'manual');
   return private.connection_answer(connection, true);
 end $$;
-comment on function ops.connection_set_ean(jsonb) is
+comment on function ops.connection_set_ean_status(jsonb) is
   'Vouches for an EAN (manual), or takes that back (unverified): {connection, status} to {changed, connection}. Submits the registration when this was the last gate.';
-select private.expose_ops('ops.connection_set_ean(jsonb)');
+select private.expose_ops('ops.connection_set_ean_status(jsonb)');
 
 create function private.has_signed_mandate(connection core.connections) returns boolean
 language sql stable
@@ -8430,7 +8541,7 @@ select private.expose_ops('ops.month_unlock(jsonb)');
 
 -- The operator on mail: list, show.
 
-create function private.mail_row(mail core.mail_outbox) returns json
+create function private.mail_row(mail core.mail_outbox, subject text) returns json
 language sql stable
 set search_path = ''
 as $$
@@ -8440,7 +8551,7 @@ as $$
     'created_at', private.iso(mail.created_at),
     'status', mail.status,
     'recipient', mail.recipient,
-    'subject', mail.subject,
+    'subject', subject,
     'template', mail.template,
     'attempts', mail.attempts,
     'last_error', mail.last_error,
@@ -8469,10 +8580,13 @@ create function ops.mail_list(input jsonb) returns json
 language sql stable security definer
 set search_path = ''
 as $$
-  select json_build_object('mails', coalesce(json_agg(private.mail_row(m) order by m.created_at desc, m.id desc), '[]'))
+  -- a code stands in front of its subject, for a phone to show; to read it takes mail_show, which leaves an audit row
+  select json_build_object('mails', coalesce(json_agg(private.mail_row(m, regexp_replace(m.subject, '^\d{6}(?!\d)', '••••••'))
+                                                      order by m.created_at desc, m.id desc), '[]'))
     from private.newest_mails(input, coalesce((input ->> 'limit')::int, 20)) m
 $$;
-comment on function ops.mail_list(jsonb) is 'Mail that waits, was sent or was captured, newest first, without its text: {to?, partner?, limit?} to {mails}.';
+comment on function ops.mail_list(jsonb) is
+  'Mail that waits, was sent or was captured, newest first, without its text, and a code in its subject masked: {to?, partner?, limit?} to {mails}.';
 select private.expose_ops('ops.mail_list(jsonb)');
 
 create function ops.mail_show(input jsonb) returns json
@@ -8493,7 +8607,7 @@ begin
   end if;
   -- a mail may hold a code or a link that lets its reader act as the recipient
   perform private.act_for_partner(mail.partner_id), private.audit('mail.shown', mail.id);
-  return json_build_object('mail', private.mail_row(mail), 'text', mail.text, 'links', mail.links);
+  return json_build_object('mail', private.mail_row(mail, mail.subject), 'text', mail.text, 'links', mail.links);
 end $$;
 comment on function ops.mail_show(jsonb) is
   'One mail with its text and links: {id}, or the newest of {to?, partner?}, to {mail, text, links}. Leaves an audit row, for it reads what was meant for the recipient.';

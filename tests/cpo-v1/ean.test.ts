@@ -5,8 +5,8 @@ import { createWorld, rowCounts, statementsOf, type World } from "../harness/wor
 
 const TEST_EAN = "8716870000000000";
 const worlds: World[] = [];
-async function worldOf(variables: Record<string, string>): Promise<World> {
-  const world = await createWorld({ limits: "lifted", variables });
+async function worldOf(variables: Record<string, string>, host: "sandbox" | "production" = "sandbox"): Promise<World> {
+  const world = await createWorld({ host, limits: "lifted", variables });
   worlds.push(world);
   return world;
 }
@@ -149,7 +149,7 @@ describe("contract §2 ean_in_use: another active connection, in any tenant, hol
 describe("contract §2 production asks a table of its own", () => {
   let world: World;
   beforeAll(async () => {
-    world = await worldOf({ API_HOST: "production", EAN_REGISTER: "table" });
+    world = await worldOf({ EAN_REGISTER: "table" }, "production");
     await world.row(
       `insert into core.ean_register_points (ean_code, postal_code, house_number, house_number_addition, street, city)
        values ('871687000000000047', '9712CP', 12, null, 'Broerstraat', 'Groningen'),
@@ -202,7 +202,7 @@ describe("contract §2 production asks the EAN-codeboek; down or slow, it never 
   let world: World;
   const start = async () => {
     codeboek = await startEanCodeboek(points);
-    world = await worldOf({ API_HOST: "production", EAN_REGISTER: "http", EAN_REGISTER_URL: codeboek.url });
+    world = await worldOf({ EAN_REGISTER: "http", EAN_REGISTER_URL: codeboek.url }, "production");
   };
   beforeAll(start);
   afterAll(() => codeboek[Symbol.asyncDispose]());

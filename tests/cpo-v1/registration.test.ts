@@ -19,7 +19,7 @@ const OPENINGS = {
   iban_present: ({ account }: Account) =>
     world.post("/v1/accounts", { cpo_external_ref: account.cpo_external_ref, iban: "NL91ABNA0417164300" }, token),
   ean_validated: ({ connection_id }: Account) =>
-    world.row("select ops.connection_set_ean($1::jsonb)", {
+    world.row("select ops.connection_set_ean_status($1::jsonb)", {
       connection: connection_id,
       status: "manual",
       operator: "test",

@@ -24,7 +24,8 @@ export function urlOf(database: string, role: Role): string {
   return `postgresql://${role}:${PASSWORDS[role]}@127.0.0.1:${server.port}/${database}`;
 }
 
-export async function cloneDatabase(): Promise<Database> {
+/** With the host it belongs to; null for a database that was migrated and not yet told. */
+export async function cloneDatabase(host: "sandbox" | "production" | null = "sandbox"): Promise<Database> {
   const name = `test_${randomBytes(6).toString("hex")}`;
   const url = (role: Role) => urlOf(name, role);
   const run = async (statement: string) => {
@@ -35,6 +36,7 @@ export async function cloneDatabase(): Promise<Database> {
   await run(`create database ${name} template ${TEMPLATE} owner postgres`);
   const admin = new pg.Pool({ connectionString: url("supabase_admin"), max: 12 });
   admin.on("error", () => {}); // idle connections end with the database
+  if (host) await admin.query("insert into core.deployment (host) values ($1)", [host]);
   return {
     url,
     admin,

@@ -55,7 +55,7 @@ const LIFTED = 1_000_000;
 
 export async function createWorld(options: WorldOptions = {}): Promise<World> {
   const { host = "sandbox", limits, now } = options;
-  const database = await cloneDatabase();
+  const database = await cloneDatabase(host);
   const log: LogLine[] = [];
   const dialects: string[] = [];
   let frozen: Date | undefined;
@@ -130,6 +130,16 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
       expect([...new Set(dialects)], "SQL and TypeScript speak by the envelope of db.ts").toEqual([]);
     },
   };
+}
+
+/** Runs something with this world as the production host, its database included. */
+export async function asProduction<T>(world: World, run: (environment: Environment) => Promise<T>): Promise<T> {
+  const { environment, row } = world;
+  const become = (host: string) => row("update core.deployment set host = $1", host);
+  await become("production");
+  return run({ ...environment, config: { ...environment.config, API_HOST: "production" } }).finally(() =>
+    become(environment.config.API_HOST),
+  );
 }
 
 /** The api functions that were run meanwhile, in order: one statement, one round trip each. */

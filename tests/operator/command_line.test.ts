@@ -5,7 +5,7 @@ import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { COMMANDS } from "../../packages/operator/src/commands.ts";
 import { cloneDatabase, type Database } from "../harness/database.ts";
-import { operate, type Ran } from "./operator.ts";
+import { auditOf, operate, type Ran } from "./operator.ts";
 
 let database: Database;
 let env: Record<string, string>;
@@ -68,6 +68,30 @@ describe("contract §8 help", () => {
     }
   });
 
+  test("contract §8 help works wherever it is typed: in front, after the noun, after the verb; and makes nothing", async () => {
+    const [noun, verb] = [await operate(["help", "partner"]), await operate(["help", "partner", "create"])];
+    expect(await operate(["partner", "help"], env)).toEqual(noun);
+    for (const argv of [
+      ["partner", "help", "create"],
+      ["partner", "create", "help"],
+      ["partner", "create", "help", "--json"],
+    ])
+      expect(await operate(argv, env), argv.join(" ")).toEqual(verb);
+    for (const name of new Set(COMMANDS.map(({ name }) => name.split(" ")[0] ?? "")))
+      expect([name, (await operate([name, "help"], env)).code]).toEqual([name, 0]);
+    const { rows } = await database.admin.query("select slug from core.partners where slug like '%help%'");
+    expect(rows).toEqual([]);
+  });
+
+  test("contract §8 help says which options are required, and what the exit codes mean", async () => {
+    const { out } = await operate(["help", "app", "create"]);
+    expect(out.replace(/\s+/g, " ")).toMatch(
+      /--operated-by <who> [^-]*\(required\) --redirect-uris <uri\.\.\.> [^-]*\(required\) --scopes/,
+    );
+    expect(out).not.toMatch(/--partner[^\n]*\(required\)|--json[^\n]*\(required\)/);
+    expect((await operate(["help"])).out).toContain("Exit code: 0 done, 1 refused or failed, 2 not understood.");
+  });
+
   test("contract §8 every ops function has a command, and every command its function", async () => {
     const { rows } = await database.admin.query(
       "select p.proname as name from pg_proc p join pg_namespace n on n.oid = p.pronamespace where n.nspname = 'ops' order by 1",
@@ -90,8 +114,12 @@ describe("contract §8 exit codes and errors", () => {
     [["partner", "list", "--nonsense"]],
     [["client", "set-scopes", "x", "cpo:everything"]],
     [["client", "create", "x", "--scopes", "cpo:accounts:read", "admin"]],
-    [["connection", "set-ean", "x"]],
-    [["connection", "set-ean", "x", "--status", "matched"]],
+    [["connection", "set-ean-status", "x"]],
+    [["connection", "set-ean-status", "x", "matched"]],
+    [["connection", "set-ean", "x", "manual"]],
+    [["partner", "mint-key", "x", "--host", "production"]],
+    [["host", "set", "staging"]],
+    [["partner", "help", "nonsense"]],
     [["connection", "add", "x", "12", "--postal-code", "1234AB", "--house-number", "1"]],
     [["connection", "add", "x", "871687120000000016", "--postal-code", "AB1234", "--house-number", "1"]],
     [["connection", "add", "x", "871687120000000016", "--postal-code", "1234AB"]],
@@ -131,6 +159,88 @@ describe("contract §8 exit codes and errors", () => {
     expect((await operate(["partner", "deactivate", "zuid"], env)).out).toMatch(/^Nothing to change/);
   });
 
+  describe("what is lost at once is asked about first", () => {
+    const ends = COMMANDS.filter(({ ends }) => ends);
+
+    test("contract §8 these are the commands that ask", () => {
+      expect(ends.map(({ name }) => name).sort()).toEqual([
+        "app disable",
+        "app rotate-secret",
+        "client disable",
+        "client rotate-secret",
+        "client set-scopes",
+        "connection archive",
+        "mandate revoke",
+        "partner deactivate",
+        "partner mint-key",
+        "registration review",
+        "token revoke",
+      ]);
+    });
+
+    test("contract §8 a yes does it, anything else changes nothing: 1", async () => {
+      await operate(["partner", "create", "Weg", "--slug", "weg"], env);
+      const active = async () => {
+        const { json } = await operate(["partner", "list", "--json"], env);
+        return json.partners.find(({ slug }: { slug: string }) => slug === "weg").is_active;
+      };
+      const asked: string[] = [];
+      const say = (answer: boolean) => async (question: string) => {
+        asked.push(question);
+        return answer;
+      };
+      const no = await operate(["partner", "deactivate", "weg", "--json"], env, { confirm: say(false) });
+      expect([no.code, no.out, no.err, await active()]).toEqual([1, "", "error: Nothing was changed.\n", true]);
+      expect((await operate(["partner", "deactivate", "weg"], env, { confirm: say(true) })).code).toBe(0);
+      expect(await active()).toBe(false);
+      expect(asked).toHaveLength(2);
+      expect(asked[0]).toMatch(/^Partner weg can do nothing any more/);
+    });
+
+    test.each(ends.map((command) => [command.example, command] as const))(
+      "contract §8 where nobody is there to be asked, %s is refused without --yes: 1, and says so",
+      async (example, { ends: question }) => {
+        if (/ goedgekeurd$|mint-key/.test(example)) return; // which end nothing
+        const ran = await operate(words(example), env, { confirm: null });
+        expect([ran.code, ran.out]).toEqual([1, ""]);
+        expect(ran.err).toMatch(/^error: [^\n]* Nobody is here to be asked: add --yes\. Nothing was changed\.\n$/);
+        expect(question).toBeDefined();
+        const done = await operate([...words(example), "--yes"], env, { confirm: null });
+        expect(done.err).not.toContain("--yes");
+      },
+    );
+
+    test.each([
+      [["partner", "mint-key", "weg", "--rotate"], 1],
+      [["registration", "review", "x", "afgekeurd"], 1],
+      [["partner", "mint-key", "zuid"], 0],
+      [["registration", "review", "x", "goedgekeurd"], 0],
+    ])("contract §8 %j asks %i times", async (argv, times) => {
+      const { err } = await operate(argv, env, { confirm: null });
+      expect(err.includes("--yes")).toBe(times === 1);
+    });
+  });
+
+  test("contract §8 a code in the subject of a mail is masked in the list; --show shows it, and leaves an audit row", async () => {
+    await database.admin.query(
+      `insert into core.mail_outbox (partner_id, cause, template, locale, recipient, subject, html, text, status)
+       select id, 'code-' || s, 'code', 'nl', 'code@example.nl', s, '', 'tekst', 'captured'
+         from (select id from core.partners limit 1) p, unnest(array['123456 is uw code', '1234567 laadpunten', 'Uw code']) s`,
+    );
+    for (const more of [[], ["--json"]]) {
+      const { out } = await operate(["mail", "list", "--to", "code@example.nl", ...more], env);
+      expect(out).toContain("•••••• is uw code");
+      expect(out).toContain("1234567 laadpunten");
+      expect(out).not.toMatch(/\b123456\b/);
+    }
+    const { json } = await operate(["mail", "list", "--to", "code@example.nl", "--json"], env);
+    const masked = json.mails.find(({ subject }: { subject: string }) => subject.startsWith("••••••"));
+    const audit = await auditOf(database.admin, async () => {
+      expect((await operate(["mail", "list", "--show", masked.id], env)).out).toContain("123456 is uw code");
+    });
+    expect(audit.map(({ action, subject_id }) => [action, subject_id])).toEqual([["mail.shown", masked.id]]);
+  });
+
   test("contract §8 a person sees the secret once, under its own line", async () => {
     const { out } = await operate(["client", "create", "Mens"], env);
     expect(out).toMatch(
@@ -155,11 +265,11 @@ describe("contract §8 which database", () => {
   test("contract §8 --database-url wins over OPERATOR_DATABASE_URL, which wins over the local stack", async () => {
     const good = database.url("operator");
     const bad = "postgresql://operator:hush@127.0.0.1:1/none";
-    expect((await operate(["partner", "list", "--database-url", good], { OPERATOR_DATABASE_URL: bad }, bad)).code).toBe(
-      0,
-    );
-    expect((await operate(["partner", "list"], { OPERATOR_DATABASE_URL: good }, bad)).code).toBe(0);
-    expect((await operate(["partner", "list"], {}, good)).code).toBe(0);
+    expect(
+      (await operate(["partner", "list", "--database-url", good], { OPERATOR_DATABASE_URL: bad }, { local: bad })).code,
+    ).toBe(0);
+    expect((await operate(["partner", "list"], { OPERATOR_DATABASE_URL: good }, { local: bad })).code).toBe(0);
+    expect((await operate(["partner", "list"], {}, { local: good })).code).toBe(0);
   });
 
   test("contract §8 none named: says how to name one", async () => {
@@ -248,14 +358,16 @@ describe("contract §8 as a process", () => {
     });
 
   test("contract §8 0 with JSON on standard output, 1 and 2 with a sentence on standard error; the audit row names the person", async () => {
-    const [made, refused, misunderstood] = await Promise.all([
+    const [made, refused, unasked, misunderstood] = await Promise.all([
       start(["partner", "create", "Proces", "--json"], env),
+      start(["client", "disable", "nobody", "--yes"], env),
       start(["client", "disable", "nobody"], env),
       start(["partner", "nonsense"], {}),
     ]);
     expect(made).toMatchObject({ code: 0, err: "" });
     const { partner } = JSON.parse(made.out);
     expect(refused).toEqual({ code: 1, out: "", err: expect.stringMatching(/^error: No client has/) });
+    expect(unasked).toEqual({ code: 1, out: "", err: expect.stringMatching(/add --yes\. Nothing was changed\.\n$/) });
     expect(misunderstood).toEqual({ code: 2, out: "", err: expect.stringMatching(/^error: unknown command/) });
     const { rows } = await database.admin.query("select actor from core.audit_log where subject_id = $1", [partner.id]);
     const { userInfo } = await import("node:os");

@@ -1,10 +1,12 @@
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { hashSecret } from "#shared/auth/tokens.ts";
+import { hashSecret, newPartnerKey } from "#shared/auth/tokens.ts";
+import { wireText } from "#shared/foundation/errors.ts";
 import { MID_CHARGER } from "../harness/chargers.ts";
+import { cloneDatabase } from "../harness/database.ts";
 import { signMandate } from "../harness/mandate.ts";
-import { createAccount, newEan } from "../harness/people.ts";
-import { createWorld, type World } from "../harness/world.ts";
+import { accountBody, createAccount, newEan } from "../harness/people.ts";
+import { createWorld, rowCounts, type World } from "../harness/world.ts";
 import { auditOf, operatorOf, type Ran } from "./operator.ts";
 
 const NOBODY = "0b0d1e00-0000-4000-8000-000000000000";
@@ -342,10 +344,10 @@ describe("contract §8 connection", () => {
     }
   });
 
-  test("contract §2 connection set-ean manual opens ean_validated and submits when it was the last gate; unverified takes it back", async () => {
+  test("contract §2 connection set-ean-status manual opens ean_validated and submits when it was the last gate; unverified takes it back", async () => {
     const account = await unverifiedAccount();
     expect((await position(account.account_id)).checklist.ean_validated).toBe(false);
-    const { json } = await done(`connection set-ean ${account.ean_code} --status manual`, "connection.ean_status_set");
+    const { json } = await done(`connection set-ean-status ${account.ean_code} manual`, "connection.ean_status_set");
     expect(json).toMatchObject({
       changed: true,
       connection: {
@@ -355,20 +357,20 @@ describe("contract §8 connection", () => {
       },
     });
     expect((await position(account.account_id)).ere_eligible).toBe(true);
-    expect((await done(`connection set-ean ${account.ean_code} --status manual`)).json).toEqual({
+    expect((await done(`connection set-ean-status ${account.ean_code} manual`)).json).toEqual({
       ...json,
       changed: false,
     });
 
-    await done(`connection set-ean ${account.account_id} --status unverified`, "connection.ean_status_set");
+    await done(`connection set-ean-status ${account.account_id} unverified`, "connection.ean_status_set");
     expect((await position(account.account_id)).checklist.ean_validated).toBe(false);
-    expect((await done(`connection set-ean ${account.account_id} --status unverified`)).json.changed).toBe(false);
-    await refused("connection set-ean nobody --status manual", 'No active connection is meant by "nobody"');
+    expect((await done(`connection set-ean-status ${account.account_id} unverified`)).json.changed).toBe(false);
+    await refused("connection set-ean-status nobody manual", 'No active connection is meant by "nobody"');
   });
 
-  test("contract §2 connection set-ean does not take back what the register said", async () => {
+  test("contract §2 connection set-ean-status does not take back what the register said", async () => {
     const account = await createAccount(world);
-    await refused(`connection set-ean ${account.connection_id} --status unverified`, "this EAN is matched");
+    await refused(`connection set-ean-status ${account.connection_id} unverified`, "this EAN is matched");
   });
 
   test("contract §2 connection archive frees EAN and chargers, revokes the mandate, voids links, and stays listed", async () => {
@@ -393,7 +395,7 @@ describe("contract §8 connection", () => {
     });
     expect((await done(`connection archive ${account.connection_id}`)).json).toEqual({ ...json, changed: false });
     await refused(`connection archive ${ean_code}`, "No active connection");
-    await refused(`connection set-ean ${account.connection_id} --status manual`, "is archived");
+    await refused(`connection set-ean-status ${account.connection_id} manual`, "is archived");
     await refused(`registration review ${account.connection_id} afgekeurd`, "is archived");
 
     const shown = await position(account.account_id);
@@ -912,7 +914,134 @@ describe("contract §8 partner settings, managers and keys", () => {
       (await world.get("/partner/me", json.api_key)).status,
       (await world.get("/partner/me", rotated)).status,
     ]).toEqual([401, 200]);
-    const live = (await done("partner mint-key partner-b --host production", "partner.key_minted")).json.api_key;
-    expect(live).toMatch(/^ere_live_/);
+  });
+
+  test("contract §9 partner mint-key on production makes a production key, and replaces no key by one that would not work", async () => {
+    const production = await createWorld({ host: "production" });
+    try {
+      const operator = operatorOf(production.database);
+      const first = (await operator("partner mint-key partner-a")).json.api_key;
+      const second = (await operator("partner mint-key partner-a --rotate")).json.api_key;
+      expect([first, second]).toEqual([expect.stringMatching(/^ere_live_/), expect.stringMatching(/^ere_live_/)]);
+      expect((await production.get("/partner/me", second)).status).toBe(200);
+      // past the command line, the database refuses the prefix of the other host
+      const { stored } = newPartnerKey({ KEY_PREFIX: "ere", API_HOST: "sandbox" });
+      await expect(
+        production.row("select ops.partner_mint_key($1)", { partner: "partner-a", rotate: true, ...stored }),
+      ).rejects.toThrow("key_of_another_host");
+      expect((await production.get("/partner/me", second)).status).toBe(200);
+    } finally {
+      await production.close();
+    }
+  });
+});
+
+describe("contract §9 the host of the database", () => {
+  test("contract §9 host set says it once; it can be corrected until there is a partner", async () => {
+    const database = await cloneDatabase(null);
+    try {
+      const operator = operatorOf(database);
+      expect((await operator("host show")).err).toMatch(/^error: The database does not know which host/);
+      await database.admin.query("insert into core.partners (name, slug) values ('Zuid', 'zuid')");
+      expect((await operator("partner mint-key zuid")).err).toMatch(/say so once with host set\.\n$/);
+      await database.admin.query("delete from core.partners where slug = 'zuid'");
+      const changes = [];
+      for (const host of ["sandbox", "sandbox", "production"]) changes.push((await operator(`host set ${host}`)).json);
+      expect(changes.map(({ changed, host }) => [changed, host.host])).toEqual([
+        [true, "sandbox"],
+        [false, "sandbox"],
+        [true, "production"],
+      ]);
+      expect((await operator("host show")).json.host).toMatchObject({ host: "production" });
+      await operator("partner create Zuid");
+      expect(await operator("host set sandbox")).toMatchObject({
+        code: 1,
+        err: expect.stringMatching(/^error: This database belongs to the production host and has partners; /),
+      });
+      expect((await operator("host set production")).json.changed).toBe(false);
+      const { rows } = await database.admin.query("select details from core.audit_log where action = 'host.set'");
+      expect(rows.map(({ details }) => details.host)).toEqual(["sandbox", "production"]);
+    } finally {
+      await database.drop();
+    }
+  });
+
+  test.each([
+    ["of the other host", "update core.deployment set host = 'production'"],
+    ["that knows none", "delete from core.deployment"],
+  ])("contract §9 functions do nothing on a database %s: 503, and the log says why", async (_, change) => {
+    const other = await createWorld();
+    try {
+      const token = await other.partnerA.client.token();
+      const draft = { consent: true, naam: "Eva", email: "eva@example.nl" };
+      const key = await operatorOf(other.database)("partner mint-key partner-a");
+      await other.row(change);
+      const before = await rowCounts(other, "accounts", "drafts", "mail_outbox");
+      for (const answer of [
+        await other.get("/v1/accounts", token),
+        await other.post("/v1/accounts", accountBody(), token),
+        await other.post("/partner/customers", draft, key.json.api_key),
+        await other.get("/sandbox/v1/mail", key.json.api_key),
+        await other.send("/worker/run", { method: "POST", token: other.environment.config.WORKER_SECRET }),
+      ])
+        expect([answer.status, answer.body.error]).toEqual([503, wireText("service_unavailable")]);
+      expect(await rowCounts(other, "accounts", "drafts", "mail_outbox")).toEqual(before);
+      expect(other.log.filter(({ status }) => status === 503).map(({ cause }) => cause)).toEqual(
+        Array(5).fill(expect.objectContaining({ place: expect.stringMatching(/private\.require_host/) })),
+      );
+    } finally {
+      await other.close();
+    }
+  });
+});
+
+describe("contract §9 the service's own tenant", () => {
+  test("contract §9 has no clients, applications, keys, managers or settings: refused with a sentence", async () => {
+    const app = "--operated-by Dienst --redirect-uris https://dienst.example/cb --scopes energy:read";
+    const client = (await operator("client create los")).json.client.client_id;
+    for (const command of [
+      "client create huis --partner service",
+      `client link ${client} service`,
+      `app create huis ${app} --partner service`,
+      `app link ${(await operator(`app create los ${app}`)).json.app.client_id} service`,
+      "partner mint-key service",
+      "partner mint-key service --rotate",
+      "partner add-manager service --user eva@beheer.nl",
+      "partner set service --return-url https://dienst.example/klaar",
+      "partner set service --referral-code DIENST",
+      "partner set service --fee-pct 10",
+    ])
+      await refused(command, "The service's own partner has no clients, applications, keys, managers or settings");
+    // looking is no matter
+    for (const command of [
+      "client list --partner service",
+      "app list --partner service",
+      "mail list --partner service",
+    ])
+      expect((await operator(command)).code).toBe(0);
+  });
+
+  test.each([
+    [
+      "a client",
+      "insert into core.oauth_clients (client_id, partner_id, name, secret_hash) values ('x', private.house(), 'x', sha256('x'))",
+    ],
+    [
+      "a key",
+      "insert into core.partner_keys (partner_id, key_hash, prefix, last4) values (private.house(), sha256('x'), 'ere_test_', 'xxxx')",
+    ],
+    [
+      "a manager",
+      "insert into core.partner_managers (partner_id, user_id) select private.house(), id from auth.users limit 1",
+    ],
+    ["a return URL", "update core.partners set return_url = 'https://x.example' where id = private.house()"],
+    ["a referral code", "update core.partners set referral_code = 'HUIS' where id = private.house()"],
+    ["a percentage", "update core.partners set default_fee_pct = 0 where id = private.house()"],
+    ["a brand", "update core.partners set charger_brands = '{Alfen}' where id = private.house()"],
+    ["an appearance", `update core.partners set branding = '{"display_name": "x"}' where id = private.house()`],
+    ["company data", `update core.partners set company = '{"name": "x"}' where id = private.house()`],
+  ])("contract §9 the database itself refuses %s", async (_, statement) => {
+    await world.addUser();
+    await expect(world.row(statement)).rejects.toThrow(/partners_house_has_no_settings|_not_of_the_house/);
   });
 });

@@ -14,8 +14,12 @@ export type Audit = {
   details: object;
 };
 
-/** Runs one command; `json` is what it printed, where that is JSON. */
-export async function operate(argv: string[], env: Record<string, string> = {}, local?: string): Promise<Ran> {
+/** Runs one command; `json` is what it printed, where that is JSON. Somebody sits there and says yes, unless told. */
+export async function operate(
+  argv: string[],
+  env: Record<string, string> = {},
+  { local, confirm }: { local?: string; confirm?: ((question: string) => Promise<boolean>) | null } = {},
+): Promise<Ran> {
   const printed = { out: "", err: "" };
   const code = await run(argv, {
     out: (text) => {
@@ -27,6 +31,7 @@ export async function operate(argv: string[], env: Record<string, string> = {}, 
     env,
     operator: "tester",
     localDatabaseUrl: () => local,
+    ...(confirm !== null && { confirm: confirm ?? (async () => true) }),
   });
   return { code, ...printed, json: printed.out.startsWith("{") ? JSON.parse(printed.out) : undefined };
 }

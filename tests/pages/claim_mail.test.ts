@@ -14,6 +14,7 @@ import {
 import { serve } from "#shared/http/surface.ts";
 import { surface as pages } from "../../supabase/functions/pages/app.ts";
 import { surface as worker } from "../../supabase/functions/worker/app.ts";
+import { asProduction } from "../harness/world.ts";
 import { type ClaimWorld, createClaimWorld, type Draft, heading, newBrowser, newDraft } from "./claimant.ts";
 
 let world: ClaimWorld;
@@ -27,8 +28,8 @@ const mails = () => {
   return { nl: composeReminder({ config, locale: "nl" }), en: composeReminder({ config, locale: "en" }) };
 };
 /** Runs the jobs of drafts, and answers the reminders that one draft has had. */
-async function runJobs(host = "sandbox"): Promise<Record<string, number>> {
-  const caller = { kind: "worker", host, request_id: "test" };
+async function runJobs({ config } = world.environment): Promise<Record<string, number>> {
+  const caller = { kind: "worker", host: config.API_HOST, request_id: "test" };
   const input = { mails: mails(), links: claimLinks(world.environment), size: 100 };
   return JSON.parse(await world.environment.db.call("run_draft_jobs", caller, input));
 }
@@ -191,18 +192,19 @@ test("§6 RFC 8058 the worker sends List-Unsubscribe with one click, and answers
   try {
     const { port } = server.server.address() as { port: number };
     const draft = await newDraft(world, aged(3));
-    await runJobs("production");
-    const { config } = world.environment;
-    const environment = {
-      ...world.environment,
-      config: { ...config, API_HOST: "production" as const, SMTP_URL: `smtp://127.0.0.1:${port}` },
-    };
-    const run = await serve(worker, environment).fetch(
-      new Request("http://x/worker/run", {
-        method: "POST",
-        headers: { authorization: `Bearer ${config.WORKER_SECRET}` },
-      }),
-    );
+    const run = await asProduction(world, async (production) => {
+      await runJobs(production);
+      const environment = {
+        ...production,
+        config: { ...production.config, SMTP_URL: `smtp://127.0.0.1:${port}` },
+      };
+      return serve(worker, environment).fetch(
+        new Request("http://x/worker/run", {
+          method: "POST",
+          headers: { authorization: `Bearer ${production.config.WORKER_SECRET}` },
+        }),
+      );
+    });
     expect(run.status).toBe(200);
     const mail = received.find((text) => text.includes(`To: ${draft.email}`))?.replace(/\r\n[ \t]+/g, " ") ?? "";
     expect(mail).toContain(`List-Unsubscribe: <${await unsubscribeUrl(draft)}>`);

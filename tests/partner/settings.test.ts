@@ -64,7 +64,7 @@ describe("§4.2 company and branding", () => {
     expect((await me(world.keyB)).company.city).toBeNull();
     const branding = {
       display_name: "Laadpunt",
-      logo_url: "https://cdn.laadpunt.nl/logo.svg",
+      logo_url: "https://cdn.laadpunt.nl/logo%20%22zuid%22.svg?v=1&a=(b)#c",
       primary_color: "#0B6B4F",
       reply_to: "Hallo@Laadpunt.nl",
     };
@@ -91,12 +91,16 @@ describe("§4.2 company and branding", () => {
     expect(await accents()).toEqual({ light: null, dark: null });
   });
 
-  test.each([
+  test.each<[string, object]>([
     ["company", { kvk: "1234567" }],
     ["company", { postal_code: "12" }],
     ["company", { name: "a\u0000b" }],
     ["branding", { logo_url: "http://cdn.laadpunt.nl/logo.svg" }],
     ["branding", { logo_url: "javascript:alert(1)" }],
+    ...['"', "'", "`", "<", ">", " ", "\\"].map((sign): [string, object] => [
+      "branding",
+      { logo_url: `https://cdn.laadpunt.nl/logo.svg?${sign}onerror=` },
+    ]),
     ["branding", { primary_color: "red" }],
     ["branding", { primary_color: "#0b6b4f; background: url(x)" }],
     ["branding", { reply_to: "a@b, c@d" }],

@@ -6,7 +6,7 @@ import { serve } from "#shared/http/surface.ts";
 import { surface as worker } from "../../supabase/functions/worker/app.ts";
 import { addCharger } from "../harness/chargers.ts";
 import { createAccount } from "../harness/people.ts";
-import { createWorld } from "../harness/world.ts";
+import { asProduction, createWorld } from "../harness/world.ts";
 import { addCustomer } from "../partner/partner_world.ts";
 import { createSandboxWorld, everyCount, later, type SandboxWorld, START } from "./sandbox_world.ts";
 
@@ -418,17 +418,15 @@ describe("§8 the scheduled job", () => {
   });
 
   test("nothing of it on production", async () => {
-    const { fetch } = serve(worker, {
-      ...world.environment,
-      config: { ...world.environment.config, API_HOST: "production" },
-    });
     await world.row("update core.virtual_chargers set synced_at = null");
     const before = await everyCount(world);
-    const answer = await fetch(
-      new Request("http://api.test/worker/run", {
-        method: "POST",
-        headers: { authorization: `Bearer ${world.environment.config.WORKER_SECRET}` },
-      }),
+    const answer = await asProduction(world, (environment) =>
+      serve(worker, environment).fetch(
+        new Request("http://api.test/worker/run", {
+          method: "POST",
+          headers: { authorization: `Bearer ${environment.config.WORKER_SECRET}` },
+        }),
+      ),
     );
     expect(await answer.json()).toMatchObject({ jobs: { sessions_synced: 0, registrations_reviewed: 0 } });
     expect({ ...(await everyCount(world)), rate_limit_state: 0 }).toEqual({ ...before, rate_limit_state: 0 });

@@ -6,6 +6,7 @@ import { surface as worker } from "../../supabase/functions/worker/app.ts";
 import { MID_CHARGER } from "../harness/chargers.ts";
 import { signMandate } from "../harness/mandate.ts";
 import { createAccount, type Partner } from "../harness/people.ts";
+import { asProduction } from "../harness/world.ts";
 import { createSandboxWorld, everyCount, later, type SandboxWorld, START, testEan } from "./sandbox_world.ts";
 
 let world: SandboxWorld;
@@ -211,10 +212,10 @@ describe("§3 the automatic review", () => {
   test("on production nobody is reviewed by a job", async () => {
     const { account_id } = await submitted();
     await world.freeze(later(3600));
-    const config = { ...world.environment.config, API_HOST: "production" as const };
-    const headers = { authorization: `Bearer ${config.WORKER_SECRET}` };
-    const { fetch } = serve(worker, { ...world.environment, config });
-    const answer = await fetch(new Request("http://api.test/worker/run", { method: "POST", headers }));
+    const answer = await asProduction(world, (environment) => {
+      const headers = { authorization: `Bearer ${environment.config.WORKER_SECRET}` };
+      return serve(worker, environment).fetch(new Request("http://api.test/worker/run", { method: "POST", headers }));
+    });
     expect((await answer.json()).jobs.registrations_reviewed).toBe(0);
     expect([await statusOf(account_id), await reviewsOf(account_id)]).toEqual(["ingediend", []]);
   });

@@ -2,7 +2,7 @@
 
 import { Argument, Option } from "commander";
 import { USER_SCOPES } from "#shared/values/scopes.ts";
-import { type Command, changed, limit, list, partner } from "./command.ts";
+import { about, type Command, changed, limit, list, partner } from "./command.ts";
 
 const app = () => new Argument("<app>", "client_id (or id) of the application");
 
@@ -41,6 +41,7 @@ export const APP_COMMANDS: Command[] = [
     details: "Access tokens that were issued before live on for up to an hour, unless --revoke-tokens ends them too.",
     example: "app rotate-secret app_4fGh2kLm",
     takes: [app(), new Option("--revoke-tokens", "end every access token issued before as well")],
+    ends: about("app", "gets no token any more with the secret it has"),
     ops: "app_rotate_secret",
     makes: "secret",
     view: changed("app", "Secret replaced. The new one is shown this once; only a hash of it is stored."),
@@ -50,6 +51,7 @@ export const APP_COMMANDS: Command[] = [
     summary: "End an application for good: its secret and every token it holds stop at once",
     example: "app disable app_4fGh2kLm",
     takes: [app()],
+    ends: about("app", "stops working for good, with every token it holds"),
     ops: "app_disable",
     view: changed("app", "Application disabled."),
   },
@@ -75,6 +77,7 @@ export const APP_COMMANDS: Command[] = [
     summary: "End a personal token, or all that an application holds by one consent, at once",
     example: "token revoke 5f0c9a52-7b1e-4c0e-9d6e-2f1b8f6f4a11",
     takes: [new Argument("<token>", "its id in token list")],
+    ends: about("token", "stops working at once; its owner makes another, or consents again"),
     ops: "token_revoke",
     view: changed("token", "Token revoked."),
   },

@@ -20,12 +20,20 @@ export type Command = {
   ops: string | ((input: Input) => string);
   /** What is sent instead of what was typed. */
   prepare?: (input: Input) => Input;
+  /** What is lost at once and does not come back by itself: asked about before it is done. Nothing is asked where it says nothing. */
+  ends?: (input: Input) => string | undefined;
   /** Makes a secret, stored as its hash, and shows it once. */
   makes?: "client" | "app" | "secret" | "key";
   view: (answer: Answer) => string;
 };
 
 export type Row = Record<string, unknown>;
+
+/** A question about the thing that an argument names: `The client cpo_4fGh2kLm stops working at once.` */
+export const about =
+  (argument: string, what: string) =>
+  (input: Input): string =>
+    `${argument.charAt(0).toUpperCase()}${argument.slice(1)} ${input[argument]} ${what}.`;
 
 export const list = (key: string, columns: string) => (answer: Answer) => {
   const rows = answer[key] as Row[];

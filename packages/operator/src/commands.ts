@@ -4,7 +4,7 @@ import { Argument, Option } from "commander";
 import { eanCode, houseNumber, postalCode, trimmedTo } from "#shared/values/fields.ts";
 import { CPO_SCOPES } from "#shared/values/scopes.ts";
 import { APP_COMMANDS } from "./app_commands.ts";
-import { type Command, changed, limit, list, partner, type Row, read, whole } from "./command.ts";
+import { about, type Command, changed, limit, list, partner, type Row, read, whole } from "./command.ts";
 import { fields, plain } from "./text.ts";
 
 const client = () => new Argument("<client>", "client_id (or id) of the client");
@@ -17,6 +17,23 @@ const CONNECTION_COLUMNS =
 const MAIL_COLUMNS = "id created_at status partner_slug recipient subject";
 
 export const COMMANDS: Command[] = [
+  {
+    name: "host show",
+    summary: "Say which host the database belongs to",
+    example: "host show",
+    ops: "host_show",
+    view: changed("host", "The host of this database."),
+  },
+  {
+    name: "host set",
+    summary: "Say once which host the database belongs to, before its first partner",
+    details:
+      "Functions with another API_HOST than this are refused by the database. It stays: another host has a database of its own.",
+    example: "host set production",
+    takes: [new Argument("<host>", "which host this is").choices(["sandbox", "production"])],
+    ops: "host_set",
+    view: changed("host", "Host set."),
+  },
   {
     name: "partner create",
     summary: "Make a partner (a tenant); it is active at once",
@@ -49,6 +66,7 @@ export const COMMANDS: Command[] = [
     details: "Its clients' requests answer client_not_linked. Nothing is deleted; partner activate undoes it.",
     example: "partner deactivate laadpunt-zuid",
     takes: [partner()],
+    ends: about("partner", "can do nothing any more: its key, its clients and its managers are refused"),
     ops: "partner_deactivate",
     view: changed("partner", "Partner deactivated."),
   },
@@ -82,13 +100,14 @@ export const COMMANDS: Command[] = [
   {
     name: "partner mint-key",
     summary: "Make the API key of a partner; it is shown once",
-    details: "One key is active at a time; with --rotate the old one stops working at once.",
-    example: "partner mint-key laadpunt-zuid --host production",
-    takes: [
-      partner(),
-      new Option("--host <host>", "which host the key is for").choices(["sandbox", "production"]).default("sandbox"),
-      new Option("--rotate", "replace the active key"),
-    ],
+    details:
+      "The key is for the host that the database belongs to (host show). One is active at a time; with --rotate the old one stops working at once.",
+    example: "partner mint-key laadpunt-zuid",
+    takes: [partner(), new Option("--rotate", "replace the active key")],
+    ends: (input) =>
+      input.rotate
+        ? about("partner", "is refused with the key it has, from the moment there is a new one")(input)
+        : undefined,
     ops: "partner_mint_key",
     makes: "key",
     view: changed("key", "Key made. It is shown this once; only a hash of it is stored."),
@@ -123,6 +142,7 @@ export const COMMANDS: Command[] = [
     details: "Access tokens that were issued before live on for up to an hour, unless --revoke-tokens ends them too.",
     example: "client rotate-secret cpo_4fGh2kLm --revoke-tokens",
     takes: [client(), new Option("--revoke-tokens", "end every token issued before as well")],
+    ends: about("client", "gets no token any more with the secret it has"),
     ops: "client_rotate_secret",
     makes: "secret",
     view: changed("client", "Secret replaced. The new one is shown this once; only a hash of it is stored."),
@@ -132,6 +152,7 @@ export const COMMANDS: Command[] = [
     summary: "End a client for good: its secret and its tokens stop at once",
     example: "client disable cpo_4fGh2kLm",
     takes: [client()],
+    ends: about("client", "stops working for good"),
     ops: "client_disable",
     view: changed("client", "Client disabled."),
   },
@@ -141,6 +162,7 @@ export const COMMANDS: Command[] = [
     details: "A scope that is taken away stops in tokens already issued; one that is added comes with the next token.",
     example: "client set-scopes cpo_4fGh2kLm cpo:accounts:read cpo:sessions:write",
     takes: [client(), new Argument("<scopes...>", "all it may do from now on").choices(scopes)],
+    ends: about("client", "may do nothing any more but what is named here"),
     ops: "client_set_scopes",
     view: changed("client", "Scopes set."),
   },
@@ -165,7 +187,7 @@ export const COMMANDS: Command[] = [
     name: "connection add",
     summary: "Give an account one more connection",
     details:
-      "It starts as concept and unverified. The EAN register is asked in the re-check once its mandate is signed; connection set-ean vouches for the EAN sooner.",
+      "It starts as concept and unverified. The EAN register is asked in the re-check once its mandate is signed; connection set-ean-status vouches for the EAN sooner.",
     example: "connection add KLANT-1001 871687120000000016 --postal-code 1234AB --house-number 12a",
     takes: [
       new Argument("<account>", "account id or cpo_external_ref"),
@@ -185,16 +207,13 @@ export const COMMANDS: Command[] = [
     view: changed("connection", "Connection added."),
   },
   {
-    name: "connection set-ean",
+    name: "connection set-ean-status",
     summary: "Vouch for an EAN that the EAN register cannot confirm, or take that back",
     details:
       "manual opens the gate ean_validated, and submits the registration when it was the last one; unverified takes a manual back.",
-    example: "connection set-ean 871687120000000016 --status manual",
-    takes: [
-      connection(),
-      new Option("--status <status>", "manual or unverified").choices(["manual", "unverified"]).makeOptionMandatory(),
-    ],
-    ops: "connection_set_ean",
+    example: "connection set-ean-status 871687120000000016 manual",
+    takes: [connection(), new Argument("<status>", "what it is from now on").choices(["manual", "unverified"])],
+    ops: "connection_set_ean_status",
     view: changed("connection", "EAN status set."),
   },
   {
@@ -203,6 +222,7 @@ export const COMMANDS: Command[] = [
     details: "Revokes a signed mandate and voids open mandate links. The connection and its months stay listed.",
     example: "connection archive 871687120000000016",
     takes: [connection()],
+    ends: about("connection", "is retired for good, and a signed mandate of it is revoked"),
     ops: "connection_archive",
     view: changed("connection", "Connection archived."),
   },
@@ -213,6 +233,7 @@ export const COMMANDS: Command[] = [
       "The gate mandate_signed closes and open months become outside_mandate. Locked months and registration_status stay.",
     example: "mandate revoke KLANT-1001",
     takes: [connection()],
+    ends: about("connection", "loses its signed mandate; only the customer can sign again"),
     ops: "mandate_revoke",
     view: changed("connection", "Mandate revoked."),
   },
@@ -230,6 +251,8 @@ export const COMMANDS: Command[] = [
     details: "goedgekeurd needs a signed mandate, a validated EAN and a MID charger; a missing IBAN is no ground.",
     example: "registration review KLANT-1001 goedgekeurd",
     takes: [connection(), new Argument("<verdict>", "the outcome").choices(["goedgekeurd", "afgekeurd"])],
+    ends: ({ connection, verdict }) =>
+      verdict === "afgekeurd" ? `The registration of ${connection} is rejected for good.` : undefined,
     ops: "registration_review",
     view: changed("connection", "Registration reviewed."),
   },
@@ -304,7 +327,7 @@ export const COMMANDS: Command[] = [
     name: "mail list",
     summary: "List mail that was captured, sent or waits, newest first; or read one",
     details:
-      "--show prints the text with its links and leaves an audit row. On the sandbox this is where a code is found.",
+      "--show prints the text with its links and leaves an audit row. On the sandbox this is where a code is found; in the list it is masked.",
     example: "mail list --to jan@example.nl --show",
     takes: [
       new Option("--to <email>", "only mail to this address"),

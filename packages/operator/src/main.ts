@@ -1,4 +1,5 @@
 import { userInfo } from "node:os";
+import { createInterface } from "node:readline/promises";
 import { readStack } from "../../local/src/stack.ts";
 import { run } from "./run.ts";
 
@@ -11,10 +12,23 @@ function osUser(): string {
   }
 }
 
+/** On standard error: what is printed may be JSON for another program. */
+async function confirm(question: string): Promise<boolean> {
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    return /^y(es)?$/i.test((await terminal.question(`${question}\nGo on? [y/N] `)).trim());
+  } catch {
+    return false; // Ctrl-C and Ctrl-D are no yes
+  } finally {
+    terminal.close();
+  }
+}
+
 process.exitCode = await run(process.argv.slice(2), {
   out: (text) => process.stdout.write(text),
   err: (text) => process.stderr.write(text),
   env: process.env,
   operator: osUser(),
   localDatabaseUrl: () => readStack()?.operator_database_url,
+  ...(process.stdin.isTTY && process.stderr.isTTY && { confirm }),
 });

@@ -10,6 +10,13 @@ export const SENTENCES: Record<string, (detail: Detail) => string> = {
     "A slug is lower-case letters and digits in words joined by dashes, at most 60 characters; give one with --slug.",
   slug_taken: ({ slug }) => `A partner with the slug ${slug} exists already; give another with --slug.`,
   partner_not_found: ({ partner }) => `No partner has the id or slug "${partner}"; see partner list.`,
+  host_not_set: () => "The database does not know which host it belongs to; say so once with host set.",
+  host_is_set: ({ host }) =>
+    `This database belongs to the ${host} host and has partners; another host has a database of its own.`,
+  key_of_another_host: ({ host }) =>
+    `This database belongs to the ${host} host, and the key is for the other one; run the command again.`,
+  house_has_no_clients: () =>
+    "The service's own partner has no clients, applications, keys, managers or settings, because nobody acts for it; name another partner.",
   house_stays_active: () => "The service's own partner cannot be deactivated; people who came on their own live in it.",
 
   invalid_partner_setting: () =>

@@ -1,6 +1,6 @@
 // The command line: reads what was typed, runs one ops function, prints a table or JSON, answers with an exit code.
 
-import { Argument, CommanderError, Command as Program } from "commander";
+import { Argument, CommanderError, Help, type Option, Command as Program } from "commander";
 import { hashSecret, newPartnerKey, newSecret } from "#shared/auth/tokens.ts";
 import type { Command, Input } from "./command.ts";
 import { COMMANDS } from "./commands.ts";
@@ -15,12 +15,15 @@ type Io = {
   operator: string;
   /** The database of the stack that runs on this machine, if one does. */
   localDatabaseUrl: () => string | undefined;
+  /** Asks the person who types, and tells whether the answer was yes. Absent where nobody does. */
+  confirm?: (question: string) => Promise<boolean>;
 };
 
 const NAME = "npm run -s operator --";
 const DONE = 0;
 const FAILED = 1;
 const USAGE = 2;
+const EXIT_CODES = "Exit code: 0 done, 1 refused or failed, 2 not understood.";
 
 /** Exit code: 0 done, 1 refused or failed, 2 not understood. */
 export async function run(argv: string[], io: Io): Promise<number> {
@@ -35,10 +38,12 @@ export async function run(argv: string[], io: Io): Promise<number> {
   }
 }
 
-/** `help partner create` is `partner create --help`. */
+/** `help partner create`, `partner help create` and `partner create help` are `partner create --help`; `help` makes no partner. */
 function readHelp(argv: string[]): string[] {
-  const [first, ...words] = argv;
-  if (first !== "help") return argv;
+  const at = argv.slice(0, 3).indexOf("help");
+  const [first] = argv;
+  if (at < 0 || (at > 0 && !COMMANDS.some(({ name }) => name.startsWith(`${first} `)))) return argv;
+  const words = argv.toSpliced(at, 1);
   const asked = words.slice(0, 2);
   const known = COMMANDS.some(({ name }) => `${name} `.startsWith(`${asked.join(" ")} `.trimStart()));
   return known ? [...asked, "--help"] : asked;
@@ -49,11 +54,12 @@ function build(io: Io): Program {
     .description("Runs the service: partners, clients, connections, reviews. Every change leaves an audit row.")
     .exitOverride()
     .configureOutput({ writeOut: io.out, writeErr: io.err })
+    .configureHelp({ optionDescription: describe })
     .showHelpAfterError(`See: ${NAME} help`)
     .helpCommand("help [command...]", "how to use a command, such as: help partner create")
     .addHelpText(
       "after",
-      "\nThe database is --database-url, else OPERATOR_DATABASE_URL, else the running local stack.\nExit code: 0 done, 1 refused or failed, 2 not understood.",
+      `\nThe database is --database-url, else OPERATOR_DATABASE_URL, else the running local stack.\n${EXIT_CODES}`,
     );
   for (const command of COMMANDS) {
     const [noun = "", verb = ""] = command.name.split(" ");
@@ -68,6 +74,7 @@ function build(io: Io): Program {
       if (taken instanceof Argument) leaf.addArgument(taken);
       else leaf.addOption(taken);
     }
+    if (command.ends) leaf.option("--yes", "do it without asking, as a script has to");
     leaf
       .option("--json", "print JSON, for scripts")
       .option("--database-url <url>", "the database to run it on, with the login operator")
@@ -81,12 +88,21 @@ function addNoun(program: Program, noun: string): Program {
   return program.command(noun).description(verbs.join(", ")).helpCommand(false);
 }
 
+/** As commander says it, and whether it may be left out. */
+function describe(option: Option): string {
+  const said = new Help().optionDescription(option);
+  return option.mandatory ? `${said} (required)` : said;
+}
+
 async function execute(command: Command, leaf: Program, io: Io): Promise<void> {
-  const { json, databaseUrl } = leaf.opts<{ json?: boolean; databaseUrl?: string }>();
+  const { json, databaseUrl, yes } = leaf.opts<{ json?: boolean; databaseUrl?: string; yes?: boolean }>();
   const typed = readInput(leaf);
-  const made = makeCredentials(command, typed, io);
+  const url = findDatabase(databaseUrl, io);
+  const question = command.ends?.(typed);
+  if (question && !yes) await confirm(question, io);
+  const made = await makeCredentials(command, url, io);
   const name = typeof command.ops === "string" ? command.ops : command.ops(typed);
-  const answer = await callOps(findDatabase(databaseUrl, io), name, {
+  const answer = await callOps(url, name, {
     ...(command.prepare?.(typed) ?? typed),
     ...made.stored,
     operator: io.operator,
@@ -95,6 +111,15 @@ async function execute(command: Command, leaf: Program, io: Io): Promise<void> {
   if (json) return io.out(`${JSON.stringify(shown, null, 2)}\n`);
   const secret = Object.entries(made.shown ?? {}).map(([name, value]) => `\n\n  ${name}  ${value}`);
   io.out(`${command.view(answer)}${secret.join("")}\n`);
+}
+
+/** Options that are about the command line, which the database is not told. */
+const LOCAL_OPTIONS = new Set(["json", "database_url", "yes"]);
+
+/** @throws {OperatorError} without a yes, or where nobody is there to say it. */
+async function confirm(question: string, io: Io): Promise<void> {
+  if (!io.confirm) throw new OperatorError(`${question} Nobody is here to be asked: add --yes. Nothing was changed.`);
+  if (!(await io.confirm(question))) throw new OperatorError("Nothing was changed.");
 }
 
 /** What was typed, under the names of the ops functions: `--return-url` is return_url. */
@@ -107,19 +132,20 @@ function readInput(leaf: Program): Input {
         option.attributeName().replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
         values[option.attributeName()],
       ])
-      .filter(([name, value]) => value !== undefined && name !== "json" && name !== "database_url"),
+      .filter(([name, value]) => value !== undefined && !LOCAL_OPTIONS.has(String(name))),
   ]);
 }
 
-function makeCredentials(
+async function makeCredentials(
   { makes }: Command,
-  typed: Input,
+  url: string,
   { env }: Io,
-): { stored?: Input; shown?: Record<string, string> } {
+): Promise<{ stored?: Input; shown?: Record<string, string> }> {
   if (!makes) return {};
   if (makes === "key") {
-    const API_HOST = typed.host === "production" ? "production" : "sandbox";
-    const { api_key, stored } = newPartnerKey({ KEY_PREFIX: env.KEY_PREFIX ?? "ere", API_HOST });
+    // the prefix of a key says the host it is for, and the database knows which host it is
+    const { host } = (await callOps(url, "host_show", {})).host as { host: "sandbox" | "production" };
+    const { api_key, stored } = newPartnerKey({ KEY_PREFIX: env.KEY_PREFIX ?? "ere", API_HOST: host });
     return { stored, shown: { api_key } };
   }
   const client_secret = `cs_${newSecret()}`;

@@ -59,7 +59,9 @@ export const setBranding = endpoint(
         logo_url: setting(
           z
             .url({ protocol: /^https$/, hostname: z.regexes.domain, error: "must be an https address", abort: true })
-            .max(500),
+            .max(500)
+            // it is written into pages and mail
+            .refine((url) => !/[\s"'`<>\\]/.test(url), "must have quotes, spaces, < and > encoded, such as %22"),
         ),
         primary_color: setting(z.string().regex(/^#[0-9A-Fa-f]{6}$/, "must look like #0b6b4f")),
         reply_to: setting(email()),

@@ -157,7 +157,7 @@ comment on function ops.connection_add(jsonb) is
   'Gives an account one more connection, unverified: {account, ean_code, postal_code, house_number, house_number_addition?, street?, city?} to {changed, connection}.';
 select private.expose_ops('ops.connection_add(jsonb)');
 
-create function ops.connection_set_ean(input jsonb) returns json
+create function ops.connection_set_ean_status(input jsonb) returns json
 language plpgsql security definer
 set search_path = ''
 as $$
@@ -183,9 +183,9 @@ begin
   perform private.advance_registration(connection.account_id, wanted = 'manual');
   return private.connection_answer(connection, true);
 end $$;
-comment on function ops.connection_set_ean(jsonb) is
+comment on function ops.connection_set_ean_status(jsonb) is
   'Vouches for an EAN (manual), or takes that back (unverified): {connection, status} to {changed, connection}. Submits the registration when this was the last gate.';
-select private.expose_ops('ops.connection_set_ean(jsonb)');
+select private.expose_ops('ops.connection_set_ean_status(jsonb)');
 
 create function private.has_signed_mandate(connection core.connections) returns boolean
 language sql stable

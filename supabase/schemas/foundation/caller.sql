@@ -9,11 +9,11 @@ begin
     raise exception 'caller kind % may not run this function', coalesce(caller ->> 'kind', 'none')
       using errcode = 'insufficient_privilege';
   end if;
+  perform private.require_host(caller ->> 'host');
   perform set_config('app.caller_kind', coalesce(caller ->> 'kind', ''), true),
           set_config('app.partner_id',  coalesce(caller ->> 'partner_id', ''), true),
           set_config('app.client_id',   coalesce(caller ->> 'client_id', ''), true),
           set_config('app.user_id',     coalesce(caller ->> 'user_id', ''), true),
-          set_config('app.host',        coalesce(caller ->> 'host', ''), true),
           set_config('app.request_id',  coalesce(caller ->> 'request_id', ''), true);
 end $$;
 comment on function private.act_as(jsonb, text[]) is
@@ -48,22 +48,3 @@ set search_path = ''
 as $$ begin return nullif(current_setting('app.user_id', true), '')::uuid; end $$;
 comment on function private.user_id() is 'The person this transaction acts for, or null.';
 grant execute on function private.user_id() to api_owner;
-
-create function private.is_sandbox() returns boolean
-language plpgsql stable
-set search_path = ''
-as $$ begin return coalesce(current_setting('app.host', true), '') = 'sandbox'; end $$;
-comment on function private.is_sandbox() is 'Whether this transaction runs for the sandbox host.';
-grant execute on function private.is_sandbox() to api_owner;
-
-create function private.only_in_sandbox() returns void
-language plpgsql
-set search_path = ''
-as $$
-begin
-  if not private.is_sandbox() then
-    raise exception 'this function runs on the sandbox only' using errcode = 'insufficient_privilege';
-  end if;
-end $$;
-comment on function private.only_in_sandbox() is 'The second lock behind the routes, which exist on the sandbox host only.';
-grant execute on function private.only_in_sandbox() to api_owner;

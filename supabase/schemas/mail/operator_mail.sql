@@ -1,6 +1,6 @@
 -- The operator on mail: list, show.
 
-create function private.mail_row(mail core.mail_outbox) returns json
+create function private.mail_row(mail core.mail_outbox, subject text) returns json
 language sql stable
 set search_path = ''
 as $$
@@ -10,7 +10,7 @@ as $$
     'created_at', private.iso(mail.created_at),
     'status', mail.status,
     'recipient', mail.recipient,
-    'subject', mail.subject,
+    'subject', subject,
     'template', mail.template,
     'attempts', mail.attempts,
     'last_error', mail.last_error,
@@ -39,10 +39,13 @@ create function ops.mail_list(input jsonb) returns json
 language sql stable security definer
 set search_path = ''
 as $$
-  select json_build_object('mails', coalesce(json_agg(private.mail_row(m) order by m.created_at desc, m.id desc), '[]'))
+  -- a code stands in front of its subject, for a phone to show; to read it takes mail_show, which leaves an audit row
+  select json_build_object('mails', coalesce(json_agg(private.mail_row(m, regexp_replace(m.subject, '^\d{6}(?!\d)', '••••••'))
+                                                      order by m.created_at desc, m.id desc), '[]'))
     from private.newest_mails(input, coalesce((input ->> 'limit')::int, 20)) m
 $$;
-comment on function ops.mail_list(jsonb) is 'Mail that waits, was sent or was captured, newest first, without its text: {to?, partner?, limit?} to {mails}.';
+comment on function ops.mail_list(jsonb) is
+  'Mail that waits, was sent or was captured, newest first, without its text, and a code in its subject masked: {to?, partner?, limit?} to {mails}.';
 select private.expose_ops('ops.mail_list(jsonb)');
 
 create function ops.mail_show(input jsonb) returns json
@@ -63,7 +66,7 @@ begin
   end if;
   -- a mail may hold a code or a link that lets its reader act as the recipient
   perform private.act_for_partner(mail.partner_id), private.audit('mail.shown', mail.id);
-  return json_build_object('mail', private.mail_row(mail), 'text', mail.text, 'links', mail.links);
+  return json_build_object('mail', private.mail_row(mail, mail.subject), 'text', mail.text, 'links', mail.links);
 end $$;
 comment on function ops.mail_show(jsonb) is
   'One mail with its text and links: {id}, or the newest of {to?, partner?}, to {mail, text, links}. Leaves an audit row, for it reads what was meant for the recipient.';

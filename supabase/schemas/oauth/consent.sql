@@ -57,7 +57,7 @@ begin
     update core.oauth_consents c set scopes = consent.scopes, last_at = private.now(), withdrawn_at = null
      where c.user_id = person and c.client_id = consent.client.id;
   -- the first consent, and only that, may attribute (specification section 4.5)
-  elsif client.partner_id <> private.house()
+  elsif client.partner_id is not null
         and (private.user_profile(person)).created_at >= private.now() - interval '7 days'
         and private.attribute_user(person, client.partner_id, 'oauth_consent') then
     perform private.audit('user.attributed', person, jsonb_build_object('source', 'oauth_consent', 'to', client.partner_id));

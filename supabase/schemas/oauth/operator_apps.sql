@@ -67,7 +67,7 @@ begin
   perform private.act_as_operator(input);
   insert into core.oauth_clients (client_id, partner_id, name, operated_by, secret_hash, grant_types, scopes, redirect_uris)
   values (input ->> 'client_id',
-          case when input ->> 'partner' is not null then (private.partner_named(input ->> 'partner')).id end,
+          case when input ->> 'partner' is not null then (private.business_named(input ->> 'partner')).id end,
           private.operator_name(input ->> 'name'),
           private.operator_name(input ->> 'operated_by'),
           decode(input ->> 'secret_hash', 'hex'),

@@ -17,6 +17,7 @@ create table core.oauth_clients (
   operated_by       text,
   constraint oauth_clients_pkey primary key (id),
   constraint oauth_clients_client_id_key unique (client_id),
+  constraint oauth_clients_not_of_the_house check (partner_id <> '00000000-0000-4000-8000-000000000000'),
   constraint oauth_clients_partner_id_fkey foreign key (partner_id) references core.partners (id),
   constraint oauth_clients_grant_types_known check (grant_types <@ '{client_credentials,authorization_code,refresh_token}'),
   constraint oauth_clients_scopes_known check (scopes <@ (private.scopes_of('client') || private.scopes_of('user'))),

@@ -11,6 +11,7 @@ create table core.partner_keys (
   revoked_at   timestamptz,
   constraint partner_keys_pkey primary key (partner_id, id),
   constraint partner_keys_key_hash_key unique (key_hash),
+  constraint partner_keys_not_of_the_house check (partner_id <> '00000000-0000-4000-8000-000000000000'),
   constraint partner_keys_partner_id_fkey foreign key (partner_id) references core.partners (id)
 );
 comment on table core.partner_keys is 'Partner API keys as their SHA-256, shown once. One active key a partner. Revoked ones stay for the audit.';

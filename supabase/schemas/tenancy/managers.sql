@@ -6,6 +6,7 @@ create table core.partner_managers (
   created_at timestamptz not null default private.now(),
   constraint partner_managers_pkey primary key (partner_id, user_id),
   constraint partner_managers_user_id_key unique (user_id),
+  constraint partner_managers_not_of_the_house check (partner_id <> '00000000-0000-4000-8000-000000000000'),
   constraint partner_managers_partner_id_fkey foreign key (partner_id) references core.partners (id),
   constraint partner_managers_user_id_fkey foreign key (user_id) references auth.users (id) on delete cascade
 );

@@ -45,7 +45,7 @@ begin
   perform private.act_as_operator(input);
   insert into core.oauth_clients (client_id, partner_id, name, secret_hash, scopes, return_url)
   values (input ->> 'client_id',
-          case when input ->> 'partner' is not null then (private.partner_named(input ->> 'partner')).id end,
+          case when input ->> 'partner' is not null then (private.business_named(input ->> 'partner')).id end,
           private.operator_name(input ->> 'name'),
           decode(input ->> 'secret_hash', 'hex'),
           case when input ->> 'scopes' is null then private.scopes_of('client') else private.read_scopes(input -> 'scopes', 'client') end,
@@ -157,7 +157,7 @@ declare
 begin
   perform private.act_as_operator(input);
   client := private.client_named(input ->> 'client');
-  partner := private.partner_named(input ->> 'partner');
+  partner := private.business_named(input ->> 'partner');
   changed := client.partner_id is distinct from partner.id;
   if changed then
     -- accounts stay with the tenant they were created in: the client would lose them

@@ -16,6 +16,20 @@ begin
 end $$;
 comment on function private.partner_named(text) is 'The partner of an id or a slug, made the tenant of this transaction.';
 
+create function private.business_named(named text) returns core.partners
+language plpgsql
+set search_path = ''
+as $$
+declare
+  partner constant core.partners := private.partner_named(named);
+begin
+  if partner.id = private.house() then
+    perform private.refuse('house_has_no_clients');
+  end if;
+  return partner;
+end $$;
+comment on function private.business_named(text) is 'The partner of an id or a slug, as partner_named, for what the house does not have: somebody who acts for it.';
+
 create function private.partner_row(partner core.partners) returns json
 language sql stable
 set search_path = ''
@@ -133,7 +147,7 @@ declare
   after  core.partners;
 begin
   perform private.act_as_operator(input);
-  before := private.partner_named(input ->> 'partner');
+  before := private.business_named(input ->> 'partner');
   begin
     update core.partners p
        set return_url        = coalesce(private.read_return_url(input ->> 'return_url'), p.return_url),
@@ -174,7 +188,7 @@ declare
   added   boolean;
 begin
   perform private.act_as_operator(input);
-  partner := private.partner_named(input ->> 'partner');
+  partner := private.business_named(input ->> 'partner');
   select u.id into person from auth.users u where u.email = lower(input ->> 'user');
   if not found then
     perform private.refuse('user_not_found', json_build_object('user', input ->> 'user'));
@@ -202,7 +216,12 @@ declare
   minted  jsonb;
 begin
   perform private.act_as_operator(input);
-  partner := private.partner_named(input ->> 'partner');
+  partner := private.business_named(input ->> 'partner');
+  if private.host() is null then
+    perform private.refuse('host_not_set');
+  elsif input ->> 'prefix' not like (case private.host() when 'sandbox' then '%\_test\_' else '%\_live\_' end) then
+    perform private.refuse('key_of_another_host', json_build_object('host', private.host()));
+  end if;
   perform from core.partners p where p.id = partner.id for no key update;
   minted := private.store_partner_key(input, coalesce((input ->> 'rotate')::boolean, false));
   if minted is null then
@@ -210,5 +229,5 @@ begin
   end if;
   return json_build_object('key', minted || jsonb_build_object('partner_id', partner.id, 'partner_slug', partner.slug));
 end $$;
-comment on function ops.partner_mint_key(jsonb) is 'The first API key of a partner, or its successor: {partner, rotate?, key_hash, prefix, last4} to {key}.';
+comment on function ops.partner_mint_key(jsonb) is 'The first API key of a partner, or its successor: {partner, rotate?, key_hash, prefix, last4} to {key}. The prefix says the host, which must be this one.';
 select private.expose_ops('ops.partner_mint_key(jsonb)');

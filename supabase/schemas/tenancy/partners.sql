@@ -22,6 +22,8 @@ create table core.partners (
   constraint partners_slug_shape check (slug ~ '^[a-z0-9]+(-[a-z0-9]+)*$' and length(slug) <= 60),
   constraint partners_name_length check (length(name) between 1 and 120),
   constraint partners_house_is_active check (is_active or id <> '00000000-0000-4000-8000-000000000000'),
+  constraint partners_house_has_no_settings check (id <> '00000000-0000-4000-8000-000000000000' or num_nonnulls(referral_code, return_url, iban_last4) = 0
+    and company = '{}' and branding = '{}' and charger_brands = '{}' and default_fee_pct = 20 and partner_share_pct = 25),
   constraint partners_referral_code_key unique (referral_code),
   constraint partners_referral_code_shape check (referral_code ~ '^[A-Z0-9]{4,20}$'),
   constraint partners_return_url_length check (length(return_url) <= 500),
@@ -48,7 +50,7 @@ language plpgsql immutable
 set search_path = ''
 as $$ begin return uuid '00000000-0000-4000-8000-000000000000'; end $$;
 comment on function private.house() is
-  'The service''s own tenant. What a person owns lives here, whoever brought them: attribution may come later, or end, without moving a row.';
+  'The service''s own tenant. What a person owns lives here, whoever brought them: attribution may come later, or end, without moving a row. Nobody acts for it: it has no clients, keys, managers or settings.';
 grant execute on function private.house() to api_owner;
 
 insert into core.partners (id, name, slug) values (private.house(), 'De dienst zelf', 'service');

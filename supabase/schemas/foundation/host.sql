@@ -1,0 +1,59 @@
+-- Which host this database belongs to: sandbox or production.
+
+create table core.deployment (
+  only_row boolean     not null default true,
+  host     text        not null,
+  set_at   timestamptz not null default private.now(),
+  constraint deployment_pkey primary key (only_row),
+  constraint deployment_has_one_row check (only_row),
+  constraint deployment_host_known check (host in ('sandbox', 'production'))
+);
+comment on table core.deployment is
+  'One row: the host that this database belongs to, as the operator said before the first partner. Customers of the two hosts never share a database.';
+alter table core.deployment enable row level security;
+create policy "every function may know the host" on core.deployment for select to api_owner using (true);
+grant select on core.deployment to api_owner;
+
+create function private.host() returns text
+language plpgsql stable
+set search_path = ''
+as $$ begin return (select d.host from core.deployment d); end $$;
+comment on function private.host() is 'The host that this database belongs to; null until the operator has said.';
+grant execute on function private.host() to api_owner;
+
+create function private.require_host(claimed text) returns void
+language plpgsql stable
+set search_path = ''
+as $$
+declare
+  host constant text := private.host();
+begin
+  -- cannot_connect_now: to a function that is another host, or a database that is none, there is nothing here to work with
+  if host is null then
+    raise exception 'this database does not know its host' using errcode = 'cannot_connect_now',
+      hint = 'the operator says it once: host set sandbox, or host set production';
+  elsif claimed <> host then
+    raise exception 'API_HOST is %, and this database belongs to the % host', claimed, host using errcode = 'cannot_connect_now';
+  end if;
+end $$;
+comment on function private.require_host(text) is 'Refuses a function whose API_HOST is not the host of this database.';
+grant execute on function private.require_host(text) to api_owner;
+
+create function private.is_sandbox() returns boolean
+language plpgsql stable
+set search_path = ''
+as $$ begin return coalesce(private.host() = 'sandbox', false); end $$;
+comment on function private.is_sandbox() is 'Whether this database belongs to the sandbox host.';
+grant execute on function private.is_sandbox() to api_owner;
+
+create function private.only_in_sandbox() returns void
+language plpgsql
+set search_path = ''
+as $$
+begin
+  if not private.is_sandbox() then
+    raise exception 'this function runs on the sandbox only' using errcode = 'insufficient_privilege';
+  end if;
+end $$;
+comment on function private.only_in_sandbox() is 'The second lock behind the routes, which exist on the sandbox host only.';
+grant execute on function private.only_in_sandbox() to api_owner;

@@ -1,0 +1,45 @@
+-- The operator on the host that the database belongs to.
+
+create function ops.host_show(input jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+declare
+  deployment core.deployment;
+begin
+  select * into deployment from core.deployment;
+  if not found then
+    perform private.refuse('host_not_set');
+  end if;
+  return json_build_object('host', json_build_object('host', deployment.host, 'set_at', private.iso(deployment.set_at)));
+end $$;
+comment on function ops.host_show(jsonb) is 'The host of this database: {} to {host}.';
+select private.expose_ops('ops.host_show(jsonb)');
+
+create function ops.host_set(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  wanted  constant text := input ->> 'host';
+  changed boolean;
+begin
+  perform private.act_as_operator(input);
+  insert into core.deployment (host) values (wanted) on conflict on constraint deployment_pkey do nothing;
+  changed := found;
+  if not changed and private.host() <> wanted then
+    -- a mistake is undone as long as nobody is here
+    if exists (select from core.partners p where p.id <> private.house()) then
+      perform private.refuse('host_is_set', json_build_object('host', private.host()));
+    end if;
+    update core.deployment set host = wanted, set_at = private.now();
+    changed := true;
+  end if;
+  if changed then
+    perform private.audit('host.set', null, jsonb_build_object('host', wanted));
+  end if;
+  return (ops.host_show(input)::jsonb || jsonb_build_object('changed', changed))::json;
+end $$;
+comment on function ops.host_set(jsonb) is
+  'Says which host this database belongs to: {host} to {changed, host}. Refused once it is another one''s and has partners.';
+select private.expose_ops('ops.host_set(jsonb)');
