@@ -1,11 +1,15 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { type IncomingHttpHeaders, request } from "node:http";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { obstacleAt } from "../../packages/local/src/postgres.ts";
 import { identify } from "../../packages/local/src/processes.ts";
+import { sayObstacle } from "../../packages/local/src/runner.ts";
 import type { Stack } from "../../packages/local/src/stack.ts";
 import { place, run } from "./running_stack.ts";
 
@@ -79,14 +83,43 @@ describe("one data folder over several starts", () => {
   });
 
   test("the specification's paths and the hosted form reach the same function, an unknown path nobody", async () => {
-    const request = { method: "POST", headers: { "Content-Type": "application/json" }, body: "{}" };
-    const own = await fetch(`${stack.auth_url}/oauth-token`, request);
-    const hosted = await fetch(`${stack.functions_url}/oauth-token`, request);
+    const empty = { method: "POST", headers: { "Content-Type": "application/json" }, body: "{}" };
+    const own = await fetch(`${stack.auth_url}/oauth-token`, empty);
+    const hosted = await fetch(`${stack.functions_url}/oauth-token`, empty);
     expect([own.status, hosted.status]).toEqual([400, 400]);
     const unknown = await fetch(`${stack.base_url}/nothing/here`);
     expect(unknown.status).toBe(404);
-    expect(await unknown.json()).toEqual({ error: "Not found", request_id: unknown.headers.get("X-Request-Id") });
+    // what reaches no function is answered as a function answers what it does not know
+    const of_function = await fetch(`${stack.base_url}/v1/nothing-here`);
+    const { request_id, ...said } = (await unknown.json()) as Record<string, unknown>;
+    expect(said).toEqual({ error: "Not found", detail: expect.stringMatching(/\w/) });
+    expect(request_id).toBe(unknown.headers.get("X-Request-Id"));
+    expect(await of_function.json()).toMatchObject(said);
+    const names = ({ headers }: Response) =>
+      [...headers.keys()].filter((name) => !/^access-control-|^vary$/.test(name));
+    expect(names(unknown)).toEqual(names(of_function));
+    expect(unknown.headers.get("X-Content-Type-Options")).toBe("nosniff");
   });
+
+  test.each(["/nothing/here", "/v1/accounts", "/oauth-token", "/pages/claim/x"])(
+    "TRACE %s is not found, too",
+    async (path) => {
+      // fetch does not send it
+      const { status, headers, body } = await new Promise<{
+        status?: number;
+        headers: IncomingHttpHeaders;
+        body: string;
+      }>((resolve, reject) => {
+        const sent = request(new URL(path, stack.base_url), { method: "TRACE" }, async (answer) =>
+          resolve({ status: answer.statusCode ?? 0, headers: answer.headers, body: await text(answer) }),
+        );
+        sent.once("error", reject).end();
+      });
+      expect(status).toBe(404);
+      expect(headers["x-content-type-options"]).toBe("nosniff");
+      expect(JSON.parse(body)).toMatchObject({ error: "Not found", request_id: headers["x-request-id"] });
+    },
+  );
 
   test("a second stack in the same folder is refused and disturbs nothing", async () => {
     const second = run("--port", "1", "--data-dir", here.data_dir);
@@ -111,17 +144,24 @@ describe("one data folder over several starts", () => {
     expect((await token(stack)).status).toBe(200);
   });
 
-  test("a data folder that is one host and then the other, and back, prints a partner key that works; production has no sandbox helpers", async () => {
+  test("a data folder is one host's: the other is refused, and --fresh makes it that host's", {
+    timeout: 60_000,
+  }, async () => {
     const there = await place();
     try {
-      for (const host of ["sandbox", "production", "sandbox"]) {
-        const { run, stack } = await there.start("--host", host);
+      for (const [host, ...fresh] of [["sandbox"], ["production", "--fresh"]]) {
+        const { run: begun, stack } = await there.start("--host", `${host}`, ...fresh);
         const headers = { Authorization: `Bearer ${stack.demo.partner.api_key}` };
         const me = await fetch(`${stack.base_url}/partner/me`, { headers });
         const helper = await fetch(`${stack.base_url}/sandbox/v1/mail`, { headers });
         expect([host, me.status, helper.status]).toEqual([host, 200, host === "sandbox" ? 200 : 404]);
-        run.child.kill("SIGTERM");
-        expect(await run.exit).toBe(0);
+        begun.child.kill("SIGTERM");
+        expect(await begun.exit).toBe(0);
+
+        const refused = run(...there.args, "--host", host === "sandbox" ? "production" : "sandbox");
+        expect(await refused.exit).toBe(1);
+        expect(refused.output()).toContain(`The data folder ${there.data_dir} is of the ${host} host`);
+        expect(refused.output()).toMatch(/--data-dir.*--fresh/s);
       }
     } finally {
       await there.remove();
@@ -236,6 +276,16 @@ describe("what is wrong is said, with what to do next", () => {
     expect(refused.output()).toContain(`Port ${port} is taken`);
     expect(refused.output()).toContain("--port");
     blocker.close();
+  });
+
+  test("a port that the system keeps for itself", async () => {
+    expect(sayObstacle("EACCES", 80)).toMatch(/^No permission to listen on port 80.*--port 54321$/s);
+    // where this machine keeps ports for its administrator, and the tests are not that
+    const obstacle = await obstacleAt(80);
+    if (obstacle === null) return;
+    const refused = run("--port", "80", "--data-dir", join(folder, "low"));
+    expect(await refused.exit).toBe(1);
+    expect(refused.output()).toContain(sayObstacle(obstacle, 80));
   });
 
   test("data of another Postgres is left as it is", async () => {

@@ -125,7 +125,7 @@ test("§4.3 docs/tour.md: rehearse an integration, by curl, exactly as written",
     charger: { mid: true },
   });
   expect(review).toMatchObject({ ok: true, from: "ingediend", to: "goedgekeurd" });
-  expect(sync).toMatchObject({ ok: true, error: null });
+  expect(sync).toEqual({ ok: true, sessions_created: 0, error: null });
   expect(drafts.drafts).toMatchObject([{ external_ref: "R-1", status: "active" }]);
   const mila = customers.customers.find(({ external_ref }: { external_ref: string }) => external_ref === "R-1");
   expect(mila).toMatchObject({ naam: "Mila Bakker", source: "partner_upload", registration_status: "goedgekeurd" });
@@ -141,6 +141,16 @@ test("§4.3 docs/tour.md: rehearse an integration, by curl, exactly as written",
   expect((await fetch(mail.links[0])).status).toBe(404);
 });
 
+test("contract §9 docs/deploy.md: the check of the client's address, exactly as written", {
+  timeout: 60_000,
+}, async () => {
+  const check = commandsAfter("## Check the client's address", "docs/deploy.md");
+  const here = check.replace(/^API=.*$/m, `API=${running.stack.functions_url}`);
+  expect(here).not.toBe(check);
+  const { stdout } = await newcomer("address")(here);
+  expect(stdout.trim().split(" ")).toEqual([...Array(10).fill("401"), "429", "429"]);
+});
+
 test("§1 npm run demo: the whole story told against a stack of its own, signing included", {
   timeout: 60_000,
 }, async () => {
@@ -149,4 +159,20 @@ test("§1 npm run demo: the whole story told against a stack of its own, signing
   expect(stdout).toContain("Four gates are open");
   expect(stdout).toContain("Done.");
   expect(stdout).not.toContain(running.stack.demo.cpo.client_secret);
+});
+
+test("§1 npm run demo ends with four open gates on the production host too, where no mail server is set", {
+  timeout: 60_000,
+}, async () => {
+  const data_dir = join(folder, "production");
+  const production = await startStack({ host: "production", port: await freePort(), data_dir, fresh: false });
+  try {
+    const demo = join(ROOT, "packages/local/src/demo.ts");
+    const { stdout } = await run(process.execPath, [demo, "--stack", join(data_dir, "stack.json")]);
+    expect(stdout).toMatch(/Vouch for the EAN[^]*operator -- connection set-ean-status [0-9a-f-]{36} manual/);
+    expect(stdout).toMatch(/No mail server is set[^]*operator -- mail list --to sanne@example\.nl --show/);
+    expect(stdout).toMatch(/Four gates are open[^]*"ere_eligible": true[^]*Done\./);
+  } finally {
+    await production.stop();
+  }
 });

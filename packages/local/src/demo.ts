@@ -2,9 +2,9 @@
 
 import { randomInt } from "node:crypto";
 import { parseArgs } from "node:util";
-import { signMandate } from "./customer.ts";
+import { operate, signMandate } from "./customer.ts";
 import { startStack } from "./runner.ts";
-import { DEFAULT_DATA_DIR, DEFAULT_STACK_FILE, readStack, type Stack } from "./stack.ts";
+import { DATA_DIRS, DEFAULT_PORT, DEFAULT_STACK_FILE, readStack, type Stack } from "./stack.ts";
 
 const bold = (text: string) => (process.stdout.isTTY ? `\u001b[1m${text}\u001b[0m` : text);
 const dim = (text: string) => (process.stdout.isTTY ? `\u001b[2m${text}\u001b[0m` : text);
@@ -71,10 +71,11 @@ async function tell({ host, base_url, auth_url, operator_database_url, demo }: S
     connection: {
       ean_code: `8716871${String(randomInt(1e11)).padStart(11, "0")}`,
       postal_code: "3818 LH",
-      house_number: "8",
+      house_number: "14",
     },
   };
-  const { account_id } = await call<{ account_id: string }>("POST", `${base_url}/v1/accounts`, {
+  type Made = { account_id: string; connection_id: string; ean_validation_status: string };
+  const { account_id, connection_id, ean_validation_status } = await call<Made>("POST", `${base_url}/v1/accounts`, {
     token,
     body: account,
   });
@@ -83,6 +84,15 @@ async function tell({ host, base_url, auth_url, operator_database_url, demo }: S
     body: account,
   });
   if (!idempotent) throw new Error("the repeat made a second account");
+
+  if (ean_validation_status === "unverified") {
+    step(
+      "Vouch for the EAN",
+      "The register of this host does not know a made-up EAN. The operator vouches for it, as for a new connection.",
+    );
+    console.log(indent(`npm run -s operator -- connection set-ean-status ${connection_id} manual`));
+    await operate(operator_database_url, "connection_set_ean_status", { connection: connection_id, status: "manual" });
+  }
 
   step("Ask for the mandate", "The link leads to the page where the customer reads the mandate and signs it.");
   const { mandate_link } = await call<{ mandate_link: string }>("POST", `${base_url}/v1/mandate-links`, {
@@ -115,12 +125,15 @@ async function tell({ host, base_url, auth_url, operator_database_url, demo }: S
   step("Read the position", "Three gates are open; the mandate waits for its signature.");
   await call("GET", position, { token });
 
-  if (host !== "sandbox") {
-    step("Sign", "Open the link; the code is mailed to the customer. Then read the position again.");
-    console.log(`    ${mandate_link}`);
-    return;
-  }
-  step("Sign", "The customer opens the page, asks for a code, finds it in their mail, types their name and signs.");
+  const mailbox =
+    host === "sandbox"
+      ? "The sandbox captures all mail; the operator reads it."
+      : "No mail server is set (SMTP_URL), so the mail waits here; the operator reads it.";
+  step(
+    "Sign",
+    `The customer opens the page, asks for a code, finds it in their mail, types their name and signs. ${mailbox}`,
+  );
+  console.log(`${indent(`npm run -s operator -- mail list --to ${CUSTOMER.email} --show`)}\n`);
   await signMandate(mandate_link, CUSTOMER, operator_database_url, ({ sent, fields, status, title }) => {
     console.log(indent(`POST ${sent}  ${fields}`));
     console.log(dim(indent(`\n${status} ${title}\n`)));
@@ -136,8 +149,9 @@ const { values } = parseArgs({ options: { stack: { type: "string", default: DEFA
 const running = readStack(values.stack);
 const { stack, stop } = running
   ? { stack: running, stop: async () => {} }
-  : await startStack({ host: "sandbox", port: 54321, data_dir: DEFAULT_DATA_DIR, fresh: false }, (topic, text) =>
-      console.log(dim(`${topic} ${text}`)),
+  : await startStack(
+      { host: "sandbox", port: DEFAULT_PORT, data_dir: DATA_DIRS.sandbox, fresh: false },
+      (topic, text) => console.log(dim(`${topic} ${text}`)),
     );
 try {
   await tell(stack);

@@ -32,9 +32,8 @@ export async function ensureDemo(admin_url: string, host: Stack["host"], secrets
               exists (select from core.oauth_clients where client_id = $3) as app,
               exists (select from auth.users where email = $4) as person,
               exists (select from auth.users u join core.partner_managers m on m.user_id = u.id where u.email = $4) as manager,
-              (select count(*) filter (where k.prefix = $5) > 0 and count(*) filter (where k.prefix <> $5 and k.revoked_at is null) = 0
-                 from core.partner_keys k join core.partners p on p.id = k.partner_id where p.slug = $1) as key`,
-      [PARTNER.slug, CLIENT.client_id, APP.client_id, USER.email, stored.prefix],
+              exists (select from core.partner_keys k join core.partners p on p.id = k.partner_id where p.slug = $1) as key`,
+      [PARTNER.slug, CLIENT.client_id, APP.client_id, USER.email],
     );
     const partner = PARTNER.slug;
     if (!rows[0].partner) await make("partner_create", PARTNER);
@@ -52,11 +51,7 @@ export async function ensureDemo(admin_url: string, host: Stack["host"], secrets
       );
     }
     if (!rows[0].manager) await make("partner_add_manager", { partner, user: USER.email });
-    if (!rows[0].key) {
-      // a data folder that was the other host has that host's key; the one it had as this host before is made again
-      await client.query("delete from core.partner_keys where key_hash = decode($1, 'hex')", [stored.key_hash]);
-      await make("partner_mint_key", { partner, rotate: true, ...stored });
-    }
+    if (!rows[0].key) await make("partner_mint_key", { partner, ...stored });
     partner_id = (await client.query("select id from core.partners where slug = $1", [partner])).rows[0].id;
     await ensureCharging(client, USER.email, personal_token);
   } finally {

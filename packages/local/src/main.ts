@@ -3,15 +3,15 @@
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { StackError, startStack } from "./runner.ts";
-import { DEFAULT_DATA_DIR, type Stack } from "./stack.ts";
+import { DATA_DIRS, DEFAULT_PORT, type Stack } from "./stack.ts";
 
 const HELP = `Runs the API on this machine: PostgreSQL, all functions on Deno, scheduled jobs, a local Auth issuer.
 
   npm start -- [options]
 
   --host sandbox|production   which host to be                          (sandbox)
-  --port <number>             where to listen, on 127.0.0.1             (54321)
-  --data-dir <folder>         where data and secrets are kept           (.local/data)
+  --port <number>             where to listen, on 127.0.0.1             (${DEFAULT_PORT})
+  --data-dir <folder>         where data and secrets are kept           (.local/data; .local/production for that host)
   --fresh                     throw that data away first
   --help                      this text
 `;
@@ -20,7 +20,7 @@ function readOptions() {
   const { values } = parseArgs({
     options: {
       host: { type: "string", default: "sandbox" },
-      port: { type: "string", default: "54321" },
+      port: { type: "string", default: String(DEFAULT_PORT) },
       "data-dir": { type: "string" },
       fresh: { type: "boolean", default: false },
       help: { type: "boolean", default: false },
@@ -32,7 +32,7 @@ function readOptions() {
   if (!/^\d+$/.test(values.port) || port < 1 || port > 65535) {
     throw new Error(`--port is a number from 1 to 65535, not "${values.port}"`);
   }
-  const data_dir = values["data-dir"] === undefined ? DEFAULT_DATA_DIR : resolve(values["data-dir"]);
+  const data_dir = values["data-dir"] === undefined ? DATA_DIRS[host] : resolve(values["data-dir"]);
   return { host, port, data_dir, fresh, help } as const;
 }
 

@@ -122,16 +122,17 @@ function worksIn(pid: number, folder: string): boolean {
   return /postgres$/.test(spawnSync("ps", ["-o", "comm=", "-p", String(pid)], { encoding: "utf8" }).stdout.trim());
 }
 
-export function isFree(port: number): Promise<boolean> {
+/** Why nobody can listen on a port now, as the system names it (EADDRINUSE, EACCES); null where one can. */
+export function obstacleAt(port: number): Promise<string | null> {
   return listen(port).then(
-    () => true,
-    () => false,
+    () => null,
+    (error: NodeJS.ErrnoException) => error.code ?? error.message,
   );
 }
 
 /** A port that nobody listens on now; the preferred one if that is so. */
 export async function freePort(preferred?: number): Promise<number> {
-  return preferred !== undefined && (await isFree(preferred)) ? preferred : listen(0);
+  return preferred !== undefined && (await obstacleAt(preferred)) === null ? preferred : listen(0);
 }
 
 function listen(port: number): Promise<number> {

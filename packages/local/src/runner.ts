@@ -15,13 +15,14 @@ import {
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import pg from "pg";
 import { denoProgram, ROOT } from "./checkout.ts";
 import { ensureDemo } from "./demo_data.ts";
 import { bootstrap, MigrationError, migrate, setPasswords } from "./migrate.ts";
-import { freePort, isFree, type Postgres, PostgresError, startPostgres, stopLeftover } from "./postgres.ts";
+import { freePort, obstacleAt, type Postgres, PostgresError, startPostgres, stopLeftover } from "./postgres.ts";
 import { end, type Identity, identify, isRunning } from "./processes.ts";
 import { loadSecrets, type Secrets } from "./secrets.ts";
-import { readJson, removeStack, type Stack, writeJson, writeStack } from "./stack.ts";
+import { DEFAULT_PORT, readJson, removeStack, type Stack, writeJson, writeStack } from "./stack.ts";
 
 export type Options = { host: "sandbox" | "production"; port: number; data_dir: string; fresh: boolean };
 type Say = (topic: string, text: string) => void;
@@ -70,11 +71,8 @@ export async function startStack(options: Options, say: Say = () => {}): Promise
     );
   }
   await clearUp(data_dir, previous, say);
-  if (!(await isFree(port))) {
-    throw new StackError(
-      `Port ${port} is taken by another program.\nStop it, or choose another port: npm start -- --port ${port + 100}`,
-    );
-  }
+  const obstacle = await obstacleAt(port);
+  if (obstacle) throw new StackError(sayObstacle(obstacle, port));
   if (fresh) {
     for (const name of OURS) rmSync(join(data_dir, name), { recursive: true, force: true });
     say("fresh", `emptied ${data_dir}`);
@@ -109,6 +107,7 @@ export async function startStack(options: Options, say: Say = () => {}): Promise
     const migrated = await migrate(database_url, { seed: true });
     await setPasswords(admin_url, passwords);
     say("schema", migrated === "changed" ? "migrated by the Supabase CLI" : "up to date");
+    await becomeHost(admin_url, host, data_dir);
 
     const stack: Stack = {
       host,
@@ -161,6 +160,35 @@ export async function startStack(options: Options, say: Say = () => {}): Promise
       );
     }
     throw error;
+  }
+}
+
+/** What a person does about a port that nobody can listen on. */
+export function sayObstacle(obstacle: string, port: number): string {
+  if (obstacle === "EACCES") {
+    return `No permission to listen on port ${port}: the system keeps it for the administrator.\nChoose another port: npm start -- --port ${DEFAULT_PORT}`;
+  }
+  if (obstacle === "EADDRINUSE") {
+    return `Port ${port} is taken by another program.\nStop it, or choose another port: npm start -- --port ${port < 65_436 ? port + 100 : DEFAULT_PORT}`;
+  }
+  return `Nobody can listen on port ${port} (${obstacle}).\nChoose another port: npm start -- --port ${DEFAULT_PORT}`;
+}
+
+/** Customers of the sandbox and of production never share a database, so a data folder is one host's. */
+async function becomeHost(admin_url: string, host: Options["host"], data_dir: string): Promise<void> {
+  const client = new pg.Client({ connectionString: admin_url });
+  await client.connect();
+  try {
+    await client.query("select ops.host_set($1)", [{ operator: "npm start", host }]);
+  } catch (error) {
+    if ((error as Error).message !== "host_is_set") throw error;
+    const other = host === "sandbox" ? "production" : "sandbox";
+    throw new StackError(
+      `The data folder ${data_dir} is of the ${other} host, and its customers are not this one's.\n` +
+        `Start that host (--host ${other}), choose another folder with --data-dir, or throw that data away with --fresh.`,
+    );
+  } finally {
+    await client.end();
   }
 }
 

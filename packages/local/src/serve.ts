@@ -31,10 +31,10 @@ const issuer = auth({
   secret_key: variable("SECRET_KEY"),
 });
 
-function notFound(): Response {
-  const request_id = crypto.randomUUID();
-  return Response.json({ error: "Not found", request_id }, { status: 404, headers: { "X-Request-Id": request_id } });
-}
+/** Answers what reaches no function, as a function answers what it does not know. */
+const nobody: Handler = serve({ slug: "npm-start", prefix: "", endpoints: [] });
+/** Of these the Fetch standard lets nobody make a Request; no function knows them either. */
+const FORBIDDEN = new Set(["CONNECT", "TRACE", "TRACK"]);
 
 /** Who answers, and the path it sees: a hosted function sees its slug first, never `/functions/v1`. */
 function route(path: string): { handler: Handler | undefined; path: string } {
@@ -53,7 +53,7 @@ const server = Deno.serve(
   (request, { remoteAddr }) => {
     const url = new URL(request.url);
     const { handler, path } = route(url.pathname);
-    if (!handler) return notFound();
+    if (!handler || FORBIDDEN.has(request.method)) return nobody.fetch(request);
     url.pathname = path;
     const forwarded = new Request(url, request);
     // the gateway's word, never the client's: rate limits per address stand on it

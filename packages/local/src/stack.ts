@@ -36,8 +36,10 @@ export type Stack = {
   process: Identity;
 };
 
-export const DEFAULT_DATA_DIR = join(ROOT, ".local/data");
-/** Where programs look that are not told which stack: the one of the default data folder, else the one that came first. */
+export const DEFAULT_PORT = 54321;
+/** One for each host: their customers never share a database. */
+export const DATA_DIRS = { sandbox: join(ROOT, ".local/data"), production: join(ROOT, ".local/production") } as const;
+/** Where programs look that are not told which stack: the sandbox of the default data folder, else the one that came first. */
 export const DEFAULT_STACK_FILE = join(ROOT, ".local/stack.json");
 
 /** The running stack, or null where none runs. */
@@ -49,12 +51,12 @@ export function readStack(file = DEFAULT_STACK_FILE): Stack | null {
 /** Each stack describes itself in its data folder, so that stacks side by side do not overwrite each other. */
 export function writeStack(data_dir: string, stack: Stack): void {
   writeJson(join(data_dir, "stack.json"), stack);
-  if (data_dir !== DEFAULT_DATA_DIR && readStack()) return;
+  if (data_dir !== DATA_DIRS.sandbox && readStack()) return;
   try {
     writeJson(DEFAULT_STACK_FILE, stack);
   } catch (error) {
     // a checkout that is not ours to write in: the data folder's own file says the same
-    if (data_dir === DEFAULT_DATA_DIR) throw error;
+    if (data_dir === DATA_DIRS.sandbox) throw error;
   }
 }
 
