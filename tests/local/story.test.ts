@@ -169,9 +169,9 @@ test("§1 npm run demo ends with four open gates on the production host too, whe
   try {
     const demo = join(ROOT, "packages/local/src/demo.ts");
     const { stdout } = await run(process.execPath, [demo, "--stack", join(data_dir, "stack.json")]);
-    expect(stdout).toMatch(/Vouch for the EAN[^]*operator -- connection set-ean-status [0-9a-f-]{36} manual/);
-    expect(stdout).toMatch(/No mail server is set[^]*operator -- mail list --to sanne@example\.nl --show/);
-    expect(stdout).toMatch(/Four gates are open[^]*"ere_eligible": true[^]*Done\./);
+    expect(stdout).toMatch(/Vouch for the EAN[\s\S]*operator -- connection set-ean-status [0-9a-f-]{36} manual/);
+    expect(stdout).toMatch(/No mail server is set[\s\S]*operator -- mail list --to sanne@example\.nl --show/);
+    expect(stdout).toMatch(/Four gates are open[\s\S]*"ere_eligible": true[\s\S]*Done\./);
   } finally {
     await production.stop();
   }
