@@ -773,10 +773,15 @@ insert into core.rate_limits (bucket, quota, window_seconds) values
   ('mandate_code',     10,  86400),
   -- ten codes at once, then one each six hours, five guesses a code: over a draft's 60 days a guess succeeds with about 1 in 800
   ('claim_code',       10, 216000),
-  -- Sign-ins on the consent page, counted before Supabase Auth is asked: per account and address, and per address. Codes for it, per
-  -- account and address, and per account: a stranger at one address can use up half of an account's codes, and one with many
+  -- Sign-ins on the consent page, counted before Supabase Auth is asked: per account and address in five minutes and in a day, per
+  -- account, and per address. A hundred a day (NIST SP 800-63B section 5.2.2) are all the passwords that are tried, from however many
+  -- addresses. One address gets half of them, so a stranger with one does not lock the owner out; a stranger with many does for as long
+  -- as they go on, and a quarter of an hour after that, but only from the password: the owner signs in by a mailed code meanwhile.
+  -- Codes, per account and address, and per account: a stranger at one address can use up half of an account's codes, and one with many
   -- addresses guesses right once in 10,000 days (20 codes a day, five guesses each).
   ('sign_in',          10,    300),
+  ('sign_in_day',      50,  86400),
+  ('sign_in_account', 100,  86400),
   ('sign_in_address',  30,    300),
   ('sign_in_code',     10,  86400),
   ('sign_in_mail',     20,  86400),
@@ -1466,10 +1471,17 @@ language plpgsql security definer
 set search_path = ''
 as $$
 declare
-  rate jsonb;
+  login constant text := 'login:' || (attempt ->> 'email_hash');
+  rate  jsonb;
 begin
   perform private.act_as(caller, 'anyone');
   rate := private.count_sign_in(attempt, 'sign_in');
+  if (rate ->> 'allowed')::boolean then
+    rate := private.debit(login || '@address:' || (attempt ->> 'address_hash'), 'sign_in_day');
+  end if;
+  if (rate ->> 'allowed')::boolean then
+    rate := private.debit(login, 'sign_in_account');
+  end if;
   if not (rate ->> 'allowed')::boolean then
     return private.refusal('too_many_requests', json_build_object('rate', rate));
   end if;
@@ -1495,10 +1507,10 @@ begin
     return private.refusal('too_many_codes', json_build_object('rate', rate));  -- what was counted stays
   end if;
   perform private.keep_sign_in_code(request);
-  if private.login_at(request ->> 'email') is not null then
-    perform private.act_for_partner(private.house());
-    perform private.enqueue_mail(request -> 'mail', request ->> 'email', 'sign_in_code:' || (request ->> 'token_hash'));
-  end if;
+  perform private.act_for_partner(private.house());
+  -- the same rows either way: how long the answer takes must not tell whether there is a login
+  perform private.enqueue_mail(request -> 'mail', request ->> 'email', 'sign_in_code:' || (request ->> 'token_hash'),
+                               to_nobody => private.login_at(request ->> 'email') is null);
   return json_build_object('ok', true);
 end $$;
 comment on function api.send_sign_in_code(jsonb, jsonb) is
@@ -4406,13 +4418,15 @@ create table core.mail_outbox (
   constraint mail_outbox_pkey primary key (id),
   constraint mail_outbox_partner_id_fkey foreign key (partner_id) references core.partners (id),
   constraint mail_outbox_cause_key unique (cause),
-  constraint mail_outbox_status_known check (status in ('queued', 'sent', 'captured', 'failed'))
+  constraint mail_outbox_status_known check (status in ('queued', 'sent', 'captured', 'failed', 'nobody'))
 );
 comment on table core.mail_outbox is
   'Every mail, as composed. Never twice for one cause. On the sandbox it is captured and never sent. Personal data and live links in it: the body is wiped once sent, the row purged after 90 days.';
+comment on column core.mail_outbox.status is
+  'nobody: written for an address that has no login, as long as it takes to look like one that has; never sent, deleted by the next run of jobs.';
 comment on column core.mail_outbox.unsubscribe_url is 'For the header List-Unsubscribe (RFC 8058); null where the mail answers what its reader just did.';
--- serves: what the worker sends next
-create index mail_outbox_queued on core.mail_outbox (next_attempt_at) where status = 'queued';
+-- serves: what the worker sends next; 'nobody' is in it so that both are as much work to write
+create index mail_outbox_queued on core.mail_outbox (next_attempt_at) where status in ('queued', 'nobody');
 -- serves: a partner's mail, newest first
 create index mail_outbox_partner on core.mail_outbox (partner_id, created_at desc, id desc);
 select private.isolate('core.mail_outbox', 'select, insert');
@@ -4453,26 +4467,27 @@ as $$
          private.fill_marks(mail ->> 'text', m.marks, false),
          array(select private.fill_marks(link, m.marks, false) from jsonb_array_elements_text(mail -> 'links') as link),
          l.fields ->> 'reply_to', l.fields ->> 'unsubscribe_url',
-         case when private.is_sandbox() then 'captured' else 'queued' end,
-         case when private.is_sandbox() then private.now() end
-    from jsonb_to_recordset(letters) as l (recipient text, cause text, fields jsonb),
+         case when l.to_nobody then 'nobody' when private.is_sandbox() then 'captured' else 'queued' end,
+         case when l.to_nobody or private.is_sandbox() then private.now() end
+    from jsonb_to_recordset(letters) as l (recipient text, cause text, fields jsonb, to_nobody boolean),
          lateral (select l.fields || coalesce(mail -> 'defaults', '{}') || jsonb_strip_nulls(l.fields) as marks) as m
   on conflict on constraint mail_outbox_cause_key do nothing
 $$;
 comment on function private.enqueue_mails(jsonb, jsonb) is
-  'enqueue_mail for many: one composed mail, and letters [{recipient, cause, fields}]; its defaults stand in for fields that are null. The fields reply_to and unsubscribe_url also become the mail''s headers.';
+  'enqueue_mail for many: one composed mail, and letters [{recipient, cause, fields, to_nobody}]; its defaults stand in for fields that are null. The fields reply_to and unsubscribe_url also become the mail''s headers.';
 grant execute on function private.enqueue_mails(jsonb, jsonb) to api_owner;
 
-create function private.enqueue_mail(mail jsonb, recipient text, cause text, fields jsonb default '{}') returns void
+create function private.enqueue_mail(mail jsonb, recipient text, cause text, fields jsonb default '{}', to_nobody boolean default false) returns void
 language sql
 set search_path = ''
 as $$
-  select private.enqueue_mails(mail, jsonb_build_array(jsonb_build_object('recipient', recipient, 'cause', cause,
+  select private.enqueue_mails(mail, jsonb_build_array(jsonb_build_object('recipient', recipient, 'cause', cause, 'to_nobody', to_nobody,
     'fields', fields || jsonb_strip_nulls(jsonb_build_object('reply_to', mail -> 'reply_to')))))
 $$;
-comment on function private.enqueue_mail(jsonb, text, text, jsonb) is
-  'Puts a composed mail {template, locale, subject, html, text, links, defaults, reply_to} in the outbox. {{name}} marks are filled from fields: what only the database knows when the mail is composed.';
-grant execute on function private.enqueue_mail(jsonb, text, text, jsonb) to api_owner;
+comment on function private.enqueue_mail(jsonb, text, text, jsonb, boolean) is
+  'Puts a composed mail {template, locale, subject, html, text, links, defaults, reply_to} in the outbox. {{name}} marks are filled from fields: what only the database knows when the mail is composed. '
+  'to_nobody does the same work for a mail that is never sent.';
+grant execute on function private.enqueue_mail(jsonb, text, text, jsonb, boolean) to api_owner;
 
 create function api.claim_mail(caller jsonb, batch jsonb) returns json
 language plpgsql security definer
@@ -4561,10 +4576,12 @@ create function private.purge_mail() returns bigint
 language sql security definer
 set search_path = ''
 as $$
-  with purged as (delete from core.mail_outbox m where m.created_at < private.now() - interval '90 days' and m.status <> 'queued' returning 1)
+  with purged as (
+    delete from core.mail_outbox m
+     where m.status = 'nobody' or m.created_at < private.now() - interval '90 days' and m.status <> 'queued' returning 1)
   select count(*) from purged
 $$;
-comment on function private.purge_mail() is 'Deletes mail older than 90 days. Definer: every tenant at once.';
+comment on function private.purge_mail() is 'Deletes mail older than 90 days, and what was written to nobody. Definer: every tenant at once.';
 grant execute on function private.purge_mail() to api_owner;
 
 -- Drafts: what a partner uploads, and a customer turns into an account.
@@ -8571,7 +8588,7 @@ begin
   end if;
   return query
     select * from core.mail_outbox m
-     where (partner is null or m.partner_id = partner) and (wanted is null or m.recipient = wanted)
+     where (partner is null or m.partner_id = partner) and (wanted is null or m.recipient = wanted) and m.status <> 'nobody'
      order by m.created_at desc, m.id desc limit size;
 end $$;
 comment on function private.newest_mails(jsonb, int) is 'The newest mails of {to?, partner?}.';

@@ -3,6 +3,7 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { Endpoint } from "#shared/http/endpoint.ts";
+import { newAddress } from "../harness/environment.ts";
 import { newEan } from "../harness/people.ts";
 import { createOAuthWorld, type OAuth } from "../oauth/oauth_world.ts";
 import { ENDPOINTS, named, type Sample, samplesFor, sent } from "./samples.ts";
@@ -64,7 +65,7 @@ describe("contract §1 any JSON as a body", () => {
           const { status } = await world.send(endpoint.path, {
             ...sent(sample(endpoint)),
             body: body ?? null,
-            headers: { "x-forwarded-for": crypto.randomUUID() },
+            headers: { "x-forwarded-for": newAddress() },
           });
           expect(status).toBeLessThan(500);
         }),
@@ -77,7 +78,7 @@ describe("contract §1 any JSON as a body", () => {
 
 describe("§8 any query string", () => {
   /** Those that promise to forgive: limit and offset never give 400. */
-  const forgives = ({ id }: Endpoint) => /^list(Accounts|ErePositions|CatalogChargers|Drafts|Customers)$/.test(id);
+  const forgives = ({ id }: Endpoint) => /^list(Accounts|ErePositions|CatalogChargers|Customers)$/.test(id);
   const word = fc.oneof(
     fc.string({ unit: "binary" }),
     fc.constantFrom(

@@ -69,6 +69,8 @@ describe("contract §2 return_url is the registered URL followed by /, ? or noth
     ["another case", REGISTERED.toUpperCase()],
     ["another partner's", "https://partner-b.example/klaar"],
     ["a script", "javascript:alert(1)"],
+    ["a space before it", ` ${REGISTERED}`],
+    ["a space after it", `${REGISTERED} `],
     ["relative", "/klaar"],
     ["SQL", "'; drop table core.mandate_links; --"],
     ["a pattern", "https://partner-_.example/%"],

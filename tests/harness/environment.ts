@@ -8,6 +8,9 @@ export function newTokenKey(kid: string): Record<string, unknown> {
   return { ...generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey.export({ format: "jwk" }), kid };
 }
 
+/** A network address nobody else in a test has. */
+export const newAddress = (): string => `10.${[...randomBytes(3)].join(".")}`;
+
 export function variables(overrides: Record<string, string> = {}): Record<string, string> {
   return {
     API_HOST: "sandbox",
@@ -19,6 +22,7 @@ export function variables(overrides: Record<string, string> = {}): Record<string
     TOKEN_KEYS: JSON.stringify({ keys: [newTokenKey("test")] }),
     IBAN_KEYS: JSON.stringify({ current: "test", keys: { test: randomBytes(32).toString("base64") } }),
     WORKER_SECRET: randomBytes(32).toString("hex"),
+    CLIENT_ADDRESS: "x-forwarded-for:1",
     ...overrides,
   };
 }

@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { decodeJwt, decodeProtectedHeader } from "jose";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { hashSecret, newSecret } from "#shared/auth/tokens.ts";
@@ -6,7 +5,7 @@ import { readConfiguration } from "#shared/foundation/environment.ts";
 import { serve } from "#shared/http/surface.ts";
 import { surface as cpo } from "../../supabase/functions/cpo-v1/app.ts";
 import { surface as oauthToken } from "../../supabase/functions/oauth-token/app.ts";
-import { BASE_URL, newTokenKey, variables } from "../harness/environment.ts";
+import { BASE_URL, newAddress, newTokenKey, variables } from "../harness/environment.ts";
 import type { Client } from "../harness/people.ts";
 import { createWorld, type Sent, type World } from "../harness/world.ts";
 
@@ -149,7 +148,7 @@ describe("§7 refusals", () => {
     ["letters beyond ASCII in a secret", { client_secret: "é" }, 400, "invalid_request"],
   ];
   test.each(cases)("§7 a request with %s is refused as RFC 6749 says", async (_what, fields, status, error) => {
-    const answer = await request(fields, { headers: { "x-forwarded-for": randomUUID() } });
+    const answer = await request(fields, { headers: { "x-forwarded-for": newAddress() } });
     expect([answer.status, answer.body.error]).toEqual([status, error]);
     expect(answer.body).toMatchObject({ error_description: expect.any(String) }); // RFC 6749 section 5.2
     expect(answer.body).not.toHaveProperty("rate");
@@ -236,7 +235,13 @@ test("§5 keys are rotated without downtime: the new one signs, the old one's to
     return {
       async token(): Promise<string> {
         const body = JSON.stringify(Object.fromEntries(good()));
-        const answer = await functions.token.fetch(new Request(`${BASE_URL}/oauth-token`, { method: "POST", body }));
+        const answer = await functions.token.fetch(
+          new Request(`${BASE_URL}/oauth-token`, {
+            method: "POST",
+            body,
+            headers: { "x-forwarded-for": newAddress() },
+          }),
+        );
         return (await answer.json()).access_token;
       },
       async status(token: string): Promise<number> {
@@ -266,7 +271,7 @@ describe("contract §1 limits of the token endpoint", () => {
   };
 
   test("contract §1 ten failures in 5 minutes per client and address; then the right secret waits too", async () => {
-    const address = randomUUID();
+    const address = newAddress();
     for (let failure = 1; failure <= 10; failure++) expect((await guess(address)).status).toBe(401);
     const blocked = await from(address);
     expect(blocked).toMatchObject({ status: 429, body: { error: "Too many requests", retry_after_seconds: 30 } });
@@ -275,16 +280,16 @@ describe("contract §1 limits of the token endpoint", () => {
   });
 
   test("contract §1 another address, or another client at the same one, is not blocked", async () => {
-    const address = randomUUID();
+    const address = newAddress();
     await statuses(11, () => guess(address));
-    expect((await from(randomUUID())).status).toBe(200);
+    expect((await from(newAddress())).status).toBe(200);
     const { client_id, secret: client_secret } = await world.addClient(world.partnerA.id);
     expect((await from(address, { client_id, client_secret })).status).toBe(200);
     expect((await from(address, { client_id: "cpo_nobody" })).status).toBe(401);
   });
 
   test("contract §1 one more attempt after 30 seconds, ten after 5 minutes: what was refused cost nothing", async () => {
-    const address = randomUUID();
+    const address = newAddress();
     for (let failure = 1; failure <= 40; failure++) await guess(address);
     await world.freeze("2026-11-20T09:00:29Z");
     expect((await guess(address)).status).toBe(429);
@@ -295,13 +300,13 @@ describe("contract §1 limits of the token endpoint", () => {
   });
 
   test("contract §1 forty guesses at once: ten learn that they were wrong", async () => {
-    const address = randomUUID();
+    const address = newAddress();
     expect(await statuses(40, () => guess(address))).toEqual({ 401: 10, 429: 30 });
   });
 
   test("contract §1 sixty tokens a minute per client, from wherever; then one a second", async () => {
     expect(await statuses(70, (index) => from(`192.0.2.${index}`))).toEqual({ 200: 60, 429: 10 });
-    const refused = await from(randomUUID());
+    const refused = await from(newAddress());
     expect(refused).toMatchObject({ status: 429, body: { retry_after_seconds: 1 } });
     expect(refused.headers.get("ratelimit-policy")).toBe('"token";q=60;w=60');
     await world.freeze("2026-11-20T09:00:01Z");
@@ -314,7 +319,7 @@ describe("contract §1 limits of the token endpoint", () => {
   });
 
   test("contract §1 guessing client ids fills no table: an address has one row for all unknown ones", async () => {
-    const address = randomUUID();
+    const address = newAddress();
     const rows = async () => Number((await world.row("select count(*) from core.rate_limit_state")).count);
     const before = await rows();
     for (let guessed = 0; guessed < 5; guessed++) await from(address, { client_id: `cpo_${guessed}` });

@@ -1,5 +1,7 @@
 // A browser without a browser: one person's way over the consent page by plain HTTP, with a cookie jar.
 
+import { newSecret } from "#shared/auth/tokens.ts";
+import { formTokenOf } from "../../supabase/functions/pages/consent/visit.ts";
 import { type App, authorizationOf, newVerifier, type Person, type Verifier } from "./oauth_world.ts";
 
 export type Seen = { status: number; headers: Headers; html: string; heading: string };
@@ -13,7 +15,10 @@ export function consentVisit(
   const verifier: Verifier = newVerifier();
   const asked = Object.entries(authorizationOf(app, verifier, fields)).filter(([, value]) => value !== undefined);
   const query = new URLSearchParams(asked as [string, string][]).toString();
-  const jar = new Map<string, string>();
+  // as if a page had been shown before
+  const secret = newSecret();
+  const form_token = formTokenOf(secret);
+  const jar = new Map([["consent-form", secret]]);
 
   async function send(
     step: string,
@@ -48,6 +53,7 @@ export function consentVisit(
   }
 
   return {
+    form_token,
     verifier,
     query,
     send,
@@ -57,9 +63,10 @@ export function consentVisit(
       return jar.get(name) ?? "";
     },
     show: (asking?: string) => send("", undefined, {}, asking),
-    signIn: ({ email, password }: Pick<Person, "email" | "password">) => send("/sign-in", { email, password }),
-    mailCode: (email: string) => send("/mail-code", { email }),
-    enterCode: (code: string) => send("/code", { code }),
+    signIn: ({ email, password }: Pick<Person, "email" | "password">) =>
+      send("/sign-in", { email, password, form_token }),
+    mailCode: (email: string) => send("/mail-code", { email, form_token }),
+    enterCode: (code: string) => send("/code", { code, form_token }),
     allow: (page: Seen) => send("", { proof: proofIn(page) }),
   };
 }

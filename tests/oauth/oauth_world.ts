@@ -73,6 +73,8 @@ export async function createOAuthWorld({
   );
   http.answer = ((request) => {
     const { pathname } = new URL(request.url);
+    // as the gateway in front would, for clients that tests do not write the headers of
+    if (!request.headers.has("x-forwarded-for")) request.headers.set("x-forwarded-for", "192.0.2.1");
     if (pathname === "/auth/v1/.well-known/jwks.json") {
       authKeys.fetched += 1;
       const { d: _private, ...published } = authKeys.current;

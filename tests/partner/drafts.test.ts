@@ -72,7 +72,11 @@ describe("§4.2 GET /partner/drafts", () => {
     ]);
     expect(await list("?status=conflict")).toHaveLength(1);
     expect(await list("?external_ref=onze%20klant%207%25_")).toEqual([]);
-    expect(await list("?status=nonsense")).toEqual([]);
+    for (const status of ["nonsense", "Invited", "invited,claimed"]) {
+      const { status: answered, body } = await world.get(`/partner/drafts?status=${status}`, world.keyA);
+      expect([answered, body.error, body.issues[0].path], status).toEqual([400, "invalid_request", "status"]);
+    }
+    expect(await list("?status=")).toEqual(await list(""));
     expect(await list("?external_ref=%00")).toEqual([]);
   });
 

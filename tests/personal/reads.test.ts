@@ -224,10 +224,12 @@ describe("§4.4 GET /sessions", () => {
       "from=infinity",
       "to=%00",
       "charger_id=x",
+      "from=2026-05-22T14:00:00+02:00",
     ])("the query ?%s is refused with 400", async (query) => {
       const { status, body } = await world.get(`/sessions?${query}`, token);
       expect([status, body.error]).toEqual([400, "invalid_request"]);
       expect(body.issues).toHaveLength(1);
+      expect(body.detail.includes("%2B"), "says what a plus is").toBe(query.includes("+"));
     });
   });
 });

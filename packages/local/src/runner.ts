@@ -128,6 +128,7 @@ export async function startStack(options: Options, say: Say = () => {}): Promise
       AUTH_URL: base_url,
       PAGES_URL: `${base_url}/pages`,
       SUPABASE_URL: base_url,
+      CLIENT_ADDRESS: "x-forwarded-for:1", // serve.ts writes it
       EDGE_DATABASE_URL: server.url("postgres", "edge", passwords.edge),
       AUTH_DATABASE_URL: server.url("postgres", "supabase_auth_admin", passwords.supabase_auth_admin),
       ...secrets.functions,

@@ -2,11 +2,11 @@ import * as z from "zod";
 import { hashSecret, newSecret } from "#shared/auth/tokens.ts";
 import { composeMandateLink } from "#shared/domain/mail/mail.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
-import { instant, lineOf, orNull, trimmedTo, uuid } from "#shared/values/fields.ts";
+import { instant, orNull, returnUrl, trimmedTo, uuid } from "#shared/values/fields.ts";
 import { LOCALES } from "#shared/values/locale.ts";
 import { MandateStatus } from "#shared/values/models.ts";
 
-const ReturnUrl = lineOf(1, 500).meta({
+const ReturnUrl = returnUrl().meta({
   description:
     "Where the page leads back to: the URL registered for the client, followed by /, ? or nothing; no fragment",
 });

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { ACCESS_TOKEN_SECONDS, hashAddress, hashSecret, readAccessToken } from "#shared/auth/tokens.ts";
+import { ACCESS_TOKEN_SECONDS, hashSecret, readAccessToken } from "#shared/auth/tokens.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
 import type { Surface } from "#shared/http/surface.ts";
 
@@ -28,18 +28,19 @@ const revoke = endpoint(
       })
       .meta({ id: "RevocationRequest" }),
     accepts: ["form"],
+    maxBody: 16 * 1024,
     response: z.object({ ok: z.literal(true) }).meta({ id: "Revoked" }),
     errors: ["invalid_client", "too_many_requests"],
     failure: "revoke_failed",
   },
-  async ({ body, request, address, environment, call, rate, fail }) => {
+  async ({ body, request, address_hash, environment, call, rate, fail }) => {
     if (/^basic/i.test(request.headers.get("authorization") ?? "")) fail("invalid_client");
     const access = await readAccessToken(environment, body.token);
     const answer = JSON.parse(
       await call("revoke_token", {
         client_id: body.client_id ?? "",
         secret_hash: hashSecret(body.client_secret ?? ""),
-        address_hash: hashAddress(environment, address),
+        address_hash,
         token_hash: hashSecret(body.token),
         access_token: access && {
           id: access.id,

@@ -33,6 +33,7 @@ const token = endpoint(
     sql: TOKEN_SQL,
     body: TokenRequest,
     accepts: ["form"],
+    maxBody: 16 * 1024,
     response: z
       .object({
         access_token: z.string(),

@@ -1,15 +1,15 @@
-import { ACCESS_TOKEN_SECONDS, hashAddress, hashSecret, issueClientToken } from "#shared/auth/tokens.ts";
+import { ACCESS_TOKEN_SECONDS, hashSecret, issueClientToken } from "#shared/auth/tokens.ts";
 import type { GrantContext } from "./grant.ts";
 
 /** Client credentials (RFC 6749 section 4.4; specification section 4.1): a CPO client gets a token for its partner. */
 
-export async function grant({ body, address, environment, call, rate }: GrantContext) {
+export async function grant({ body, address_hash, environment, call, rate }: GrantContext) {
   const answer = JSON.parse(
     await call("grant_client_credentials", {
       client_id: body.client_id ?? "",
       secret_hash: hashSecret(body.client_secret ?? ""),
       scope: body.scope ?? "",
-      address_hash: hashAddress(environment, address),
+      address_hash,
     }),
   );
   rate(answer.rate);

@@ -1,9 +1,9 @@
-import { ACCESS_TOKEN_SECONDS, hashAddress, hashSecret, issueUserToken, newSecret } from "#shared/auth/tokens.ts";
+import { ACCESS_TOKEN_SECONDS, hashSecret, issueUserToken, newSecret } from "#shared/auth/tokens.ts";
 import type { GrantContext } from "./grant.ts";
 
 /** What both grants of a person's tokens share: parameters that must be there, one statement, an access and a refresh token. */
 export async function grantUserToken<Name extends string>(
-  { body, address, environment, call, rate, fail }: GrantContext,
+  { body, address_hash, environment, call, rate, fail }: GrantContext,
   grant_type: "authorization_code" | "refresh_token",
   sent: Record<Name, string | undefined>,
   presented: (hash: typeof hashSecret, sent: Record<Name, string>) => Record<string, string>,
@@ -21,7 +21,7 @@ export async function grantUserToken<Name extends string>(
       grant_type,
       client_id: body.client_id ?? "",
       secret_hash: hashSecret(body.client_secret ?? ""),
-      address_hash: hashAddress(environment, address),
+      address_hash,
       new_refresh_hash: hashSecret(refresh_token),
       ...presented(hashSecret, sent as Record<Name, string>),
     }),

@@ -1,10 +1,10 @@
 import { type Context, Hono, type MiddlewareHandler } from "hono";
-import { bodyLimit } from "hono/body-limit";
 import { html } from "hono/html";
 import { matchedRoutes } from "hono/route";
 import type { Environment } from "#shared/foundation/environment.ts";
-import { ApiError } from "#shared/foundation/errors.ts";
+import { ApiError, type ErrorCode } from "#shared/foundation/errors.ts";
 import { describeCause } from "#shared/foundation/log.ts";
+import { readText } from "#shared/http/body.ts";
 import { claim } from "./claim/claim.ts";
 import { consent } from "./consent/consent.ts";
 import { home } from "./home/home.ts";
@@ -34,13 +34,12 @@ const HEADERS = {
 export function pages(environment: Environment): Hono {
   const app = new Hono<PagesEnv>();
   app.use("/pages/*", observe(environment));
-  app.use("/pages/*", bodyLimit({ maxSize: MAX_FORM, onError: (c: Context<PagesEnv>) => refuse(c, environment, 413) }));
   // before the lock on forms
   for (const flow of FLOWS) add(app, environment, flow, true);
   app.use("/pages/*", async (c, next) => {
     if (c.req.method === "POST") {
       if (!isOurForm(c, new URL(environment.config.PAGES_URL).origin)) return refuse(c, environment, 403);
-      c.set("form", new URLSearchParams(await c.req.text()));
+      c.set("form", new URLSearchParams(await readText(c.req.raw, MAX_FORM)));
     }
     return next();
   });
@@ -69,7 +68,7 @@ function bare(c: Context<PagesEnv>, environment: Environment): Visit {
   return new Visit(c, environment, { id: "a page of no flow", sql: [] });
 }
 
-function refuse(c: Context<PagesEnv>, environment: Environment, status: 403 | 413): Answer {
+function refuse(c: Context<PagesEnv>, environment: Environment, status: 400 | 403 | 408 | 413): Answer {
   const visit = bare(c, environment);
   return visit.page(kindPage(visit.frame, visit.frame.words.refused), status);
 }
@@ -84,8 +83,6 @@ function observe(environment: Environment): MiddlewareHandler<PagesEnv> {
   return async (c, next) => {
     const started = performance.now();
     c.set("request_id", crypto.randomUUID());
-    // the first entry is the client as the platform's gateway saw it
-    c.set("address", c.req.header("x-forwarded-for")?.split(",")[0]?.trim() || "unknown");
     c.set("root", root);
     c.set("form", new URLSearchParams());
     await next();
@@ -118,6 +115,13 @@ function isOurForm(c: Context, origin: string): boolean {
   return from === undefined || from === "null" || from === origin;
 }
 
+/** What reading a form may end in. */
+const UNREAD: { [code in ErrorCode]?: 400 | 408 | 413 } = {
+  invalid_json: 400, // not UTF-8
+  request_timeout: 408,
+  payload_too_large: 413,
+};
+
 function failure(error: Error, c: Context<PagesEnv>, environment: Environment): Answer {
   const visit = bare(c, environment);
   const { frame } = visit;
@@ -130,6 +134,8 @@ function failure(error: Error, c: Context<PagesEnv>, environment: Environment): 
     c.header("Retry-After", String(wait));
     return visit.page(kindPage(frame, words.too_many_requests, said(words.retry_in(wait))), 429);
   }
+  const unread = UNREAD[code];
+  if (unread) return refuse(c, environment, unread);
   const unavailable = code === "service_unavailable";
   if (unavailable) c.header("Retry-After", String(wait));
   const quote = said(`${words.failed.quote} ${c.var.request_id}`);

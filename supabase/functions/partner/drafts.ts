@@ -3,7 +3,7 @@ import { hashSecret, newSecret } from "#shared/auth/tokens.ts";
 import { claimLinks, signInLink } from "#shared/domain/claim/links.ts";
 import { composeSignIn } from "#shared/domain/mail/mail.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
-import { filter, instant, lineOf, orNull, trimmedTo, typedEmail, uuid } from "#shared/values/fields.ts";
+import { filter, instant, orNull, returnUrl, trimmedTo, typedEmail, uuid } from "#shared/values/fields.ts";
 import { AccountType } from "#shared/values/models.ts";
 
 export const EanStatus = z
@@ -47,10 +47,13 @@ export const listDrafts = endpoint(
     sql: ["list_drafts"],
     query: z.object({
       external_ref: filter(120).meta({ description: "Only drafts with this reference" }),
-      status: filter(20).meta({ description: "Only drafts in this status" }),
+      status: orNull(DraftStatus).meta({
+        override: { type: "string", enum: DraftStatus.options },
+        description: "Only drafts in this status",
+      }),
     }),
     response: z.object({ drafts: z.array(Draft) }).meta({ id: "Drafts" }),
-    errors: [],
+    errors: ["invalid_request"],
     failure: "drafts_list_failed",
   },
   ({ query, call, environment }) => call("list_drafts", { ...query, links: claimLinks(environment) }),
@@ -105,7 +108,7 @@ export const issueAuthLink = endpoint(
       .object({
         draft_id: orNull(trimmedTo(120)),
         email: orNull(trimmedTo(320)).meta({ description: "The draft's address, trimmed and lower-cased" }),
-        return_url: orNull(lineOf(1, 500)).meta({
+        return_url: orNull(returnUrl()).meta({
           description:
             "The return URL registered for the partner, followed by /, ? or nothing; no fragment. The registered URL where absent.",
         }),

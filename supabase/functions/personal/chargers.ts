@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import * as z from "zod";
 import { hashSecret } from "#shared/auth/tokens.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
-import { instant, lineOf, orNull } from "#shared/values/fields.ts";
+import { instant, lineOf } from "#shared/values/fields.ts";
 
 const ConnectionType = z.enum(["easee", "wallbox", "zaptec", "enphase", "ocpp", "smappee", "v2c", "other"]);
 const ChargerStatus = z
@@ -66,9 +66,12 @@ export const registerOwnCharger = endpoint(
           .unknown()
           .optional()
           .meta({ override: { type: "string", const: "ocpp" } }),
-        ocpp_identity: orNull(
-          z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, "must be 1 to 64 letters, digits, _ or -"),
-        ).meta({ description: "How the charger identifies itself; one is made where it is absent" }),
+        ocpp_identity: z
+          .string()
+          .regex(/^[A-Za-z0-9_-]{1,64}$/, "must be 1 to 64 letters, digits, _ or -")
+          .nullish()
+          .transform((value) => value ?? null)
+          .meta({ description: "How the charger identifies itself; one is made where it is absent" }),
       })
       .meta({
         id: "RegisterOwnCharger",

@@ -3,10 +3,16 @@ import { endpoint } from "#shared/http/endpoint.ts";
 import { instant, limit, offset, uuid } from "#shared/values/fields.ts";
 import { pageFields } from "#shared/values/models.ts";
 
+const BORDER_RULE = "must be a date, or a date and time with its offset";
+/** In a query string a plus is a space, unless it is encoded. */
+const UNENCODED_PLUS = `${BORDER_RULE}; write the + of an offset as %2B`;
+
 /** A date, which is the Dutch midnight it begins with, or a moment with its offset. */
 const border = (description: string) =>
   z
-    .union([z.iso.date(), z.iso.datetime({ offset: true })], "must be a date, or a date and time with its offset")
+    .union([z.iso.date(), z.iso.datetime({ offset: true })], {
+      error: ({ input }) => (/T\S+ \d\d:\d\d$/.test(String(input)) ? UNENCODED_PLUS : BORDER_RULE),
+    })
     .refine((value) => !value.startsWith("0000"), "there is no year 0")
     .optional()
     .meta({ description, example: "2026-03-01" });

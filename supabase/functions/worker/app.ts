@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { endpoint } from "#shared/http/endpoint.ts";
 import type { Surface } from "#shared/http/surface.ts";
+import { showClientAddress } from "./client_address.ts";
 import { tendDrafts } from "./drafts.ts";
 import { checkEans } from "./ean_checks.ts";
 import { admitCharger, ingestChargingSessions } from "./gateway.ts";
@@ -74,5 +75,5 @@ const run = endpoint(
 export const surface: Surface = {
   slug: "worker",
   prefix: "/worker",
-  endpoints: [run, ingestChargingSessions, admitCharger],
+  endpoints: [run, ingestChargingSessions, admitCharger, showClientAddress],
 };

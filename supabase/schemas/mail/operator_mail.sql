@@ -30,7 +30,7 @@ begin
   end if;
   return query
     select * from core.mail_outbox m
-     where (partner is null or m.partner_id = partner) and (wanted is null or m.recipient = wanted)
+     where (partner is null or m.partner_id = partner) and (wanted is null or m.recipient = wanted) and m.status <> 'nobody'
      order by m.created_at desc, m.id desc limit size;
 end $$;
 comment on function private.newest_mails(jsonb, int) is 'The newest mails of {to?, partner?}.';

@@ -22,13 +22,15 @@ create table core.mail_outbox (
   constraint mail_outbox_pkey primary key (id),
   constraint mail_outbox_partner_id_fkey foreign key (partner_id) references core.partners (id),
   constraint mail_outbox_cause_key unique (cause),
-  constraint mail_outbox_status_known check (status in ('queued', 'sent', 'captured', 'failed'))
+  constraint mail_outbox_status_known check (status in ('queued', 'sent', 'captured', 'failed', 'nobody'))
 );
 comment on table core.mail_outbox is
   'Every mail, as composed. Never twice for one cause. On the sandbox it is captured and never sent. Personal data and live links in it: the body is wiped once sent, the row purged after 90 days.';
+comment on column core.mail_outbox.status is
+  'nobody: written for an address that has no login, as long as it takes to look like one that has; never sent, deleted by the next run of jobs.';
 comment on column core.mail_outbox.unsubscribe_url is 'For the header List-Unsubscribe (RFC 8058); null where the mail answers what its reader just did.';
--- serves: what the worker sends next
-create index mail_outbox_queued on core.mail_outbox (next_attempt_at) where status = 'queued';
+-- serves: what the worker sends next; 'nobody' is in it so that both are as much work to write
+create index mail_outbox_queued on core.mail_outbox (next_attempt_at) where status in ('queued', 'nobody');
 -- serves: a partner's mail, newest first
 create index mail_outbox_partner on core.mail_outbox (partner_id, created_at desc, id desc);
 select private.isolate('core.mail_outbox', 'select, insert');
@@ -69,26 +71,27 @@ as $$
          private.fill_marks(mail ->> 'text', m.marks, false),
          array(select private.fill_marks(link, m.marks, false) from jsonb_array_elements_text(mail -> 'links') as link),
          l.fields ->> 'reply_to', l.fields ->> 'unsubscribe_url',
-         case when private.is_sandbox() then 'captured' else 'queued' end,
-         case when private.is_sandbox() then private.now() end
-    from jsonb_to_recordset(letters) as l (recipient text, cause text, fields jsonb),
+         case when l.to_nobody then 'nobody' when private.is_sandbox() then 'captured' else 'queued' end,
+         case when l.to_nobody or private.is_sandbox() then private.now() end
+    from jsonb_to_recordset(letters) as l (recipient text, cause text, fields jsonb, to_nobody boolean),
          lateral (select l.fields || coalesce(mail -> 'defaults', '{}') || jsonb_strip_nulls(l.fields) as marks) as m
   on conflict on constraint mail_outbox_cause_key do nothing
 $$;
 comment on function private.enqueue_mails(jsonb, jsonb) is
-  'enqueue_mail for many: one composed mail, and letters [{recipient, cause, fields}]; its defaults stand in for fields that are null. The fields reply_to and unsubscribe_url also become the mail''s headers.';
+  'enqueue_mail for many: one composed mail, and letters [{recipient, cause, fields, to_nobody}]; its defaults stand in for fields that are null. The fields reply_to and unsubscribe_url also become the mail''s headers.';
 grant execute on function private.enqueue_mails(jsonb, jsonb) to api_owner;
 
-create function private.enqueue_mail(mail jsonb, recipient text, cause text, fields jsonb default '{}') returns void
+create function private.enqueue_mail(mail jsonb, recipient text, cause text, fields jsonb default '{}', to_nobody boolean default false) returns void
 language sql
 set search_path = ''
 as $$
-  select private.enqueue_mails(mail, jsonb_build_array(jsonb_build_object('recipient', recipient, 'cause', cause,
+  select private.enqueue_mails(mail, jsonb_build_array(jsonb_build_object('recipient', recipient, 'cause', cause, 'to_nobody', to_nobody,
     'fields', fields || jsonb_strip_nulls(jsonb_build_object('reply_to', mail -> 'reply_to')))))
 $$;
-comment on function private.enqueue_mail(jsonb, text, text, jsonb) is
-  'Puts a composed mail {template, locale, subject, html, text, links, defaults, reply_to} in the outbox. {{name}} marks are filled from fields: what only the database knows when the mail is composed.';
-grant execute on function private.enqueue_mail(jsonb, text, text, jsonb) to api_owner;
+comment on function private.enqueue_mail(jsonb, text, text, jsonb, boolean) is
+  'Puts a composed mail {template, locale, subject, html, text, links, defaults, reply_to} in the outbox. {{name}} marks are filled from fields: what only the database knows when the mail is composed. '
+  'to_nobody does the same work for a mail that is never sent.';
+grant execute on function private.enqueue_mail(jsonb, text, text, jsonb, boolean) to api_owner;
 
 create function api.claim_mail(caller jsonb, batch jsonb) returns json
 language plpgsql security definer
@@ -177,8 +180,10 @@ create function private.purge_mail() returns bigint
 language sql security definer
 set search_path = ''
 as $$
-  with purged as (delete from core.mail_outbox m where m.created_at < private.now() - interval '90 days' and m.status <> 'queued' returning 1)
+  with purged as (
+    delete from core.mail_outbox m
+     where m.status = 'nobody' or m.created_at < private.now() - interval '90 days' and m.status <> 'queued' returning 1)
   select count(*) from purged
 $$;
-comment on function private.purge_mail() is 'Deletes mail older than 90 days. Definer: every tenant at once.';
+comment on function private.purge_mail() is 'Deletes mail older than 90 days, and what was written to nobody. Definer: every tenant at once.';
 grant execute on function private.purge_mail() to api_owner;

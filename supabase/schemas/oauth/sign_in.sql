@@ -69,10 +69,17 @@ language plpgsql security definer
 set search_path = ''
 as $$
 declare
-  rate jsonb;
+  login constant text := 'login:' || (attempt ->> 'email_hash');
+  rate  jsonb;
 begin
   perform private.act_as(caller, 'anyone');
   rate := private.count_sign_in(attempt, 'sign_in');
+  if (rate ->> 'allowed')::boolean then
+    rate := private.debit(login || '@address:' || (attempt ->> 'address_hash'), 'sign_in_day');
+  end if;
+  if (rate ->> 'allowed')::boolean then
+    rate := private.debit(login, 'sign_in_account');
+  end if;
   if not (rate ->> 'allowed')::boolean then
     return private.refusal('too_many_requests', json_build_object('rate', rate));
   end if;
@@ -98,10 +105,10 @@ begin
     return private.refusal('too_many_codes', json_build_object('rate', rate));  -- what was counted stays
   end if;
   perform private.keep_sign_in_code(request);
-  if private.login_at(request ->> 'email') is not null then
-    perform private.act_for_partner(private.house());
-    perform private.enqueue_mail(request -> 'mail', request ->> 'email', 'sign_in_code:' || (request ->> 'token_hash'));
-  end if;
+  perform private.act_for_partner(private.house());
+  -- the same rows either way: how long the answer takes must not tell whether there is a login
+  perform private.enqueue_mail(request -> 'mail', request ->> 'email', 'sign_in_code:' || (request ->> 'token_hash'),
+                               to_nobody => private.login_at(request ->> 'email') is null);
   return json_build_object('ok', true);
 end $$;
 comment on function api.send_sign_in_code(jsonb, jsonb) is

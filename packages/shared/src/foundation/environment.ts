@@ -13,6 +13,15 @@ const json = z.string().transform((value, context) => {
   }
 });
 
+/** `cf-connecting-ip`: a header of the platform's own. `x-forwarded-for:2`: the second entry from the right of one that grows. */
+const addressSource = z
+  .string()
+  .regex(/^[a-z][a-z0-9-]*(:[1-9])?$/, "is a header's name, in lower case, and :n for its n-th entry from the right")
+  .transform((value) => {
+    const [header = "", entry] = value.split(":");
+    return { header, entry: entry === undefined ? null : Number(entry) };
+  });
+
 /** What an operator sets; `.env.example` describes each. */
 const Configuration = z.object({
   API_HOST: z.enum(["sandbox", "production"]),
@@ -42,6 +51,7 @@ const Configuration = z.object({
       .refine(({ current, keys }) => Object.hasOwn(keys, current), "names a current key that is not among keys"),
   ),
   WORKER_SECRET: z.string().min(32),
+  CLIENT_ADDRESS: addressSource,
   SUPABASE_URL: url,
   PUBLISHABLE_KEY: z.string().min(1).optional(),
   SUPABASE_SECRET_KEY: z.string().min(1).optional(),

@@ -122,6 +122,9 @@ const table = {
   },
   link_not_open: { status: 404, detail: "This link was used, has expired or never was; ask for a new one." },
 
+  // 408: it took too long
+  request_timeout: { status: 408, detail: "The body did not arrive whole within 30 seconds. Send it again." },
+
   // 409: the right thing in the wrong state
   mandate_changed: { status: 409, detail: "The facts are no longer those that were read. Read the mandate again." },
   ocpp_identity_taken: {

@@ -25,8 +25,10 @@ export type Context<Body, Query, Errors extends ErrorCode, Functions extends str
   query: Query;
   /** The body as it was sent, decoded. */
   rawBody: string;
-  /** The client's network address, personal data: to be hashed or kept as evidence, never logged. */
-  address: string;
+  /** The client's network address, personal data: evidence of a signature, never logged. */
+  readonly address: string;
+  /** Where the request comes from, to count by. */
+  readonly address_hash: string;
   request: Request;
   caller: Caller;
   environment: Environment;
@@ -124,6 +126,9 @@ const ADMISSION_ERRORS: Record<CallerRule["kind"], readonly ErrorCode[]> = {
   anyone: [],
 };
 
+/** What reading a body may end in. */
+const BODY_ERRORS: readonly ErrorCode[] = ["invalid_json", "invalid_request", "request_timeout", "payload_too_large"];
+
 /** Every error an endpoint can answer: its own, and those that follow from its declaration. */
 export function errorsOf(spec: EndpointSpec): Set<ErrorCode> {
   const errors = new Set<ErrorCode>([...spec.errors, spec.failure, "service_unavailable"]);
@@ -132,6 +137,6 @@ export function errorsOf(spec: EndpointSpec): Set<ErrorCode> {
   // a partner key where there is no scope it could lack
   else if (spec.caller.kind === "cpo" || spec.caller.kind === "session") errors.add("partner_api_key_scope");
   if (spec.limit) errors.add("too_many_requests");
-  if (spec.body) for (const code of ["invalid_json", "invalid_request", "payload_too_large"] as const) errors.add(code);
+  if (spec.body) for (const code of BODY_ERRORS) errors.add(code);
   return errors;
 }

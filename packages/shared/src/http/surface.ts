@@ -8,6 +8,8 @@ import { ApiError, type ErrorCode } from "#shared/foundation/errors.ts";
 import { describeCause, logToConsole } from "#shared/foundation/log.ts";
 import { storable } from "#shared/values/fields.ts";
 import { admit } from "./admit.ts";
+import { dropBody, MAX_BODY, readMultipart, readParameters, readText } from "./body.ts";
+import { clientAddress, clientHash } from "./client_address.ts";
 import { type Answer, type Context, type Endpoint, errorsOf } from "./endpoint.ts";
 
 /** What one edge function answers: plain data, so that documents, tests and tools can read it without running it. */
@@ -35,7 +37,8 @@ type Pages = {
   routes: (environment: Environment) => Hono;
 };
 
-const MAX_BODY = 1024 * 1024;
+/** A year, for this host alone: others of its domain are not ours to decide about. */
+const HSTS = "max-age=31536000";
 
 /** What the request's one log line will say, filled in on the way through. */
 type Note = { request_id: string; endpoint?: string; caller?: Caller; refusal?: ApiError };
@@ -45,6 +48,7 @@ type App = Hono<{ Bindings: Note }>;
 export function serve(surface: Surface, given?: Environment): { fetch: (request: Request) => Promise<Response> } {
   let environment = given;
   let app: App | undefined;
+  const largest = Math.max(MAX_BODY, ...surface.endpoints.map(({ maxBody = 0 }) => maxBody));
   return {
     async fetch(request) {
       const started = performance.now();
@@ -54,8 +58,11 @@ export function serve(surface: Surface, given?: Environment): { fetch: (request:
         environment ??= readEnvironment();
         app ??= build(surface, environment);
         const answered = await app.fetch(request, note);
-        if (answered.headers.has("X-Request-Id")) return answered; // a page sets its headers and writes its log line itself
-        response = new Response(answered.body, answered); // the headers of some answers cannot be written to
+        await dropBody(request, largest);
+        const isPage = answered.headers.has("X-Request-Id");
+        response = isPage ? answered : new Response(answered.body, answered); // the headers of some answers cannot be written to
+        if (environment.config.BASE_URL.startsWith("https:")) response.headers.set("Strict-Transport-Security", HSTS);
+        if (isPage) return response; // it sets its headers and writes its log line itself
       } catch (error) {
         note.refusal = new ApiError("service_unavailable", {}, error);
         response = errorResponse(surface, note);
@@ -158,8 +165,13 @@ function contextOf(
     body: undefined,
     query: undefined,
     rawBody: "",
-    // the first entry is the client as the platform's gateway saw it
-    address: request.headers.get("x-forwarded-for")?.split(",")[0]?.trim() || "unknown",
+    // read when asked for: an endpoint that needs neither answers without
+    get address() {
+      return clientAddress(request, environment.config);
+    },
+    get address_hash() {
+      return clientHash(request, environment);
+    },
     request,
     caller,
     environment,
@@ -184,9 +196,9 @@ async function answer(endpoint: Endpoint, context: AnyContext): Promise<Answer> 
   if (endpoint.body) {
     const max = endpoint.maxBody ?? MAX_BODY;
     const multipart = endpoint.accepts?.includes("multipart") && MULTIPART.test(contentType(context.request));
-    if (!multipart) context.rawBody = await readBody(context.request, max);
+    if (!multipart) context.rawBody = await readText(context.request, max);
     const raw = multipart
-      ? await readForm(context.request, max)
+      ? await readMultipart(context.request, max)
       : parseBody(endpoint, context.request, context.rawBody);
     try {
       context.body = check(endpoint.body, raw);
@@ -201,54 +213,12 @@ async function answer(endpoint: Endpoint, context: AnyContext): Promise<Answer> 
 
 const contentType = (request: Request) => request.headers.get("content-type") ?? "";
 
-/** The body's bytes, at most `max` of them, whatever Content-Length says. */
-async function* chunksOf(request: Request, max: number) {
-  if (Number(request.headers.get("content-length")) > max) throw new ApiError("payload_too_large");
-  let size = 0;
-  for await (const chunk of request.body ?? []) {
-    size += chunk.byteLength;
-    if (size > max) throw new ApiError("payload_too_large");
-    yield chunk;
-  }
-}
-
-async function readBody(request: Request, max: number): Promise<string> {
-  const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-  let text = "";
-  try {
-    for await (const chunk of chunksOf(request, max)) text += decoder.decode(chunk, { stream: true });
-    return text + decoder.decode();
-  } catch (error) {
-    throw error instanceof ApiError ? error : new ApiError("invalid_json");
-  }
-}
-
 const MULTIPART = /^multipart\/form-data\b/i;
-
-/** The fields of a form, files as their text: what is not UTF-8 in them reads as U+FFFD. */
-async function readForm(request: Request, max: number): Promise<Record<string, string>> {
-  const chunks: BlobPart[] = [];
-  for await (const chunk of chunksOf(request, max)) chunks.push(chunk);
-  try {
-    const form = await new Response(new Blob(chunks), { headers: { "content-type": contentType(request) } }).formData();
-    const fields: Record<string, string> = {};
-    for (const [name, value] of form) fields[name] ??= typeof value === "string" ? value : await value.text();
-    return fields;
-  } catch (error) {
-    throw new ApiError("invalid_request", { issues: [{ path: "", message: "is no multipart/form-data" }] }, error);
-  }
-}
 
 function parseBody(endpoint: Endpoint, request: Request, text: string): unknown {
   const type = contentType(request);
-  if (endpoint.accepts?.includes("form") && /^application\/x-www-form-urlencoded\b/i.test(type)) {
-    const form = new URLSearchParams(text);
-    // parameters must not be repeated (RFC 6749 section 3.2)
-    const repeated = [...form.keys()].find((key, index, keys) => keys.indexOf(key) !== index);
-    if (repeated)
-      throw new ApiError("invalid_request", { issues: [{ path: repeated, message: "must not be repeated" }] });
-    return Object.fromEntries(form);
-  }
+  if (endpoint.accepts?.includes("form") && /^application\/x-www-form-urlencoded\b/i.test(type))
+    return readParameters(text);
   if (endpoint.bodyOptional && text.trim() === "") return {};
   try {
     return JSON.parse(text.replace(/^\ufeff/, ""));

@@ -58,7 +58,7 @@ export const sign = onFacts(async (visit, facts) => {
   if (name === null || Object.keys(errors).length > 0) return again(errors);
 
   const user_agent = c.req.header("user-agent") ?? null;
-  const about = { facts, brand: claim.brand ?? null, locale, address: c.var.address, user_agent };
+  const about = { facts, brand: claim.brand ?? null, locale, address: visit.address, user_agent };
   const { refused } = await visit.attempt(flow.sign({ ...about, signed_name: name, code }), REFUSALS.sign);
   if (!refused) {
     visit.became("signed");

@@ -8,7 +8,7 @@ import { email } from "#shared/values/fields.ts";
 import { readCode } from "../kit/code.ts";
 import type { Flow } from "../kit/visit.ts";
 import { donePage } from "./views.ts";
-import { type ConsentVisit, onRequest, PATH, SQL } from "./visit.ts";
+import { type ConsentVisit, onRequest, onSignInForm, PATH, SQL } from "./visit.ts";
 import { WORDS } from "./words.ts";
 
 /** Longer than the code works, so that whoever comes late is told so. */
@@ -30,7 +30,7 @@ const show = onRequest(async (visit) => {
   return session ? visit.ask(session) : visit.signIn(visit.waiting()?.email);
 });
 
-const signIn = onRequest(async (visit) => {
+const signIn = onSignInForm(async (visit) => {
   const words = WORDS[visit.locale].sign_in.errors;
   const { typed, address } = addressIn(visit);
   const password = visit.form.get("password") ?? "";
@@ -51,7 +51,7 @@ const signIn = onRequest(async (visit) => {
 });
 
 /** Mails a code, if there is a login to sign in to. Nothing that is answered says whether there is. */
-const mailCode = onRequest(async (visit) => {
+const mailCode = onSignInForm(async (visit) => {
   const { frame, asking, environment } = visit;
   const { typed, address } = addressIn(visit);
   if (!address) return visit.signIn(typed, { email: WORDS[frame.locale].sign_in.errors.email });
@@ -82,7 +82,7 @@ const showCode = onRequest(async (visit) => {
   return waiting ? visit.askCode(waiting.email) : visit.go("");
 });
 
-const signInByCode = onRequest(async (visit) => {
+const signInByCode = onSignInForm(async (visit) => {
   const waiting = visit.waiting();
   if (!waiting) return visit.go("");
   const code = readCode(visit.form);

@@ -7,6 +7,7 @@ export const en: ConsentWords = {
     help: "Go back to the app and try again. Does that not help? Then ask the maker of the app.",
   },
   sign_in: {
+    again: "This form did not come from the page you were shown, or your browser keeps no cookies. Sign in here.",
     title: "Sign in",
     why: (app, service) => `${app} asks for access to the data that ${service} has about you.`,
     next: (app) =>

@@ -6,6 +6,7 @@ export const nl = {
     help: "Ga terug naar de app en probeer het opnieuw. Helpt dat niet? Vraag het dan aan de maker van de app.",
   },
   sign_in: {
+    again: "Dit formulier kwam niet van de pagina die u zag, of uw browser bewaart geen cookies. Log hier in.",
     title: "Log in",
     why: (app: string, service: string) => `${app} vraagt toegang tot de gegevens die ${service} over u heeft.`,
     next: (app: string) =>

@@ -19,15 +19,24 @@ export function badRequestPage(frame: Frame): Html {
   return kindPage(frame, WORDS[frame.locale].bad_request);
 }
 
-export function signInPage(frame: ConsentFrame, { name }: Asking, email = "", errors: SignInErrors = {}): Html {
+export function signInPage(
+  frame: ConsentFrame,
+  { name }: Asking,
+  form_token: string,
+  email = "",
+  errors: SignInErrors = {},
+  again = false,
+): Html {
   const { config, to, refused } = frame;
   const { sign_in: words, ask } = WORDS[frame.locale];
   return layout(frame, {
     title: words.title,
     errors,
-    body: html`<p class="lead"><strong>${words.why(name, config.SERVICE_NAME)}</strong></p>
+    body: html`${again ? html`<p class="panel" role="alert">${words.again}</p>` : ""}
+<p class="lead"><strong>${words.why(name, config.SERVICE_NAME)}</strong></p>
 <p>${words.next(name)}</p>
 <form method="post" action="${to("/sign-in")}" novalidate>
+${formToken(form_token)}
 ${textInput({
   id: "email",
   type: "email",
@@ -59,7 +68,7 @@ ${textInput({
 }
 
 /** The same for every address: whether there is a login behind it is nobody's to know. */
-export function codePage(frame: ConsentFrame, email: string, error?: CodeError): Html {
+export function codePage(frame: ConsentFrame, form_token: string, email: string, error?: CodeError): Html {
   const { to } = frame;
   const { code: words } = WORDS[frame.locale];
   const { code } = frame.words;
@@ -69,6 +78,7 @@ export function codePage(frame: ConsentFrame, email: string, error?: CodeError):
     errors: { code: message },
     body: html`<p>${words.sent(email)}</p>
 <form method="post" action="${to("/code")}" novalidate>
+${formToken(form_token)}
 ${codeInput({ label: code.label, hint: words.hint, error: message })}
 <div class="actions">
 <button class="button">${words.submit}</button>
@@ -78,11 +88,14 @@ ${codeInput({ label: code.label, hint: words.hint, error: message })}
 <form class="sheet" method="post" action="${to("/mail-code")}">
 <h2>${code.no_code}</h2>
 <p class="quiet">${words.no_code_help}</p>
+${formToken(form_token)}
 <input type="hidden" name="email" value="${email}">
 <button class="button second">${code.resend}</button>
 </form>`,
   });
 }
+
+const formToken = (value: string) => html`<input type="hidden" name="form_token" value="${value}">`;
 
 /** `proof` ties the answer to this session and to what was shown. */
 export function askPage(

@@ -2,7 +2,7 @@ import { deleteCookie, getCookie, setCookie } from "hono/cookie";
 import { decodeJwt } from "jose";
 import { AuthorizationRequest, redirectUrl } from "#shared/auth/authorize.ts";
 import { readSignInSession } from "#shared/auth/sign_in_session.ts";
-import { hashSecret } from "#shared/auth/tokens.ts";
+import { hashSecret, newSecret, sameSecret } from "#shared/auth/tokens.ts";
 import { ConfigurationError, type Environment } from "#shared/foundation/environment.ts";
 import { ApiError } from "#shared/foundation/errors.ts";
 import { isLocale } from "#shared/values/locale.ts";
@@ -116,9 +116,10 @@ export class ConsentVisit extends Visit<Name> {
     return getCookie(this.c, cookieOf(this.environment, name).name);
   }
 
-  keep(name: CookieName, value: string, maxAge: number): void {
+  /** Until the browser ends, unless told how long. */
+  keep(name: CookieName, value: string, maxAge?: number): void {
     const cookie = cookieOf(this.environment, name);
-    setCookie(this.c, cookie.name, value, { ...cookie.attributes, maxAge });
+    setCookie(this.c, cookie.name, value, { ...cookie.attributes, ...(maxAge === undefined ? {} : { maxAge }) });
   }
 
   forget(name: CookieName): void {
@@ -127,11 +128,33 @@ export class ConsentVisit extends Visit<Name> {
   }
 
   signIn(typed?: string, errors?: SignInErrors): Answer {
-    return this.page(signInPage(this.frame, this.asking, typed, errors), errors ? 422 : 200);
+    return this.page(signInPage(this.frame, this.asking, this.formToken(), typed, errors), errors ? 422 : 200);
   }
 
   askCode(address: string, error?: CodeError): Answer {
-    return this.page(codePage(this.frame, address, error), error ? 422 : 200);
+    return this.page(codePage(this.frame, this.formToken(), address, error), error ? 422 : 200);
+  }
+
+  /** A form that signs in, but is no form of a page this browser was shown. */
+  signInAgain(): Answer {
+    this.became("foreign_form");
+    return this.page(signInPage(this.frame, this.asking, this.formToken(), undefined, undefined, true), 403);
+  }
+
+  /**
+   * What every form that signs in sends along, by a cookie from before. Without it another site could sign its visitors in as
+   * somebody else, where the browser says neither Sec-Fetch-Site nor Origin; under no-referrer ours says `Origin: null` too.
+   */
+  formToken(): string {
+    const kept = this.cookie("consent-form");
+    const secret = kept ?? newSecret();
+    if (kept === undefined) this.keep("consent-form", secret);
+    return formTokenOf(secret);
+  }
+
+  isOwnForm(): boolean {
+    const kept = this.cookie("consent-form");
+    return kept !== undefined && sameSecret(this.form.get("form_token") ?? "", formTokenOf(kept));
   }
 
   ask(session: { jwt: string; email: string }, again = false): Answer {
@@ -167,12 +190,22 @@ export function onRequest(run: (visit: ConsentVisit) => Answer): Handler<Name> {
   };
 }
 
+/** A form that signs in, sent from a page that this browser was shown. */
+export function onSignInForm(run: (visit: ConsentVisit) => Answer): Handler<Name> {
+  return onRequest((visit) => (visit.isOwnForm() ? run(visit) : visit.signInAgain()));
+}
+
+/** What a page may show of the secret in a cookie that scripts cannot read. */
+export function formTokenOf(secret: string): string {
+  return hashSecret(`form:${secret}`);
+}
+
 function bad(visit: Visit): Answer {
   visit.became("bad_request");
   return visit.page(badRequestPage(visit.frame), 400);
 }
 
-type CookieName = "consent" | "consent-code";
+type CookieName = "consent" | "consent-code" | "consent-form";
 
 /** For this page only, out of reach of scripts; sent along when an application leads here, and by no form of another site. */
 function cookieOf({ config }: Environment, name: CookieName) {

@@ -101,7 +101,7 @@ export const en: KitWords = {
   },
   refused: {
     title: "We cannot process this",
-    text: "The form did not come from this page, or was too large. Nothing was signed. Open the link again from your mail.",
+    text: "The form did not come from this page, was too large, or did not arrive whole. Nothing was signed. Open the link again from your mail.",
   },
   failed: {
     title: "Something went wrong on our side",

@@ -100,7 +100,7 @@ export const nl = {
   },
   refused: {
     title: "Dit kunnen wij niet verwerken",
-    text: "Het formulier kwam niet van deze pagina, of was te groot. Er is niets ondertekend. Open de link opnieuw vanuit uw mail.",
+    text: "Het formulier kwam niet van deze pagina, was te groot of kwam niet heel aan. Er is niets ondertekend. Open de link opnieuw vanuit uw mail.",
   },
   failed: {
     title: "Er gaat iets mis bij ons",

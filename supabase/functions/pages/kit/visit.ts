@@ -1,9 +1,9 @@
 import type { Context } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
-import { hashAddress } from "#shared/auth/tokens.ts";
 import { callFor, type Declared } from "#shared/foundation/call.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
 import { type ApiError, type Attempt, attempt, type ErrorCode } from "#shared/foundation/errors.ts";
+import { clientAddress, clientHash } from "#shared/http/client_address.ts";
 import { acceptedLocale, isLocale, type Locale } from "#shared/values/locale.ts";
 import type { Frame, Html } from "./frame.ts";
 import { kindPage, tooManyCodesPage } from "./views.ts";
@@ -13,8 +13,6 @@ import { WORDS } from "./words.ts";
 export type PagesEnv = {
   Variables: {
     request_id: string;
-    /** The client's network address: hashed to count by, stored as evidence of a signature, never logged. */
-    address: string;
     /** The public path of the pages' root, which behind a gateway is not the path the function sees. */
     root: string;
     form: URLSearchParams;
@@ -68,7 +66,12 @@ export class Visit<Name extends string = string> {
 
   /** Where the request comes from, to count by. */
   get address_hash(): string {
-    return hashAddress(this.environment, this.c.var.address);
+    return clientHash(this.c.req.raw, this.environment);
+  }
+
+  /** The client's network address: stored as evidence of a signature, never logged. */
+  get address(): string {
+    return clientAddress(this.c.req.raw, this.environment.config);
   }
 
   /** A secret of ours in the path; null where it cannot be one. */

@@ -68,7 +68,7 @@ const sign = onOpenLink(async (visit, facts, document) => {
     code_hash: visit.hashCode(code),
     document,
     document_sha256: hashSecret(document),
-    address: c.var.address,
+    address: visit.address,
     user_agent: c.req.header("user-agent") ?? null,
     mail: composeMandateSigned({ config, locale: visit.locale, link, full_name, partner_name, document }),
   });
@@ -91,7 +91,7 @@ const showDecline = onOpenLink((visit, facts) => visit.page(declinePage(visit.fr
 
 const decline = onOpenLink(async (visit) => {
   const declining = visit.act("decline_mandate", {
-    address: visit.c.var.address,
+    address: visit.address,
     user_agent: visit.c.req.header("user-agent") ?? null,
   });
   const { refused } = await visit.attempt(declining, ["link_not_open"]);

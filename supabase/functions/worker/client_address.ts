@@ -1,0 +1,33 @@
+import { isIP } from "node:net";
+import * as z from "zod";
+import { findAddress, networkOf } from "#shared/http/client_address.ts";
+import { endpoint } from "#shared/http/endpoint.ts";
+
+/** For whoever sets CLIENT_ADDRESS: which headers hold addresses here, and which one is read (docs/deploy.md). */
+export const showClientAddress = endpoint(
+  {
+    id: "showClientAddress",
+    method: "GET",
+    path: "/worker/client-address",
+    summary: "Show the network address this request is counted by, and every header that holds addresses",
+    caller: { kind: "worker" },
+    limit: null,
+    sql: [],
+    response: z.object({
+      client_address: z.string().nullable().meta({ description: "Null where CLIENT_ADDRESS names none" }),
+      counted_as: z.string().nullable().meta({ description: "IPv6 by its network of 64 bits" }),
+      headers: z.record(z.string(), z.string()).meta({ description: "Headers with nothing but addresses in them" }),
+    }),
+    errors: [],
+    failure: "internal_error",
+  },
+  async ({ request, environment: { config } }) => {
+    const headers = [...request.headers].filter(([, value]) => value.split(",").every((part) => isIP(part.trim())));
+    const client_address = findAddress(request, config);
+    return {
+      client_address,
+      counted_as: client_address && networkOf(client_address),
+      headers: Object.fromEntries(headers),
+    };
+  },
+);
