@@ -28,13 +28,14 @@ export function consentVisit(
   ) {
     const response = await fetch(`${url}/pages/consent${step}?${asking}`, {
       redirect: "manual",
-      headers: {
+      // empty: not sent
+      headers: Object.entries({
         "x-forwarded-for": address,
         "accept-language": "en",
         ...(jar.size > 0 ? { cookie: [...jar].map((cookie) => cookie.join("=")).join("; ") } : {}),
         ...(form ? { "sec-fetch-site": "same-origin" } : {}),
         ...headers,
-      },
+      }).filter(([, value]) => value !== ""),
       ...(form ? { method: "POST", body: new URLSearchParams(form) } : {}),
     });
     for (const set of response.headers.getSetCookie()) {

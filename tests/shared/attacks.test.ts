@@ -148,10 +148,6 @@ describe("a client that writes its own X-Forwarded-For", () => {
 
   test("the evidence of a signature and the page's limits are of the same address", async () => {
     const { fetch } = serve(pages, world.environment);
-    const page = await fetch(
-      new Request(`${BASE_URL}/pages/mandate/x`, { headers: { "x-forwarded-for": "forged, forged" } }),
-    );
-    expect(page.status, "a token that is none is not counted").toBe(404);
     const counted = `${BASE_URL}/pages/mandate/${"x".repeat(43)}`;
     expect((await fetch(new Request(counted, { headers: { "x-forwarded-for": "192.0.2.1, forged" } }))).status).toBe(
       503,

@@ -147,14 +147,15 @@ export class ConsentVisit extends Visit<Name> {
    */
   formToken(): string {
     const kept = this.cookie("consent-form");
-    const secret = kept ?? newSecret();
-    if (kept === undefined) this.keep("consent-form", secret);
+    if (kept) return formTokenOf(kept);
+    const secret = newSecret();
+    this.keep("consent-form", secret);
     return formTokenOf(secret);
   }
 
   isOwnForm(): boolean {
     const kept = this.cookie("consent-form");
-    return kept !== undefined && sameSecret(this.form.get("form_token") ?? "", formTokenOf(kept));
+    return !!kept && sameSecret(this.form.get("form_token") ?? "", formTokenOf(kept));
   }
 
   ask(session: { jwt: string; email: string }, again = false): Answer {
