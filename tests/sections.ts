@@ -49,6 +49,7 @@ export const BESIDE: readonly string[] = [
   "local/start.test.ts",
   "sql/migrations.test.ts",
   "sql/schema_rules.test.ts",
+  "shared/attacks.test.ts",
   "shared/db.test.ts",
   "unit/answers.test.ts",
   "unit/call.test.ts",

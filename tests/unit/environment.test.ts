@@ -17,22 +17,25 @@ function namesRead(): string[] {
   return [...names];
 }
 
+/** What everybody fills in for themselves. */
+const filled = () => ({ ...newKeys(), CLIENT_ADDRESS: "x-forwarded-for:1" });
+
 describe(".env.example", () => {
   test("describes every variable that is read, and no other", () => {
     expect(Object.keys(everything).sort()).toEqual(namesRead().sort());
   });
 
-  test("with generated keys is a configuration", () => {
-    expect(readConfiguration({ ...required, ...newKeys() })).toMatchObject({ API_HOST: "sandbox" });
+  test("with generated keys and the place of the client's address is a configuration", () => {
+    expect(readConfiguration({ ...required, ...filled() })).toMatchObject({ API_HOST: "sandbox" });
   });
 
   test("shows the default of what may be left out", () => {
-    const defaults: Record<string, unknown> = readConfiguration({ ...required, ...newKeys() });
+    const defaults: Record<string, unknown> = readConfiguration({ ...required, ...filled() });
     for (const [name, shown] of Object.entries(optional)) expect([name, defaults[name] ?? ""]).toEqual([name, shown]);
   });
 
   test.each(Object.keys(required))("asks for %s: without it the refusal names it", (name) => {
-    const rest = Object.fromEntries(Object.entries({ ...required, ...newKeys() }).filter(([key]) => key !== name));
+    const rest = Object.fromEntries(Object.entries({ ...required, ...filled() }).filter(([key]) => key !== name));
     expect(() => readConfiguration(rest)).toThrow(name);
   });
 
