@@ -170,7 +170,11 @@ export const bare = (endpoint: Endpoint): Sent => ({
 export function requestTo({ method, path, body, token }: Sample): Request {
   return new Request(new URL(path, BASE_URL), {
     method,
-    headers: { "content-type": "application/json", ...(token ? { authorization: `Bearer ${token}` } : {}) },
+    headers: {
+      "content-type": "application/json",
+      "x-forwarded-for": "192.0.2.1",
+      ...(token ? { authorization: `Bearer ${token}` } : {}),
+    },
     ...(body ? { body: JSON.stringify(body) } : {}),
   });
 }

@@ -13,7 +13,7 @@ const MAX_PARAMETERS = 20;
  * The bytes of a body, at most `max` of them, whatever Content-Length says, and within BODY_MS.
  * @throws {ApiError} `payload_too_large`, `request_timeout`.
  */
-async function* chunksOf(request: Request, max: number): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+async function* chunksOf(request: Request, max: number) {
   if (Number(request.headers.get("content-length")) > max) throw new ApiError("payload_too_large");
   const reader = request.body?.getReader();
   if (!reader) return;
