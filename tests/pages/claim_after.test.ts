@@ -367,7 +367,7 @@ describe("contract §4 the locks", () => {
       const stranger = newBrowser(world);
       const page = await stranger(draft.link, { headers });
       expect([page.status, heading(page.text)]).toEqual([404, "Deze aanmelding is al afgerond"]);
-      expect(page.text).not.toMatch(/4300|Sanne|Zonneveld|@example\.nl/);
+      expect(page.text).not.toMatch(/\b4300\b|Sanne|Zonneveld|@example\.nl/);
       for (const path of ["payout", "charger", "revoke"]) {
         expect([path, (await stranger(`${draft.link}/${path}`, { headers })).status]).toEqual([path, 303]);
         const form = { ...charger(), account: "fresh", iban: OTHER_IBAN };
