@@ -98,6 +98,45 @@ end $$;
 comment on function private.isolate(regclass, text) is
   'Stands beside each tenant table: row-level security by partner_id, and what the api functions may do with the rows.';
 
+create function private.keep_to_owner(tenant_table regclass, owner_column name default 'owner_id') returns void
+language plpgsql
+set search_path = ''
+as $$
+begin
+  execute format('create policy "an owner reaches only their own rows" on %1$s as restrictive to api_owner '
+                 -- a case, of which the planner expects half the rows: of a comparison it would expect one in two hundred, and join
+                 -- ten thousand with nested loops
+                 'using (case when (select private.owner_id()) is null then true else %2$I = (select private.owner_id()) end)',
+                 tenant_table, owner_column);
+end $$;
+comment on function private.keep_to_owner(regclass, name) is
+  'Stands beside each table whose rows belong to a person or a CPO client: within the tenant either reaches their own. Who belongs to neither reaches the tenant''s.';
+
+create function private.take_owner() returns trigger
+language plpgsql
+set search_path = ''
+as $$
+begin
+  execute format('select p.owner_id from %s p where p.partner_id = $1 and p.id = $2', tg_argv[0])
+    into new.owner_id using new.partner_id, (to_jsonb(new) ->> tg_argv[1])::uuid;
+  return new;
+end $$;
+comment on function private.take_owner() is
+  'The owner of a row that nobody in particular wrote (the worker, the operator, the bearer of a link) is that of what it hangs on: table and column are its arguments.';
+grant execute on function private.take_owner() to api_owner;
+
+create function private.belong_with(tenant_table regclass, parent regclass, parent_column name) returns void
+language plpgsql
+set search_path = ''
+as $$
+begin
+  perform private.keep_to_owner(tenant_table);
+  execute format('create trigger take_owner before insert on %s for each row when (new.owner_id is null) '
+                 'execute function private.take_owner(%L, %L)', tenant_table, parent, parent_column);
+end $$;
+comment on function private.belong_with(regclass, regclass, name) is
+  'keep_to_owner for what hangs on something else that has an owner. Its foreign key holds both to the same owner.';
+
 -- The one clock. Tests replace private.now() in their own copy of the database, to travel in time.
 
 create function private.now() returns timestamptz
@@ -232,6 +271,19 @@ set search_path = ''
 as $$ begin return nullif(current_setting('app.user_id', true), '')::uuid; end $$;
 comment on function private.user_id() is 'The person this transaction acts for, or null.';
 grant execute on function private.user_id() to api_owner;
+
+create function private.owner_id() returns uuid
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  -- an application that acts for a person, or for a partner, owns nothing: what it reaches is what they do
+  return nullif(coalesce(nullif(current_setting('app.user_id', true), ''),
+                         case when current_setting('app.caller_kind', true) = 'cpo' then current_setting('app.client_id', true) end), '')::uuid;
+end $$;
+comment on function private.owner_id() is
+  'Whose rows this transaction reaches within its tenant: a person''s or a CPO client''s. Null where a partner, the worker or the bearer of a link acts: the whole tenant''s.';
+grant execute on function private.owner_id() to api_owner;
 
 -- What an api function answers in place of its JSON: a refusal, or what it needs first. packages/shared/src/foundation/db.ts reads both.
 
@@ -493,6 +545,7 @@ create table core.partner_managers (
 );
 comment on table core.partner_managers is 'Who manages a partner in the portal: a person manages one partner. Added by the operator.';
 select private.isolate('core.partner_managers', 'select');
+select private.keep_to_owner('core.partner_managers', 'user_id');
 
 create function private.managed_partner(person uuid) returns uuid
 language plpgsql stable security definer
@@ -726,6 +779,7 @@ create table core.attributions (
 comment on table core.attributions is
   'Which partner brought a person: at most one, never overwritten. Only partner_upload and partner_invite disclose who it is. Ends with the login or when the person stops sharing.';
 select private.isolate('core.attributions', 'select');
+select private.keep_to_owner('core.attributions', 'user_id');
 -- serves: the customers of a partner, newest first
 create index attributions_newest on core.attributions (partner_id, created_at desc, user_id desc);
 
@@ -2264,6 +2318,7 @@ create table core.accounts (
   id                uuid        not null default gen_random_uuid(),
   client_id         uuid,
   user_id           uuid,
+  owner_id          uuid        not null generated always as (coalesce(client_id, user_id)) stored,
   access_channel    text        not null default 'cpo_api',
   type              text        not null,
   display_name      text,
@@ -2275,6 +2330,7 @@ create table core.accounts (
   iban_last4        text,
   created_at        timestamptz not null default private.now(),
   constraint accounts_pkey primary key (partner_id, id),
+  constraint accounts_owner_key unique (partner_id, id, owner_id),
   constraint accounts_partner_id_fkey foreign key (partner_id) references core.partners (id),
   constraint accounts_client_id_fkey foreign key (client_id) references core.oauth_clients (id),
   constraint accounts_user_id_fkey foreign key (user_id) references auth.users (id) on delete restrict,
@@ -2286,6 +2342,7 @@ create table core.accounts (
   constraint accounts_lengths check (length(display_name) <= 120 and length(cpo_external_ref) <= 120),
   constraint accounts_iban_whole check (num_nulls(iban_ciphertext, iban_key_id, iban_last4) in (0, 3))
 );
+comment on column core.accounts.owner_id is 'Whose it is: what hangs on an account, and on that, carries it too, so that a policy need not look.';
 comment on table core.accounts is
   'A customer: of a CPO client (client_id), or a person with a login (user_id) in the service''s own tenant. iban_ciphertext is AES-256-GCM made before it reaches the database, under the key iban_key_id; SQL knows presence and last four. Personal data.';
 -- serves: GET /v1/accounts and GET /v1/ere-positions, newest first
@@ -2293,25 +2350,23 @@ create index accounts_newest on core.accounts (client_id, created_at desc, id de
 -- serves: the accounts of a person
 create index accounts_user on core.accounts (user_id) where user_id is not null;
 select private.isolate('core.accounts', 'select, insert, update');
-create policy "a person reaches only their own accounts" on core.accounts as restrictive to api_owner
-  using ((select private.user_id()) is null or user_id = (select private.user_id()));
--- an application that acts for a person is no CPO client: what it reaches is what the person does
-create policy "a CPO client reaches only the accounts it created" on core.accounts as restrictive to api_owner
-  using ((select private.client_id()) is null or (select private.user_id()) is not null or client_id = (select private.client_id()));
+select private.keep_to_owner('core.accounts');
 
 create table core.signatories (
   partner_id uuid not null,
   account_id uuid not null,
+  owner_id   uuid not null default private.owner_id(),
   full_name  text not null,
   email      text,
   phone      text,
   constraint signatories_pkey primary key (partner_id, account_id),
-  constraint signatories_account_fkey foreign key (partner_id, account_id) references core.accounts (partner_id, id),
+  constraint signatories_account_fkey foreign key (partner_id, account_id, owner_id) references core.accounts (partner_id, id, owner_id),
   constraint signatories_full_name_length check (length(full_name) between 2 and 120),
   constraint signatories_email_shape check (length(email) <= 254 and email = lower(email))
 );
 comment on table core.signatories is 'The natural person who signs for an account. Personal data, kept as long as the mandate''s evidence must be.';
 select private.isolate('core.signatories', 'select, insert, update');
+select private.belong_with('core.signatories', 'core.accounts', 'account_id');
 
 create function private.store_iban(account uuid, iban jsonb) returns void
 language plpgsql
@@ -2360,6 +2415,7 @@ create table core.connections (
   partner_id            uuid        not null,
   id                    uuid        not null default gen_random_uuid(),
   account_id            uuid        not null,
+  owner_id              uuid        not null default private.owner_id(),
   location_id           uuid        not null,
   ean_code              text        not null,
   ean_exclusive         boolean     not null default true,
@@ -2370,7 +2426,8 @@ create table core.connections (
   submitted_at          timestamptz,
   created_at            timestamptz not null default private.now(),
   constraint connections_pkey primary key (partner_id, id),
-  constraint connections_account_fkey foreign key (partner_id, account_id) references core.accounts (partner_id, id),
+  constraint connections_owner_key unique (partner_id, id, owner_id),
+  constraint connections_account_fkey foreign key (partner_id, account_id, owner_id) references core.accounts (partner_id, id, owner_id),
   constraint connections_location_fkey foreign key (partner_id, location_id) references core.locations (partner_id, id),
   constraint connections_ean_code_shape check (ean_code ~ '^[0-9]{18}$'),
   constraint connections_ean_validation_status_known
@@ -2391,6 +2448,7 @@ create index connections_location on core.connections (partner_id, location_id);
 -- serves: the weekly re-check of unverified connections
 create index connections_unverified on core.connections (ean_checked_at) where status = 'active' and ean_validation_status = 'unverified';
 select private.isolate('core.connections', 'select, insert, update');
+select private.belong_with('core.connections', 'core.accounts', 'account_id');
 -- serves: the registrations that wait for review, oldest first
 create index connections_submitted on core.connections (submitted_at, id) where registration_status = 'ingediend' and status = 'active';
 
@@ -2398,6 +2456,7 @@ create table core.ean_checks (
   id            bigint generated always as identity,
   partner_id    uuid        not null,
   connection_id uuid,
+  owner_id      uuid                 default private.owner_id(),
   ean_code      text        not null,
   postal_code   text        not null,
   house_number  int         not null,
@@ -2413,6 +2472,7 @@ comment on table core.ean_checks is 'Every question put to the EAN register and 
 -- serves: the check history of a connection
 create index ean_checks_connection on core.ean_checks (partner_id, connection_id, id);
 select private.isolate('core.ean_checks', 'select, insert');
+select private.belong_with('core.ean_checks', 'core.connections', 'connection_id');
 
 create function private.ean_taken(ean text, except_connection uuid default null) returns boolean
 language sql stable security definer
@@ -2803,6 +2863,7 @@ create table core.mandate_links (
   partner_id      uuid        not null,
   id              uuid        not null default gen_random_uuid(),
   connection_id   uuid        not null,
+  owner_id        uuid        not null default private.owner_id(),
   token_hash      bytea       not null,
   locale          text        not null,
   validity_years  int         not null,
@@ -2816,7 +2877,7 @@ create table core.mandate_links (
   created_at      timestamptz not null default private.now(),
   constraint mandate_links_pkey primary key (partner_id, id),
   constraint mandate_links_token_hash_key unique (token_hash),
-  constraint mandate_links_connection_fkey foreign key (partner_id, connection_id) references core.connections (partner_id, id),
+  constraint mandate_links_connection_fkey foreign key (partner_id, connection_id, owner_id) references core.connections (partner_id, id, owner_id),
   constraint mandate_links_locale_known check (locale in ('nl', 'en')),
   constraint mandate_links_validity_known check (validity_years in (1, 3, 5))
 );
@@ -2825,11 +2886,13 @@ comment on table core.mandate_links is
 -- serves: voiding the older links of a connection
 create index mandate_links_connection on core.mandate_links (partner_id, connection_id);
 select private.isolate('core.mandate_links', 'select, insert, update');
+select private.belong_with('core.mandate_links', 'core.connections', 'connection_id');
 
 create table core.mandates (
   partner_id      uuid        not null,
   id              uuid        not null default gen_random_uuid(),
   connection_id   uuid        not null,
+  owner_id        uuid        not null default private.owner_id(),
   link_id         uuid        not null,
   status          text        not null,
   valid_from      date,
@@ -2846,7 +2909,7 @@ create table core.mandates (
   ended_reason    text,
   created_at      timestamptz not null default private.now(),
   constraint mandates_pkey primary key (partner_id, id),
-  constraint mandates_connection_fkey foreign key (partner_id, connection_id) references core.connections (partner_id, id),
+  constraint mandates_connection_fkey foreign key (partner_id, connection_id, owner_id) references core.connections (partner_id, id, owner_id),
   constraint mandates_link_fkey foreign key (partner_id, link_id) references core.mandate_links (partner_id, id),
   constraint mandates_link_key unique (partner_id, link_id),
   constraint mandates_status_known check (status in ('signed', 'revoked', 'expired', 'declined')),
@@ -2860,6 +2923,7 @@ create index mandates_connection on core.mandates (partner_id, connection_id, cr
 -- serves: the job that ends mandates after their last year
 create index mandates_ending on core.mandates (valid_until) where status = 'signed';
 select private.isolate('core.mandates', 'select, insert, update');
+select private.belong_with('core.mandates', 'core.connections', 'connection_id');
 
 create view core.connection_mandates with (security_invoker = true) as
 select c.partner_id,
@@ -3232,6 +3296,7 @@ create table core.chargers (
   account_id         uuid,
   connection_id      uuid,
   user_id            uuid,
+  owner_id           uuid        not null default private.owner_id(),
   catalog_charger_id uuid,
   brand              text,
   serial_number      text,
@@ -3250,10 +3315,12 @@ create table core.chargers (
   status             text        not null default 'active',
   created_at         timestamptz not null default private.now(),
   constraint chargers_pkey primary key (partner_id, id),
-  constraint chargers_account_fkey foreign key (partner_id, account_id) references core.accounts (partner_id, id),
-  constraint chargers_connection_fkey foreign key (partner_id, connection_id) references core.connections (partner_id, id),
+  constraint chargers_owner_key unique (partner_id, id, owner_id),
+  constraint chargers_account_fkey foreign key (partner_id, account_id, owner_id) references core.accounts (partner_id, id, owner_id),
+  constraint chargers_connection_fkey foreign key (partner_id, connection_id, owner_id) references core.connections (partner_id, id, owner_id),
   constraint chargers_user_id_fkey foreign key (user_id) references auth.users (id) on delete restrict,
-  constraint chargers_owner check (user_id is not null or num_nulls(account_id, connection_id, catalog_charger_id, brand) = 0),
+  constraint chargers_owner check (case when user_id is null then num_nulls(account_id, connection_id, catalog_charger_id, brand) = 0
+                                        else owner_id = user_id end),
   constraint chargers_catalog_charger_id_fkey foreign key (catalog_charger_id) references core.charger_models (id),
   constraint chargers_serial_number_shape check (serial_number ~ '^[^[:space:]a-z]{1,64}$'),
   constraint chargers_nickname_length check (length(nickname) between 1 and 100),
@@ -3282,8 +3349,7 @@ create index chargers_connection on core.chargers (partner_id, connection_id);
 -- serves: the chargers of a person
 create index chargers_user on core.chargers (user_id, created_at) where user_id is not null;
 select private.isolate('core.chargers', 'select, insert, update');
-create policy "a person reaches only their own chargers" on core.chargers as restrictive to api_owner
-  using ((select private.user_id()) is null or user_id = (select private.user_id()));
+select private.belong_with('core.chargers', 'core.accounts', 'account_id');
 -- serves: the chargers whose MID evidence is to be judged, oldest first
 create index chargers_unconfirmed on core.chargers (created_at, id) where status = 'active' and mid_eligible is null;
 
@@ -3624,22 +3690,25 @@ create table core.deliveries (
   partner_id    uuid        not null,
   id            uuid        not null default gen_random_uuid(),
   connection_id uuid        not null,
+  owner_id      uuid        not null default private.owner_id(),
   client_id     uuid        not null,
   request_id    text        not null,
   body          text        not null,
   body_sha256   text        not null,
   received_at   timestamptz not null default private.now(),
   constraint deliveries_pkey primary key (partner_id, id),
-  constraint deliveries_connection_fkey foreign key (partner_id, connection_id) references core.connections (partner_id, id)
+  constraint deliveries_connection_fkey foreign key (partner_id, connection_id, owner_id) references core.connections (partner_id, id, owner_id)
 );
 comment on table core.deliveries is 'A call of sessions:batch as it came in, for the regulator''s audit. Append-only, kept seven years.';
 -- serves: the deliveries of a connection
 create index deliveries_connection on core.deliveries (partner_id, connection_id, received_at);
 select private.isolate('core.deliveries', 'select, insert');
+select private.belong_with('core.deliveries', 'core.connections', 'connection_id');
 
 create table core.delivered_months (
   partner_id    uuid           not null,
   connection_id uuid           not null,
+  owner_id      uuid           not null default private.owner_id(),
   period        date           not null,
   total_kwh     numeric(12, 3) not null,
   session_count int            not null,
@@ -3649,7 +3718,7 @@ create table core.delivered_months (
   delivery_id   uuid,
   received_at   timestamptz    not null,
   constraint delivered_months_pkey primary key (partner_id, connection_id, period),
-  constraint delivered_months_connection_fkey foreign key (partner_id, connection_id) references core.connections (partner_id, id),
+  constraint delivered_months_connection_fkey foreign key (partner_id, connection_id, owner_id) references core.connections (partner_id, id, owner_id),
   constraint delivered_months_delivery_fkey foreign key (partner_id, delivery_id) references core.deliveries (partner_id, id),
   constraint delivered_months_period_is_month check (period = date_trunc('month', period)),
   constraint delivered_months_total_kwh_range check (total_kwh between 0 and 1000000),
@@ -3661,11 +3730,13 @@ comment on table core.delivered_months is
 comment on column core.delivered_months.locked is 'Registered as ERE, or about to be: no delivery changes it any more.';
 comment on column core.delivered_months.delivery_id is 'Null where the month is the sum of charging sessions that came in one by one.';
 select private.isolate('core.delivered_months', 'select, insert, update');
+select private.belong_with('core.delivered_months', 'core.connections', 'connection_id');
 
 create table core.replaced_months (
   id            bigint generated always as identity,
   partner_id    uuid           not null,
   connection_id uuid           not null,
+  owner_id      uuid           not null default private.owner_id(),
   period        date           not null,
   total_kwh     numeric(12, 3) not null,
   session_count int            not null,
@@ -3673,12 +3744,13 @@ create table core.replaced_months (
   received_at   timestamptz    not null,
   replaced_at   timestamptz    not null default private.now(),
   constraint replaced_months_pkey primary key (id),
-  constraint replaced_months_connection_fkey foreign key (partner_id, connection_id) references core.connections (partner_id, id)
+  constraint replaced_months_connection_fkey foreign key (partner_id, connection_id, owner_id) references core.connections (partner_id, id, owner_id)
 );
 comment on table core.replaced_months is 'Each total that a later delivery replaced by another. Append-only, kept seven years.';
 -- serves: the history of one month
 create index replaced_months_month on core.replaced_months (partner_id, connection_id, period);
 select private.isolate('core.replaced_months', 'select, insert');
+select private.belong_with('core.replaced_months', 'core.connections', 'connection_id');
 
 create function private.first_delivery_month() returns date
 language plpgsql immutable
@@ -3790,6 +3862,7 @@ set search_path = ''
 as $$
 declare
   tenant     uuid;
+  owner      uuid;
   account    uuid;
   connection uuid;
   delivery   uuid;
@@ -3797,6 +3870,7 @@ declare
 begin
   perform private.act_as(caller, 'cpo');
   tenant := private.partner_id();
+  owner := private.owner_id();
   account := private.find_account(input);
   connection := private.pick_connection(account, (input ->> 'connection_id')::uuid, true);
   -- one batch, signature or booking at a time on a connection
@@ -3813,15 +3887,15 @@ begin
       from private.read_batch(input -> 'months') b
       left join core.delivered_months d on d.partner_id = tenant and d.connection_id = connection and d.period = b.period and b.reason is null
   ), kept as (
-    insert into core.replaced_months (partner_id, connection_id, period, total_kwh, session_count, delivery_id, received_at)
-    select tenant, connection, j.period, j.old_kwh, j.old_count, j.old_delivery, j.old_received_at
+    insert into core.replaced_months (partner_id, connection_id, owner_id, period, total_kwh, session_count, delivery_id, received_at)
+    select tenant, connection, owner, j.period, j.old_kwh, j.old_count, j.old_delivery, j.old_received_at
       from judged j
      where j.reason is null and not j.locked and (j.old_kwh, j.old_count) is distinct from (j.total_kwh, j.session_count::int)
        and j.old_kwh is not null
   ), stored as (
     insert into core.delivered_months as d
-      (partner_id, connection_id, period, total_kwh, session_count, source, status, delivery_id, received_at)
-    select tenant, connection, j.period, j.total_kwh, j.session_count::int, input ->> 'source', j.new_status, delivery, private.now()
+      (partner_id, connection_id, owner_id, period, total_kwh, session_count, source, status, delivery_id, received_at)
+    select tenant, connection, owner, j.period, j.total_kwh, j.session_count::int, input ->> 'source', j.new_status, delivery, private.now()
       from judged j where j.reason is null and not j.locked
     on conflict on constraint delivered_months_pkey do update
        set total_kwh = excluded.total_kwh, session_count = excluded.session_count, source = excluded.source,
@@ -3909,7 +3983,7 @@ create table core.charging_sessions (
   arrival       bigint      not null generated always as identity,
   charger_id    uuid        not null,
   connection_id uuid,
-  user_id       uuid,
+  owner_id      uuid        not null default private.owner_id(),
   source        text        not null,
   external_id   text        not null,
   connector     int         not null default 1,
@@ -3922,10 +3996,10 @@ create table core.charging_sessions (
   month         date        not null generated always as (date_trunc('month', started_at at time zone 'Europe/Amsterdam')::date) stored,
   counted       boolean     not null generated always as (ended_at is not null and flags <@ '{after_lock}') stored,
   constraint charging_sessions_pkey primary key (partner_id, id),
+  constraint charging_sessions_owner_key unique (partner_id, id, owner_id),
   constraint charging_sessions_external_id_key unique (partner_id, external_id, source, charger_id),
-  constraint charging_sessions_charger_fkey foreign key (partner_id, charger_id) references core.chargers (partner_id, id),
-  constraint charging_sessions_connection_fkey foreign key (partner_id, connection_id) references core.connections (partner_id, id),
-  constraint charging_sessions_user_id_fkey foreign key (user_id) references auth.users (id) on delete restrict,
+  constraint charging_sessions_charger_fkey foreign key (partner_id, charger_id, owner_id) references core.chargers (partner_id, id, owner_id),
+  constraint charging_sessions_connection_fkey foreign key (partner_id, connection_id, owner_id) references core.connections (partner_id, id, owner_id),
   constraint charging_sessions_status_known check (status in ('active', 'charging', 'completed')),
   constraint charging_sessions_completed_has_end check ((status = 'completed') = (ended_at is not null)),
   constraint charging_sessions_flags_known check (
@@ -3934,26 +4008,25 @@ create table core.charging_sessions (
 comment on table core.charging_sessions is
   'One charge of one car, as its source last told it. Implausible ones are flagged and kept, and counted in no total. Personal data; kept seven years.';
 comment on column core.charging_sessions.arrival is 'The order in which sessions came in: of two that overlap the first stands.';
-comment on column core.charging_sessions.user_id is 'Whose charger it was at the time.';
 comment on column core.charging_sessions.connection_id is 'The connection the charger was bound to when the session came in, or else the first one it was bound to afterwards.';
 comment on column core.charging_sessions.flags is
   'after_lock: it came, or changed, after its month was locked, so the energy counts and the booked ERE does not move. Every other flag keeps it out of all totals.';
 -- serves: overlaps, and the total of a charger's month
 create index charging_sessions_charger on core.charging_sessions (partner_id, charger_id, started_at, id);
 -- serves: GET /sessions, newest first, of one charger too: a person has ten at most
-create index charging_sessions_user on core.charging_sessions (user_id, started_at desc, id desc) where user_id is not null;
+create index charging_sessions_owner on core.charging_sessions (owner_id, started_at desc, id desc);
 -- serves: the delivered month of a connection
 create index charging_sessions_connection on core.charging_sessions (partner_id, connection_id, month);
 -- serves: the session that is going on at a charger
 create index charging_sessions_open on core.charging_sessions (partner_id, charger_id) where ended_at is null;
 select private.isolate('core.charging_sessions', 'select, insert, update');
-create policy "a person reaches only their own sessions" on core.charging_sessions as restrictive to api_owner
-  using ((select private.user_id()) is null or user_id = (select private.user_id()));
+select private.belong_with('core.charging_sessions', 'core.chargers', 'charger_id');
 
 create table core.replaced_charging_sessions (
   partner_id  uuid        not null,
   id          bigint      generated always as identity,
   session_id  uuid        not null,
+  owner_id    uuid        not null default private.owner_id(),
   month       date        not null,
   started_at  timestamptz not null,
   ended_at    timestamptz not null,
@@ -3962,33 +4035,32 @@ create table core.replaced_charging_sessions (
   received_at timestamptz not null,
   replaced_at timestamptz not null default private.now(),
   constraint replaced_charging_sessions_pkey primary key (partner_id, id),
-  constraint replaced_charging_sessions_session_fkey foreign key (partner_id, session_id) references core.charging_sessions (partner_id, id)
+  constraint replaced_charging_sessions_session_fkey foreign key (partner_id, session_id, owner_id) references core.charging_sessions (partner_id, id, owner_id)
 );
 comment on table core.replaced_charging_sessions is
   'What a completed session said before its source corrected it. Append-only, kept seven years.';
 -- serves: the history of one session
 create index replaced_charging_sessions_session on core.replaced_charging_sessions (partner_id, session_id);
 select private.isolate('core.replaced_charging_sessions', 'select, insert');
+select private.belong_with('core.replaced_charging_sessions', 'core.charging_sessions', 'session_id');
 
 create table core.charger_months (
   partner_id uuid   not null,
   charger_id uuid   not null,
   month      date   not null,
-  user_id    uuid,
+  owner_id   uuid   not null default private.owner_id(),
   wh         bigint not null,
   sessions   int    not null,
   constraint charger_months_pkey primary key (partner_id, charger_id, month),
-  constraint charger_months_charger_fkey foreign key (partner_id, charger_id) references core.chargers (partner_id, id),
-  constraint charger_months_user_id_fkey foreign key (user_id) references auth.users (id) on delete restrict,
+  constraint charger_months_charger_fkey foreign key (partner_id, charger_id, owner_id) references core.chargers (partner_id, id, owner_id),
   constraint charger_months_month_is_month check (month = date_trunc('month', month))
 );
 comment on table core.charger_months is
   'The counted sessions of one charger and month, added up: always the sum of core.charging_sessions, so that no reader adds sessions. Kept as long as they are.';
 -- serves: GET /energy
-create index charger_months_user on core.charger_months (user_id, month) where user_id is not null;
+create index charger_months_owner on core.charger_months (owner_id, month);
 select private.isolate('core.charger_months', 'select, insert, update');
-create policy "a person reaches only their own months" on core.charger_months as restrictive to api_owner
-  using ((select private.user_id()) is null or user_id = (select private.user_id()));
+select private.belong_with('core.charger_months', 'core.chargers', 'charger_id');
 
 -- Reading charging sessions: what came in, item by item, and what is implausible about it.
 
@@ -4093,8 +4165,8 @@ begin
         on s.partner_id = private.partner_id() and s.charger_id = i.charger_id and s.source = i.source and s.external_id = i.external_id);
   with written as (
     insert into core.charging_sessions as s
-      (partner_id, charger_id, connection_id, user_id, source, external_id, connector, started_at, ended_at, wh, status, flags, received_at)
-    select h.partner_id, h.id, h.connection_id, h.user_id, i.source, i.external_id, i.connector, i.started_at, i.ended_at, i.wh, i.status,
+      (partner_id, charger_id, connection_id, owner_id, source, external_id, connector, started_at, ended_at, wh, status, flags, received_at)
+    select h.partner_id, h.id, h.connection_id, h.owner_id, i.source, i.external_id, i.connector, i.started_at, i.ended_at, i.wh, i.status,
            private.charging_session_flags(i.started_at, i.ended_at, i.wh, h.power_kw), private.now()
       from unnest(items) i
       join core.chargers h on h.partner_id = private.partner_id() and h.id = i.charger_id
@@ -4111,8 +4183,8 @@ begin
     returning s.id)
   select array_agg(w.id) into stored from written w;
 
-  insert into core.replaced_charging_sessions (partner_id, session_id, month, started_at, ended_at, wh, flags, received_at)
-  select o.partner_id, o.id, o.month, o.started_at, o.ended_at, o.wh, o.flags, o.received_at
+  insert into core.replaced_charging_sessions (partner_id, session_id, owner_id, month, started_at, ended_at, wh, flags, received_at)
+  select o.partner_id, o.id, o.owner_id, o.month, o.started_at, o.ended_at, o.wh, o.flags, o.received_at
     from unnest(stored) w
     join unnest(old) o on o.id = w
     join core.charging_sessions s on s.partner_id = private.partner_id() and s.id = w
@@ -4191,15 +4263,16 @@ as $$
 begin
   -- one total, signature or booking at a time on a connection
   perform from core.connections c where c.partner_id = private.partner_id() and c.id = any (connections) order by c.id for no key update;
-  insert into core.delivered_months as d (partner_id, connection_id, period, total_kwh, session_count, source, status, received_at)
-  select private.partner_id(), t.connection_id, t.month, round(coalesce(sum(s.wh), 0) / 1000.0, 3), count(s.wh), 'sessions',
+  insert into core.delivered_months as d (partner_id, connection_id, owner_id, period, total_kwh, session_count, source, status, received_at)
+  select c.partner_id, c.id, c.owner_id, t.month, round(coalesce(sum(s.wh), 0) / 1000.0, 3), count(s.wh), 'sessions',
          private.month_status(t.connection_id, t.month), private.now()
     from (select distinct * from unnest(connections, months) as t (connection_id, month)) t
+    join core.connections c on c.partner_id = private.partner_id() and c.id = t.connection_id
     left join lateral (
       select s.wh from core.charging_sessions s
         join core.chargers h on h.partner_id = s.partner_id and h.id = s.charger_id and h.mid_eligible
        where s.partner_id = private.partner_id() and s.connection_id = t.connection_id and s.month = t.month and s.counted and s.flags = '{}') s on true
-   group by t.connection_id, t.month
+   group by c.partner_id, c.id, t.connection_id, t.month
   having count(s.wh) > 0 or exists (
     select from core.delivered_months d where d.partner_id = private.partner_id() and d.connection_id = t.connection_id and d.period = t.month)
   on conflict on constraint delivered_months_pkey do update
@@ -4220,15 +4293,15 @@ declare
   connections uuid[];
   months      date[];
 begin
-  insert into core.charger_months as m (partner_id, charger_id, month, user_id, wh, sessions)
-  select h.partner_id, h.id, t.month, h.user_id, coalesce(sum(s.wh), 0), count(s.wh)
+  insert into core.charger_months as m (partner_id, charger_id, month, owner_id, wh, sessions)
+  select h.partner_id, h.id, t.month, h.owner_id, coalesce(sum(s.wh), 0), count(s.wh)
     from (select distinct t.charger_id, t.month from unnest(touched) t) t
     join core.chargers h on h.partner_id = private.partner_id() and h.id = t.charger_id
     left join core.charging_sessions s
       on s.partner_id = h.partner_id and s.charger_id = h.id and s.counted
      and s.started_at >= t.month::timestamp at time zone 'Europe/Amsterdam'
      and s.started_at < (t.month + interval '1 month') at time zone 'Europe/Amsterdam'
-   group by h.partner_id, h.id, t.month, h.user_id
+   group by h.partner_id, h.id, t.month
   on conflict on constraint charger_months_pkey do update set wh = excluded.wh, sessions = excluded.sessions
    where (m.wh, m.sessions) <> (excluded.wh, excluded.sessions);
 
@@ -4399,6 +4472,7 @@ create trigger month_unlocked after update of status on core.delivered_months
 create table core.mail_outbox (
   id              uuid        not null default gen_random_uuid(),
   partner_id      uuid        not null,
+  owner_id        uuid                 default private.owner_id(),
   cause           text        not null,
   template        text        not null,
   locale          text        not null,
@@ -4424,12 +4498,14 @@ comment on table core.mail_outbox is
   'Every mail, as composed. Never twice for one cause. On the sandbox it is captured and never sent. Personal data and live links in it: the body is wiped once sent, the row purged after 90 days.';
 comment on column core.mail_outbox.status is
   'nobody: written for an address that has no login, as long as it takes to look like one that has; never sent, deleted by the next run of jobs.';
+comment on column core.mail_outbox.owner_id is 'The person or CPO client in whose name it was written; null where it was the partner''s, a link''s or a job''s.';
 comment on column core.mail_outbox.unsubscribe_url is 'For the header List-Unsubscribe (RFC 8058); null where the mail answers what its reader just did.';
 -- serves: what the worker sends next; 'nobody' is in it so that both are as much work to write
 create index mail_outbox_queued on core.mail_outbox (next_attempt_at) where status in ('queued', 'nobody');
 -- serves: a partner's mail, newest first
 create index mail_outbox_partner on core.mail_outbox (partner_id, created_at desc, id desc);
 select private.isolate('core.mail_outbox', 'select, insert');
+select private.keep_to_owner('core.mail_outbox');
 -- serves: mail of all partners, newest first
 create index mail_outbox_newest on core.mail_outbox (created_at desc, id desc);
 
@@ -4661,6 +4737,7 @@ create index drafts_ended on core.drafts (expires_at) where status in ('expired'
 -- serves: the look-ups that wait
 create index drafts_to_look_up on core.drafts (created_at) where ean_status in ('pending', 'failed') and status in ('invited', 'claimed');
 select private.isolate('core.drafts', 'select, insert, update, delete');
+select private.keep_to_owner('core.drafts', 'user_id');
 comment on column core.drafts.ean_candidates is 'The metering points of the address, [{ean_code, street, city, house_number_addition}]: several where the customer has to choose.';
 comment on column core.drafts.invited_at is 'When the claim mail was written; null where the partner passes the link on itself.';
 -- serves: reminders
@@ -4743,6 +4820,9 @@ comment on table core.draft_links is 'A sign-in link (auth-link) as its SHA-256:
 -- serves: voiding the older link of a draft
 create index draft_links_draft on core.draft_links (partner_id, draft_id) where used_at is null;
 select private.isolate('core.draft_links', 'select, insert, update');
+create policy "an owner reaches only their own rows" on core.draft_links as restrictive to api_owner
+  using ((select private.owner_id()) is null
+         or exists (select from core.drafts d where d.partner_id = draft_links.partner_id and d.id = draft_links.draft_id));
 
 create function private.claim_mac(message text, key text) returns bytea
 language plpgsql immutable security definer
@@ -6535,7 +6615,7 @@ begin
   return (
     with page as materialized (
       select s.* from core.charging_sessions s
-       where s.user_id = private.user_id() and (charger is null or s.charger_id = charger)
+       where s.owner_id = private.user_id() and (charger is null or s.charger_id = charger)
          and s.started_at >= since and s.started_at < until
        order by s.started_at desc, s.id desc
        limit page_limit + 1 offset page_offset
@@ -6581,7 +6661,7 @@ begin
   return (
     with energy as (
       select m.month, sum(m.wh) / 1000.0 as kwh, sum(m.sessions) as sessions
-        from core.charger_months m where m.user_id = private.user_id() and m.sessions > 0
+        from core.charger_months m where m.owner_id = private.user_id() and m.sessions > 0
        group by m.month
     ), month as (
       select coalesce(e.month, c.month) as month, coalesce(e.kwh, 0) as kwh, coalesce(e.sessions, 0) as sessions, coalesce(c.ere, 0) as ere
@@ -6769,6 +6849,7 @@ create table core.virtual_chargers (
   partner_id        uuid          not null,
   id                uuid          not null default gen_random_uuid(),
   charger_id        uuid          not null,
+  owner_id          uuid          not null default private.owner_id(),
   wh_per_session    int           not null,
   sessions_per_week numeric(4, 2) not null,
   power_kw          numeric(4, 2) not null,
@@ -6777,7 +6858,7 @@ create table core.virtual_chargers (
   created_at        timestamptz   not null default private.now(),
   constraint virtual_chargers_pkey primary key (partner_id, id),
   constraint virtual_chargers_charger_key unique (partner_id, charger_id),
-  constraint virtual_chargers_charger_fkey foreign key (partner_id, charger_id) references core.chargers (partner_id, id),
+  constraint virtual_chargers_charger_fkey foreign key (partner_id, charger_id, owner_id) references core.chargers (partner_id, id, owner_id),
   constraint virtual_chargers_wh_range check (wh_per_session between 100 and 100000),
   constraint virtual_chargers_sessions_range check (sessions_per_week between 0 and 50),
   constraint virtual_chargers_power_range check (power_kw between 1 and 50),
@@ -6788,6 +6869,7 @@ comment on table core.virtual_chargers is
 -- serves: the collection that is due
 create index virtual_chargers_due on core.virtual_chargers (synced_at);
 select private.isolate('core.virtual_chargers', 'select, insert, update');
+select private.belong_with('core.virtual_chargers', 'core.chargers', 'charger_id');
 
 create function private.virtual_charging_sessions(virtual core.virtual_chargers, upto timestamptz) returns jsonb
 language plpgsql stable

@@ -58,7 +58,7 @@ async function everything(key: string): Promise<void> {
   await world.row(
     `with grants as (insert into core.oauth_grants (user_id, client_id, scopes) values ($1, $2, '{sessions:read}') returning id),
           tokens as (insert into core.personal_tokens (user_id, name, token_hash, last4, scopes) values ($1, 'Mijn', sha256($1::text::bytea), 'abcd', '{sessions:read}'))
-     insert into core.chargers (partner_id, user_id, nickname, connection_type) values (private.house(), $1, 'Los', 'ocpp')`,
+     insert into core.chargers (partner_id, user_id, owner_id, nickname, connection_type) values (private.house(), $1, $1, 'Los', 'ocpp')`,
     user_id,
     client_id,
   );

@@ -55,9 +55,9 @@ async function seed(world: SandboxWorld, partner: string, size: number): Promise
     `insert into core.chargers (partner_id, id, account_id, connection_id, user_id, catalog_charger_id, brand, mid_eligible, serial_number)
        select private.house(), charger_id, account_id, connection_id, user_id, m.id, m.brand, true, 'S-' || upper(replace(charger_id::text, '-', '')) from seeded, (select * from core.charger_models where mid_meter limit 1) m`,
     `insert into core.virtual_chargers (partner_id, charger_id, wh_per_session, sessions_per_week, power_kw, since, synced_at) select private.house(), charger_id, 12000, 0, 11, '2026-01-01', private.now() from seeded`,
-    `insert into core.charging_sessions (partner_id, charger_id, connection_id, user_id, source, external_id, started_at, ended_at, wh, status, received_at)
+    `insert into core.charging_sessions (partner_id, charger_id, connection_id, owner_id, source, external_id, started_at, ended_at, wh, status, received_at)
        select private.house(), charger_id, connection_id, user_id, 'sandbox', m::text, make_date(2026, m, 5), make_date(2026, m, 5) + interval '1 hour', 9000, 'completed', now() from seeded, generate_series(1, 2) m`,
-    `insert into core.charger_months (partner_id, charger_id, month, user_id, wh, sessions) select private.house(), charger_id, make_date(2026, m, 1), user_id, 9000, 1 from seeded, generate_series(1, 2) m`,
+    `insert into core.charger_months (partner_id, charger_id, month, owner_id, wh, sessions) select private.house(), charger_id, make_date(2026, m, 1), user_id, 9000, 1 from seeded, generate_series(1, 2) m`,
     `insert into core.delivered_months (partner_id, connection_id, period, total_kwh, session_count, source, status, received_at)
        select private.house(), connection_id, make_date(2026, m, 1), 9, 1, 'sessions', 'staged', now() from seeded, generate_series(1, 2) m`,
     `insert into core.attributions (partner_id, user_id, source, attached_month) select '${partner}', user_id, 'partner_upload', '2026-11-01' from seeded`,

@@ -5,6 +5,7 @@ create table core.accounts (
   id                uuid        not null default gen_random_uuid(),
   client_id         uuid,
   user_id           uuid,
+  owner_id          uuid        not null generated always as (coalesce(client_id, user_id)) stored,
   access_channel    text        not null default 'cpo_api',
   type              text        not null,
   display_name      text,
@@ -16,6 +17,7 @@ create table core.accounts (
   iban_last4        text,
   created_at        timestamptz not null default private.now(),
   constraint accounts_pkey primary key (partner_id, id),
+  constraint accounts_owner_key unique (partner_id, id, owner_id),
   constraint accounts_partner_id_fkey foreign key (partner_id) references core.partners (id),
   constraint accounts_client_id_fkey foreign key (client_id) references core.oauth_clients (id),
   constraint accounts_user_id_fkey foreign key (user_id) references auth.users (id) on delete restrict,
@@ -27,6 +29,7 @@ create table core.accounts (
   constraint accounts_lengths check (length(display_name) <= 120 and length(cpo_external_ref) <= 120),
   constraint accounts_iban_whole check (num_nulls(iban_ciphertext, iban_key_id, iban_last4) in (0, 3))
 );
+comment on column core.accounts.owner_id is 'Whose it is: what hangs on an account, and on that, carries it too, so that a policy need not look.';
 comment on table core.accounts is
   'A customer: of a CPO client (client_id), or a person with a login (user_id) in the service''s own tenant. iban_ciphertext is AES-256-GCM made before it reaches the database, under the key iban_key_id; SQL knows presence and last four. Personal data.';
 -- serves: GET /v1/accounts and GET /v1/ere-positions, newest first
@@ -34,25 +37,23 @@ create index accounts_newest on core.accounts (client_id, created_at desc, id de
 -- serves: the accounts of a person
 create index accounts_user on core.accounts (user_id) where user_id is not null;
 select private.isolate('core.accounts', 'select, insert, update');
-create policy "a person reaches only their own accounts" on core.accounts as restrictive to api_owner
-  using ((select private.user_id()) is null or user_id = (select private.user_id()));
--- an application that acts for a person is no CPO client: what it reaches is what the person does
-create policy "a CPO client reaches only the accounts it created" on core.accounts as restrictive to api_owner
-  using ((select private.client_id()) is null or (select private.user_id()) is not null or client_id = (select private.client_id()));
+select private.keep_to_owner('core.accounts');
 
 create table core.signatories (
   partner_id uuid not null,
   account_id uuid not null,
+  owner_id   uuid not null default private.owner_id(),
   full_name  text not null,
   email      text,
   phone      text,
   constraint signatories_pkey primary key (partner_id, account_id),
-  constraint signatories_account_fkey foreign key (partner_id, account_id) references core.accounts (partner_id, id),
+  constraint signatories_account_fkey foreign key (partner_id, account_id, owner_id) references core.accounts (partner_id, id, owner_id),
   constraint signatories_full_name_length check (length(full_name) between 2 and 120),
   constraint signatories_email_shape check (length(email) <= 254 and email = lower(email))
 );
 comment on table core.signatories is 'The natural person who signs for an account. Personal data, kept as long as the mandate''s evidence must be.';
 select private.isolate('core.signatories', 'select, insert, update');
+select private.belong_with('core.signatories', 'core.accounts', 'account_id');
 
 create function private.store_iban(account uuid, iban jsonb) returns void
 language plpgsql

@@ -4,6 +4,7 @@ create table core.connections (
   partner_id            uuid        not null,
   id                    uuid        not null default gen_random_uuid(),
   account_id            uuid        not null,
+  owner_id              uuid        not null default private.owner_id(),
   location_id           uuid        not null,
   ean_code              text        not null,
   ean_exclusive         boolean     not null default true,
@@ -14,7 +15,8 @@ create table core.connections (
   submitted_at          timestamptz,
   created_at            timestamptz not null default private.now(),
   constraint connections_pkey primary key (partner_id, id),
-  constraint connections_account_fkey foreign key (partner_id, account_id) references core.accounts (partner_id, id),
+  constraint connections_owner_key unique (partner_id, id, owner_id),
+  constraint connections_account_fkey foreign key (partner_id, account_id, owner_id) references core.accounts (partner_id, id, owner_id),
   constraint connections_location_fkey foreign key (partner_id, location_id) references core.locations (partner_id, id),
   constraint connections_ean_code_shape check (ean_code ~ '^[0-9]{18}$'),
   constraint connections_ean_validation_status_known
@@ -35,6 +37,7 @@ create index connections_location on core.connections (partner_id, location_id);
 -- serves: the weekly re-check of unverified connections
 create index connections_unverified on core.connections (ean_checked_at) where status = 'active' and ean_validation_status = 'unverified';
 select private.isolate('core.connections', 'select, insert, update');
+select private.belong_with('core.connections', 'core.accounts', 'account_id');
 -- serves: the registrations that wait for review, oldest first
 create index connections_submitted on core.connections (submitted_at, id) where registration_status = 'ingediend' and status = 'active';
 
@@ -42,6 +45,7 @@ create table core.ean_checks (
   id            bigint generated always as identity,
   partner_id    uuid        not null,
   connection_id uuid,
+  owner_id      uuid                 default private.owner_id(),
   ean_code      text        not null,
   postal_code   text        not null,
   house_number  int         not null,
@@ -57,6 +61,7 @@ comment on table core.ean_checks is 'Every question put to the EAN register and 
 -- serves: the check history of a connection
 create index ean_checks_connection on core.ean_checks (partner_id, connection_id, id);
 select private.isolate('core.ean_checks', 'select, insert');
+select private.belong_with('core.ean_checks', 'core.connections', 'connection_id');
 
 create function private.ean_taken(ean text, except_connection uuid default null) returns boolean
 language sql stable security definer

@@ -6,6 +6,7 @@ create table core.chargers (
   account_id         uuid,
   connection_id      uuid,
   user_id            uuid,
+  owner_id           uuid        not null default private.owner_id(),
   catalog_charger_id uuid,
   brand              text,
   serial_number      text,
@@ -24,10 +25,12 @@ create table core.chargers (
   status             text        not null default 'active',
   created_at         timestamptz not null default private.now(),
   constraint chargers_pkey primary key (partner_id, id),
-  constraint chargers_account_fkey foreign key (partner_id, account_id) references core.accounts (partner_id, id),
-  constraint chargers_connection_fkey foreign key (partner_id, connection_id) references core.connections (partner_id, id),
+  constraint chargers_owner_key unique (partner_id, id, owner_id),
+  constraint chargers_account_fkey foreign key (partner_id, account_id, owner_id) references core.accounts (partner_id, id, owner_id),
+  constraint chargers_connection_fkey foreign key (partner_id, connection_id, owner_id) references core.connections (partner_id, id, owner_id),
   constraint chargers_user_id_fkey foreign key (user_id) references auth.users (id) on delete restrict,
-  constraint chargers_owner check (user_id is not null or num_nulls(account_id, connection_id, catalog_charger_id, brand) = 0),
+  constraint chargers_owner check (case when user_id is null then num_nulls(account_id, connection_id, catalog_charger_id, brand) = 0
+                                        else owner_id = user_id end),
   constraint chargers_catalog_charger_id_fkey foreign key (catalog_charger_id) references core.charger_models (id),
   constraint chargers_serial_number_shape check (serial_number ~ '^[^[:space:]a-z]{1,64}$'),
   constraint chargers_nickname_length check (length(nickname) between 1 and 100),
@@ -56,8 +59,7 @@ create index chargers_connection on core.chargers (partner_id, connection_id);
 -- serves: the chargers of a person
 create index chargers_user on core.chargers (user_id, created_at) where user_id is not null;
 select private.isolate('core.chargers', 'select, insert, update');
-create policy "a person reaches only their own chargers" on core.chargers as restrictive to api_owner
-  using ((select private.user_id()) is null or user_id = (select private.user_id()));
+select private.belong_with('core.chargers', 'core.accounts', 'account_id');
 -- serves: the chargers whose MID evidence is to be judged, oldest first
 create index chargers_unconfirmed on core.chargers (created_at, id) where status = 'active' and mid_eligible is null;
 

@@ -9,7 +9,7 @@ create table core.charging_sessions (
   arrival       bigint      not null generated always as identity,
   charger_id    uuid        not null,
   connection_id uuid,
-  user_id       uuid,
+  owner_id      uuid        not null default private.owner_id(),
   source        text        not null,
   external_id   text        not null,
   connector     int         not null default 1,
@@ -22,10 +22,10 @@ create table core.charging_sessions (
   month         date        not null generated always as (date_trunc('month', started_at at time zone 'Europe/Amsterdam')::date) stored,
   counted       boolean     not null generated always as (ended_at is not null and flags <@ '{after_lock}') stored,
   constraint charging_sessions_pkey primary key (partner_id, id),
+  constraint charging_sessions_owner_key unique (partner_id, id, owner_id),
   constraint charging_sessions_external_id_key unique (partner_id, external_id, source, charger_id),
-  constraint charging_sessions_charger_fkey foreign key (partner_id, charger_id) references core.chargers (partner_id, id),
-  constraint charging_sessions_connection_fkey foreign key (partner_id, connection_id) references core.connections (partner_id, id),
-  constraint charging_sessions_user_id_fkey foreign key (user_id) references auth.users (id) on delete restrict,
+  constraint charging_sessions_charger_fkey foreign key (partner_id, charger_id, owner_id) references core.chargers (partner_id, id, owner_id),
+  constraint charging_sessions_connection_fkey foreign key (partner_id, connection_id, owner_id) references core.connections (partner_id, id, owner_id),
   constraint charging_sessions_status_known check (status in ('active', 'charging', 'completed')),
   constraint charging_sessions_completed_has_end check ((status = 'completed') = (ended_at is not null)),
   constraint charging_sessions_flags_known check (
@@ -34,26 +34,25 @@ create table core.charging_sessions (
 comment on table core.charging_sessions is
   'One charge of one car, as its source last told it. Implausible ones are flagged and kept, and counted in no total. Personal data; kept seven years.';
 comment on column core.charging_sessions.arrival is 'The order in which sessions came in: of two that overlap the first stands.';
-comment on column core.charging_sessions.user_id is 'Whose charger it was at the time.';
 comment on column core.charging_sessions.connection_id is 'The connection the charger was bound to when the session came in, or else the first one it was bound to afterwards.';
 comment on column core.charging_sessions.flags is
   'after_lock: it came, or changed, after its month was locked, so the energy counts and the booked ERE does not move. Every other flag keeps it out of all totals.';
 -- serves: overlaps, and the total of a charger's month
 create index charging_sessions_charger on core.charging_sessions (partner_id, charger_id, started_at, id);
 -- serves: GET /sessions, newest first, of one charger too: a person has ten at most
-create index charging_sessions_user on core.charging_sessions (user_id, started_at desc, id desc) where user_id is not null;
+create index charging_sessions_owner on core.charging_sessions (owner_id, started_at desc, id desc);
 -- serves: the delivered month of a connection
 create index charging_sessions_connection on core.charging_sessions (partner_id, connection_id, month);
 -- serves: the session that is going on at a charger
 create index charging_sessions_open on core.charging_sessions (partner_id, charger_id) where ended_at is null;
 select private.isolate('core.charging_sessions', 'select, insert, update');
-create policy "a person reaches only their own sessions" on core.charging_sessions as restrictive to api_owner
-  using ((select private.user_id()) is null or user_id = (select private.user_id()));
+select private.belong_with('core.charging_sessions', 'core.chargers', 'charger_id');
 
 create table core.replaced_charging_sessions (
   partner_id  uuid        not null,
   id          bigint      generated always as identity,
   session_id  uuid        not null,
+  owner_id    uuid        not null default private.owner_id(),
   month       date        not null,
   started_at  timestamptz not null,
   ended_at    timestamptz not null,
@@ -62,30 +61,29 @@ create table core.replaced_charging_sessions (
   received_at timestamptz not null,
   replaced_at timestamptz not null default private.now(),
   constraint replaced_charging_sessions_pkey primary key (partner_id, id),
-  constraint replaced_charging_sessions_session_fkey foreign key (partner_id, session_id) references core.charging_sessions (partner_id, id)
+  constraint replaced_charging_sessions_session_fkey foreign key (partner_id, session_id, owner_id) references core.charging_sessions (partner_id, id, owner_id)
 );
 comment on table core.replaced_charging_sessions is
   'What a completed session said before its source corrected it. Append-only, kept seven years.';
 -- serves: the history of one session
 create index replaced_charging_sessions_session on core.replaced_charging_sessions (partner_id, session_id);
 select private.isolate('core.replaced_charging_sessions', 'select, insert');
+select private.belong_with('core.replaced_charging_sessions', 'core.charging_sessions', 'session_id');
 
 create table core.charger_months (
   partner_id uuid   not null,
   charger_id uuid   not null,
   month      date   not null,
-  user_id    uuid,
+  owner_id   uuid   not null default private.owner_id(),
   wh         bigint not null,
   sessions   int    not null,
   constraint charger_months_pkey primary key (partner_id, charger_id, month),
-  constraint charger_months_charger_fkey foreign key (partner_id, charger_id) references core.chargers (partner_id, id),
-  constraint charger_months_user_id_fkey foreign key (user_id) references auth.users (id) on delete restrict,
+  constraint charger_months_charger_fkey foreign key (partner_id, charger_id, owner_id) references core.chargers (partner_id, id, owner_id),
   constraint charger_months_month_is_month check (month = date_trunc('month', month))
 );
 comment on table core.charger_months is
   'The counted sessions of one charger and month, added up: always the sum of core.charging_sessions, so that no reader adds sessions. Kept as long as they are.';
 -- serves: GET /energy
-create index charger_months_user on core.charger_months (user_id, month) where user_id is not null;
+create index charger_months_owner on core.charger_months (owner_id, month);
 select private.isolate('core.charger_months', 'select, insert, update');
-create policy "a person reaches only their own months" on core.charger_months as restrictive to api_owner
-  using ((select private.user_id()) is null or user_id = (select private.user_id()));
+select private.belong_with('core.charger_months', 'core.chargers', 'charger_id');

@@ -26,8 +26,8 @@ begin
         on s.partner_id = private.partner_id() and s.charger_id = i.charger_id and s.source = i.source and s.external_id = i.external_id);
   with written as (
     insert into core.charging_sessions as s
-      (partner_id, charger_id, connection_id, user_id, source, external_id, connector, started_at, ended_at, wh, status, flags, received_at)
-    select h.partner_id, h.id, h.connection_id, h.user_id, i.source, i.external_id, i.connector, i.started_at, i.ended_at, i.wh, i.status,
+      (partner_id, charger_id, connection_id, owner_id, source, external_id, connector, started_at, ended_at, wh, status, flags, received_at)
+    select h.partner_id, h.id, h.connection_id, h.owner_id, i.source, i.external_id, i.connector, i.started_at, i.ended_at, i.wh, i.status,
            private.charging_session_flags(i.started_at, i.ended_at, i.wh, h.power_kw), private.now()
       from unnest(items) i
       join core.chargers h on h.partner_id = private.partner_id() and h.id = i.charger_id
@@ -44,8 +44,8 @@ begin
     returning s.id)
   select array_agg(w.id) into stored from written w;
 
-  insert into core.replaced_charging_sessions (partner_id, session_id, month, started_at, ended_at, wh, flags, received_at)
-  select o.partner_id, o.id, o.month, o.started_at, o.ended_at, o.wh, o.flags, o.received_at
+  insert into core.replaced_charging_sessions (partner_id, session_id, owner_id, month, started_at, ended_at, wh, flags, received_at)
+  select o.partner_id, o.id, o.owner_id, o.month, o.started_at, o.ended_at, o.wh, o.flags, o.received_at
     from unnest(stored) w
     join unnest(old) o on o.id = w
     join core.charging_sessions s on s.partner_id = private.partner_id() and s.id = w
@@ -124,15 +124,16 @@ as $$
 begin
   -- one total, signature or booking at a time on a connection
   perform from core.connections c where c.partner_id = private.partner_id() and c.id = any (connections) order by c.id for no key update;
-  insert into core.delivered_months as d (partner_id, connection_id, period, total_kwh, session_count, source, status, received_at)
-  select private.partner_id(), t.connection_id, t.month, round(coalesce(sum(s.wh), 0) / 1000.0, 3), count(s.wh), 'sessions',
+  insert into core.delivered_months as d (partner_id, connection_id, owner_id, period, total_kwh, session_count, source, status, received_at)
+  select c.partner_id, c.id, c.owner_id, t.month, round(coalesce(sum(s.wh), 0) / 1000.0, 3), count(s.wh), 'sessions',
          private.month_status(t.connection_id, t.month), private.now()
     from (select distinct * from unnest(connections, months) as t (connection_id, month)) t
+    join core.connections c on c.partner_id = private.partner_id() and c.id = t.connection_id
     left join lateral (
       select s.wh from core.charging_sessions s
         join core.chargers h on h.partner_id = s.partner_id and h.id = s.charger_id and h.mid_eligible
        where s.partner_id = private.partner_id() and s.connection_id = t.connection_id and s.month = t.month and s.counted and s.flags = '{}') s on true
-   group by t.connection_id, t.month
+   group by c.partner_id, c.id, t.connection_id, t.month
   having count(s.wh) > 0 or exists (
     select from core.delivered_months d where d.partner_id = private.partner_id() and d.connection_id = t.connection_id and d.period = t.month)
   on conflict on constraint delivered_months_pkey do update
@@ -153,15 +154,15 @@ declare
   connections uuid[];
   months      date[];
 begin
-  insert into core.charger_months as m (partner_id, charger_id, month, user_id, wh, sessions)
-  select h.partner_id, h.id, t.month, h.user_id, coalesce(sum(s.wh), 0), count(s.wh)
+  insert into core.charger_months as m (partner_id, charger_id, month, owner_id, wh, sessions)
+  select h.partner_id, h.id, t.month, h.owner_id, coalesce(sum(s.wh), 0), count(s.wh)
     from (select distinct t.charger_id, t.month from unnest(touched) t) t
     join core.chargers h on h.partner_id = private.partner_id() and h.id = t.charger_id
     left join core.charging_sessions s
       on s.partner_id = h.partner_id and s.charger_id = h.id and s.counted
      and s.started_at >= t.month::timestamp at time zone 'Europe/Amsterdam'
      and s.started_at < (t.month + interval '1 month') at time zone 'Europe/Amsterdam'
-   group by h.partner_id, h.id, t.month, h.user_id
+   group by h.partner_id, h.id, t.month
   on conflict on constraint charger_months_pkey do update set wh = excluded.wh, sessions = excluded.sessions
    where (m.wh, m.sessions) <> (excluded.wh, excluded.sessions);
 

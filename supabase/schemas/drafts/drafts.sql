@@ -75,6 +75,7 @@ create index drafts_ended on core.drafts (expires_at) where status in ('expired'
 -- serves: the look-ups that wait
 create index drafts_to_look_up on core.drafts (created_at) where ean_status in ('pending', 'failed') and status in ('invited', 'claimed');
 select private.isolate('core.drafts', 'select, insert, update, delete');
+select private.keep_to_owner('core.drafts', 'user_id');
 comment on column core.drafts.ean_candidates is 'The metering points of the address, [{ean_code, street, city, house_number_addition}]: several where the customer has to choose.';
 comment on column core.drafts.invited_at is 'When the claim mail was written; null where the partner passes the link on itself.';
 -- serves: reminders

@@ -18,6 +18,9 @@ comment on table core.draft_links is 'A sign-in link (auth-link) as its SHA-256:
 -- serves: voiding the older link of a draft
 create index draft_links_draft on core.draft_links (partner_id, draft_id) where used_at is null;
 select private.isolate('core.draft_links', 'select, insert, update');
+create policy "an owner reaches only their own rows" on core.draft_links as restrictive to api_owner
+  using ((select private.owner_id()) is null
+         or exists (select from core.drafts d where d.partner_id = draft_links.partner_id and d.id = draft_links.draft_id));
 
 create function private.claim_mac(message text, key text) returns bytea
 language plpgsql immutable security definer

@@ -48,3 +48,16 @@ set search_path = ''
 as $$ begin return nullif(current_setting('app.user_id', true), '')::uuid; end $$;
 comment on function private.user_id() is 'The person this transaction acts for, or null.';
 grant execute on function private.user_id() to api_owner;
+
+create function private.owner_id() returns uuid
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  -- an application that acts for a person, or for a partner, owns nothing: what it reaches is what they do
+  return nullif(coalesce(nullif(current_setting('app.user_id', true), ''),
+                         case when current_setting('app.caller_kind', true) = 'cpo' then current_setting('app.client_id', true) end), '')::uuid;
+end $$;
+comment on function private.owner_id() is
+  'Whose rows this transaction reaches within its tenant: a person''s or a CPO client''s. Null where a partner, the worker or the bearer of a link acts: the whole tenant''s.';
+grant execute on function private.owner_id() to api_owner;

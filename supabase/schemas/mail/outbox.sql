@@ -3,6 +3,7 @@
 create table core.mail_outbox (
   id              uuid        not null default gen_random_uuid(),
   partner_id      uuid        not null,
+  owner_id        uuid                 default private.owner_id(),
   cause           text        not null,
   template        text        not null,
   locale          text        not null,
@@ -28,12 +29,14 @@ comment on table core.mail_outbox is
   'Every mail, as composed. Never twice for one cause. On the sandbox it is captured and never sent. Personal data and live links in it: the body is wiped once sent, the row purged after 90 days.';
 comment on column core.mail_outbox.status is
   'nobody: written for an address that has no login, as long as it takes to look like one that has; never sent, deleted by the next run of jobs.';
+comment on column core.mail_outbox.owner_id is 'The person or CPO client in whose name it was written; null where it was the partner''s, a link''s or a job''s.';
 comment on column core.mail_outbox.unsubscribe_url is 'For the header List-Unsubscribe (RFC 8058); null where the mail answers what its reader just did.';
 -- serves: what the worker sends next; 'nobody' is in it so that both are as much work to write
 create index mail_outbox_queued on core.mail_outbox (next_attempt_at) where status in ('queued', 'nobody');
 -- serves: a partner's mail, newest first
 create index mail_outbox_partner on core.mail_outbox (partner_id, created_at desc, id desc);
 select private.isolate('core.mail_outbox', 'select, insert');
+select private.keep_to_owner('core.mail_outbox');
 -- serves: mail of all partners, newest first
 create index mail_outbox_newest on core.mail_outbox (created_at desc, id desc);
 

@@ -4,6 +4,7 @@ create table core.mandate_links (
   partner_id      uuid        not null,
   id              uuid        not null default gen_random_uuid(),
   connection_id   uuid        not null,
+  owner_id        uuid        not null default private.owner_id(),
   token_hash      bytea       not null,
   locale          text        not null,
   validity_years  int         not null,
@@ -17,7 +18,7 @@ create table core.mandate_links (
   created_at      timestamptz not null default private.now(),
   constraint mandate_links_pkey primary key (partner_id, id),
   constraint mandate_links_token_hash_key unique (token_hash),
-  constraint mandate_links_connection_fkey foreign key (partner_id, connection_id) references core.connections (partner_id, id),
+  constraint mandate_links_connection_fkey foreign key (partner_id, connection_id, owner_id) references core.connections (partner_id, id, owner_id),
   constraint mandate_links_locale_known check (locale in ('nl', 'en')),
   constraint mandate_links_validity_known check (validity_years in (1, 3, 5))
 );
@@ -26,11 +27,13 @@ comment on table core.mandate_links is
 -- serves: voiding the older links of a connection
 create index mandate_links_connection on core.mandate_links (partner_id, connection_id);
 select private.isolate('core.mandate_links', 'select, insert, update');
+select private.belong_with('core.mandate_links', 'core.connections', 'connection_id');
 
 create table core.mandates (
   partner_id      uuid        not null,
   id              uuid        not null default gen_random_uuid(),
   connection_id   uuid        not null,
+  owner_id        uuid        not null default private.owner_id(),
   link_id         uuid        not null,
   status          text        not null,
   valid_from      date,
@@ -47,7 +50,7 @@ create table core.mandates (
   ended_reason    text,
   created_at      timestamptz not null default private.now(),
   constraint mandates_pkey primary key (partner_id, id),
-  constraint mandates_connection_fkey foreign key (partner_id, connection_id) references core.connections (partner_id, id),
+  constraint mandates_connection_fkey foreign key (partner_id, connection_id, owner_id) references core.connections (partner_id, id, owner_id),
   constraint mandates_link_fkey foreign key (partner_id, link_id) references core.mandate_links (partner_id, id),
   constraint mandates_link_key unique (partner_id, link_id),
   constraint mandates_status_known check (status in ('signed', 'revoked', 'expired', 'declined')),
@@ -61,6 +64,7 @@ create index mandates_connection on core.mandates (partner_id, connection_id, cr
 -- serves: the job that ends mandates after their last year
 create index mandates_ending on core.mandates (valid_until) where status = 'signed';
 select private.isolate('core.mandates', 'select, insert, update');
+select private.belong_with('core.mandates', 'core.connections', 'connection_id');
 
 create view core.connection_mandates with (security_invoker = true) as
 select c.partner_id,

@@ -42,6 +42,7 @@ set search_path = ''
 as $$
 declare
   tenant     uuid;
+  owner      uuid;
   account    uuid;
   connection uuid;
   delivery   uuid;
@@ -49,6 +50,7 @@ declare
 begin
   perform private.act_as(caller, 'cpo');
   tenant := private.partner_id();
+  owner := private.owner_id();
   account := private.find_account(input);
   connection := private.pick_connection(account, (input ->> 'connection_id')::uuid, true);
   -- one batch, signature or booking at a time on a connection
@@ -65,15 +67,15 @@ begin
       from private.read_batch(input -> 'months') b
       left join core.delivered_months d on d.partner_id = tenant and d.connection_id = connection and d.period = b.period and b.reason is null
   ), kept as (
-    insert into core.replaced_months (partner_id, connection_id, period, total_kwh, session_count, delivery_id, received_at)
-    select tenant, connection, j.period, j.old_kwh, j.old_count, j.old_delivery, j.old_received_at
+    insert into core.replaced_months (partner_id, connection_id, owner_id, period, total_kwh, session_count, delivery_id, received_at)
+    select tenant, connection, owner, j.period, j.old_kwh, j.old_count, j.old_delivery, j.old_received_at
       from judged j
      where j.reason is null and not j.locked and (j.old_kwh, j.old_count) is distinct from (j.total_kwh, j.session_count::int)
        and j.old_kwh is not null
   ), stored as (
     insert into core.delivered_months as d
-      (partner_id, connection_id, period, total_kwh, session_count, source, status, delivery_id, received_at)
-    select tenant, connection, j.period, j.total_kwh, j.session_count::int, input ->> 'source', j.new_status, delivery, private.now()
+      (partner_id, connection_id, owner_id, period, total_kwh, session_count, source, status, delivery_id, received_at)
+    select tenant, connection, owner, j.period, j.total_kwh, j.session_count::int, input ->> 'source', j.new_status, delivery, private.now()
       from judged j where j.reason is null and not j.locked
     on conflict on constraint delivered_months_pkey do update
        set total_kwh = excluded.total_kwh, session_count = excluded.session_count, source = excluded.source,

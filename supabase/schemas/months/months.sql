@@ -4,22 +4,25 @@ create table core.deliveries (
   partner_id    uuid        not null,
   id            uuid        not null default gen_random_uuid(),
   connection_id uuid        not null,
+  owner_id      uuid        not null default private.owner_id(),
   client_id     uuid        not null,
   request_id    text        not null,
   body          text        not null,
   body_sha256   text        not null,
   received_at   timestamptz not null default private.now(),
   constraint deliveries_pkey primary key (partner_id, id),
-  constraint deliveries_connection_fkey foreign key (partner_id, connection_id) references core.connections (partner_id, id)
+  constraint deliveries_connection_fkey foreign key (partner_id, connection_id, owner_id) references core.connections (partner_id, id, owner_id)
 );
 comment on table core.deliveries is 'A call of sessions:batch as it came in, for the regulator''s audit. Append-only, kept seven years.';
 -- serves: the deliveries of a connection
 create index deliveries_connection on core.deliveries (partner_id, connection_id, received_at);
 select private.isolate('core.deliveries', 'select, insert');
+select private.belong_with('core.deliveries', 'core.connections', 'connection_id');
 
 create table core.delivered_months (
   partner_id    uuid           not null,
   connection_id uuid           not null,
+  owner_id      uuid           not null default private.owner_id(),
   period        date           not null,
   total_kwh     numeric(12, 3) not null,
   session_count int            not null,
@@ -29,7 +32,7 @@ create table core.delivered_months (
   delivery_id   uuid,
   received_at   timestamptz    not null,
   constraint delivered_months_pkey primary key (partner_id, connection_id, period),
-  constraint delivered_months_connection_fkey foreign key (partner_id, connection_id) references core.connections (partner_id, id),
+  constraint delivered_months_connection_fkey foreign key (partner_id, connection_id, owner_id) references core.connections (partner_id, id, owner_id),
   constraint delivered_months_delivery_fkey foreign key (partner_id, delivery_id) references core.deliveries (partner_id, id),
   constraint delivered_months_period_is_month check (period = date_trunc('month', period)),
   constraint delivered_months_total_kwh_range check (total_kwh between 0 and 1000000),
@@ -41,11 +44,13 @@ comment on table core.delivered_months is
 comment on column core.delivered_months.locked is 'Registered as ERE, or about to be: no delivery changes it any more.';
 comment on column core.delivered_months.delivery_id is 'Null where the month is the sum of charging sessions that came in one by one.';
 select private.isolate('core.delivered_months', 'select, insert, update');
+select private.belong_with('core.delivered_months', 'core.connections', 'connection_id');
 
 create table core.replaced_months (
   id            bigint generated always as identity,
   partner_id    uuid           not null,
   connection_id uuid           not null,
+  owner_id      uuid           not null default private.owner_id(),
   period        date           not null,
   total_kwh     numeric(12, 3) not null,
   session_count int            not null,
@@ -53,12 +58,13 @@ create table core.replaced_months (
   received_at   timestamptz    not null,
   replaced_at   timestamptz    not null default private.now(),
   constraint replaced_months_pkey primary key (id),
-  constraint replaced_months_connection_fkey foreign key (partner_id, connection_id) references core.connections (partner_id, id)
+  constraint replaced_months_connection_fkey foreign key (partner_id, connection_id, owner_id) references core.connections (partner_id, id, owner_id)
 );
 comment on table core.replaced_months is 'Each total that a later delivery replaced by another. Append-only, kept seven years.';
 -- serves: the history of one month
 create index replaced_months_month on core.replaced_months (partner_id, connection_id, period);
 select private.isolate('core.replaced_months', 'select, insert');
+select private.belong_with('core.replaced_months', 'core.connections', 'connection_id');
 
 create function private.first_delivery_month() returns date
 language plpgsql immutable

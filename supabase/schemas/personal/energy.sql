@@ -25,7 +25,7 @@ begin
   return (
     with energy as (
       select m.month, sum(m.wh) / 1000.0 as kwh, sum(m.sessions) as sessions
-        from core.charger_months m where m.user_id = private.user_id() and m.sessions > 0
+        from core.charger_months m where m.owner_id = private.user_id() and m.sessions > 0
        group by m.month
     ), month as (
       select coalesce(e.month, c.month) as month, coalesce(e.kwh, 0) as kwh, coalesce(e.sessions, 0) as sessions, coalesce(c.ere, 0) as ere

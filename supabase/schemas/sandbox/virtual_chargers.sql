@@ -5,6 +5,7 @@ create table core.virtual_chargers (
   partner_id        uuid          not null,
   id                uuid          not null default gen_random_uuid(),
   charger_id        uuid          not null,
+  owner_id          uuid          not null default private.owner_id(),
   wh_per_session    int           not null,
   sessions_per_week numeric(4, 2) not null,
   power_kw          numeric(4, 2) not null,
@@ -13,7 +14,7 @@ create table core.virtual_chargers (
   created_at        timestamptz   not null default private.now(),
   constraint virtual_chargers_pkey primary key (partner_id, id),
   constraint virtual_chargers_charger_key unique (partner_id, charger_id),
-  constraint virtual_chargers_charger_fkey foreign key (partner_id, charger_id) references core.chargers (partner_id, id),
+  constraint virtual_chargers_charger_fkey foreign key (partner_id, charger_id, owner_id) references core.chargers (partner_id, id, owner_id),
   constraint virtual_chargers_wh_range check (wh_per_session between 100 and 100000),
   constraint virtual_chargers_sessions_range check (sessions_per_week between 0 and 50),
   constraint virtual_chargers_power_range check (power_kw between 1 and 50),
@@ -24,6 +25,7 @@ comment on table core.virtual_chargers is
 -- serves: the collection that is due
 create index virtual_chargers_due on core.virtual_chargers (synced_at);
 select private.isolate('core.virtual_chargers', 'select, insert, update');
+select private.belong_with('core.virtual_chargers', 'core.chargers', 'charger_id');
 
 create function private.virtual_charging_sessions(virtual core.virtual_chargers, upto timestamptz) returns jsonb
 language plpgsql stable

@@ -12,6 +12,7 @@ create table core.partner_managers (
 );
 comment on table core.partner_managers is 'Who manages a partner in the portal: a person manages one partner. Added by the operator.';
 select private.isolate('core.partner_managers', 'select');
+select private.keep_to_owner('core.partner_managers', 'user_id');
 
 create function private.managed_partner(person uuid) returns uuid
 language plpgsql stable security definer

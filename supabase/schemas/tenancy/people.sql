@@ -42,6 +42,7 @@ create table core.attributions (
 comment on table core.attributions is
   'Which partner brought a person: at most one, never overwritten. Only partner_upload and partner_invite disclose who it is. Ends with the login or when the person stops sharing.';
 select private.isolate('core.attributions', 'select');
+select private.keep_to_owner('core.attributions', 'user_id');
 -- serves: the customers of a partner, newest first
 create index attributions_newest on core.attributions (partner_id, created_at desc, user_id desc);
 

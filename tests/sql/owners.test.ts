@@ -1,0 +1,189 @@
+// Within one tenant: acting as CPO client or person B, the rows of A are neither seen nor touched. Asked as the role that runs the
+// api functions, with the settings that private.act_as makes.
+
+import { randomUUID } from "node:crypto";
+import { afterAll, describe, expect, test } from "vitest";
+import {
+  addCharger,
+  createAccount,
+  createWorld,
+  giveMandate,
+  ingest,
+  MID_CHARGER,
+  type Partner,
+  signMandate,
+} from "../harness/world.ts";
+
+const world = await createWorld();
+afterAll(() => world.close());
+const { admin } = world.database;
+const partner = world.partnerA;
+
+/** What act_as is given; the tenant is added. */
+type Owner = { id: string; caller: Record<string, string> };
+
+/** A row of everything of a client, made the way it is made for real. */
+async function client(one: Partner): Promise<Owner> {
+  const { id, client_id } = one.client;
+  const token = await one.client.token();
+  const { account_id } = await createAccount(world, one);
+  await signMandate(world, account_id, one);
+  const month = { period: `${new Date().getUTCFullYear()}-01`, total_kwh: 100 };
+  const charger = { account_id, ...MID_CHARGER, serial_number: client_id };
+  const registered = await world.post("/v1/chargers", charger, token);
+  const unsigned = await createAccount(world, one);
+  for (const answer of [
+    registered,
+    await world.post("/v1/mandate-links", { account_id: unsigned.account_id, validity_years: 1 }, token),
+    await world.post("/v1/sessions:batch", { account_id, months: [month] }, token),
+    await world.post("/v1/sessions:batch", { account_id, months: [{ ...month, total_kwh: 200 }] }, token),
+  ])
+    expect(answer.status, JSON.stringify(answer.body)).toBe(200);
+  await charge(registered.body.charger_id);
+  return { id, caller: { kind: "cpo", client_id: id } };
+}
+
+/** A row of everything that a person can have, in the house and at a partner. */
+async function person(): Promise<Owner> {
+  const user = await world.addUser();
+  const { id, email, account_id, connection_id } = user;
+  await giveMandate(world, user);
+  await charge(await addCharger(world, user));
+  const inHouse = (statement: string, ...values: unknown[]) => admin.query(statement, values);
+  await inHouse(
+    "insert into core.signatories (partner_id, account_id, full_name) values (private.house(), $1, 'Sanne de Vries')",
+    account_id,
+  );
+  await inHouse(
+    `insert into core.ean_checks (partner_id, connection_id, ean_code, postal_code, house_number, source, outcome)
+     values (private.house(), $1, '871687100000000001', '3818LH', 8, 'test', 'matched')`,
+    connection_id,
+  );
+  await inHouse(
+    `insert into core.mail_outbox (partner_id, owner_id, cause, template, locale, recipient, subject, html, text, status)
+     values (private.house(), $1, $2, 'test', 'nl', $3, '', '', '', 'captured')`,
+    id,
+    `test:${id}`,
+    email,
+  );
+  await admin.query("select private.attribute_user($1, $2, 'manual')", [id, partner.id]);
+  await admin.query("insert into core.partner_managers (partner_id, user_id) values ($1, $2)", [partner.id, id]);
+  await admin.query(
+    `with draft as (
+       insert into core.drafts (partner_id, batch_id, source, type, email, ean_status, send_invite, status, user_id, expires_at)
+       values ($1, gen_random_uuid(), 'api', 'particulier', $2, 'no_address', false, 'claimed', $3, private.now() + interval '60 days') returning partner_id, id)
+     insert into core.draft_links (partner_id, draft_id, token_hash, expires_at)
+     select partner_id, id, sha256(uuid_send(id)), private.now() from draft`,
+    [partner.id, email, id],
+  );
+  return { id, caller: { kind: "user", user_id: id } };
+}
+
+/** A session of a charger, corrected once, and the cloud it would come from. */
+async function charge(charger_id: string) {
+  const session = { charger_id, external_id: "1", started_at: "2026-02-01T10:00:00Z" };
+  await ingest(world, { ...session, ended_at: "2026-02-01T11:00:00Z", wh: 5000 });
+  await ingest(world, { ...session, ended_at: "2026-02-01T11:00:00Z", wh: 4000 });
+  await admin.query(
+    `insert into core.virtual_chargers (partner_id, charger_id, wh_per_session, sessions_per_week, power_kw, since)
+     select partner_id, id, 12000, 4, 11, '2026-01-01' from core.chargers where id = $1`,
+    [charger_id],
+  );
+}
+
+const colleague = { id: partner.id, client: await world.addClient(partner.id) };
+const PAIRS: [string, Owner, Owner][] = [
+  ["CPO client", await client(partner), await client(colleague)],
+  ["person", await person(), await person()],
+];
+
+/** Tables whose rows a tenant's clients and people share, and why. */
+const SHARED: Record<string, string> = {
+  "core.audit_log": "is written by everybody and read by nobody",
+  "core.draft_uploads": "counts a partner's drafts and names nobody",
+  "core.locations": "is an address, of whoever has a connection there",
+  "core.oauth_clients": "shows a client itself alone, and nobody else anything",
+  "core.partner_keys": "belongs to the partner itself",
+};
+const POLICY = "an owner reaches only their own rows";
+
+const { rows: TABLES } = await admin.query<{ name: string; columns: string; kept: boolean; owner: string }>(
+  `select c.oid::regclass::text as name,
+          string_agg(quote_ident(a.attname), ', ') filter (where a.attgenerated = '') as columns,
+          exists (select from pg_policy p where p.polrelid = c.oid and p.polname = $1 and not p.polpermissive and p.polcmd = '*') as kept,
+          case when bool_or(a.attname = 'owner_id') then 'owner_id' when bool_or(a.attname = 'user_id') then 'user_id'
+               else '(select user_id from core.drafts d where d.id = draft_id)' end as owner
+     from pg_class c join pg_namespace n on n.oid = c.relnamespace
+     join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+    where n.nspname = 'core' and c.relkind in ('r', 'p')
+    group by c.oid having bool_or(a.attname = 'partner_id') order by 1`,
+  [POLICY],
+);
+
+test("contract §9 every tenant table keeps to its owner, or is shared for a reason that stands here", () => {
+  expect(TABLES.filter(({ kept }) => !kept).map(({ name }) => name)).toEqual(Object.keys(SHARED));
+});
+
+/** What a statement comes to for the owner of the api functions, acting for somebody: rows, or the code of the refusal. */
+async function acting(owner: Owner, tenant: string, table: string, statement: string, ...values: unknown[]) {
+  const session = await admin.connect();
+  try {
+    await session.query("begin");
+    // policies are to hold by themselves, whatever was granted
+    await session.query(`grant all on ${table} to api_owner`);
+    await session.query("set local role api_owner");
+    await session.query("select private.act_as($1, 'cpo', 'user')", [{ ...owner.caller, partner_id: tenant }]);
+    return (await session.query(statement, values)).rowCount;
+  } catch (error) {
+    return (error as { code: string }).code;
+  } finally {
+    await session.query("rollback");
+    session.release();
+  }
+}
+
+const REFUSED = "42501";
+
+describe.each(TABLES.filter(({ kept }) => kept))("attack: reaching past the owner in $name", (table) => {
+  const { name, columns, owner } = table;
+  const rowsOf = async ({ id }: Owner): Promise<{ partner_id: string }[]> =>
+    (await admin.query(`select to_jsonb(t) as row from ${name} t where ${owner} = $1`, [id])).rows.map(
+      ({ row }) => row,
+    );
+
+  test("has rows of two owners, else this file proves nothing about it", async () => {
+    const both = await Promise.all(
+      PAIRS.map(async ([, a, b]) => (await rowsOf(a)).length > 0 && (await rowsOf(b)).length > 0),
+    );
+    expect(both).toContain(true);
+  });
+
+  test.each(PAIRS)("a %s sees and touches their own rows only", async (_kind, a, b) => {
+    const [theirs] = await rowsOf(a);
+    if (!theirs) return; // there is none for this kind
+    const tenant = theirs.partner_id;
+    expect(await acting(b, tenant, name, `select from ${name}`)).toBe((await rowsOf(b)).length);
+    const foreign = `${owner} = '${a.id}'`;
+    expect(await acting(b, tenant, name, `select from ${name} where ${foreign}`)).toBe(0);
+    expect(await acting(b, tenant, name, `update ${name} set partner_id = partner_id where ${foreign}`)).toBe(0);
+    expect(await acting(b, tenant, name, `delete from ${name} where ${foreign}`)).toBe(0);
+    const insert = `insert into ${name} (${columns}) overriding system value
+                    select ${columns} from jsonb_populate_record(null::${name}, $1)`;
+    expect(await acting(b, tenant, name, insert, theirs)).toBe(REFUSED);
+  });
+});
+
+test("attack: a row of one's own that hangs on another's connection is refused by its foreign key", async () => {
+  const [, [, a, b]] = PAIRS as [(typeof PAIRS)[0], (typeof PAIRS)[1]];
+  const { rows } = await admin.query("select partner_id, id from core.connections where owner_id = $1", [a.id]);
+  const insert = `insert into core.delivered_months (partner_id, connection_id, period, total_kwh, session_count, source, status, received_at)
+                  values ($1, $2, '2026-05-01', 1, 1, 'test', 'staged', private.now())`;
+  const { partner_id, id } = rows[0];
+  expect(await acting(b, partner_id, "core.delivered_months", insert, partner_id, id)).toBe("23503");
+});
+
+test("attack: a partner's application that a person uses owns nothing of a CPO client", async () => {
+  const [[, a]] = PAIRS as [(typeof PAIRS)[0]];
+  const application: Owner = { id: randomUUID(), caller: { kind: "user", user_id: randomUUID(), client_id: a.id } };
+  expect(await acting(application, partner.id, "core.accounts", "select from core.accounts")).toBe(0);
+});
