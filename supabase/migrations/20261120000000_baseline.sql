@@ -721,6 +721,14 @@ create policy "a client sees itself" on core.oauth_clients
   for select to api_owner using (id = (select private.client_id()));
 grant select on core.oauth_clients to api_owner;
 
+create function private.may_act_for_people(client core.oauth_clients) returns boolean
+language plpgsql stable
+set search_path = ''
+as $$ begin return client.partner_id is null or private.active_partner(client.partner_id) is not null; end $$;
+comment on function private.may_act_for_people(core.oauth_clients) is
+  'Whether an application may get and use tokens of people: not one of a partner that was deactivated.';
+grant execute on function private.may_act_for_people(core.oauth_clients) to api_owner;
+
 create function private.client_by_client_id(client_id text) returns core.oauth_clients
 language plpgsql stable security definer
 set search_path = ''
@@ -748,13 +756,37 @@ comment on function private.user_profile(uuid) is
   'E-mail, name and age of a login, all null when it is gone. Definer, because logins belong to Supabase Auth; we keep no copy.';
 grant execute on function private.user_profile(uuid) to api_owner;
 
+create function private.login_stands(person uuid) returns boolean
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  return exists (select from auth.users u
+                  where u.id = person and u.deleted_at is null and (u.banned_until is null or u.banned_until <= private.now()));
+end $$;
+comment on function private.login_stands(uuid) is
+  'Whether a login is there and not banned: no credential of a person is worth more than that. Supabase Auth deletes by a mark alone where it is told so. Definer, because logins belong to it.';
+grant execute on function private.login_stands(uuid) to api_owner;
+
+create function private.signed_in_at(person uuid, session uuid) returns timestamptz
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  return (select s.created_at from auth.sessions s
+           where s.id = session and s.user_id = person and (s.not_after is null or s.not_after > private.now()));
+end $$;
+comment on function private.signed_in_at(uuid, uuid) is
+  'When a person signed in, or null where that session has ended: signing out deletes its row, while its JWT lives on for an hour. Definer, because sessions belong to Supabase Auth.';
+grant execute on function private.signed_in_at(uuid, uuid) to api_owner;
+
 create function private.login_at(address text) returns uuid
 language sql stable security definer
 set search_path = ''
 as $$
   select u.id from auth.users u
-   where u.email = address and not u.is_sso_user and u.deleted_at is null and u.email_confirmed_at is not null
-     and coalesce(u.banned_until <= private.now(), true)
+   where u.email = address and not u.is_sso_user and u.email_confirmed_at is not null
+     and private.login_stands(u.id)
 $$;
 comment on function private.login_at(text) is
   'The login that a code mailed to an address opens, or null. An unconfirmed login does not count: a stranger may have made it, with a password they know. Definer, because logins belong to Supabase Auth.';
@@ -992,7 +1024,7 @@ begin
       join core.oauth_clients c on c.id = g.client_id
      where g.id = (credential ->> 'grant_id')::uuid and g.revoked_at is null
        and g.user_id = (credential ->> 'user_id')::uuid and c.client_id = credential ->> 'client_id'
-       and c.disabled_at is null and to_timestamp((credential ->> 'issued_at')::bigint) >= c.tokens_valid_from;
+       and c.disabled_at is null and private.may_act_for_people(c) and to_timestamp((credential ->> 'issued_at')::bigint) >= c.tokens_valid_from;
   end if;
 end $$;
 comment on function private.user_scopes(jsonb) is
@@ -1008,8 +1040,8 @@ declare
   rate   jsonb;
 begin
   select * into person from private.user_scopes(credential);
-  if person.user_id is null or (private.user_profile(person.user_id)).created_at is null then
-    return private.refusal('missing_or_invalid_token');  -- Supabase Auth may only mark a login as deleted: its rows stay, and its tokens end here
+  if person.user_id is null or not private.login_stands(person.user_id) then
+    return private.refusal('missing_or_invalid_token');
   elsif demand ->> 'kind' not in ('user', 'partner') then
     return private.refusal('wrong_kind');
   elsif demand ->> 'scope' is not null and not (demand ->> 'scope') = any (person.scopes) then
@@ -1034,22 +1066,24 @@ language plpgsql
 set search_path = ''
 as $$
 declare
-  rate jsonb;
+  person constant uuid := (credential ->> 'user_id')::uuid;
+  began  constant timestamptz := private.signed_in_at(person, private.as_uuid(credential ->> 'session_id'));
+  rate   jsonb;
 begin
-  if (private.user_profile((credential ->> 'user_id')::uuid)).created_at is null then
-    return private.refusal('missing_or_invalid_token');  -- the login is gone; its session JWT lives on for a while
+  if began is null or not private.login_stands(person) then
+    return private.refusal('missing_or_invalid_token');
   elsif demand ->> 'kind' <> 'session' then
     return private.refusal('wrong_kind');
   end if;
-  rate := private.debit('user:' || (credential ->> 'user_id'), demand ->> 'bucket');
+  rate := private.debit('user:' || person, demand ->> 'bucket');
   if not (rate ->> 'allowed')::boolean then
     return private.refusal('too_many_requests', json_build_object('rate', rate));
   end if;
   return json_build_object(
-    'caller', json_build_object('kind', 'session', 'user_id', credential ->> 'user_id', 'partner_id', private.house()),
+    'caller', json_build_object('kind', 'session', 'user_id', person, 'partner_id', private.house(), 'signed_in_at', began),
     'rate', rate);
 end $$;
-comment on function private.admit_sign_in_session(jsonb, jsonb) is 'A person signed in with Supabase Auth, its session JWT already verified.';
+comment on function private.admit_sign_in_session(jsonb, jsonb) is 'A person signed in with Supabase Auth, its session JWT already verified: {user_id, session_id}. Signing out ends it at once.';
 grant execute on function private.admit_sign_in_session(jsonb, jsonb) to api_owner;
 
 create function private.admit_partner_key(credential jsonb, demand jsonb) returns json
@@ -1216,9 +1250,9 @@ grant execute on function private.is_revoked(text) to api_owner;
 create function private.is_live(oauth_grant core.oauth_grants) returns boolean
 language sql stable
 set search_path = ''
-as $$ select oauth_grant.revoked_at is null and (private.user_profile(oauth_grant.user_id)).created_at is not null $$;
+as $$ select oauth_grant.revoked_at is null and private.login_stands(oauth_grant.user_id) $$;
 comment on function private.is_live(core.oauth_grants) is
-  'Whether a grant may still give tokens: not revoked, and its login not deleted, which Supabase Auth may do by a mark alone.';
+  'Whether a grant may still give tokens: not revoked, and its login neither deleted nor banned.';
 
 create function private.is_race(used_at timestamptz) returns boolean
 language sql stable
@@ -1295,7 +1329,8 @@ begin
     rate := private.debit(subject, 'token');
     if not (rate ->> 'allowed')::boolean then
       refusal := private.refusal('too_many_requests', json_build_object('rate', rate));
-    elsif not coalesce(grant_type, client.grant_types[1]) = any (client.grant_types) then
+    elsif not coalesce(grant_type, client.grant_types[1]) = any (client.grant_types)
+          or grant_type in ('authorization_code', 'refresh_token') and not private.may_act_for_people(client) then
       refusal := private.refusal('unauthorized_client', json_build_object('rate', rate));
     end if;
   end if;
@@ -1375,7 +1410,7 @@ begin
   refusal := case
     when client.id is null or client.disabled_at is not null then 'invalid_client'
     when not (request ->> 'redirect_uri') = any (client.redirect_uris) then 'invalid_redirect_uri'
-    when not 'authorization_code' = any (client.grant_types) then 'unauthorized_client'
+    when not 'authorization_code' = any (client.grant_types) or not private.may_act_for_people(client) then 'unauthorized_client'
     when wanted = '{}' or not wanted <@ scopes then 'invalid_scope'
   end;
 end $$;
@@ -6799,26 +6834,31 @@ language plpgsql security definer
 set search_path = ''
 as $$
 declare
-  token core.personal_tokens;
+  token   core.personal_tokens;
+  expires constant timestamptz := (input ->> 'expires_at')::timestamptz;
 begin
   perform private.act_as(caller, 'session');
   perform pg_advisory_xact_lock(hashtextextended('tokens of ' || private.user_id(), 0));
   if (select count(*) from core.personal_tokens t where t.user_id = private.user_id() and t.revoked_at is null) >= 50 then
     perform private.refuse('token_limit_reached');
-  elsif (input ->> 'expires_at')::timestamptz <= private.now() then
+  elsif expires <= private.now() then
     perform private.refuse('invalid_request', json_build_object(
       'detail', 'expires_at: must be in the future',
       'issues', json_build_array(json_build_object('path', 'expires_at', 'message', 'must be in the future'))));
+  elsif (expires is null or expires > private.now() + interval '1 year')
+        and (caller ->> 'signed_in_at')::timestamptz < private.now() - interval '15 minutes' then
+    -- whoever finds an open browser does not leave with a key for good
+    perform private.refuse('recent_sign_in_required');
   end if;
   insert into core.personal_tokens (user_id, name, token_hash, last4, scopes, expires_at)
   values (private.user_id(), input ->> 'name', decode(input ->> 'token_hash', 'hex'), input ->> 'last4',
-          array(select distinct jsonb_array_elements_text(input -> 'scopes') order by 1), (input ->> 'expires_at')::timestamptz)
+          array(select distinct jsonb_array_elements_text(input -> 'scopes') order by 1), expires)
   returning * into token;
   perform private.audit('personal_token.created', token.id, jsonb_build_object('scopes', token.scopes));
   return private.token_row(token);
 end $$;
 comment on function api.create_personal_token(jsonb, jsonb) is
-  'POST /tokens: {name, scopes, expires_at, token_hash, last4} to the token''s row. The token itself never reaches the database.';
+  'POST /tokens: {name, scopes, expires_at, token_hash, last4} to the token''s row. One that lasts longer than a year needs a sign-in of the last 15 minutes. The token itself never reaches the database.';
 select private.expose('api.create_personal_token(jsonb, jsonb)');
 
 create function api.revoke_personal_token(caller jsonb, input jsonb) returns json

@@ -385,12 +385,12 @@ describe("§4.5 attribution of a person to the partner of an application", () =>
     expect((await attribution()) !== undefined).toBe(attributed);
   });
 
-  test("(3) a deactivated partner gets nobody, and the consent holds all the same", async () => {
+  test("(3) a deactivated partner gets nobody: its application is given no code", async () => {
     const { id } = await world.row(
       "insert into core.partners (name, slug, is_active) values ('Gone', gen_random_uuid()::text, false) returning id",
     );
     app = await world.app({ partner: id });
-    expect((await ask()).status).toBe(200);
+    expect(await ask()).toMatchObject({ status: 400, body: { error: "unauthorized_client" } });
     expect(await attribution()).toBeUndefined();
   });
 

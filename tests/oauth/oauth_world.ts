@@ -87,12 +87,18 @@ export async function createOAuthWorld({
 
   const signSession: OAuth["signSession"] = async (claims, header = {}, signing = authKeys.current) => {
     const now = Math.floor(world.environment.now().getTime() / 1000);
+    const session_id = crypto.randomUUID();
+    await world.row(
+      "insert into auth.sessions (id, user_id, created_at) select $1, id, private.now() from auth.users where id = $2",
+      session_id,
+      claims.sub ?? null,
+    );
     return new SignJWT({
       iss: `${http.url}/auth/v1`,
       aud: "authenticated",
       role: "authenticated",
       is_anonymous: false,
-      session_id: crypto.randomUUID(),
+      session_id,
       iat: now,
       exp: now + 3600,
       ...claims,

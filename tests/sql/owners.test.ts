@@ -3,16 +3,10 @@
 
 import { randomUUID } from "node:crypto";
 import { afterAll, describe, expect, test } from "vitest";
-import {
-  addCharger,
-  createAccount,
-  createWorld,
-  giveMandate,
-  ingest,
-  MID_CHARGER,
-  type Partner,
-  signMandate,
-} from "../harness/world.ts";
+import { addCharger, ingest, MID_CHARGER } from "../harness/chargers.ts";
+import { giveMandate, signMandate } from "../harness/mandate.ts";
+import { createAccount, type Partner } from "../harness/people.ts";
+import { createWorld } from "../harness/world.ts";
 
 const world = await createWorld();
 afterAll(() => world.close());

@@ -56,17 +56,23 @@ export function auth(config: AuthConfiguration): { app: Hono; close(): Promise<v
 
   // Sessions -----------------------------------------------------------------------------------------------------------
 
-  async function openSignInSession(user: User, method: Method, session_id: string = randomUUID()) {
-    if (user.banned_until && user.banned_until.getTime() > Date.now())
-      throw refuse(method === "otp" ? 403 : 400, "user_banned", "User is banned");
-    const refresh_token = randomBytes(24).toString("base64url");
+  /** Signing in begins a session. */
+  async function openSignInSession(user: User, method: Method) {
+    refuseBanned(user, method);
+    const session_id = randomUUID();
+    const refresh_token = newRefreshToken();
     await rows(
-      "insert into auth.refresh_tokens (token_hash, user_id, session_id, method) values ($1, $2, $3, $4)",
-      hash(refresh_token),
-      user.id,
+      `with session as (insert into auth.sessions (id, user_id) values ($1, $2) returning id, user_id)
+       insert into auth.refresh_tokens (token_hash, user_id, session_id, method) select $3, user_id, id, $4 from session`,
       session_id,
+      user.id,
+      hash(refresh_token),
       method,
     );
+    return answerSignInSession(user, method, session_id, refresh_token);
+  }
+
+  async function answerSignInSession(user: User, method: Method, session_id: string, refresh_token: string) {
     const now = Math.floor(Date.now() / 1000);
     const access_token = await new SignJWT({
       email: user.email,
@@ -144,23 +150,30 @@ export function auth(config: AuthConfiguration): { app: Hono; close(): Promise<v
   }
 
   async function refresh(token: string) {
+    const refresh_token = newRefreshToken();
     // one statement decides between two that come at once
     const [used] = await rows<{ user_id: string; session_id: string; method: Method }>(
-      "update auth.refresh_tokens set revoked = true where token_hash = $1 and not revoked returning user_id, session_id, method",
+      `with used as (
+         update auth.refresh_tokens set revoked = true where token_hash = $1 and not revoked returning user_id, session_id, method),
+       session as (update auth.sessions s set refreshed_at = now(), updated_at = now() from used where s.id = used.session_id),
+       successor as (
+         insert into auth.refresh_tokens (token_hash, user_id, session_id, method) select $2, user_id, session_id, method from used)
+       select * from used`,
       hash(token),
+      hash(refresh_token),
     );
     if (!used) {
       // a token that is used twice may have been stolen: nobody keeps the session
       await rows(
-        `update auth.refresh_tokens set revoked = true
-          where session_id = (select session_id from auth.refresh_tokens where token_hash = $1)`,
+        "delete from auth.sessions where id = (select session_id from auth.refresh_tokens where token_hash = $1)",
         hash(token),
       );
       throw refuse(400, "refresh_token_not_found", "Invalid Refresh Token: Refresh Token Not Found");
     }
     const [user] = await rows<User>("select * from auth.users where id = $1 and deleted_at is null", used.user_id);
     if (!user) throw refuse(403, "user_not_found", "User from sub claim in JWT does not exist");
-    return openSignInSession(user, used.method, used.session_id);
+    refuseBanned(user, used.method);
+    return answerSignInSession(user, used.method, used.session_id, refresh_token);
   }
 
   /** The person of the bearer token, whose session has not been ended. */
@@ -174,7 +187,7 @@ export function auth(config: AuthConfiguration): { app: Hono; close(): Promise<v
     }
     const [user] = await rows<User>(
       `select u.* from auth.users u where u.id = $1 and u.deleted_at is null
-          and exists (select from auth.refresh_tokens t where t.session_id = $2 and not t.revoked)`,
+          and exists (select from auth.sessions s where s.id::text = $2 and s.user_id = u.id)`,
       claims.sub,
       claims.session_id,
     );
@@ -277,8 +290,8 @@ export function auth(config: AuthConfiguration): { app: Hono; close(): Promise<v
     const { user, session_id } = await signedIn(c);
     const scope = c.req.query("scope") ?? "global";
     await rows(
-      `update auth.refresh_tokens set revoked = true
-        where user_id = $1 and case $3 when 'local' then session_id = $2 when 'others' then session_id <> $2 else true end`,
+      `delete from auth.sessions
+        where user_id = $1 and case $3 when 'local' then id = $2 when 'others' then id <> $2 else true end`,
       user.id,
       session_id,
       scope,
@@ -315,6 +328,15 @@ export function auth(config: AuthConfiguration): { app: Hono; close(): Promise<v
   });
 
   return { app, close: () => pool.end() };
+}
+
+function refuseBanned(user: User, method: Method): void {
+  if (user.banned_until && user.banned_until.getTime() > Date.now())
+    throw refuse(method === "otp" ? 403 : 400, "user_banned", "User is banned");
+}
+
+function newRefreshToken(): string {
+  return randomBytes(24).toString("base64url");
 }
 
 /** A user as GoTrue writes it. */

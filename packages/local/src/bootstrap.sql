@@ -67,11 +67,22 @@ create table if not exists auth.users (
 );
 create unique index if not exists users_email_partial_key on auth.users (email) where is_sso_user = false;
 
+-- One row a sign-in; signing out deletes it.
+create table if not exists auth.sessions (
+  id           uuid        not null primary key,
+  user_id      uuid        not null references auth.users on delete cascade,
+  created_at   timestamptz default now(),
+  updated_at   timestamptz default now(),
+  not_after    timestamptz,
+  refreshed_at timestamp
+);
+create index if not exists sessions_user_id_idx on auth.sessions (user_id);
+
 create table if not exists auth.refresh_tokens (
   id          bigint generated always as identity primary key,
   token_hash  text        not null unique,
   user_id     uuid        not null references auth.users on delete cascade,
-  session_id  uuid        not null,
+  session_id  uuid        not null references auth.sessions on delete cascade,
   method      text        not null,
   revoked     boolean     not null default false,
   created_at  timestamptz not null default now()
@@ -87,11 +98,14 @@ create table if not exists auth.one_time_tokens (
 
 alter table auth.users owner to supabase_auth_admin;
 alter table auth.users enable row level security;
+alter table auth.sessions owner to supabase_auth_admin;
+alter table auth.sessions enable row level security;
 alter table auth.refresh_tokens owner to supabase_auth_admin;
 alter table auth.refresh_tokens enable row level security;
 alter table auth.one_time_tokens owner to supabase_auth_admin;
 alter table auth.one_time_tokens enable row level security;
 grant select, insert, update, delete, references, trigger on auth.users to postgres;
+grant select on auth.sessions to postgres;
 
 create or replace function auth.jwt() returns jsonb language sql stable as $$
   select nullif(current_setting('request.jwt.claims', true), '')::jsonb

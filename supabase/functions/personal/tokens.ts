@@ -48,14 +48,15 @@ export const createToken = endpoint(
         name: lineOf(1, 100).meta({ example: "Home Assistant" }),
         scopes: z.array(Scope).min(1).max(20),
         expires_at: orNull(z.iso.datetime({ offset: true })).meta({
-          description: "A moment in the future; absent or null: never",
+          description:
+            "A moment in the future; absent or null: never. Later than a year from now, or never, only within 15 minutes of signing in",
         }),
       })
       .meta({ id: "CreateToken" }),
     response: z
       .object({ ok: z.literal(true), token: z.string().meta({ description: "Shown once" }), ...token })
       .meta({ id: "CreatedToken" }),
-    errors: ["token_limit_reached"],
+    errors: ["token_limit_reached", "recent_sign_in_required"],
     failure: "token_failed",
   },
   async ({ body, call, environment }) => {

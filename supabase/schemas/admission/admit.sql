@@ -53,7 +53,7 @@ begin
       join core.oauth_clients c on c.id = g.client_id
      where g.id = (credential ->> 'grant_id')::uuid and g.revoked_at is null
        and g.user_id = (credential ->> 'user_id')::uuid and c.client_id = credential ->> 'client_id'
-       and c.disabled_at is null and to_timestamp((credential ->> 'issued_at')::bigint) >= c.tokens_valid_from;
+       and c.disabled_at is null and private.may_act_for_people(c) and to_timestamp((credential ->> 'issued_at')::bigint) >= c.tokens_valid_from;
   end if;
 end $$;
 comment on function private.user_scopes(jsonb) is
@@ -69,8 +69,8 @@ declare
   rate   jsonb;
 begin
   select * into person from private.user_scopes(credential);
-  if person.user_id is null or (private.user_profile(person.user_id)).created_at is null then
-    return private.refusal('missing_or_invalid_token');  -- Supabase Auth may only mark a login as deleted: its rows stay, and its tokens end here
+  if person.user_id is null or not private.login_stands(person.user_id) then
+    return private.refusal('missing_or_invalid_token');
   elsif demand ->> 'kind' not in ('user', 'partner') then
     return private.refusal('wrong_kind');
   elsif demand ->> 'scope' is not null and not (demand ->> 'scope') = any (person.scopes) then
@@ -95,22 +95,24 @@ language plpgsql
 set search_path = ''
 as $$
 declare
-  rate jsonb;
+  person constant uuid := (credential ->> 'user_id')::uuid;
+  began  constant timestamptz := private.signed_in_at(person, private.as_uuid(credential ->> 'session_id'));
+  rate   jsonb;
 begin
-  if (private.user_profile((credential ->> 'user_id')::uuid)).created_at is null then
-    return private.refusal('missing_or_invalid_token');  -- the login is gone; its session JWT lives on for a while
+  if began is null or not private.login_stands(person) then
+    return private.refusal('missing_or_invalid_token');
   elsif demand ->> 'kind' <> 'session' then
     return private.refusal('wrong_kind');
   end if;
-  rate := private.debit('user:' || (credential ->> 'user_id'), demand ->> 'bucket');
+  rate := private.debit('user:' || person, demand ->> 'bucket');
   if not (rate ->> 'allowed')::boolean then
     return private.refusal('too_many_requests', json_build_object('rate', rate));
   end if;
   return json_build_object(
-    'caller', json_build_object('kind', 'session', 'user_id', credential ->> 'user_id', 'partner_id', private.house()),
+    'caller', json_build_object('kind', 'session', 'user_id', person, 'partner_id', private.house(), 'signed_in_at', began),
     'rate', rate);
 end $$;
-comment on function private.admit_sign_in_session(jsonb, jsonb) is 'A person signed in with Supabase Auth, its session JWT already verified.';
+comment on function private.admit_sign_in_session(jsonb, jsonb) is 'A person signed in with Supabase Auth, its session JWT already verified: {user_id, session_id}. Signing out ends it at once.';
 grant execute on function private.admit_sign_in_session(jsonb, jsonb) to api_owner;
 
 create function private.admit_partner_key(credential jsonb, demand jsonb) returns json

@@ -26,7 +26,8 @@ begin
     rate := private.debit(subject, 'token');
     if not (rate ->> 'allowed')::boolean then
       refusal := private.refusal('too_many_requests', json_build_object('rate', rate));
-    elsif not coalesce(grant_type, client.grant_types[1]) = any (client.grant_types) then
+    elsif not coalesce(grant_type, client.grant_types[1]) = any (client.grant_types)
+          or grant_type in ('authorization_code', 'refresh_token') and not private.may_act_for_people(client) then
       refusal := private.refusal('unauthorized_client', json_build_object('rate', rate));
     end if;
   end if;

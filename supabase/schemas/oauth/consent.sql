@@ -36,7 +36,7 @@ begin
   refusal := case
     when client.id is null or client.disabled_at is not null then 'invalid_client'
     when not (request ->> 'redirect_uri') = any (client.redirect_uris) then 'invalid_redirect_uri'
-    when not 'authorization_code' = any (client.grant_types) then 'unauthorized_client'
+    when not 'authorization_code' = any (client.grant_types) or not private.may_act_for_people(client) then 'unauthorized_client'
     when wanted = '{}' or not wanted <@ scopes then 'invalid_scope'
   end;
 end $$;

@@ -91,9 +91,9 @@ grant execute on function private.is_revoked(text) to api_owner;
 create function private.is_live(oauth_grant core.oauth_grants) returns boolean
 language sql stable
 set search_path = ''
-as $$ select oauth_grant.revoked_at is null and (private.user_profile(oauth_grant.user_id)).created_at is not null $$;
+as $$ select oauth_grant.revoked_at is null and private.login_stands(oauth_grant.user_id) $$;
 comment on function private.is_live(core.oauth_grants) is
-  'Whether a grant may still give tokens: not revoked, and its login not deleted, which Supabase Auth may do by a mark alone.';
+  'Whether a grant may still give tokens: not revoked, and its login neither deleted nor banned.';
 
 create function private.is_race(used_at timestamptz) returns boolean
 language sql stable

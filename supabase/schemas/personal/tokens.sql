@@ -56,26 +56,31 @@ language plpgsql security definer
 set search_path = ''
 as $$
 declare
-  token core.personal_tokens;
+  token   core.personal_tokens;
+  expires constant timestamptz := (input ->> 'expires_at')::timestamptz;
 begin
   perform private.act_as(caller, 'session');
   perform pg_advisory_xact_lock(hashtextextended('tokens of ' || private.user_id(), 0));
   if (select count(*) from core.personal_tokens t where t.user_id = private.user_id() and t.revoked_at is null) >= 50 then
     perform private.refuse('token_limit_reached');
-  elsif (input ->> 'expires_at')::timestamptz <= private.now() then
+  elsif expires <= private.now() then
     perform private.refuse('invalid_request', json_build_object(
       'detail', 'expires_at: must be in the future',
       'issues', json_build_array(json_build_object('path', 'expires_at', 'message', 'must be in the future'))));
+  elsif (expires is null or expires > private.now() + interval '1 year')
+        and (caller ->> 'signed_in_at')::timestamptz < private.now() - interval '15 minutes' then
+    -- whoever finds an open browser does not leave with a key for good
+    perform private.refuse('recent_sign_in_required');
   end if;
   insert into core.personal_tokens (user_id, name, token_hash, last4, scopes, expires_at)
   values (private.user_id(), input ->> 'name', decode(input ->> 'token_hash', 'hex'), input ->> 'last4',
-          array(select distinct jsonb_array_elements_text(input -> 'scopes') order by 1), (input ->> 'expires_at')::timestamptz)
+          array(select distinct jsonb_array_elements_text(input -> 'scopes') order by 1), expires)
   returning * into token;
   perform private.audit('personal_token.created', token.id, jsonb_build_object('scopes', token.scopes));
   return private.token_row(token);
 end $$;
 comment on function api.create_personal_token(jsonb, jsonb) is
-  'POST /tokens: {name, scopes, expires_at, token_hash, last4} to the token''s row. The token itself never reaches the database.';
+  'POST /tokens: {name, scopes, expires_at, token_hash, last4} to the token''s row. One that lasts longer than a year needs a sign-in of the last 15 minutes. The token itself never reaches the database.';
 select private.expose('api.create_personal_token(jsonb, jsonb)');
 
 create function api.revoke_personal_token(caller jsonb, input jsonb) returns json

@@ -38,6 +38,14 @@ create policy "a client sees itself" on core.oauth_clients
   for select to api_owner using (id = (select private.client_id()));
 grant select on core.oauth_clients to api_owner;
 
+create function private.may_act_for_people(client core.oauth_clients) returns boolean
+language plpgsql stable
+set search_path = ''
+as $$ begin return client.partner_id is null or private.active_partner(client.partner_id) is not null; end $$;
+comment on function private.may_act_for_people(core.oauth_clients) is
+  'Whether an application may get and use tokens of people: not one of a partner that was deactivated.';
+grant execute on function private.may_act_for_people(core.oauth_clients) to api_owner;
+
 create function private.client_by_client_id(client_id text) returns core.oauth_clients
 language plpgsql stable security definer
 set search_path = ''

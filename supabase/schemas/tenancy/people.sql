@@ -11,13 +11,37 @@ comment on function private.user_profile(uuid) is
   'E-mail, name and age of a login, all null when it is gone. Definer, because logins belong to Supabase Auth; we keep no copy.';
 grant execute on function private.user_profile(uuid) to api_owner;
 
+create function private.login_stands(person uuid) returns boolean
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  return exists (select from auth.users u
+                  where u.id = person and u.deleted_at is null and (u.banned_until is null or u.banned_until <= private.now()));
+end $$;
+comment on function private.login_stands(uuid) is
+  'Whether a login is there and not banned: no credential of a person is worth more than that. Supabase Auth deletes by a mark alone where it is told so. Definer, because logins belong to it.';
+grant execute on function private.login_stands(uuid) to api_owner;
+
+create function private.signed_in_at(person uuid, session uuid) returns timestamptz
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  return (select s.created_at from auth.sessions s
+           where s.id = session and s.user_id = person and (s.not_after is null or s.not_after > private.now()));
+end $$;
+comment on function private.signed_in_at(uuid, uuid) is
+  'When a person signed in, or null where that session has ended: signing out deletes its row, while its JWT lives on for an hour. Definer, because sessions belong to Supabase Auth.';
+grant execute on function private.signed_in_at(uuid, uuid) to api_owner;
+
 create function private.login_at(address text) returns uuid
 language sql stable security definer
 set search_path = ''
 as $$
   select u.id from auth.users u
-   where u.email = address and not u.is_sso_user and u.deleted_at is null and u.email_confirmed_at is not null
-     and coalesce(u.banned_until <= private.now(), true)
+   where u.email = address and not u.is_sso_user and u.email_confirmed_at is not null
+     and private.login_stands(u.id)
 $$;
 comment on function private.login_at(text) is
   'The login that a code mailed to an address opens, or null. An unconfirmed login does not count: a stranger may have made it, with a password they know. Definer, because logins belong to Supabase Auth.';

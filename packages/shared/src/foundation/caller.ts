@@ -6,6 +6,8 @@ export type Caller = {
   /** The person who acts for a partner; absent when its API key does. */
   manager_id?: string;
   partner_id?: string;
+  /** When the person of a session signed in. */
+  signed_in_at?: string;
   host: "sandbox" | "production";
   request_id: string;
 };

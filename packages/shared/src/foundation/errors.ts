@@ -91,6 +91,11 @@ const table = {
     error: "No partner is linked to this API key",
     detail: "The credential is good, but no active partner stands behind it; ask the operator.",
   },
+  recent_sign_in_required: {
+    status: 403,
+    detail:
+      "A token that lasts longer than a year is made within 15 minutes of signing in. Sign in again, or give an earlier expires_at.",
+  },
   partner_api_key_scope: { status: 403, detail: "A partner API key reaches the Partner API only." },
   insufficient_scope: {
     status: 403,

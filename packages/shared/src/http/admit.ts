@@ -19,7 +19,7 @@ type Credential =
     }
   | { kind: "personal_token"; token_hash: string }
   | { kind: "partner_key"; key_hash: string; key_host: Caller["host"]; host: Caller["host"] }
-  | { kind: "session"; user_id: string };
+  | { kind: "session"; user_id: string; session_id: string | null };
 
 /** One way to read a bearer: the credential, or null where it is of another kind, or not a good one of this kind. */
 type Reader = (bearer: string, environment: Environment) => Promise<Credential | null>;
@@ -58,7 +58,7 @@ function partnerKeyHost(bearer: string, prefix: string): "sandbox" | "production
 
 const readSignInSessionJwt: Reader = async (bearer, environment) => {
   const session = await readSignInSession(environment, bearer);
-  return session && { kind: "session", user_id: session.userId };
+  return session && { kind: "session", user_id: session.userId, session_id: session.sessionId };
 };
 
 const READERS: readonly Reader[] = [readPersonalToken, readPartnerKey, readJwt, readSignInSessionJwt];
