@@ -1,5 +1,6 @@
 -- The database as the files of supabase/schemas make it, in the order of schema_paths in supabase/config.toml.
 -- Written by `npm run migration -- --baseline`, and until the first release written anew.
+set lock_timeout = '5s';
 
 -- What everything else is built on: schemas and roles.
 --
@@ -24,16 +25,22 @@ comment on schema ops is 'What the operator may run. Crosses tenants on purpose;
 comment on schema private is 'Helpers. Not callable by a login role.';
 
 -- Roles belong to the cluster, not to the database: several databases of one server share them.
+--
+-- A statement that waits or runs too long ends: each waiting one holds a connection that every other request needs. The limits are
+-- the role's, because `set local` inside a function does not lengthen the statement that runs it. What takes long by its nature
+-- (a reset, scheduled work, ten thousand sessions at once) has a login role of its own, and nothing else may run as it.
 do $$
 declare
-  wanted record;
+  wanted  record;
+  setting text;
 begin
   for wanted in
     select * from (values
-      ('edge',      'login noinherit'),
-      ('operator',  'login noinherit'),
-      ('api_owner', 'nologin noinherit')
-    ) as roles (name, attributes)
+      ('edge',      'login noinherit',   '{statement_timeout=8s,lock_timeout=3s}'::text[]),
+      ('edge_slow', 'login noinherit',   '{statement_timeout=1min,lock_timeout=10s}'),
+      ('operator',  'login noinherit',   '{statement_timeout=10min,lock_timeout=30s}'),
+      ('api_owner', 'nologin noinherit', '{}')
+    ) as roles (name, attributes, settings)
   loop
     if not exists (select from pg_catalog.pg_roles where rolname = wanted.name) then
       begin
@@ -42,6 +49,12 @@ begin
         null;  -- another database of this cluster was being migrated at the same moment
       end;
     end if;
+    foreach setting in array wanted.settings loop
+      if not exists (select from pg_catalog.pg_db_role_setting s
+                      where s.setrole = wanted.name::regrole and s.setdatabase = 0 and setting = any (s.setconfig)) then
+        execute format('alter role %I set %I = %L', wanted.name, split_part(setting, '=', 1), split_part(setting, '=', 2));
+      end if;
+    end loop;
   end loop;
   -- the migrating role hands functions over to api_owner and keeps the right to replace them
   if not pg_catalog.pg_has_role(current_user, 'api_owner', 'set') then
@@ -50,29 +63,30 @@ begin
 end $$;
 
 comment on role edge is 'Login of the edge functions. May execute functions in api, and nothing else.';
+comment on role edge_slow is 'Login of the edge functions for what takes long. May execute the few functions in api that do, and nothing else.';
 comment on role operator is 'Login of the operator command line. May execute functions in ops, and nothing else.';
 comment on role api_owner is 'Owner of the api functions. No login, no table, no bypassrls: policies hold inside the functions.';
 
 alter default privileges revoke execute on functions from public;
 
-grant usage on schema api to edge;
+grant usage on schema api to edge, edge_slow;
 grant usage on schema ops to operator;
 grant usage, create on schema api to api_owner;
 grant usage on schema core, private to api_owner;
 
 -- Publishing: what stands beside each table and each function that a login role may reach.
 
-create function private.expose(signature regprocedure) returns void
+create function private.expose(signature regprocedure, login name default 'edge') returns void
 language plpgsql
 set search_path = ''
 as $$
 begin
   execute format('revoke all on function %s from public', signature);
-  execute format('grant execute on function %s to edge', signature);
+  execute format('grant execute on function %s to %I', signature, login);
   execute format('alter function %s owner to api_owner', signature);
 end $$;
-comment on function private.expose(regprocedure) is
-  'Stands beside each api function: hands it to api_owner, so that row-level security holds inside it, and lets edge run it.';
+comment on function private.expose(regprocedure, name) is
+  'Stands beside each api function: hands it to api_owner, so that row-level security holds inside it, and lets edge run it, or edge_slow what takes long.';
 
 create function private.expose_ops(signature regprocedure) returns void
 language plpgsql
@@ -4454,7 +4468,7 @@ begin
 end $$;
 comment on function api.ingest_charging_sessions(jsonb, jsonb) is
   'Sessions from the gateway, of any tenant: {sessions} to {ok, results} in their order. A bad item is a result, never an exception.';
-select private.expose('api.ingest_charging_sessions(jsonb, jsonb)');
+select private.expose('api.ingest_charging_sessions(jsonb, jsonb)', 'edge_slow');
 
 -- What else changes what counts: a charger that moves or whose meter is confirmed, a month that is unlocked.
 
@@ -4610,7 +4624,7 @@ begin
 end $$;
 comment on function api.claim_mail(jsonb, jsonb) is
   'The next mails to send: {size} to [{id, recipient, subject, html, text}]. Each is claimed for five minutes, then offered again.';
-select private.expose('api.claim_mail(jsonb, jsonb)');
+select private.expose('api.claim_mail(jsonb, jsonb)', 'edge_slow');
 
 create function private.claim_mail(size int) returns json
 language sql security definer
@@ -4647,7 +4661,7 @@ begin
   return private.count_waiting_mail();
 end $$;
 comment on function api.count_waiting_mail(jsonb) is 'How many mails wait to be sent, as {waiting}: for a worker that has no mail server, so that it can say so.';
-select private.expose('api.count_waiting_mail(jsonb)');
+select private.expose('api.count_waiting_mail(jsonb)', 'edge_slow');
 
 create function private.settle_mail(mail uuid, failure text, permanent boolean) returns void
 language sql security definer
@@ -4681,7 +4695,7 @@ begin
 end $$;
 comment on function api.settle_mail(jsonb, jsonb) is
   'What became of claimed mails: [{id, failure, permanent}], failure null when sent. A temporary one is tried again with back-off, twelve times over 17 hours.';
-select private.expose('api.settle_mail(jsonb, jsonb)');
+select private.expose('api.settle_mail(jsonb, jsonb)', 'edge_slow');
 
 create function private.purge_mail() returns bigint
 language sql security definer
@@ -5323,7 +5337,7 @@ begin
 end $$;
 comment on function api.due_draft_lookups(jsonb, jsonb) is
   'The next addresses to look up: {size} to [{partner_id, draft_id, postal_code, house_number, house_number_addition}].';
-select private.expose('api.due_draft_lookups(jsonb, jsonb)');
+select private.expose('api.due_draft_lookups(jsonb, jsonb)', 'edge_slow');
 
 create function api.record_draft_lookup(caller jsonb, due jsonb, ean_register jsonb) returns json
 language plpgsql security definer
@@ -5334,7 +5348,7 @@ begin
   return private.record_draft_lookup((due ->> 'draft_id')::uuid, ean_register);
 end $$;
 comment on function api.record_draft_lookup(jsonb, jsonb, jsonb) is 'The EAN register''s answer for a due draft; null where it waits no longer.';
-select private.expose('api.record_draft_lookup(jsonb, jsonb, jsonb)');
+select private.expose('api.record_draft_lookup(jsonb, jsonb, jsonb)', 'edge_slow');
 
 -- GET /partner/drafts.
 
@@ -5472,7 +5486,7 @@ begin
 end $$;
 comment on function api.run_draft_jobs(jsonb, jsonb) is
   'Everything of drafts that is due: {mails: {nl, en}, links, size} to counts. Safe to call at any time, from several callers at once.';
-select private.expose('api.run_draft_jobs(jsonb, jsonb)');
+select private.expose('api.run_draft_jobs(jsonb, jsonb)', 'edge_slow');
 
 -- The claim of a draft by its customer: where it stands, and what its pages show.
 
@@ -7431,7 +7445,7 @@ begin
 end $$;
 comment on function api.reset_sandbox(jsonb) is
   'POST /sandbox/v1/reset: every customer attributed to the partner and every draft it made, in one transaction. CPO accounts, keys and settings stay.';
-select private.expose('api.reset_sandbox(jsonb)');
+select private.expose('api.reset_sandbox(jsonb)', 'edge_slow');
 
 create function api.clear_fixture(caller jsonb, input jsonb) returns json
 language plpgsql security definer
@@ -7465,7 +7479,7 @@ begin
     'registrations_reviewed', private.review_due_registrations());
 end $$;
 comment on function api.run_due_jobs(jsonb) is 'Everything that is due, in one transaction: counts by job. Safe to call at any time, from several callers at once.';
-select private.expose('api.run_due_jobs(jsonb)');
+select private.expose('api.run_due_jobs(jsonb)', 'edge_slow');
 
 -- The weekly re-check of unverified connections.
 
@@ -7502,7 +7516,7 @@ begin
 end $$;
 comment on function api.due_ean_checks(jsonb, jsonb) is
   'The next connections to re-check: {size} to [{partner_id, connection_id, ean_code, postal_code, house_number, house_number_addition}].';
-select private.expose('api.due_ean_checks(jsonb, jsonb)');
+select private.expose('api.due_ean_checks(jsonb, jsonb)', 'edge_slow');
 
 create function api.record_ean_recheck(caller jsonb, due jsonb, ean_register jsonb) returns json
 language plpgsql security definer
@@ -7534,7 +7548,7 @@ begin
 end $$;
 comment on function api.record_ean_recheck(jsonb, jsonb, jsonb) is
   'The EAN register''s answer for a due connection: matched, mismatch, not_found, or unverified for another week.';
-select private.expose('api.record_ean_recheck(jsonb, jsonb, jsonb)');
+select private.expose('api.record_ean_recheck(jsonb, jsonb, jsonb)', 'edge_slow');
 
 -- The operator on the host that the database belongs to.
 

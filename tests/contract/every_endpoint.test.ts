@@ -3,7 +3,7 @@
 import { decodeJwt, importJWK, SignJWT } from "jose";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { hashSecret, newSecret } from "#shared/auth/tokens.ts";
-import { connect } from "#shared/foundation/db.ts";
+import { connect, type Db } from "#shared/foundation/db.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
 import { wireText } from "#shared/foundation/errors.ts";
 import type { CallerRule, Endpoint } from "#shared/http/endpoint.ts";
@@ -522,21 +522,25 @@ describe("contract §1 the order of checks", () => {
 
 const withDatabase = ENDPOINTS.filter(({ sql }) => sql.length > 0);
 
-/** The environment with a database that is away while `down` says so. */
-function failing(down: () => boolean): Environment {
-  const closed = connect("postgresql://edge:edge@127.0.0.1:1/none");
-  const { db } = world.environment;
-  return { ...world.environment, db: { ...db, call: (...args) => (down() ? closed : db).call(...args) } };
+/** The environment with a database at another address while `down` says so. */
+function failing(url: string, down: () => boolean): Environment {
+  const closed = connect(url);
+  const { db, slowDb } = world.environment;
+  const instead = (open: Db): Db => ({ ...open, call: (...args) => (down() ? closed : open).call(...args) });
+  return { ...world.environment, db: instead(db), slowDb: instead(slowDb) };
 }
 
-describe("contract §1 the database cannot be reached", () => {
+describe.each([
+  ["cannot be reached", () => "postgresql://edge:edge@127.0.0.1:1/none", "ECONNREFUSED"],
+  ["refuses the login", () => world.database.url("edge").replace(":edge@", ":another@"), "28P01"],
+])("contract §1 the database %s", (_what, url, cause) => {
   test.each(named(withDatabase))(
     "%s answers 503 with Retry-After, and answers again once the database does",
     async (_, endpoint) => {
       let down = true;
       const { fetch } = functionOf(
         endpoint,
-        failing(() => down),
+        failing(url(), () => down),
       );
       const send = () => fetch(requestTo(sample(endpoint)));
       const answer = await send();
@@ -545,7 +549,7 @@ describe("contract §1 the database cannot be reached", () => {
       const { error } = await answer.json();
       const isAdmittedBySql = ["cpo", "user", "session", "partner", "sandbox"].includes(endpoint.caller.kind);
       expect(error).toBe(wireText(isAdmittedBySql ? "authentication_unavailable" : "service_unavailable"));
-      expect(world.log.at(-1)).toMatchObject({ status: 503, cause: { code: "ECONNREFUSED" } });
+      expect(world.log.at(-1)).toMatchObject({ status: 503, cause: { code: cause } });
       down = false;
       expect((await send()).status).not.toBe(503);
     },
@@ -556,7 +560,7 @@ describe("contract §1 the database cannot be reached", () => {
     async (_, endpoint) => {
       const { fetch } = functionOf(
         endpoint,
-        failing(() => true),
+        failing(url(), () => true),
       );
       expect((await fetch(requestTo(sample(endpoint)))).status).toBe(200);
     },

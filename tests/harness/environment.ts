@@ -18,6 +18,7 @@ export function variables(overrides: Record<string, string> = {}): Record<string
     AUTH_URL: BASE_URL,
     PAGES_URL: `${BASE_URL}/pages`,
     EDGE_DATABASE_URL: "postgresql://unused",
+    EDGE_SLOW_DATABASE_URL: "postgresql://unused",
     SUPABASE_URL: BASE_URL,
     TOKEN_KEYS: JSON.stringify({ keys: [newTokenKey("test")] }),
     IBAN_KEYS: JSON.stringify({ current: "test", keys: { test: randomBytes(32).toString("base64") } }),

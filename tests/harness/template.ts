@@ -26,6 +26,7 @@ export const PASSWORDS = {
   supabase_admin: "supabase_admin",
   postgres: "postgres",
   edge: "edge",
+  edge_slow: "edge_slow",
   operator: "operator",
 };
 
@@ -94,7 +95,11 @@ async function build(template: string): Promise<void> {
       const admin_url = server.url(TEMPLATE);
       await bootstrap(admin_url, PASSWORDS.postgres);
       await migrate(server.url(TEMPLATE, "postgres", PASSWORDS.postgres), { seed: false });
-      await setPasswords(admin_url, { edge: PASSWORDS.edge, operator: PASSWORDS.operator });
+      await setPasswords(admin_url, {
+        edge: PASSWORDS.edge,
+        edge_slow: PASSWORDS.edge_slow,
+        operator: PASSWORDS.operator,
+      });
     } finally {
       await server.stop();
     }

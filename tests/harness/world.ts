@@ -2,7 +2,7 @@
 // fails the test when an answer does not fit what its endpoint declares.
 
 import { expect } from "vitest";
-import { connect } from "#shared/foundation/db.ts";
+import { connect, type Db, SLOW } from "#shared/foundation/db.ts";
 import { type Environment, readConfiguration } from "#shared/foundation/environment.ts";
 import type { LogLine } from "#shared/foundation/log.ts";
 import { functionFor } from "#shared/http/routes.ts";
@@ -63,7 +63,8 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     config: readConfiguration(
       variables({ API_HOST: host, EDGE_DATABASE_URL: database.url("edge"), ...options.variables }),
     ),
-    db: listening(connect(database.url("edge"), 12), dialects),
+    db: listening(connect(database.url("edge"), { max: 12, patience_ms: 10_000 }), dialects),
+    slowDb: listening(connect(database.url("edge_slow"), SLOW), dialects),
     now: () => frozen ?? new Date(),
     log: (line) => log.push(line),
   };
@@ -125,7 +126,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     freeze,
     row,
     async close() {
-      await environment.db.end();
+      await Promise.all([environment.db.end(), environment.slowDb.end()]);
       await database.drop();
       expect([...new Set(dialects)], "SQL and TypeScript speak by the envelope of db.ts").toEqual([]);
     },
@@ -144,18 +145,17 @@ export async function asProduction<T>(world: World, run: (environment: Environme
 
 /** The api functions that were run meanwhile, in order: one statement, one round trip each. */
 export async function statementsOf(world: World, run: () => Promise<unknown>): Promise<string[]> {
-  const { db } = world.environment;
+  const { db, slowDb } = world.environment;
   const names: string[] = [];
-  world.environment.db = {
-    ...db,
+  const noting = (one: Db): Db => ({
+    ...one,
     call(name, ...args) {
       names.push(name);
-      return db.call(name, ...args);
+      return one.call(name, ...args);
     },
-  };
-  await run().finally(() => {
-    world.environment.db = db;
   });
+  Object.assign(world.environment, { db: noting(db), slowDb: noting(slowDb) });
+  await run().finally(() => Object.assign(world.environment, { db, slowDb }));
   return names;
 }
 

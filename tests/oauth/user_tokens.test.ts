@@ -714,7 +714,7 @@ describe("§8 RFC 9700 §4.10 guessing is limited, and locks nobody out", () => 
 
 describe("§5 what is over is forgotten", () => {
   const purge = () =>
-    world.environment.db.call("run_due_jobs", { kind: "worker", host: "sandbox", request_id: "test" });
+    world.environment.slowDb.call("run_due_jobs", { kind: "worker", host: "sandbox", request_id: "test" });
   const left = async () => {
     const { id } = await grantOf();
     return world.row(

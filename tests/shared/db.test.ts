@@ -12,6 +12,9 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
+/** One connection. */
+const ONE = { max: 1, patience_ms: 10_000 };
+
 /** An api function for one test, whose body is what the test says. */
 async function define(name: string, body: string): Promise<void> {
   await world.database.admin.query(
@@ -65,6 +68,8 @@ describe("architecture §3 a call", () => {
     ["53300", "too many connections", true],
     ["57014", "cancelled, as by a statement timeout", true],
     ["57P01", "shut down", true],
+    ["28P01", "a password that is not taken", true],
+    ["55P03", "waited too long for a lock", true],
     ["22P02", "a value that is none", false],
     ["23505", "a constraint", false],
     ["42501", "not allowed", false],
@@ -147,7 +152,7 @@ describe("architecture §3 a call", () => {
       `begin raise exception using errcode = 'RULE1', message = 'ean_in_use', detail = '{}'; end`,
     );
     await define("breaks", "begin return 1 / 0; end");
-    const db = connect(world.database.url("edge"), 1);
+    const db = connect(world.database.url("edge"), ONE);
     const backend = await db.call("backend");
     for (const name of ["refuses", "breaks", "refuses"]) await expect(db.call(name)).rejects.toThrow();
     expect(await db.call("backend")).toBe(backend);
@@ -157,7 +162,7 @@ describe("architecture §3 a call", () => {
   test("a connection lost in the middle of a query: 503, the process lives, and the next call has another", async () => {
     await define("slow", "begin perform pg_sleep(20); return '1'; end");
     await define("one", "begin return '1'; end");
-    const db = connect(world.database.url("edge"), 1);
+    const db = connect(world.database.url("edge"), ONE);
     const lost = db.call("slow").catch((error) => error);
     const kill = () =>
       world.row(

@@ -38,16 +38,16 @@ describe("roles", () => {
       case when rolsuper then 'superuser' end, case when rolcreatedb then 'createdb' end, case when rolcreaterole then 'createrole' end,
       case when rolbypassrls then 'bypassrls' end, case when rolreplication then 'replication' end)`;
     expect(
-      await lines(`select rolname, ${attributes} from pg_roles where rolname in ('edge', 'operator', 'api_owner')`),
-    ).toEqual(["api_owner ", "edge login", "operator login"]);
+      await lines(`select rolname, ${attributes} from pg_roles where rolname in ('edge', 'edge_slow', 'operator', 'api_owner')`),
+    ).toEqual(["api_owner ", "edge login", "edge_slow login", "operator login"]);
   });
 
   test("none of them is a member of a role, and only who migrates is a member of theirs", async () => {
-    const ours = "('edge', 'operator', 'api_owner')";
+    const ours = "('edge', 'edge_slow', 'operator', 'api_owner')";
     expect(
       await lines(`select distinct m.member::regrole, 'in', m.roleid::regrole from pg_auth_members m
                     where m.member::regrole::text in ${ours} or m.roleid::regrole::text in ${ours}`),
-    ).toEqual(["postgres in api_owner", "postgres in edge", "postgres in operator"]);
+    ).toEqual(["postgres in api_owner", "postgres in edge", "postgres in edge_slow", "postgres in operator"]);
   });
 
   test("api_owner owns the api functions and nothing else", async () => {
@@ -77,6 +77,7 @@ describe("schemas", () => {
       "api_owner usage core",
       "api_owner usage private",
       "edge usage api",
+      "edge_slow usage api",
       "operator usage ops",
     ]);
   });
@@ -227,7 +228,7 @@ describe("functions", () => {
       await lines(
         `select distinct x.grantee::regrole from ${functions}, aclexplode(f.proacl) x where x.grantee::regrole::text <> f.owner`,
       ),
-    ).toEqual(["api_owner", "edge", "operator"]);
+    ).toEqual(["api_owner", "edge", "edge_slow", "operator"]);
   });
 
   test("of api run as api_owner", async () => {
@@ -272,16 +273,27 @@ describe("functions", () => {
       `select f.name from ${functions} where has_function_privilege('${role}', f.oid, 'execute') and has_schema_privilege('${role}', f.schema, 'usage')`,
     );
 
-  test("that edge may execute are those the endpoints declare, and admission", async () => {
+  test("that edge and edge_slow may execute are those the endpoints declare, and admission", async () => {
     const modules = readdirSync(`${ROOT}supabase/functions`, { recursive: true, encoding: "utf8" });
-    const declared: string[] = [];
+    const declared: { edge: string[]; edge_slow: string[] } = { edge: ["admit"], edge_slow: [] };
     for (const path of modules.filter((name) => name.endsWith("app.ts"))) {
       const { surface }: { surface?: Surface } = await import(`${ROOT}supabase/functions/${path}`);
-      declared.push(...(surface?.pages?.sql ?? []), ...(surface?.endpoints ?? []).flatMap(({ sql }) => sql));
+      declared.edge.push(...(surface?.pages?.sql ?? []));
+      for (const { sql, slow } of surface?.endpoints ?? []) declared[slow ? "edge_slow" : "edge"].push(...sql);
     }
-    expect(await executableBy("edge")).toEqual(
-      [...new Set(["admit", ...declared])].map((name) => `api.${name}`).sort(),
-    );
+    for (const role of ["edge", "edge_slow"] as const)
+      expect(await executableBy(role)).toEqual([...new Set(declared[role])].map((name) => `api.${name}`).sort());
+  });
+
+  test("a statement of a login role, and its waiting for a lock, end by themselves: of edge before anybody asks twice", async () => {
+    expect(
+      await lines(`select r.rolname, array_to_string(array(select unnest(s.setconfig) order by 1), ' ')
+                     from pg_db_role_setting s join pg_roles r on r.oid = s.setrole where r.rolname in ('edge', 'edge_slow', 'operator')`),
+    ).toEqual([
+      "edge lock_timeout=3s statement_timeout=8s",
+      "edge_slow lock_timeout=10s statement_timeout=1min",
+      "operator lock_timeout=30s statement_timeout=10min",
+    ]);
   });
 
   test("of ops run as the owner of the tables, whose tenants they cross", async () => {

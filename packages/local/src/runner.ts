@@ -130,6 +130,7 @@ export async function startStack(options: Options, say: Say = () => {}): Promise
       SUPABASE_URL: base_url,
       CLIENT_ADDRESS: "x-forwarded-for:1", // serve.ts writes it
       EDGE_DATABASE_URL: server.url("postgres", "edge", passwords.edge),
+      EDGE_SLOW_DATABASE_URL: server.url("postgres", "edge_slow", passwords.edge_slow),
       AUTH_DATABASE_URL: server.url("postgres", "supabase_auth_admin", passwords.supabase_auth_admin),
       ...secrets.functions,
       AUTH_KEY: JSON.stringify(secrets.auth_key),

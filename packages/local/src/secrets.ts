@@ -10,7 +10,7 @@ import { readJson, writeJson } from "./stack.ts";
 type Jwk = JsonWebKey & { kid: string };
 
 export type Secrets = {
-  passwords: Record<"supabase_admin" | "postgres" | "edge" | "operator" | "supabase_auth_admin", string>;
+  passwords: Record<"supabase_admin" | "postgres" | "edge" | "edge_slow" | "operator" | "supabase_auth_admin", string>;
   /** TOKEN_KEYS, IBAN_KEYS and WORKER_SECRET, as the functions read them. */
   functions: ReturnType<typeof newKeys>;
   /** Signs the sessions of the local Auth issuer. */
@@ -24,10 +24,14 @@ export type Secrets = {
 export function loadSecrets(data_dir: string): Secrets {
   const file = join(data_dir, "secrets.json");
   const kept = readJson<Secrets>(file);
-  // the demo has grown since the file was written
+  // the demo and the roles have grown since the file was written
   if (kept) {
-    const secrets = { ...kept, demo: { ...makeDemoSecrets(), ...kept.demo } };
-    if (Object.keys(secrets.demo).length > Object.keys(kept.demo).length) writeJson(file, secrets);
+    const secrets = {
+      ...kept,
+      passwords: { ...makePasswords(), ...kept.passwords },
+      demo: { ...makeDemoSecrets(), ...kept.demo },
+    };
+    if (JSON.stringify(secrets) !== JSON.stringify(kept)) writeJson(file, secrets);
     return secrets;
   }
   if (existsSync(file)) throw new Error(`${file} is damaged. Restore it, or begin again with --fresh.`);
@@ -38,18 +42,23 @@ export function loadSecrets(data_dir: string): Secrets {
 
 function makeSecrets(): Secrets {
   return {
-    passwords: {
-      supabase_admin: random(24),
-      postgres: random(24),
-      edge: random(24),
-      operator: random(24),
-      supabase_auth_admin: random(24),
-    },
+    passwords: makePasswords(),
     functions: newKeys(),
     auth_key: signingKey(),
     publishable_key: `sb_publishable_${random(24)}`,
     secret_key: `sb_secret_${random(24)}`,
     demo: makeDemoSecrets(),
+  };
+}
+
+function makePasswords(): Secrets["passwords"] {
+  return {
+    supabase_admin: random(24),
+    postgres: random(24),
+    edge: random(24),
+    edge_slow: random(24),
+    operator: random(24),
+    supabase_auth_admin: random(24),
   };
 }
 

@@ -8,7 +8,7 @@ import { ROOT } from "../../local/src/checkout.ts";
 import { bootstrap, MigrationError, migrate, runSupabase } from "../../local/src/migrate.ts";
 import { freePort, PostgresError, startPostgres } from "../../local/src/postgres.ts";
 import { driftBetween, factsOf } from "./database_facts.ts";
-import { baseline, buildFromSchemas, SchemaError } from "./schema_files.ts";
+import { baseline, buildFromSchemas, PATIENCE, SchemaError } from "./schema_files.ts";
 
 const USAGE = `npm run migration -- <name>       writes supabase/migrations/<time>_<name>.sql: what changed in supabase/schemas
 npm run migration -- --check      says whether the migrations make what the schema files say, and changes nothing
@@ -64,7 +64,7 @@ export async function writeMigration(
 ): Promise<{ file: string; by_hand: string[] } | undefined> {
   const file = `supabase/migrations/${nextVersion(root)}_${checked(name)}.sql`;
   if ((await drift(pair)).length === 0) return;
-  const statements = await difference(pair.migrations, pair.schemas);
+  const statements = PATIENCE + (await difference(pair.migrations, pair.schemas));
   writeFileSync(join(root, file), statements);
   await migrate(pair.migrations, { seed: false, root }).catch((error: Error) => {
     throw new Refusal(`${file} is written, and does not apply as it stands.\n${error.message}`, { cause: error });

@@ -41,6 +41,9 @@ export async function buildFromSchemas(url: string, root: string): Promise<void>
   }
 }
 
+/** First line of every migration: one that waits for a lock makes every request wait behind it. */
+export const PATIENCE = "set lock_timeout = '5s';\n";
+
 /**
  * The schema files as one migration. The CLI cannot write it: from nothing it hands functions to api_owner before that role may
  * own any in `api`.
@@ -49,5 +52,5 @@ export function baseline(root: string): string {
   const head = `-- The database as the files of supabase/schemas make it, in the order of schema_paths in supabase/config.toml.
 -- Written by \`npm run migration -- --baseline\`, and until the first release written anew.
 `;
-  return [head, ...schemaFiles(root).map((file) => readFileSync(join(root, file), "utf8"))].join("\n");
+  return [head + PATIENCE, ...schemaFiles(root).map((file) => readFileSync(join(root, file), "utf8"))].join("\n");
 }

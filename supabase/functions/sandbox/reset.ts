@@ -14,6 +14,7 @@ export const resetSandbox = endpoint(
     caller: CALLER,
     limit: "sandbox",
     sql: ["reset_sandbox"],
+    slow: true,
     response: z
       .object({ ok: z.literal(true), customers_deleted: z.int(), drafts_deleted: z.int() })
       .meta({ id: "ResetSandbox" }),

@@ -31,6 +31,7 @@ const run = endpoint(
       "due_draft_lookups",
       "record_draft_lookup",
     ] as const,
+    slow: true,
     response: z
       .object({
         ok: z.boolean().meta({ description: "False when something needs an operator; it says what" }),

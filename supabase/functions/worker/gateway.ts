@@ -40,6 +40,7 @@ export const ingestChargingSessions = endpoint(
     caller: { kind: "worker" },
     limit: null,
     sql: ["ingest_charging_sessions"],
+    slow: true,
     body: z.object({ sessions: z.array(z.unknown()).min(1).max(10_000) }),
     maxBody: 4 * 1024 * 1024,
     response: z.object({

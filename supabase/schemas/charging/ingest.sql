@@ -280,4 +280,4 @@ begin
 end $$;
 comment on function api.ingest_charging_sessions(jsonb, jsonb) is
   'Sessions from the gateway, of any tenant: {sessions} to {ok, results} in their order. A bad item is a result, never an exception.';
-select private.expose('api.ingest_charging_sessions(jsonb, jsonb)');
+select private.expose('api.ingest_charging_sessions(jsonb, jsonb)', 'edge_slow');

@@ -72,4 +72,4 @@ begin
 end $$;
 comment on function api.run_draft_jobs(jsonb, jsonb) is
   'Everything of drafts that is due: {mails: {nl, en}, links, size} to counts. Safe to call at any time, from several callers at once.';
-select private.expose('api.run_draft_jobs(jsonb, jsonb)');
+select private.expose('api.run_draft_jobs(jsonb, jsonb)', 'edge_slow');

@@ -79,7 +79,7 @@ begin
 end $$;
 comment on function api.due_draft_lookups(jsonb, jsonb) is
   'The next addresses to look up: {size} to [{partner_id, draft_id, postal_code, house_number, house_number_addition}].';
-select private.expose('api.due_draft_lookups(jsonb, jsonb)');
+select private.expose('api.due_draft_lookups(jsonb, jsonb)', 'edge_slow');
 
 create function api.record_draft_lookup(caller jsonb, due jsonb, ean_register jsonb) returns json
 language plpgsql security definer
@@ -90,4 +90,4 @@ begin
   return private.record_draft_lookup((due ->> 'draft_id')::uuid, ean_register);
 end $$;
 comment on function api.record_draft_lookup(jsonb, jsonb, jsonb) is 'The EAN register''s answer for a due draft; null where it waits no longer.';
-select private.expose('api.record_draft_lookup(jsonb, jsonb, jsonb)');
+select private.expose('api.record_draft_lookup(jsonb, jsonb, jsonb)', 'edge_slow');

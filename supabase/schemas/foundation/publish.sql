@@ -1,16 +1,16 @@
 -- Publishing: what stands beside each table and each function that a login role may reach.
 
-create function private.expose(signature regprocedure) returns void
+create function private.expose(signature regprocedure, login name default 'edge') returns void
 language plpgsql
 set search_path = ''
 as $$
 begin
   execute format('revoke all on function %s from public', signature);
-  execute format('grant execute on function %s to edge', signature);
+  execute format('grant execute on function %s to %I', signature, login);
   execute format('alter function %s owner to api_owner', signature);
 end $$;
-comment on function private.expose(regprocedure) is
-  'Stands beside each api function: hands it to api_owner, so that row-level security holds inside it, and lets edge run it.';
+comment on function private.expose(regprocedure, name) is
+  'Stands beside each api function: hands it to api_owner, so that row-level security holds inside it, and lets edge run it, or edge_slow what takes long.';
 
 create function private.expose_ops(signature regprocedure) returns void
 language plpgsql

@@ -21,16 +21,22 @@ comment on schema ops is 'What the operator may run. Crosses tenants on purpose;
 comment on schema private is 'Helpers. Not callable by a login role.';
 
 -- Roles belong to the cluster, not to the database: several databases of one server share them.
+--
+-- A statement that waits or runs too long ends: each waiting one holds a connection that every other request needs. The limits are
+-- the role's, because `set local` inside a function does not lengthen the statement that runs it. What takes long by its nature
+-- (a reset, scheduled work, ten thousand sessions at once) has a login role of its own, and nothing else may run as it.
 do $$
 declare
-  wanted record;
+  wanted  record;
+  setting text;
 begin
   for wanted in
     select * from (values
-      ('edge',      'login noinherit'),
-      ('operator',  'login noinherit'),
-      ('api_owner', 'nologin noinherit')
-    ) as roles (name, attributes)
+      ('edge',      'login noinherit',   '{statement_timeout=8s,lock_timeout=3s}'::text[]),
+      ('edge_slow', 'login noinherit',   '{statement_timeout=1min,lock_timeout=10s}'),
+      ('operator',  'login noinherit',   '{statement_timeout=10min,lock_timeout=30s}'),
+      ('api_owner', 'nologin noinherit', '{}')
+    ) as roles (name, attributes, settings)
   loop
     if not exists (select from pg_catalog.pg_roles where rolname = wanted.name) then
       begin
@@ -39,6 +45,12 @@ begin
         null;  -- another database of this cluster was being migrated at the same moment
       end;
     end if;
+    foreach setting in array wanted.settings loop
+      if not exists (select from pg_catalog.pg_db_role_setting s
+                      where s.setrole = wanted.name::regrole and s.setdatabase = 0 and setting = any (s.setconfig)) then
+        execute format('alter role %I set %I = %L', wanted.name, split_part(setting, '=', 1), split_part(setting, '=', 2));
+      end if;
+    end loop;
   end loop;
   -- the migrating role hands functions over to api_owner and keeps the right to replace them
   if not pg_catalog.pg_has_role(current_user, 'api_owner', 'set') then
@@ -47,12 +59,13 @@ begin
 end $$;
 
 comment on role edge is 'Login of the edge functions. May execute functions in api, and nothing else.';
+comment on role edge_slow is 'Login of the edge functions for what takes long. May execute the few functions in api that do, and nothing else.';
 comment on role operator is 'Login of the operator command line. May execute functions in ops, and nothing else.';
 comment on role api_owner is 'Owner of the api functions. No login, no table, no bypassrls: policies hold inside the functions.';
 
 alter default privileges revoke execute on functions from public;
 
-grant usage on schema api to edge;
+grant usage on schema api to edge, edge_slow;
 grant usage on schema ops to operator;
 grant usage, create on schema api to api_owner;
 grant usage on schema core, private to api_owner;

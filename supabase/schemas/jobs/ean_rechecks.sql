@@ -33,7 +33,7 @@ begin
 end $$;
 comment on function api.due_ean_checks(jsonb, jsonb) is
   'The next connections to re-check: {size} to [{partner_id, connection_id, ean_code, postal_code, house_number, house_number_addition}].';
-select private.expose('api.due_ean_checks(jsonb, jsonb)');
+select private.expose('api.due_ean_checks(jsonb, jsonb)', 'edge_slow');
 
 create function api.record_ean_recheck(caller jsonb, due jsonb, ean_register jsonb) returns json
 language plpgsql security definer
@@ -65,4 +65,4 @@ begin
 end $$;
 comment on function api.record_ean_recheck(jsonb, jsonb, jsonb) is
   'The EAN register''s answer for a due connection: matched, mismatch, not_found, or unverified for another week.';
-select private.expose('api.record_ean_recheck(jsonb, jsonb, jsonb)');
+select private.expose('api.record_ean_recheck(jsonb, jsonb, jsonb)', 'edge_slow');

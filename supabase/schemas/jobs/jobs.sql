@@ -15,4 +15,4 @@ begin
     'registrations_reviewed', private.review_due_registrations());
 end $$;
 comment on function api.run_due_jobs(jsonb) is 'Everything that is due, in one transaction: counts by job. Safe to call at any time, from several callers at once.';
-select private.expose('api.run_due_jobs(jsonb)');
+select private.expose('api.run_due_jobs(jsonb)', 'edge_slow');

@@ -106,7 +106,7 @@ begin
 end $$;
 comment on function api.claim_mail(jsonb, jsonb) is
   'The next mails to send: {size} to [{id, recipient, subject, html, text}]. Each is claimed for five minutes, then offered again.';
-select private.expose('api.claim_mail(jsonb, jsonb)');
+select private.expose('api.claim_mail(jsonb, jsonb)', 'edge_slow');
 
 create function private.claim_mail(size int) returns json
 language sql security definer
@@ -143,7 +143,7 @@ begin
   return private.count_waiting_mail();
 end $$;
 comment on function api.count_waiting_mail(jsonb) is 'How many mails wait to be sent, as {waiting}: for a worker that has no mail server, so that it can say so.';
-select private.expose('api.count_waiting_mail(jsonb)');
+select private.expose('api.count_waiting_mail(jsonb)', 'edge_slow');
 
 create function private.settle_mail(mail uuid, failure text, permanent boolean) returns void
 language sql security definer
@@ -177,7 +177,7 @@ begin
 end $$;
 comment on function api.settle_mail(jsonb, jsonb) is
   'What became of claimed mails: [{id, failure, permanent}], failure null when sent. A temporary one is tried again with back-off, twelve times over 17 hours.';
-select private.expose('api.settle_mail(jsonb, jsonb)');
+select private.expose('api.settle_mail(jsonb, jsonb)', 'edge_slow');
 
 create function private.purge_mail() returns bigint
 language sql security definer

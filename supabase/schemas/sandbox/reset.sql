@@ -107,7 +107,7 @@ begin
 end $$;
 comment on function api.reset_sandbox(jsonb) is
   'POST /sandbox/v1/reset: every customer attributed to the partner and every draft it made, in one transaction. CPO accounts, keys and settings stay.';
-select private.expose('api.reset_sandbox(jsonb)');
+select private.expose('api.reset_sandbox(jsonb)', 'edge_slow');
 
 create function api.clear_fixture(caller jsonb, input jsonb) returns json
 language plpgsql security definer

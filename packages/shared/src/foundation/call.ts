@@ -14,6 +14,8 @@ export type Fetchers = Readonly<Record<string, (environment: Environment, about:
 export type Declared<Name extends string = string> = {
   id: string;
   sql: readonly Name[];
+  /** Whether those functions take long by their nature: they run as edge_slow, which has longer limits and may run nothing else. */
+  slow?: true;
   /** For what those functions may ask for first. */
   next?: Fetchers;
 };
@@ -24,7 +26,7 @@ export type Declared<Name extends string = string> = {
  *   to fetch, or asks twice.
  */
 export function callFor<Name extends string>(
-  { id, sql, next = {} }: Declared<Name>,
+  { id, sql, slow, next = {} }: Declared<Name>,
   environment: Environment,
   caller: Caller,
 ): (name: Name, ...input: (object | null)[]) => Promise<string> {
@@ -32,7 +34,7 @@ export function callFor<Name extends string>(
     const fetched: Record<string, unknown> = {};
     for (;;) {
       try {
-        return await environment.db.call(name, caller, ...input);
+        return await (slow ? environment.slowDb : environment.db).call(name, caller, ...input);
       } catch (error) {
         if (!(error instanceof Asked)) throw error;
         const { next: kind, about, message } = error;

@@ -56,9 +56,22 @@ const types: pg.CustomTypesConfig = {
 const RULE = "RULE1";
 /** Safe to repeat at once: the transaction was rolled back whole. */
 const TRANSIENT = new Set(["40001", "40P01"]);
-const UNAVAILABLE = /^(08|53|57)/;
+/** 08 connection, 28 a login that is refused, 53 out of resources, 57 shut down or cancelled, 55P03 waited too long for a lock. */
+const UNAVAILABLE = /^(08|28|53|57|55P03)/;
+/** A time limit of the role ended the statement; the connection is as good as before. */
+const OUT_OF_TIME = new Set(["57014", "55P03"]);
 
-export function connect(connectionString: string, max = 4): Db {
+export type Limits = {
+  /** Connections of this process. */
+  max: number;
+  /** After so long an answer is not waited for any more: a little longer than the statement_timeout of the role, which ends what the database can still end. */
+  patience_ms: number;
+};
+/** Of the roles `edge` and `edge_slow`. */
+const QUICK: Limits = { max: 4, patience_ms: 10_000 };
+export const SLOW: Limits = { max: 2, patience_ms: 65_000 };
+
+export function connect(connectionString: string, { max, patience_ms }: Limits = QUICK): Db {
   let pool: pg.Pool | undefined;
   const open = () => {
     if (!pool) {
@@ -66,7 +79,9 @@ export function connect(connectionString: string, max = 4): Db {
         connectionString,
         max,
         types,
+        // longer than the lock_timeout of `edge`: whoever waits for a connection gets the one of a request that waited for a lock
         connectionTimeoutMillis: 5_000,
+        query_timeout: patience_ms,
         idleTimeoutMillis: 30_000,
       });
       // an idle connection that the server closed is replaced on the next call; without a listener its error would end the process
@@ -87,7 +102,7 @@ export function connect(connectionString: string, max = 4): Db {
     try {
       return await client.query(config);
     } catch (error) {
-      if (isUnavailable(error)) broken = error as Error;
+      if (isUnavailable(error) && !OUT_OF_TIME.has((error as pg.DatabaseError).code ?? "")) broken = error as Error;
       throw error;
     } finally {
       client.off("error", onLost);
@@ -149,7 +164,7 @@ function translate(error: unknown): Error {
   return isUnavailable(error) ? new ApiError("service_unavailable", {}, error) : error;
 }
 
-/** 08 connection, 53 out of resources, 57 shut down or cancelled; without SQLSTATE the driver never got an answer. */
+/** Without SQLSTATE the driver never got an answer. */
 function isUnavailable(error: unknown): boolean {
   const { code } = error as Partial<pg.DatabaseError>;
   return code === undefined || UNAVAILABLE.test(code) || !/^[0-9A-Z]{5}$/.test(code);

@@ -1,6 +1,6 @@
 import process from "node:process";
 import * as z from "zod";
-import { connect, type Db } from "./db.ts";
+import { connect, type Db, SLOW } from "./db.ts";
 import { type Log, logToConsole } from "./log.ts";
 
 const url = z.url().transform((value) => value.replace(/\/+$/, ""));
@@ -29,6 +29,7 @@ const Configuration = z.object({
   AUTH_URL: url,
   PAGES_URL: url,
   EDGE_DATABASE_URL: z.string().min(1),
+  EDGE_SLOW_DATABASE_URL: z.string().min(1),
   TOKEN_KEYS: json.pipe(
     z.object({
       keys: z
@@ -76,6 +77,8 @@ export type Configuration = z.output<typeof Configuration>;
 export type Environment = {
   config: Configuration;
   db: Db;
+  /** The same as another role, for what takes long: its statements and their locks may wait longer. */
+  slowDb: Db;
   now: () => Date;
   log: Log;
 };
@@ -95,7 +98,13 @@ export function readConfiguration(variables: Record<string, string | undefined>)
 
 export function readEnvironment(variables: Record<string, string | undefined> = process.env): Environment {
   const config = readConfiguration(variables);
-  return { config, db: connect(config.EDGE_DATABASE_URL), now: () => new Date(), log: logToConsole };
+  return {
+    config,
+    db: connect(config.EDGE_DATABASE_URL),
+    slowDb: connect(config.EDGE_SLOW_DATABASE_URL, SLOW),
+    now: () => new Date(),
+    log: logToConsole,
+  };
 }
 
 /** Makes something from an environment once and keeps it as long as the environment lives (key sets, registers). */

@@ -72,8 +72,10 @@ export type EndpointSpec<
   caller: CallerRule;
   /** The rate-limit bucket that admission debits; null where the endpoint's own SQL function does, or none applies. */
   limit: Bucket | null;
-  /** The api functions it may run: what `edge` is granted is the union of these. */
+  /** The api functions it may run: what `edge` and `edge_slow` are granted is the union of these. */
   sql: readonly Functions[];
+  /** Whether those functions take long by their nature, and run as `edge_slow`. */
+  slow?: true;
   /** Who fetches what those functions may ask for first, by its kind. */
   next?: Fetchers;
   query?: Query;

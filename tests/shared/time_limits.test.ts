@@ -1,0 +1,146 @@
+// A lock that is held for long, and a database that stops answering: what waits for them ends, and everything else goes on.
+
+import { connect as dial, createServer, type Socket } from "node:net";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { connect } from "#shared/foundation/db.ts";
+import type { Environment } from "#shared/foundation/environment.ts";
+import { serve } from "#shared/http/surface.ts";
+import { surface as cpo } from "../../supabase/functions/cpo-v1/app.ts";
+import { surface as pages } from "../../supabase/functions/pages/app.ts";
+import { createAccount } from "../harness/people.ts";
+import { createWorld, type World } from "../harness/world.ts";
+
+let world: World;
+let token: string;
+beforeAll(async () => {
+  world = await createWorld({ limits: "lifted" });
+  token = await world.partnerA.client.token();
+});
+afterAll(() => world.close());
+
+/** A function with the connections that one has hosted. */
+function hosted(surface: typeof cpo, url = world.database.url("edge")) {
+  const environment: Environment = { ...world.environment, db: connect(url) };
+  const { fetch } = serve(surface, environment);
+  const send = (path: string, body?: object) =>
+    fetch(
+      new Request(new URL(path, "http://api.test"), {
+        ...(body ? { method: "POST", body: JSON.stringify(body) } : {}),
+        headers: {
+          authorization: `Bearer ${token}`,
+          "content-type": "application/json",
+          "x-forwarded-for": "192.0.2.1",
+        },
+      }),
+    );
+  return { send, end: () => environment.db.end() };
+}
+
+test("attack: four calls on a row that somebody holds are ended with 503 and Retry-After, and every other route answers meanwhile", async () => {
+  const { account_id, connection_id } = await createAccount(world);
+  const api = hosted(cpo);
+  const holder = await world.database.admin.connect();
+  try {
+    await holder.query("begin");
+    await holder.query("select from core.connections where id = $1 for update", [connection_id]);
+    const begun = performance.now();
+    const months = [{ period: "2026-01", total_kwh: 1 }];
+    const waiting = Array.from({ length: 4 }, () => api.send("/v1/sessions:batch", { account_id, months }));
+    const others = await Promise.all(
+      ["/v1/accounts", "/v1/ere-positions", "/v1/catalog/chargers", "/v1/accounts?limit=1"].map((path) =>
+        api.send(path),
+      ),
+    );
+    expect(others.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+    expect(performance.now() - begun, "as soon as the first of the four is ended").toBeLessThan(8000);
+    for (const answer of await Promise.all(waiting)) {
+      expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, "5"]);
+      expect((await answer.json()).error).toBe("Service is temporarily unavailable, try again shortly");
+    }
+    await holder.query("rollback");
+    expect((await api.send("/v1/sessions:batch", { account_id, months })).status).toBe(200);
+    expect((await world.row("select count(*)::int as count from core.deliveries")).count, "none of the four").toBe(1);
+  } finally {
+    await holder.query("rollback");
+    holder.release();
+    await api.end();
+  }
+}, 30_000);
+
+test("a statement that runs too long is ended by the database, and its connection goes on", async () => {
+  await world.database.admin.query(
+    `create function api.slow(caller jsonb) returns json language plpgsql as $$ begin perform pg_sleep(20); return '1'; end $$;
+     create function api.backend(caller jsonb) returns json language sql as $$ select to_json(pg_backend_pid()) $$;
+     grant execute on function api.slow(jsonb), api.backend(jsonb) to edge`,
+  );
+  const db = connect(world.database.url("edge"), { max: 1, patience_ms: 10_000 });
+  const backend = await db.call("backend", {});
+  await expect(db.call("slow", {})).rejects.toMatchObject({ code: "service_unavailable", cause: { code: "57014" } });
+  expect(await db.call("backend", {})).toBe(backend);
+  await db.end();
+}, 20_000);
+
+/** A database that accepts connections and says nothing more, from one moment to the next. */
+async function freezable(url: string) {
+  let frozen = false;
+  const { hostname, port } = new URL(url);
+  const open = new Set<Socket>();
+  const server = createServer((inward) => {
+    const outward = dial(Number(port), hostname);
+    for (const [from, to] of [
+      [inward, outward],
+      [outward, inward],
+    ] as const) {
+      open.add(from);
+      from.on("data", (chunk) => !frozen && to.write(chunk));
+      from.on("close", () => to.destroy());
+      from.on("error", () => to.destroy());
+    }
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const through = new URL(url);
+  through.port = String((server.address() as { port: number }).port);
+  return {
+    url: through.href,
+    freeze(now: boolean) {
+      frozen = now;
+    },
+    close() {
+      for (const socket of open) socket.destroy();
+      server.close();
+    },
+  };
+}
+
+test("attack: a database that stops answering is 503 within its limit, on API and pages, and nothing hangs after it", async () => {
+  const proxy = await freezable(world.database.url("edge"));
+  const [api, site] = [hosted(cpo, proxy.url), hosted(pages, proxy.url)];
+  const ask = async ([{ send }, path]: [typeof api, string]) => {
+    const begun = performance.now();
+    const answer = await send(path);
+    await answer.text();
+    return {
+      status: answer.status,
+      retry: answer.headers.get("retry-after"),
+      seconds: (performance.now() - begun) / 1000,
+    };
+  };
+  const link = `/pages/mandate/${"a".repeat(43)}`;
+  try {
+    expect((await ask([api, "/v1/accounts"])).status).toBe(200);
+    expect((await ask([site, link])).status).toBe(404);
+    proxy.freeze(true);
+    // more than there are connections
+    const asked: [typeof api, string][] = [...Array(8).fill([api, "/v1/accounts"]), [site, link]];
+    for (const { status, retry, seconds } of await Promise.all(asked.map(ask))) {
+      expect([status, retry]).toEqual([503, "5"]);
+      expect(seconds).toBeLessThan(16);
+    }
+    proxy.freeze(false);
+    expect((await ask([api, "/v1/accounts"])).status).toBe(200);
+    expect((await ask([site, link])).status).toBe(404);
+  } finally {
+    proxy.close();
+    await Promise.all([api.end(), site.end()]);
+  }
+}, 60_000);
