@@ -1,6 +1,6 @@
 // A lock that is held for long, and a database that stops answering: what waits for them ends, and everything else goes on.
 
-import { connect as dial, createServer, type Socket } from "node:net";
+import { createServer, connect as dial, type Socket } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { connect } from "#shared/foundation/db.ts";
 import type { Environment } from "#shared/foundation/environment.ts";

@@ -38,7 +38,9 @@ describe("roles", () => {
       case when rolsuper then 'superuser' end, case when rolcreatedb then 'createdb' end, case when rolcreaterole then 'createrole' end,
       case when rolbypassrls then 'bypassrls' end, case when rolreplication then 'replication' end)`;
     expect(
-      await lines(`select rolname, ${attributes} from pg_roles where rolname in ('edge', 'edge_slow', 'operator', 'api_owner')`),
+      await lines(
+        `select rolname, ${attributes} from pg_roles where rolname in ('edge', 'edge_slow', 'operator', 'api_owner')`,
+      ),
     ).toEqual(["api_owner ", "edge login", "edge_slow login", "operator login"]);
   });
 
