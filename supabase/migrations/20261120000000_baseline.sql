@@ -2853,6 +2853,7 @@ declare
   wanted     jsonb;
   ean        text;
   signed     boolean;
+  lapses     boolean;
   checked    record;
   changed    boolean := false;
 begin
@@ -2870,6 +2871,11 @@ begin
   ean := wanted ->> 'ean_code';
   select m.mandate_status = 'signed' into signed
     from core.connection_mandates m where m.partner_id = connection.partner_id and m.connection_id = connection.id;
+  -- a mandate that holds is lost; of one that ran out the months that still count by it
+  lapses := signed or exists (
+    select from core.delivered_months d
+      join core.mandates m on m.partner_id = d.partner_id and m.connection_id = d.connection_id and m.status in ('signed', 'expired') and m.lapsed_at is null
+     where d.partner_id = connection.partner_id and d.connection_id = connection.id and d.status = 'staged');
 
   if lower(wanted::text) is distinct from lower(current::text) then
     if private.ean_taken(ean, connection.id) then
@@ -2888,7 +2894,7 @@ begin
       wanted ->> 'house_number_addition', checked.source, checked.outcome, checked.reason);
     if checked.outcome = 'mismatch' then
       return private.refusal('ean_address_mismatch');
-    elsif signed and (input -> 'acknowledge_mandate_lapses') is distinct from 'true' then
+    elsif lapses and (input -> 'acknowledge_mandate_lapses') is distinct from 'true' then
       return private.refusal('mandate_acknowledgement_required');
     end if;
 
@@ -2897,6 +2903,7 @@ begin
     if signed then
       perform private.end_mandate(connection.id, 'revoked', 'connection_updated');
     end if;
+    perform private.lapse_mandates(connection.id);
     perform private.audit('connection.updated', connection.id, jsonb_build_object('mandate_revoked', signed));
     changed := true;
   end if;
@@ -2956,6 +2963,7 @@ create table core.mandates (
   user_agent      text,
   ended_at        timestamptz,
   ended_reason    text,
+  lapsed_at       timestamptz,
   created_at      timestamptz not null default private.now(),
   constraint mandates_pkey primary key (partner_id, id),
   constraint mandates_connection_fkey foreign key (partner_id, connection_id, owner_id) references core.connections (partner_id, id, owner_id),
@@ -2967,6 +2975,8 @@ create table core.mandates (
 );
 comment on table core.mandates is
   'What a signatory decided, with the evidence: the text as shown, its SHA-256, the typed name, the code proof, network address and user agent. Personal data; append-only but for its end; kept seven years after it.';
+comment on column core.mandates.lapsed_at is
+  'When EAN or address of the connection was corrected after the last year of this mandate: what it covered is still to be seen, and counts no more unless it is locked.';
 -- serves: the latest mandate of a connection
 create index mandates_connection on core.mandates (partner_id, connection_id, created_at desc);
 -- serves: the job that ends mandates after their last year
@@ -3006,6 +3016,21 @@ begin
 end $$;
 comment on function private.end_mandate(uuid, text, text) is 'Ends the signed mandate of a connection; months it covered are judged again.';
 grant execute on function private.end_mandate(uuid, text, text) to api_owner;
+
+create function private.lapse_mandates(connection uuid) returns void
+language plpgsql
+set search_path = ''
+as $$
+begin
+  update core.mandates m set lapsed_at = private.now()
+   where m.partner_id = private.partner_id() and m.connection_id = connection and m.status in ('signed', 'expired') and m.lapsed_at is null;
+  if found then
+    perform private.judge_months(connection);
+  end if;
+end $$;
+comment on function private.lapse_mandates(uuid) is
+  'EAN or address of a connection are others from now on: what ran out was signed for those before, and covers none of its open months any more.';
+grant execute on function private.lapse_mandates(uuid) to api_owner;
 
 create function private.void_mandate_links(connection uuid) returns void
 language sql
@@ -3816,7 +3841,7 @@ begin
   return (select case
       when count(*) filter (where m.status <> 'declined') = 0 then 'staged'  -- nobody has signed yet: kept until somebody does
       when period >= private.first_delivery_month()
-           and bool_or(m.status in ('signed', 'expired') and period between m.valid_from and m.valid_until) then 'staged'
+           and bool_or(m.status in ('signed', 'expired') and m.lapsed_at is null and period between m.valid_from and m.valid_until) then 'staged'
       else 'outside_mandate' end
     from core.mandates m
     where m.partner_id = private.partner_id() and m.connection_id = connection);
@@ -3862,7 +3887,7 @@ select d.partner_id, d.connection_id, d.period, d.total_kwh, d.session_count, d.
     or d.status = 'staged' and exists (
          select from core.mandates m
           where m.partner_id = d.partner_id and m.connection_id = d.connection_id
-            and m.status in ('signed', 'expired') and d.period between m.valid_from and m.valid_until);
+            and m.status in ('signed', 'expired') and m.lapsed_at is null and d.period between m.valid_from and m.valid_until);
 comment on view core.counted_months is
   'The delivered months that count toward ERE: inside a mandate, or booked already. A month that is staged because nobody has signed yet is not among them.';
 grant select on core.counted_months to api_owner;
@@ -5071,7 +5096,7 @@ as $$
                                    or exists (select from core.accounts a where a.user_id = u.id))) then 'existing_user'
               when private.is_suppressed(private.email_hash(e.email, key)) then 'suppressed'
               when exists (select from core.drafts d
-                            where d.partner_id <> tenant and d.email = e.email
+                            where d.partner_id <> tenant and private.active_partner(d.partner_id) is not null and d.email = e.email
                               and (d.status = 'claimed' or d.status = 'invited' and d.expires_at > private.now())) then 'conflict' end
     from unnest(emails) as e (email)
 $$;
@@ -5316,6 +5341,7 @@ as $$
      where d.id in (
        select w.id from core.drafts w
         where w.ean_status in ('pending', 'failed') and w.status in ('invited', 'claimed')
+          and w.partner_id in (select p.id from core.partners p where p.is_active)
           and (w.ean_looked_up_at is null or w.ean_looked_up_at <= private.now() - interval '1 hour')
           and (w.ean_status = 'pending' or w.created_at > private.now() - interval '1 day')
         order by w.created_at limit size for update skip locked)
@@ -5505,13 +5531,17 @@ as $$
 declare
   draft core.drafts := private.draft_by_id(draft_id);
 begin
+  -- nobody claims for a partner that was deactivated; what a customer has signed stays theirs to see and to change
+  if draft.status in ('invited', 'claimed') and private.active_partner(draft.partner_id) is null then
+    draft := null;
+  end if;
   perform private.act_for_partner(draft.partner_id), set_config('app.caller_kind', 'customer', true);
   if lock then
     select * into draft from core.drafts d where d.partner_id = private.partner_id() and d.id = draft_id for update;
   end if;
   return draft;
 end $$;
-comment on function private.enter_draft(uuid, boolean) is 'Makes the bearer of a claim link the caller, within the tenant of the draft.';
+comment on function private.enter_draft(uuid, boolean) is 'Makes the bearer of a claim link the caller, within the tenant of the draft. An open draft of a deactivated partner is as good as gone.';
 grant execute on function private.enter_draft(uuid, boolean) to api_owner;
 
 create function private.draft_state(draft core.drafts) returns text

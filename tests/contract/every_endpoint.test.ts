@@ -531,8 +531,8 @@ function failing(url: string, down: () => boolean): Environment {
 }
 
 describe.each([
-  ["cannot be reached", () => "postgresql://edge:edge@127.0.0.1:1/none", "ECONNREFUSED"],
-  ["refuses the login", () => world.database.url("edge").replace(":edge@", ":another@"), "28P01"],
+  ["cannot be reached", () => "postgresql://edge:edge@127.0.0.1:1/none", { code: "ECONNREFUSED" }],
+  ["refuses the login", () => world.database.url("edge").replace(":edge@", ":another@"), { sqlstate: "28P01" }],
 ])("contract §1 the database %s", (_what, url, cause) => {
   test.each(named(withDatabase))(
     "%s answers 503 with Retry-After, and answers again once the database does",
@@ -549,7 +549,7 @@ describe.each([
       const { error } = await answer.json();
       const isAdmittedBySql = ["cpo", "user", "session", "partner", "sandbox"].includes(endpoint.caller.kind);
       expect(error).toBe(wireText(isAdmittedBySql ? "authentication_unavailable" : "service_unavailable"));
-      expect(world.log.at(-1)).toMatchObject({ status: 503, cause: { code: cause } });
+      expect(world.log.at(-1)).toMatchObject({ status: 503, cause });
       down = false;
       expect((await send()).status).not.toBe(503);
     },

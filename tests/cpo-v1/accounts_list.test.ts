@@ -61,8 +61,8 @@ describe("§4.1 GET /v1/accounts lists the client's own accounts, newest first",
     const second = await list("?limit=4&offset=4");
     expect(new Set([...first.ids, ...second.ids])).toEqual(new Set(ids));
     await world.row(
-      "update core.accounts set client_id = $1 where id = $2",
-      (await world.addClient(world.partnerA.id)).id,
+      `with c as (delete from core.connections where account_id = $1), s as (delete from core.signatories where account_id = $1)
+       delete from core.accounts where id = $1`,
       account_id,
     );
   });

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { hashSecret } from "#shared/auth/tokens.ts";
 import { MID_CHARGER } from "../harness/chargers.ts";
 import { signMandate } from "../harness/mandate.ts";
-import { createAccount } from "../harness/people.ts";
+import { createAccount, newEan } from "../harness/people.ts";
 import { createWorld, type World } from "../harness/world.ts";
 
 let world: World;
@@ -83,7 +83,7 @@ test.each([
   ["before the job noted the end", false],
   ["after the job noted the end", true],
 ])(
-  "contract §2 renewal keeps the old year's months covered, and revoking the new mandate too: %s",
+  "contract §2 renewal keeps the old year's months covered, revoking the new mandate too, but no correction of the connection: %s",
   async (_name, noted) => {
     await travel("2026-11-20T12:00:00Z");
     const account = await createAccount(world);
@@ -102,12 +102,57 @@ test.each([
     expect(await monthsOf(account)).toEqual({ ...covered, "2027-01": "staged" });
 
     await travel("2027-02-04T12:00:00Z");
-    await world.post(
-      "/v1/connections:update",
-      { account_id: account.account_id, connection: { city: "Elders" }, acknowledge_mandate_lapses: true },
-      await token(),
-    );
+    await world.row("select ops.mandate_revoke(jsonb_build_object('connection', $1::text))", account.connection_id);
     expect(await monthsOf(account)).toEqual({ ...covered, "2027-01": "outside_mandate" });
+
+    const correction = { account_id: account.account_id, connection: { ean_code: newEan() } };
+    await world.post("/v1/connections:update", { ...correction, acknowledge_mandate_lapses: true }, await token());
+    expect(new Set(Object.values(await monthsOf(account)))).toEqual(new Set(["outside_mandate"]));
+  },
+);
+
+test.each([
+  ["the EAN, before the job noted the end", () => ({ ean_code: newEan() }), false],
+  ["the EAN, after it", () => ({ ean_code: newEan() }), true],
+  ["the address", () => ({ house_number: 9 }), false],
+])(
+  "contract §9 corrected after a mandate expired: %s; its open months count no more, if that is acknowledged",
+  async (_what, connection, noted) => {
+    await travel("2026-11-20T12:00:00Z");
+    const account = await createAccount(world);
+    await signMandate(world, account.account_id);
+    await deliver(account, "2026-09", "2026-10", "2026-11");
+    await world.row(
+      "update core.delivered_months set status = 'registered' where connection_id = $1 and period = '2026-09-01'",
+      account.connection_id,
+    );
+    await travel("2027-02-03T12:00:00Z");
+    if (noted) await runJobs();
+    const before = await monthsOf(account);
+    const correct = async (acknowledge_mandate_lapses: boolean) => {
+      const body = { account_id: account.account_id, connection: change, acknowledge_mandate_lapses };
+      return world.post("/v1/connections:update", body, await token());
+    };
+    const change = connection();
+    expect(await correct(false)).toMatchObject({ status: 409, body: { error: "mandate_acknowledgement_required" } });
+    expect(await monthsOf(account), "nothing stored").toEqual(before);
+
+    expect((await correct(true)).body).toMatchObject({
+      changed: true,
+      mandate_revoked: false,
+      mandate_status: "expired",
+    });
+    const after = { "2026-09": "registered", "2026-10": "outside_mandate", "2026-11": "outside_mandate" };
+    expect(await monthsOf(account)).toEqual(after);
+    expect((await positionOf(account)).total_kwh_delivered, "what is registered stays").toBe(10);
+    expect(await deliver(account, "2026-11", "2026-12"), "what was signed was for the EAN and address before").toEqual([
+      "outside_mandate",
+      "outside_mandate",
+    ]);
+    expect(
+      (await world.row("select count(*)::int from core.counted_months where connection_id = $1", account.connection_id))
+        .count,
+    ).toBe(1);
   },
 );
 

@@ -475,6 +475,45 @@ describe("contract §4 links that lead nowhere", () => {
     expect(heading(next.text)).toBe("Deze aanmelding bestaat niet meer");
   });
 
+  test("a deactivated partner's open drafts stop: links answer kindly; what customers signed stays theirs", async () => {
+    const set = (active: boolean) =>
+      world.row("update core.partners set is_active = $2 where id = $1", world.partnerA.id, active);
+    const invited = await newDraft(world);
+    const link = await newSignInLink(world, invited);
+    const halfway = await claimed();
+    const finished = await claimed();
+    await answer(finished.ask, finished.draft, { address: freshAddress() });
+    await finished.ask(`${finished.draft.link}/sign`, {
+      form: await readyToSign(world, finished.ask, finished.draft),
+    });
+    const { text } = await halfway.ask(`${halfway.draft.link}/details`);
+    await set(false);
+    try {
+      for (const [ask, path] of [
+        [newBrowser(world), invited.link],
+        [newBrowser(world), link],
+        [halfway.ask, halfway.draft.link],
+      ] as const) {
+        const page = await ask(path);
+        expect([page.status, heading(page.text)]).toEqual([404, "Deze aanmelding bestaat niet meer"]);
+        expect(page.text).not.toMatch(/Zonneveld|@example\.nl/);
+      }
+      const form = { form_token: formToken(text), full_name: "Iemand Anders", type: "particulier" };
+      await halfway.ask(`${halfway.draft.link}/details`, { form });
+      const { typed } = await world.row(
+        "select progress::text as typed from core.drafts where id = $1",
+        halfway.draft.id,
+      );
+      expect(typed).not.toContain("Iemand Anders");
+      expect((await newBrowser(world)(link, { form: {} })).status).toBe(404);
+      expect(heading((await finished.ask(finished.draft.link)).text)).toBe("U bent aangemeld");
+    } finally {
+      await set(true);
+    }
+    expect((await newBrowser(world)(invited.link)).status).toBe(200);
+    expect((await newBrowser(world)(link, { form: {} })).status).toBe(303);
+  });
+
   test("a finished claim can be read back with a code", async () => {
     const { draft, ask } = await claimed();
     await answer(ask, draft, { address: freshAddress() });

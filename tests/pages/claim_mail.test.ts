@@ -31,7 +31,7 @@ const mails = () => {
 async function runJobs({ config } = world.environment): Promise<Record<string, number>> {
   const caller = { kind: "worker", host: config.API_HOST, request_id: "test" };
   const input = { mails: mails(), links: claimLinks(world.environment), size: 100 };
-  return JSON.parse(await world.environment.db.call("run_draft_jobs", caller, input));
+  return JSON.parse(await world.environment.slowDb.call("run_draft_jobs", caller, input));
 }
 const unsubscribeUrl = async ({ email }: Draft): Promise<string> =>
   (await world.row("select private.unsubscribe_url($1, $2) as url", email, claimLinks(world.environment))).url;

@@ -377,6 +377,15 @@ describe("§4.2 every counter", () => {
   test("contract §4 conflict: an open draft of another partner, and only as long as it is open", async () => {
     const { draft_id, email } = await addDraft(world, {}, world.keyB);
     expect(await reasons([draftRow({ email })])).toEqual(["conflict"]);
+    // of the customers of a partner that was deactivated others may make drafts, until it is active again
+    const set = (active: boolean) =>
+      world.row("update core.partners set is_active = $2 where id = $1", world.partnerB.id, active);
+    await set(false);
+    const { body } = await world.import([draftRow({ email })]);
+    expect(body.added).toBe(1);
+    await world.row("delete from core.drafts where id = $1", body.created[0].draft_id);
+    await set(true);
+    expect(await reasons([draftRow({ email })])).toEqual(["conflict"]);
     await world.row("update core.drafts set status = 'expired' where id = $1", draft_id);
     expect(await reasons([draftRow({ email })])).toEqual([]);
   });

@@ -87,11 +87,11 @@ export async function madeOf(world: SandboxWorld, draft_id: string) {
     `select d.status, d.external_ref, d.account_id is not null as has_account, d.user_id is not null as has_user, d.progress,
             (select jsonb_agg(jsonb_build_object('source', t.source, 'external_ref', t.external_ref, 'month', t.attached_month, 'partner', t.partner_id = d.partner_id))
                from core.attributions t where t.user_id = d.user_id) as attributions,
-            (select jsonb_agg(to_jsonb(a) - '{id,user_id,created_at,updated_at,iban_ciphertext}'::text[]) from core.accounts a where a.user_id = d.user_id) as accounts,
-            (select jsonb_agg(to_jsonb(s) - '{id,account_id,email,created_at,updated_at}'::text[]) from core.signatories s where s.account_id = d.account_id) as signatories,
-            (select jsonb_agg(to_jsonb(c) - '{id,account_id,location_id,ean_code,created_at,updated_at}'::text[] || jsonb_build_object('location', to_jsonb(l) - '{id,created_at}'::text[]))
+            (select jsonb_agg(to_jsonb(a) - '{id,user_id,owner_id,created_at,updated_at,iban_ciphertext}'::text[]) from core.accounts a where a.user_id = d.user_id) as accounts,
+            (select jsonb_agg(to_jsonb(s) - '{id,account_id,owner_id,email,created_at,updated_at}'::text[]) from core.signatories s where s.account_id = d.account_id) as signatories,
+            (select jsonb_agg(to_jsonb(c) - '{id,account_id,owner_id,location_id,ean_code,created_at,updated_at}'::text[] || jsonb_build_object('location', to_jsonb(l) - '{id,created_at}'::text[]))
                from core.connections c join core.locations l on l.id = c.location_id where c.account_id = d.account_id) as connections,
-            (select jsonb_agg(to_jsonb(m) - '{id,connection_id,link_id,document,document_sha256,code_sent_to,signed_from,address,user_agent,created_at}'::text[]
+            (select jsonb_agg(to_jsonb(m) - '{id,connection_id,owner_id,link_id,document,document_sha256,code_sent_to,signed_from,address,user_agent,created_at}'::text[]
                               || jsonb_build_object('evidence', m.document is not null and m.document_sha256 is not null))
                from core.mandates m join core.connections c on c.id = m.connection_id where c.account_id = d.account_id) as mandates,
             (select jsonb_agg(jsonb_build_object('outcome', e.outcome, 'source', e.source)) from core.ean_checks e join core.connections c on c.id = e.connection_id

@@ -234,6 +234,7 @@ describe("npm run migration -- <name>", () => {
       by_hand: [],
     });
     expect(statements(read(written?.file ?? ""))).toEqual([
+      "set lock_timeout = '5s'",
       "SET local check_function_bodies = off",
       expect.stringMatching(/^CREATE OR REPLACE FUNCTION private\.today\(\).*Brussels/s),
     ]);
@@ -268,6 +269,7 @@ describe("npm run migration -- <name>", () => {
       ...(written?.by_hand ?? []).map((line) => `--   ${line}`),
     ]);
     expect(statements(others.join("\n\n"))).toEqual([
+      "set lock_timeout = '5s'",
       "SET local check_function_bodies = off",
       expect.stringMatching(/^ALTER TABLE "core"\."drafts"\s+ADD COLUMN "note" text$/),
       expect.stringContaining("CREATE OR REPLACE FUNCTION api.day"),

@@ -226,7 +226,7 @@ describe("§6 mail", () => {
     await world.freeze("2026-11-20T12:00:00Z");
     const id = await enqueue("sanne@example.nl");
     const worker = { kind: "worker", host: "production", request_id: "dead" };
-    expect(JSON.parse(await world.environment.db.call("claim_mail", worker, { size: 5 }))).toHaveLength(1);
+    expect(JSON.parse(await world.environment.slowDb.call("claim_mail", worker, { size: 5 }))).toHaveLength(1);
     await world.freeze("2026-11-20T12:04:59Z");
     expect((await run()).mail.sent).toBe(0);
     await world.freeze("2026-11-20T12:05:00Z");

@@ -30,7 +30,8 @@ export const updateConnection = endpoint(
           .optional()
           .meta({
             override: { type: "boolean", default: false },
-            description: "Exactly true when the connection has a signed mandate",
+            description:
+              "Exactly true when the connection has a signed mandate, or an expired one by which delivered months still count",
           }),
       })
       .refine(({ connection_id, account_id, cpo_external_ref }) => connection_id || account_id || cpo_external_ref, {

@@ -61,6 +61,7 @@ declare
   wanted     jsonb;
   ean        text;
   signed     boolean;
+  lapses     boolean;
   checked    record;
   changed    boolean := false;
 begin
@@ -78,6 +79,11 @@ begin
   ean := wanted ->> 'ean_code';
   select m.mandate_status = 'signed' into signed
     from core.connection_mandates m where m.partner_id = connection.partner_id and m.connection_id = connection.id;
+  -- a mandate that holds is lost; of one that ran out the months that still count by it
+  lapses := signed or exists (
+    select from core.delivered_months d
+      join core.mandates m on m.partner_id = d.partner_id and m.connection_id = d.connection_id and m.status in ('signed', 'expired') and m.lapsed_at is null
+     where d.partner_id = connection.partner_id and d.connection_id = connection.id and d.status = 'staged');
 
   if lower(wanted::text) is distinct from lower(current::text) then
     if private.ean_taken(ean, connection.id) then
@@ -96,7 +102,7 @@ begin
       wanted ->> 'house_number_addition', checked.source, checked.outcome, checked.reason);
     if checked.outcome = 'mismatch' then
       return private.refusal('ean_address_mismatch');
-    elsif signed and (input -> 'acknowledge_mandate_lapses') is distinct from 'true' then
+    elsif lapses and (input -> 'acknowledge_mandate_lapses') is distinct from 'true' then
       return private.refusal('mandate_acknowledgement_required');
     end if;
 
@@ -105,6 +111,7 @@ begin
     if signed then
       perform private.end_mandate(connection.id, 'revoked', 'connection_updated');
     end if;
+    perform private.lapse_mandates(connection.id);
     perform private.audit('connection.updated', connection.id, jsonb_build_object('mandate_revoked', signed));
     changed := true;
   end if;

@@ -15,13 +15,17 @@ as $$
 declare
   draft core.drafts := private.draft_by_id(draft_id);
 begin
+  -- nobody claims for a partner that was deactivated; what a customer has signed stays theirs to see and to change
+  if draft.status in ('invited', 'claimed') and private.active_partner(draft.partner_id) is null then
+    draft := null;
+  end if;
   perform private.act_for_partner(draft.partner_id), set_config('app.caller_kind', 'customer', true);
   if lock then
     select * into draft from core.drafts d where d.partner_id = private.partner_id() and d.id = draft_id for update;
   end if;
   return draft;
 end $$;
-comment on function private.enter_draft(uuid, boolean) is 'Makes the bearer of a claim link the caller, within the tenant of the draft.';
+comment on function private.enter_draft(uuid, boolean) is 'Makes the bearer of a claim link the caller, within the tenant of the draft. An open draft of a deactivated partner is as good as gone.';
 grant execute on function private.enter_draft(uuid, boolean) to api_owner;
 
 create function private.draft_state(draft core.drafts) returns text

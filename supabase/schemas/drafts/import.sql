@@ -52,7 +52,7 @@ as $$
                                    or exists (select from core.accounts a where a.user_id = u.id))) then 'existing_user'
               when private.is_suppressed(private.email_hash(e.email, key)) then 'suppressed'
               when exists (select from core.drafts d
-                            where d.partner_id <> tenant and d.email = e.email
+                            where d.partner_id <> tenant and private.active_partner(d.partner_id) is not null and d.email = e.email
                               and (d.status = 'claimed' or d.status = 'invited' and d.expires_at > private.now())) then 'conflict' end
     from unnest(emails) as e (email)
 $$;

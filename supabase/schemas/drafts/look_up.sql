@@ -58,6 +58,7 @@ as $$
      where d.id in (
        select w.id from core.drafts w
         where w.ean_status in ('pending', 'failed') and w.status in ('invited', 'claimed')
+          and w.partner_id in (select p.id from core.partners p where p.is_active)
           and (w.ean_looked_up_at is null or w.ean_looked_up_at <= private.now() - interval '1 hour')
           and (w.ean_status = 'pending' or w.created_at > private.now() - interval '1 day')
         order by w.created_at limit size for update skip locked)

@@ -48,6 +48,7 @@ create table core.mandates (
   user_agent      text,
   ended_at        timestamptz,
   ended_reason    text,
+  lapsed_at       timestamptz,
   created_at      timestamptz not null default private.now(),
   constraint mandates_pkey primary key (partner_id, id),
   constraint mandates_connection_fkey foreign key (partner_id, connection_id, owner_id) references core.connections (partner_id, id, owner_id),
@@ -59,6 +60,8 @@ create table core.mandates (
 );
 comment on table core.mandates is
   'What a signatory decided, with the evidence: the text as shown, its SHA-256, the typed name, the code proof, network address and user agent. Personal data; append-only but for its end; kept seven years after it.';
+comment on column core.mandates.lapsed_at is
+  'When EAN or address of the connection was corrected after the last year of this mandate: what it covered is still to be seen, and counts no more unless it is locked.';
 -- serves: the latest mandate of a connection
 create index mandates_connection on core.mandates (partner_id, connection_id, created_at desc);
 -- serves: the job that ends mandates after their last year
@@ -98,6 +101,21 @@ begin
 end $$;
 comment on function private.end_mandate(uuid, text, text) is 'Ends the signed mandate of a connection; months it covered are judged again.';
 grant execute on function private.end_mandate(uuid, text, text) to api_owner;
+
+create function private.lapse_mandates(connection uuid) returns void
+language plpgsql
+set search_path = ''
+as $$
+begin
+  update core.mandates m set lapsed_at = private.now()
+   where m.partner_id = private.partner_id() and m.connection_id = connection and m.status in ('signed', 'expired') and m.lapsed_at is null;
+  if found then
+    perform private.judge_months(connection);
+  end if;
+end $$;
+comment on function private.lapse_mandates(uuid) is
+  'EAN or address of a connection are others from now on: what ran out was signed for those before, and covers none of its open months any more.';
+grant execute on function private.lapse_mandates(uuid) to api_owner;
 
 create function private.void_mandate_links(connection uuid) returns void
 language sql

@@ -81,7 +81,7 @@ begin
   return (select case
       when count(*) filter (where m.status <> 'declined') = 0 then 'staged'  -- nobody has signed yet: kept until somebody does
       when period >= private.first_delivery_month()
-           and bool_or(m.status in ('signed', 'expired') and period between m.valid_from and m.valid_until) then 'staged'
+           and bool_or(m.status in ('signed', 'expired') and m.lapsed_at is null and period between m.valid_from and m.valid_until) then 'staged'
       else 'outside_mandate' end
     from core.mandates m
     where m.partner_id = private.partner_id() and m.connection_id = connection);

@@ -145,7 +145,7 @@ const table = {
   mandate_acknowledgement_required: {
     status: 409,
     detail:
-      "The connection has a signed mandate, which this change revokes. Repeat with acknowledge_mandate_lapses: true. Nothing was stored.",
+      "This change revokes the connection's mandate, and months that are not registered no longer count. Repeat with acknowledge_mandate_lapses: true. Nothing was stored.",
   },
   mandate_already_signed: { status: 409, detail: "The connection already has a signed mandate." },
   draft_active: {

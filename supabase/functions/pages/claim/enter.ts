@@ -31,6 +31,8 @@ export const showEnter: Handler<Name> = async (request) => {
       return visit.page(claimKindPage(visit.frame, "link_expired"), DEAD);
     case "conflict":
       return visit.page(claimKindPage(visit.frame, "conflict"), DEAD);
+    case "gone":
+      return visit.page(claimKindPage(visit.frame, "gone"), DEAD);
     default:
       return request.unknown();
   }
