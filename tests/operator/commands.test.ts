@@ -479,7 +479,7 @@ describe("contract §8 connection", () => {
     const { connection_id } = (await done(add, "connection.added")).json.connection;
     await done(`connection archive ${account.connection_id}`, "connection.archived");
     await signMandate(world, account.account_id);
-    const due = await world.environment.db.call("due_ean_checks", { kind: "worker" }, { size: 1000 });
+    const due = await world.environment.slowDb.call("due_ean_checks", { kind: "worker" }, { size: 1000 });
     expect(JSON.parse(due)).toContainEqual(expect.objectContaining({ connection_id, ean_code }));
   });
 
