@@ -58,6 +58,7 @@ const environment = readEnvironment({
   PAGES_URL: "http://bench.test/pages",
   SUPABASE_URL: "http://bench.test",
   EDGE_DATABASE_URL: server.url("bench", "edge", "bench"),
+  EDGE_SLOW_DATABASE_URL: server.url("bench", "edge_slow", "bench"),
   TOKEN_KEYS: JSON.stringify({ keys: [{ ...privateKey.export({ format: "jwk" }), kid: "bench" }] }),
   IBAN_KEYS: JSON.stringify({ current: "a", keys: { a: randomBytes(32).toString("base64") } }),
   WORKER_SECRET: randomBytes(32).toString("hex"),

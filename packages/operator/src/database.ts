@@ -54,6 +54,9 @@ function failed({ code, message, detail }: pg.DatabaseError, place: string, user
   if (code === "3F000" || code === "42883") {
     return `The database at ${place} lacks this command. Apply the migrations of this version (supabase db push).`;
   }
+  if (code === "55P03" || code === "57014") {
+    return `The database at ${place} was busy with the same thing for too long. Nothing was changed; try again.`;
+  }
   if (code && /^[0-9A-Z]{5}$/.test(code)) return `The database refused (${code}: ${message}). Nothing was changed.`;
   return `The database at ${place} went away before it answered (${code ?? message}). List, to see whether the change was made.`;
 }
