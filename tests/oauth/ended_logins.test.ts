@@ -48,7 +48,7 @@ async function signIn({ email, password }: Person): Promise<string> {
   return ((await answer.json()) as { access_token: string }).access_token;
 }
 
-describe("attack: using a session after signing out", () => {
+describe("contract §9 attack: using a session after signing out", () => {
   test("its JWT, good for an hour more, mints no token, shows none and gets no code", async () => {
     const session = await signIn(person);
     expect((await mint(session)).status).toBe(200);
@@ -98,7 +98,7 @@ describe("attack: using a session after signing out", () => {
   });
 });
 
-describe("attack: using a login that was banned", () => {
+describe("contract §9 attack: using a login that was banned", () => {
   const ban = (until: string | null) =>
     world.row("update auth.users set banned_until = private.now() + $2::interval where id = $1", person.id, until);
 
@@ -134,7 +134,7 @@ describe("attack: using a login that was banned", () => {
   });
 });
 
-describe("attack: a key for good from a browser left open", () => {
+describe("contract §9 attack: a key for good from a browser left open", () => {
   const age = (minutes: number) =>
     world.row(
       "update auth.sessions set created_at = private.now() - make_interval(mins => $2::int) where user_id = $1",
@@ -167,7 +167,7 @@ describe("attack: a key for good from a browser left open", () => {
   });
 });
 
-describe("attack: the application of a deactivated partner", () => {
+describe("contract §9 attack: the application of a deactivated partner", () => {
   const set = (active: boolean) =>
     world.row("update core.partners set is_active = $2 where id = $1", world.partnerB.id, active);
 

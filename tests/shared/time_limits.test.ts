@@ -36,7 +36,7 @@ function hosted(surface: typeof cpo, url = world.database.url("edge")) {
   return { send, end: () => environment.db.end() };
 }
 
-test("attack: four calls on a row that somebody holds are ended with 503 and Retry-After, and every other route answers meanwhile", async () => {
+test("contract §9 attack: four calls on a row that somebody holds are ended with 503 and Retry-After, and every other route answers meanwhile", async () => {
   const { account_id, connection_id } = await createAccount(world);
   const api = hosted(cpo);
   const holder = await world.database.admin.connect();
@@ -67,7 +67,7 @@ test("attack: four calls on a row that somebody holds are ended with 503 and Ret
   }
 }, 30_000);
 
-test("a statement that runs too long is ended by the database, and its connection goes on", async () => {
+test("contract §9 a statement that runs too long is ended by the database, and its connection goes on", async () => {
   await world.database.admin.query(
     `create function api.slow(caller jsonb) returns json language plpgsql as $$ begin perform pg_sleep(20); return '1'; end $$;
      create function api.backend(caller jsonb) returns json language sql as $$ select to_json(pg_backend_pid()) $$;
@@ -112,7 +112,7 @@ async function freezable(url: string) {
   };
 }
 
-test("attack: a database that stops answering is 503 within its limit, on API and pages, and nothing hangs after it", async () => {
+test("contract §9 attack: a database that stops answering is 503 within its limit, on API and pages, and nothing hangs after it", async () => {
   const proxy = await freezable(world.database.url("edge"));
   const [api, site] = [hosted(cpo, proxy.url), hosted(pages, proxy.url)];
   const ask = async ([{ send }, path]: [typeof api, string]) => {

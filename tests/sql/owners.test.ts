@@ -138,7 +138,7 @@ async function acting(owner: Owner, tenant: string, table: string, statement: st
 
 const REFUSED = "42501";
 
-describe.each(TABLES.filter(({ kept }) => kept))("attack: reaching past the owner in $name", (table) => {
+describe.each(TABLES.filter(({ kept }) => kept))("contract §9 attack: reaching past the owner in $name", (table) => {
   const { name, columns, owner } = table;
   const rowsOf = async ({ id }: Owner): Promise<{ partner_id: string }[]> =>
     (await admin.query(`select to_jsonb(t) as row from ${name} t where ${owner} = $1`, [id])).rows.map(
@@ -167,7 +167,7 @@ describe.each(TABLES.filter(({ kept }) => kept))("attack: reaching past the owne
   });
 });
 
-test("attack: a row of one's own that hangs on another's connection is refused by its foreign key", async () => {
+test("contract §9 attack: a row of one's own that hangs on another's connection is refused by its foreign key", async () => {
   const [, [, a, b]] = PAIRS as [(typeof PAIRS)[0], (typeof PAIRS)[1]];
   const { rows } = await admin.query("select partner_id, id from core.connections where owner_id = $1", [a.id]);
   const insert = `insert into core.delivered_months (partner_id, connection_id, period, total_kwh, session_count, source, status, received_at)
@@ -176,7 +176,7 @@ test("attack: a row of one's own that hangs on another's connection is refused b
   expect(await acting(b, partner_id, "core.delivered_months", insert, partner_id, id)).toBe("23503");
 });
 
-test("attack: a partner's application that a person uses owns nothing of a CPO client", async () => {
+test("contract §9 attack: a partner's application that a person uses owns nothing of a CPO client", async () => {
   const [[, a]] = PAIRS as [(typeof PAIRS)[0]];
   const application: Owner = { id: randomUUID(), caller: { kind: "user", user_id: randomUUID(), client_id: a.id } };
   expect(await acting(application, partner.id, "core.accounts", "select from core.accounts")).toBe(0);
