@@ -2306,7 +2306,7 @@ comment on function api.resolve_catalog_charger(jsonb, jsonb) is
   'GET /v1/catalog/chargers/resolve: query {vendor, model} and, where the caller has it, {meter_type}.';
 select private.expose('api.resolve_catalog_charger(jsonb, jsonb)');
 
--- Locations: addresses, shared by the connections at one address.
+-- Locations: addresses, shared by the connections whose addresses agree in every part.
 
 create table core.locations (
   partner_id            uuid not null,
@@ -2319,12 +2319,12 @@ create table core.locations (
   created_at            timestamptz not null default private.now(),
   constraint locations_pkey primary key (partner_id, id),
   constraint locations_partner_id_fkey foreign key (partner_id) references core.partners (id),
-  constraint locations_address_key unique nulls not distinct (partner_id, postal_code, house_number, house_number_addition),
+  constraint locations_address_key unique nulls not distinct (partner_id, postal_code, house_number, house_number_addition, street, city),
   constraint locations_postal_code_shape check (postal_code ~ '^[1-9][0-9]{3}[A-Z]{2}$'),
   constraint locations_house_number_positive check (house_number between 1 and 99999)
 );
 comment on table core.locations is
-  'An address, shared by the tenant''s connections there. Personal data; deleted with the last connection that refers to it.';
+  'An address, shared by the tenant''s connections that agree in every part of it, street and city included, and never rewritten: who corrects an address moves to another row. Personal data; deleted with the last connection that refers to it.';
 select private.isolate('core.locations', 'select, insert, update, delete');
 
 create function private.location_for(address jsonb) returns uuid
@@ -2334,11 +2334,11 @@ as $$
 declare
   location uuid;
 begin
-  insert into core.locations as l (partner_id, postal_code, house_number, house_number_addition, street, city)
+  insert into core.locations (partner_id, postal_code, house_number, house_number_addition, street, city)
   values (private.partner_id(), address ->> 'postal_code', (address ->> 'house_number')::int,
           address ->> 'house_number_addition', address ->> 'street', address ->> 'city')
-  on conflict on constraint locations_address_key do update
-     set street = coalesce(excluded.street, l.street), city = coalesce(excluded.city, l.city)
+  -- changes nothing, but answers the row that is there, and locks it against its deletion until a connection refers to it
+  on conflict on constraint locations_address_key do update set city = excluded.city
   returning id into location;
   return location;
 end $$;
@@ -8419,21 +8419,23 @@ declare
 begin
   perform private.act_as_operator(input);
   account := private.account_named(input ->> 'account');
+  -- of parallel calls for one account the later ones wait here, and then find the connection
+  perform from core.accounts a where a.partner_id = account.partner_id and a.id = account.id for no key update;
+  select * into connection from core.connections c
+   where c.partner_id = account.partner_id and c.account_id = account.id and c.status = 'active' and c.ean_code = input ->> 'ean_code';
+  if found then
+    return private.connection_answer(connection, false);
+  end if;
   -- the EAN register is asked by the weekly re-check, which finds this connection due as soon as its mandate is signed
   insert into core.connections (partner_id, account_id, location_id, ean_code, ean_validation_status, ean_checked_at)
   values (account.partner_id, account.id, private.location_for(input), input ->> 'ean_code', 'unverified', '-infinity')
   on conflict (ean_code) where status = 'active' and ean_exclusive do nothing
   returning * into connection;
-  if found then
-    perform private.audit('connection.added', connection.id);
-    return private.connection_answer(connection, true);
-  end if;
-  select * into connection from core.connections c
-   where c.partner_id = account.partner_id and c.account_id = account.id and c.status = 'active' and c.ean_code = input ->> 'ean_code';
   if not found then
     perform private.refuse('ean_in_use', json_build_object('ean_code', input ->> 'ean_code'));
   end if;
-  return private.connection_answer(connection, false);
+  perform private.audit('connection.added', connection.id);
+  return private.connection_answer(connection, true);
 end $$;
 comment on function ops.connection_add(jsonb) is
   'Gives an account one more connection, unverified: {account, ean_code, postal_code, house_number, house_number_addition?, street?, city?} to {changed, connection}.';

@@ -456,6 +456,11 @@ describe("contract §8 connection", () => {
       },
     });
     expect((await done(command)).json).toEqual({ ...json, changed: false });
+    const elsewhere = await done(`connection add ${reference} ${ean_code} --postal-code 9999ZZ --house-number 4321`);
+    expect(elsewhere.json).toEqual({ ...json, changed: false });
+    expect(await world.row("select from core.locations where house_number = 4321"), "no address of nobody").toBe(
+      undefined,
+    );
     const link = await world.post(
       "/v1/mandate-links",
       { account_id: account.account_id },

@@ -1,4 +1,4 @@
--- Locations: addresses, shared by the connections at one address.
+-- Locations: addresses, shared by the connections whose addresses agree in every part.
 
 create table core.locations (
   partner_id            uuid not null,
@@ -11,12 +11,12 @@ create table core.locations (
   created_at            timestamptz not null default private.now(),
   constraint locations_pkey primary key (partner_id, id),
   constraint locations_partner_id_fkey foreign key (partner_id) references core.partners (id),
-  constraint locations_address_key unique nulls not distinct (partner_id, postal_code, house_number, house_number_addition),
+  constraint locations_address_key unique nulls not distinct (partner_id, postal_code, house_number, house_number_addition, street, city),
   constraint locations_postal_code_shape check (postal_code ~ '^[1-9][0-9]{3}[A-Z]{2}$'),
   constraint locations_house_number_positive check (house_number between 1 and 99999)
 );
 comment on table core.locations is
-  'An address, shared by the tenant''s connections there. Personal data; deleted with the last connection that refers to it.';
+  'An address, shared by the tenant''s connections that agree in every part of it, street and city included, and never rewritten: who corrects an address moves to another row. Personal data; deleted with the last connection that refers to it.';
 select private.isolate('core.locations', 'select, insert, update, delete');
 
 create function private.location_for(address jsonb) returns uuid
@@ -26,11 +26,11 @@ as $$
 declare
   location uuid;
 begin
-  insert into core.locations as l (partner_id, postal_code, house_number, house_number_addition, street, city)
+  insert into core.locations (partner_id, postal_code, house_number, house_number_addition, street, city)
   values (private.partner_id(), address ->> 'postal_code', (address ->> 'house_number')::int,
           address ->> 'house_number_addition', address ->> 'street', address ->> 'city')
-  on conflict on constraint locations_address_key do update
-     set street = coalesce(excluded.street, l.street), city = coalesce(excluded.city, l.city)
+  -- changes nothing, but answers the row that is there, and locks it against its deletion until a connection refers to it
+  on conflict on constraint locations_address_key do update set city = excluded.city
   returning id into location;
   return location;
 end $$;

@@ -137,21 +137,23 @@ declare
 begin
   perform private.act_as_operator(input);
   account := private.account_named(input ->> 'account');
+  -- of parallel calls for one account the later ones wait here, and then find the connection
+  perform from core.accounts a where a.partner_id = account.partner_id and a.id = account.id for no key update;
+  select * into connection from core.connections c
+   where c.partner_id = account.partner_id and c.account_id = account.id and c.status = 'active' and c.ean_code = input ->> 'ean_code';
+  if found then
+    return private.connection_answer(connection, false);
+  end if;
   -- the EAN register is asked by the weekly re-check, which finds this connection due as soon as its mandate is signed
   insert into core.connections (partner_id, account_id, location_id, ean_code, ean_validation_status, ean_checked_at)
   values (account.partner_id, account.id, private.location_for(input), input ->> 'ean_code', 'unverified', '-infinity')
   on conflict (ean_code) where status = 'active' and ean_exclusive do nothing
   returning * into connection;
-  if found then
-    perform private.audit('connection.added', connection.id);
-    return private.connection_answer(connection, true);
-  end if;
-  select * into connection from core.connections c
-   where c.partner_id = account.partner_id and c.account_id = account.id and c.status = 'active' and c.ean_code = input ->> 'ean_code';
   if not found then
     perform private.refuse('ean_in_use', json_build_object('ean_code', input ->> 'ean_code'));
   end if;
-  return private.connection_answer(connection, false);
+  perform private.audit('connection.added', connection.id);
+  return private.connection_answer(connection, true);
 end $$;
 comment on function ops.connection_add(jsonb) is
   'Gives an account one more connection, unverified: {account, ean_code, postal_code, house_number, house_number_addition?, street?, city?} to {changed, connection}.';
