@@ -3619,12 +3619,20 @@ begin
   return (
     select array_remove(array[case when not g.mandate_signed then 'mandate_signed' end,
                               case when not g.ean_validated then 'ean_validated' end,
-                              case when not g.mid_charger_registered then 'mid_charger_registered' end], null)
+                              case when not g.mid_charger_registered then 'mid_charger_registered' end,
+                              case when not g.iban_present then 'iban_present' end], null)
       from core.connection_gates g where g.partner_id = connection.partner_id and g.connection_id = connection.id);
 end $$;
-comment on function private.closed_gates(core.connections) is
-  'The gates that keep a registration from being approved: one may have closed since it was submitted. A missing IBAN does not.';
+comment on function private.closed_gates(core.connections) is 'The gates of a connection that are closed, by their names in the checklist.';
 grant execute on function private.closed_gates(core.connections) to api_owner;
+
+create function private.grounds_to_reject(connection core.connections) returns text[]
+language plpgsql stable
+set search_path = ''
+as $$ begin return array_remove(private.closed_gates(connection), 'iban_present'); end $$;
+comment on function private.grounds_to_reject(core.connections) is
+  'The closed gates that keep a registration from being approved: one may have closed since it was submitted. A missing IBAN does not.';
+grant execute on function private.grounds_to_reject(core.connections) to api_owner;
 
 -- The registration of a connection: concept, submitted, reviewed.
 
@@ -3648,23 +3656,17 @@ comment on function private.advance_registration(uuid, boolean) is
   'Submits the registration of a connection: of a CPO''s account by itself once all four gates hold, of a person''s when they have done their part, a signature and a charger; review judges the rest. Called after anything that can open a gate; corrected says that it is an answer to a rejection.';
 grant execute on function private.advance_registration(uuid, boolean) to api_owner;
 
-create function private.review_registration(connection core.connections, verdict text) returns text[]
+create function private.review_registration(connection core.connections, verdict text) returns void
 language plpgsql
 set search_path = ''
 as $$
-declare
-  closed constant text[] := private.closed_gates(connection);
 begin
-  if verdict = 'goedgekeurd' and cardinality(closed) > 0 then
-    return closed;
-  end if;
   update core.connections c set registration_status = verdict
    where c.partner_id = connection.partner_id and c.id = connection.id;
   perform private.audit('registration.reviewed', connection.id, jsonb_build_object('verdict', verdict));
-  return '{}';
 end $$;
 comment on function private.review_registration(core.connections, text) is
-  'Decides a submitted registration, its row locked: goedgekeurd or afgekeurd. An approval while gates are closed changes nothing and answers which ones are.';
+  'Decides a submitted registration, its row locked: goedgekeurd or afgekeurd. On what ground is for the reviewer who asks.';
 grant execute on function private.review_registration(core.connections, text) to api_owner;
 
 -- POST /v1/chargers.
@@ -7176,7 +7178,7 @@ begin
     loop
       perform private.act_for_partner(connection.partner_id);
       perform private.review_registration(connection,
-        case when cardinality(private.closed_gates(connection)) = 0 then 'goedgekeurd' else 'afgekeurd' end);
+        case when cardinality(private.grounds_to_reject(connection)) = 0 then 'goedgekeurd' else 'afgekeurd' end);
       reviewed := reviewed + 1;
     end loop;
     perform private.act_for_partner(null);
@@ -7195,7 +7197,6 @@ declare
   outcome    constant text := input ->> 'outcome';
   customer   record;
   connection core.connections;
-  closed     text[];
 begin
   perform private.act_as(caller, 'partner'), private.only_in_sandbox();
   select * into customer from private.own_customer(input ->> 'id', input ->> 'key');
@@ -7212,19 +7213,14 @@ begin
   select c.* into connection from core.connections c
    where c.partner_id = private.partner_id() and c.account_id = customer.account_id and c.status = 'active'
    order by c.registration_status = 'ingediend' desc, c.submitted_at desc nulls last, c.id limit 1 for update;
-  if connection.registration_status = outcome then
-    return json_build_object('ok', true, 'from', outcome, 'to', outcome);
-  elsif connection.registration_status is distinct from 'ingediend' then
+  if connection.registration_status is distinct from 'ingediend' then
     perform private.refuse('nothing_to_review', json_build_object('registration_status', connection.registration_status));
   end if;
-  closed := private.review_registration(connection, outcome);
-  if cardinality(closed) > 0 then
-    perform private.refuse('gates_closed', json_build_object('ok', false, 'gates', closed));
-  end if;
-  return json_build_object('ok', true, 'from', 'ingediend', 'to', outcome);
+  perform private.review_registration(connection, outcome);
+  return json_build_object('ok', true, 'from', 'ingediend', 'to', outcome, 'closed_gates', private.closed_gates(connection));
 end $$;
 comment on function api.review_customer(jsonb, jsonb) is
-  'POST /sandbox/v1/customers/{id}/review: {id, key, outcome} to {ok, from, to}. As the operator reviews: an approval needs mandate, EAN and MID charger. A repeat changes nothing.';
+  'POST /sandbox/v1/customers/{id}/review: {id, key, outcome} to {ok, from, to, closed_gates}. The outcome is the one asked for, closed gates or not, so that each can be rehearsed; a registration is decided once.';
 select private.expose('api.review_customer(jsonb, jsonb)');
 
 -- POST /sandbox/v1/drafts/{id}/claim: where a rehearsal stands. The claim itself runs through the functions of the pages.
@@ -8634,10 +8630,11 @@ begin
   elsif connection.registration_status <> 'ingediend' then
     perform private.refuse('registration_not_submitted', json_build_object('registration_status', connection.registration_status));
   end if;
-  closed := private.review_registration(connection, verdict);
-  if cardinality(closed) > 0 then
+  closed := private.grounds_to_reject(connection);
+  if verdict = 'goedgekeurd' and cardinality(closed) > 0 then
     perform private.refuse('gates_closed', json_build_object('gates', closed));
   end if;
+  perform private.review_registration(connection, verdict);
   return private.connection_answer(connection, true);
 end $$;
 comment on function ops.registration_review(jsonb) is

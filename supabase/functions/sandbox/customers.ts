@@ -59,16 +59,24 @@ export const reviewCustomer = endpoint(
     path: "/sandbox/v1/customers/{id}/review",
     summary: "Decide a submitted registration now instead of after 2 minutes",
     description:
-      "`id` is a customer_ref or an account id, of an account made through the CPO API too. As in the real review an approval needs a signed mandate, a validated EAN and " +
-      "a MID charger; a missing IBAN is no ground. A decision repeated answers the same.",
+      "`id` is a customer_ref or an account id, of an account made through the CPO API too. The outcome is the one you ask for, so that you can rehearse each; " +
+      "`closed_gates` names what keeps the account from being ERE-eligible. The real review, and the one after 2 minutes, approves only where mandate, EAN and MID charger " +
+      "hold. A registration is decided once: what is not submitted, or decided already, answers `nothing_to_review`.",
     caller: CALLER,
     limit: "sandbox",
     sql: ["review_customer"],
     body: z.object({ outcome: z.enum(["goedgekeurd", "afgekeurd"]) }).meta({ id: "ReviewCustomer" }),
     response: z
-      .object({ ok: z.literal(true), from: RegistrationStatus, to: RegistrationStatus })
+      .object({
+        ok: z.literal(true),
+        from: RegistrationStatus,
+        to: RegistrationStatus,
+        closed_gates: z
+          .array(z.enum(["mandate_signed", "ean_validated", "mid_charger_registered", "iban_present"]))
+          .meta({ description: "The gates of the checklist that are closed; empty where all four hold" }),
+      })
       .meta({ id: "ReviewedCustomer" }),
-    errors: ["customer_not_found", "nothing_to_review", "gates_closed"],
+    errors: ["customer_not_found", "nothing_to_review"],
     failure: "sandbox_step_failed",
   },
   ({ body, param, call, environment }) =>

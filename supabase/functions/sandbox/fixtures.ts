@@ -67,7 +67,7 @@ export const createFixtures = endpoint(
       .meta({ id: "CreateSandboxFixtures" }),
     bodyOptional: true,
     response: z.object({ fixtures: z.array(Fixture) }).meta({ id: "SandboxFixtures" }),
-    errors: ["unknown_state", ...REHEARSAL_ERRORS, "nothing_to_review", "gates_closed"],
+    errors: ["unknown_state", ...REHEARSAL_ERRORS, "nothing_to_review"],
     failure: "sandbox_step_failed",
   },
   async ({ body, call, environment, caller, address, fail }) => {

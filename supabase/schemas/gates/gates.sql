@@ -46,9 +46,17 @@ begin
   return (
     select array_remove(array[case when not g.mandate_signed then 'mandate_signed' end,
                               case when not g.ean_validated then 'ean_validated' end,
-                              case when not g.mid_charger_registered then 'mid_charger_registered' end], null)
+                              case when not g.mid_charger_registered then 'mid_charger_registered' end,
+                              case when not g.iban_present then 'iban_present' end], null)
       from core.connection_gates g where g.partner_id = connection.partner_id and g.connection_id = connection.id);
 end $$;
-comment on function private.closed_gates(core.connections) is
-  'The gates that keep a registration from being approved: one may have closed since it was submitted. A missing IBAN does not.';
+comment on function private.closed_gates(core.connections) is 'The gates of a connection that are closed, by their names in the checklist.';
 grant execute on function private.closed_gates(core.connections) to api_owner;
+
+create function private.grounds_to_reject(connection core.connections) returns text[]
+language plpgsql stable
+set search_path = ''
+as $$ begin return array_remove(private.closed_gates(connection), 'iban_present'); end $$;
+comment on function private.grounds_to_reject(core.connections) is
+  'The closed gates that keep a registration from being approved: one may have closed since it was submitted. A missing IBAN does not.';
+grant execute on function private.grounds_to_reject(core.connections) to api_owner;

@@ -32,10 +32,11 @@ begin
   elsif connection.registration_status <> 'ingediend' then
     perform private.refuse('registration_not_submitted', json_build_object('registration_status', connection.registration_status));
   end if;
-  closed := private.review_registration(connection, verdict);
-  if cardinality(closed) > 0 then
+  closed := private.grounds_to_reject(connection);
+  if verdict = 'goedgekeurd' and cardinality(closed) > 0 then
     perform private.refuse('gates_closed', json_build_object('gates', closed));
   end if;
+  perform private.review_registration(connection, verdict);
   return private.connection_answer(connection, true);
 end $$;
 comment on function ops.registration_review(jsonb) is

@@ -20,21 +20,15 @@ comment on function private.advance_registration(uuid, boolean) is
   'Submits the registration of a connection: of a CPO''s account by itself once all four gates hold, of a person''s when they have done their part, a signature and a charger; review judges the rest. Called after anything that can open a gate; corrected says that it is an answer to a rejection.';
 grant execute on function private.advance_registration(uuid, boolean) to api_owner;
 
-create function private.review_registration(connection core.connections, verdict text) returns text[]
+create function private.review_registration(connection core.connections, verdict text) returns void
 language plpgsql
 set search_path = ''
 as $$
-declare
-  closed constant text[] := private.closed_gates(connection);
 begin
-  if verdict = 'goedgekeurd' and cardinality(closed) > 0 then
-    return closed;
-  end if;
   update core.connections c set registration_status = verdict
    where c.partner_id = connection.partner_id and c.id = connection.id;
   perform private.audit('registration.reviewed', connection.id, jsonb_build_object('verdict', verdict));
-  return '{}';
 end $$;
 comment on function private.review_registration(core.connections, text) is
-  'Decides a submitted registration, its row locked: goedgekeurd or afgekeurd. An approval while gates are closed changes nothing and answers which ones are.';
+  'Decides a submitted registration, its row locked: goedgekeurd or afgekeurd. On what ground is for the reviewer who asks.';
 grant execute on function private.review_registration(core.connections, text) to api_owner;

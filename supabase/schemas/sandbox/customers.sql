@@ -113,7 +113,7 @@ begin
     loop
       perform private.act_for_partner(connection.partner_id);
       perform private.review_registration(connection,
-        case when cardinality(private.closed_gates(connection)) = 0 then 'goedgekeurd' else 'afgekeurd' end);
+        case when cardinality(private.grounds_to_reject(connection)) = 0 then 'goedgekeurd' else 'afgekeurd' end);
       reviewed := reviewed + 1;
     end loop;
     perform private.act_for_partner(null);
@@ -132,7 +132,6 @@ declare
   outcome    constant text := input ->> 'outcome';
   customer   record;
   connection core.connections;
-  closed     text[];
 begin
   perform private.act_as(caller, 'partner'), private.only_in_sandbox();
   select * into customer from private.own_customer(input ->> 'id', input ->> 'key');
@@ -149,17 +148,12 @@ begin
   select c.* into connection from core.connections c
    where c.partner_id = private.partner_id() and c.account_id = customer.account_id and c.status = 'active'
    order by c.registration_status = 'ingediend' desc, c.submitted_at desc nulls last, c.id limit 1 for update;
-  if connection.registration_status = outcome then
-    return json_build_object('ok', true, 'from', outcome, 'to', outcome);
-  elsif connection.registration_status is distinct from 'ingediend' then
+  if connection.registration_status is distinct from 'ingediend' then
     perform private.refuse('nothing_to_review', json_build_object('registration_status', connection.registration_status));
   end if;
-  closed := private.review_registration(connection, outcome);
-  if cardinality(closed) > 0 then
-    perform private.refuse('gates_closed', json_build_object('ok', false, 'gates', closed));
-  end if;
-  return json_build_object('ok', true, 'from', 'ingediend', 'to', outcome);
+  perform private.review_registration(connection, outcome);
+  return json_build_object('ok', true, 'from', 'ingediend', 'to', outcome, 'closed_gates', private.closed_gates(connection));
 end $$;
 comment on function api.review_customer(jsonb, jsonb) is
-  'POST /sandbox/v1/customers/{id}/review: {id, key, outcome} to {ok, from, to}. As the operator reviews: an approval needs mandate, EAN and MID charger. A repeat changes nothing.';
+  'POST /sandbox/v1/customers/{id}/review: {id, key, outcome} to {ok, from, to, closed_gates}. The outcome is the one asked for, closed gates or not, so that each can be rehearsed; a registration is decided once.';
 select private.expose('api.review_customer(jsonb, jsonb)');

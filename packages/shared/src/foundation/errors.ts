@@ -167,13 +167,8 @@ const table = {
   nothing_to_review: {
     status: 409,
     detail:
-      "No registration of this customer waits for review: it is submitted once there are a signature and a charger.",
+      "No registration of this customer waits for review: it is submitted once there are a signature and a charger, and decided once.",
     fields: ["registration_status"],
-  },
-  gates_closed: {
-    status: 409,
-    detail: "A registration is approved when mandate, EAN and MID charger hold; gates names what does not.",
-    fields: ["ok", "gates"],
   },
   api_key_exists: {
     status: 409,
