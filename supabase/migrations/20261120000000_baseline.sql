@@ -7305,27 +7305,32 @@ comment on function api.find_rehearsal(jsonb, jsonb) is
   'A draft of the partner by its id or external_ref, and how far its claim is: {id, key, profile?}; a profile that cannot be connected is refused at once. foreign_login: a login the caller did not make, which no helper enters.';
 select private.expose('api.find_rehearsal(jsonb, jsonb)');
 
-create function api.free_draft_ean(caller jsonb, input jsonb) returns json
+create function api.settle_rehearsal(caller jsonb, input jsonb) returns json
 language plpgsql security definer
 set search_path = ''
 as $$
 declare
+  ean   constant text := input ->> 'ean';
   draft core.drafts;
 begin
   perform private.act_as(caller, 'partner'), private.only_in_sandbox();
   select * into draft from core.drafts d
-   where d.partner_id = private.partner_id() and d.id = (input ->> 'draft_id')::uuid and private.claim_stage(d) = 'invited' for update;
-  if private.ean_taken(draft.ean) then
-    if private.ean_taken(input ->> 'ean') then
-      perform private.refuse('ean_in_use');
-    end if;
+   where d.partner_id = private.partner_id() and d.id = (input ->> 'draft_id')::uuid and private.draft_state(d) = 'open' for update;
+  if draft.id is not null and (private.claimant(draft.email, draft.partner_id)).taken then
+    perform private.end_in_conflict(draft, 'existing_user');
+    return private.refusal('claim_conflict');
+  elsif draft.id is not null and private.ean_taken(ean) then
+    perform private.end_in_conflict(draft, 'ean_in_use');
+    return private.refusal('claim_conflict');
+  elsif ean is not null and private.claim_stage(draft) = 'invited' and private.ean_taken(draft.ean) then
     update core.drafts d set ean = input ->> 'ean', ean_status = 'provided' where d.partner_id = draft.partner_id and d.id = draft.id;
   end if;
   return json_build_object('ok', true);
 end $$;
-comment on function api.free_draft_ean(jsonb, jsonb) is
-  'Puts the EAN the caller gives in the place of an uploaded one that is in use, with which the draft would end in conflict: {draft_id, ean}. Before the address is proven.';
-select private.expose('api.free_draft_ean(jsonb, jsonb)');
+comment on function api.settle_rehearsal(jsonb, jsonb) is
+  'Ends a draft in conflict where the pages would: its login is another partner''s or has an account of its own, or the EAN that is wanted is in use: {draft_id, ean | null}, refused as claim_conflict. '
+  'An EAN that is free takes the place of an uploaded one that is in use, before the address is proven.';
+select private.expose('api.settle_rehearsal(jsonb, jsonb)');
 
 -- GET /sandbox/v1/mail.
 

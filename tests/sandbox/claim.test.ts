@@ -35,6 +35,14 @@ const accountsOf = async (draft_id: string) =>
        left join core.chargers h on h.account_id = a.id where d.id = $1`,
     draft_id,
   );
+const stateOf = (draft_id: string) =>
+  world.row("select status, conflict_reason from core.drafts where id = $1", draft_id);
+const IN_CONFLICT = {
+  error: "draft_not_claimable",
+  status: "conflict",
+  draft_status: "conflict",
+  reason: "conflict",
+};
 const mailsTo = async (email: string) =>
   (await world.rows("select template from core.mail_outbox where recipient = $1 order by 1", email)).map(
     (m) => m.template,
@@ -289,14 +297,11 @@ describe("contract §5 EAN test values", () => {
     }
   });
 
-  test.each([
-    [30, 422, "ean_address_mismatch"],
-    [54, 409, "ean_in_use"],
-  ])("the test value %i is refused with %i %s at step activate; another EAN resumes", async (ending, status, error) => {
+  test("contract §5 the test value 30 is 422 ean_address_mismatch at step activate; another EAN resumes", async () => {
     const { draft_id } = await world.draft();
     for (let time = 0; time < 12; time += 1) {
-      const refused = await world.claim(draft_id, { submit: true, ean: testEan(ending) });
-      expect([refused.status, refused.body.error, refused.body.step]).toEqual([status, error, "activate"]);
+      const { status, body } = await world.claim(draft_id, { submit: true, ean: testEan(30) });
+      expect([status, body.error, body.step]).toEqual([422, "ean_address_mismatch", "activate"]);
     }
     expect(await accountsOf(draft_id)).toEqual({ accounts: 0, mandates: 0, chargers: 0 });
     const { steps } = (await world.claim(draft_id, { submit: true, ean: testEan(16) })).body;
@@ -305,8 +310,6 @@ describe("contract §5 EAN test values", () => {
 
   test("an uploaded EAN that is in use is no conflict where the call gives another", async () => {
     const { draft_id } = await world.draft({ ean: testEan(54) });
-    const both = await world.claim(draft_id, { ean: testEan(54) });
-    expect([both.status, both.body.error, both.body.step]).toEqual([409, "ean_in_use", "claim"]);
     const { status, body } = await world.claim(draft_id, { submit: true, ean: testEan(16) });
     expect([status, body.steps]).toEqual([200, DONE]);
   });
@@ -321,27 +324,34 @@ describe("contract §5 EAN test values", () => {
     const taken = await world.draft({ ean: testEan(54) });
     for (let time = 0; time < 2; time += 1) {
       const { status, body } = await world.claim(taken.draft_id);
-      expect([status, body]).toMatchObject([
-        409,
-        {
-          error: "draft_not_claimable",
-          step: "claim",
-          status: "conflict",
-          draft_status: "conflict",
-          reason: "conflict",
-        },
-      ]);
+      expect([status, body]).toMatchObject([409, { ...IN_CONFLICT, step: "claim" }]);
     }
   });
 
-  test("an EAN of another connection is ean_in_use, whoever has it", async () => {
+  test("contract §5 54 given is a conflict like an uploaded one, at whichever stage it is given", async () => {
+    for (const [stage, step] of [
+      ["invited", "claim"],
+      ["claimed", "activate"],
+    ]) {
+      const { draft_id } = await world.draft({ ean: testEan(30) });
+      // refused at activate, so that the draft is claimed and not active
+      if (stage === "claimed") expect((await world.claim(draft_id)).body.step).toBe("activate");
+      for (const body of [{ ean: testEan(54) }, {}]) {
+        const refused = await world.claim(draft_id, { submit: true, ...body });
+        expect([refused.status, refused.body]).toMatchObject([409, IN_CONFLICT]);
+        if (body.ean) expect(refused.body.step).toBe(step);
+      }
+      expect(await stateOf(draft_id)).toEqual({ status: "conflict", conflict_reason: "ean_in_use" });
+      expect(await accountsOf(draft_id)).toEqual({ accounts: 0, mandates: 0, chargers: 0 });
+    }
+  });
+
+  test("contract §5 an EAN of another connection is a conflict, whoever has it", async () => {
     const ean = newEan();
     await world.customer({}, { ean });
     const { draft_id } = await world.draft({}, world.keyB);
-    expect((await world.claim(draft_id, { ean }, world.keyB)).body).toMatchObject({
-      error: "ean_in_use",
-      step: "activate",
-    });
+    expect((await world.claim(draft_id, { ean }, world.keyB)).body).toMatchObject(IN_CONFLICT);
+    expect(await stateOf(draft_id)).toEqual({ status: "conflict", conflict_reason: "ean_in_use" });
   });
 });
 
@@ -544,6 +554,27 @@ describe("§4.3 claim: refused", () => {
       await changesNothing(async () =>
         expect(await claimable(draft_id)).toEqual([409, "draft_not_claimable", "existing_login", status]),
       );
+  });
+
+  test("contract §5 a login that belongs to another partner ends the draft in conflict, as the pages do", async () => {
+    for (const stage of ["invited", "claimed"]) {
+      const draft = await world.draft({ ean: testEan(30) });
+      if (stage === "claimed") expect((await world.claim(draft.draft_id)).body.step).toBe("activate");
+      else
+        await world.row(
+          "insert into auth.users (id, email, email_confirmed_at) values (gen_random_uuid(), $1, now())",
+          draft.email,
+        );
+      await world.row(
+        `insert into core.attributions (partner_id, user_id, source, attached_month)
+         select $1, id, 'oauth_consent', '2026-11-01' from auth.users where email = $2`,
+        world.partnerB.id,
+        draft.email,
+      );
+      for (let time = 0; time < 2; time += 1)
+        expect((await world.claim(draft.draft_id, { submit: true })).body).toMatchObject(IN_CONFLICT);
+      expect(await stateOf(draft.draft_id)).toEqual({ status: "conflict", conflict_reason: "existing_user" });
+    }
   });
 
   test("§4.3 nor what a person with a login of their own signed on the pages", async () => {

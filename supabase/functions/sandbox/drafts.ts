@@ -21,7 +21,8 @@ export const claimDraft = endpoint(
     description:
       "`id` is the draft's id or your external_ref. What a customer does on the claim pages happens, by the same functions: the address is proven with the code that is mailed, " +
       "each page is confirmed with what you uploaded, or test values where you uploaded nothing, and the mandate is signed. Safe to repeat: a step that is done says so. " +
-      "A failure names its step; the steps before it stay done. EAN test values 8716870000000000 followed by 16 matched, 23 unverified, 30 mismatch, 47 address unknown, " +
+      "A failure names its step; the steps before it stay done. An EAN that is in use, uploaded or given, and a login that belongs to another partner end the draft in `conflict`: " +
+      "409 `draft_not_claimable`, withdraw it and make it anew. EAN test values 8716870000000000 followed by 16 matched, 23 unverified, 30 mismatch, 47 address unknown, " +
       "54 in use, 61 register timeout; any other EAN is matched. Never enters a login that a claim of yours did not make.",
     caller: CALLER,
     limit: "sandbox",

@@ -27,14 +27,18 @@ export const TEST = {
   iban: "NL91ABNA0417164300",
 } as const;
 
-export const REHEARSAL_SQL = ["find_rehearsal", "free_draft_ean", "connect_virtual_charger", "sync_customer"] as const;
+export const REHEARSAL_SQL = [
+  "find_rehearsal",
+  "settle_rehearsal",
+  "connect_virtual_charger",
+  "sync_customer",
+] as const;
 
 /** What a rehearsal may run into. */
 export const REHEARSAL_ERRORS = [
   "draft_not_found",
   "draft_not_claimable",
   "unsupported_type",
-  "ean_in_use",
   "ean_address_mismatch",
   "charger_claimed",
   "charger_limit_reached",
@@ -108,12 +112,12 @@ export async function rehearse(asked: Asked, id: string, wishes: Wishes): Promis
   const iban = wishes.iban === undefined && wishes.submit ? TEST.iban : (wishes.iban ?? null);
 
   for (let turn = 0; ; turn += 1) {
-    enter(draft);
-    if (draft.stage === "active") break;
     const step = draft.stage === "claimed" ? "activate" : "claim";
+    await during(step, () => enter(asked, draft, wishes.ean));
+    if (draft.stage === "active") break;
     if (turn === ATTEMPTS) throw new ApiError("sandbox_step_failed", { step });
     const moved = await during(step, () =>
-      step === "claim" ? claim(asked, draft, wishes.ean) : activate(asked, draft, wishes, iban),
+      step === "claim" ? claim(asked, draft) : activate(asked, draft, wishes, iban),
     );
     if (moved) steps[step] = "done";
     draft = await find(draft.draft_id);
@@ -155,13 +159,23 @@ const NOT_CLAIMABLE = {
 
 function notClaimable(status: Standing["draft_status"], reason: keyof typeof NOT_CLAIMABLE): ApiError {
   const detail = `${ERRORS.draft_not_claimable.detail} ${NOT_CLAIMABLE[reason]}`;
-  return new ApiError("draft_not_claimable", { detail, step: "claim", status, draft_status: status, reason });
+  return new ApiError("draft_not_claimable", { detail, status, draft_status: status, reason });
 }
 
-/** However far the claim is: only a login that a claim of the caller made is entered. */
-function enter({ draft_status, foreign_login }: Standing): void {
+/**
+ * However far the claim is: only a login that a claim of the caller made is entered. Where the pages would end the draft in
+ * conflict it does too, and an EAN that is given is judged like an uploaded one.
+ */
+async function enter(asked: Asked, draft: Standing, ean: string | null): Promise<void> {
+  const { draft_status, foreign_login } = draft;
   if (draft_status === "expired" || draft_status === "conflict") throw notClaimable(draft_status, draft_status);
+  if (draft_status !== "active") await settle(asked, draft, ean);
   if (foreign_login) throw notClaimable(draft_status, "existing_login");
+}
+
+async function settle({ call }: Asked, { draft_id }: Standing, ean: string | null): Promise<void> {
+  const { refused } = await attempt(call("settle_rehearsal", { draft_id, ean }), ["claim_conflict"]);
+  if (refused) throw notClaimable("conflict", "conflict");
 }
 
 /**
@@ -192,9 +206,8 @@ async function mailedCode(flow: ClaimFlow, draft: Standing, purpose: "prove" | "
 const visitorOf = ({ environment, caller }: Asked) => hashAddress(environment, `sandbox:${caller.request_id}`);
 
 /** Whether it was this call that proved the address; false when somebody moved the draft meanwhile. */
-async function claim(asked: Asked, draft: Standing, ean: string | null): Promise<boolean> {
-  const { environment, caller, call } = asked;
-  if (ean) await call("free_draft_ean", { draft_id: draft.draft_id, ean });
+async function claim(asked: Asked, draft: Standing): Promise<boolean> {
+  const { environment, caller } = asked;
   const flow = new ClaimFlow(environment, caller.request_id, draft.draft_id);
   const code = await mailedCode(flow, draft, "prove");
   if (code === null) return false;
@@ -217,7 +230,10 @@ async function activate(asked: Asked, draft: Standing, wishes: Wishes, iban: str
   for (const step of STEP_NAMES) {
     if (step === "company" && draft.type === "particulier") continue;
     if (draft.confirmed.includes(step) && !wanted.has(step)) continue;
-    const { refused } = await attempt(flow.save(step, await answers[step](environment, iban)), ["claim_not_open"]);
+    const kept = await answers[step](environment, iban);
+    const { refused } = await attempt(flow.save(step, kept), ["claim_not_open", "ean_in_use"]);
+    // what came to be in use meanwhile, or is in use at the address
+    if (refused?.code === "ean_in_use") await settle(asked, draft, String(kept.answers.ean_code));
     if (refused) return false;
   }
 
