@@ -1,6 +1,7 @@
 // POST /sandbox/v1/fixtures: a customer in each of six states, made as any customer is (specification section 4.3).
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { claimKey } from "#shared/domain/claim/links.ts";
 import type { Answer } from "../harness/answers.ts";
 import { createSandboxWorld, everyCount, later, type SandboxWorld, START, testEan } from "./sandbox_world.ts";
 
@@ -169,18 +170,22 @@ describe("§4.3 fixtures", () => {
     );
     await world.row("delete from auth.users where email = $1", first.email);
     expect((await fixtures({ states: ["rejected"] })).body.fixtures[0]).toMatchObject({ ok: true, error: null });
-    await world.row(
-      "select private.suppress(private.email_hash($1, $2))",
-      first.email,
-      (await import("#shared/domain/claim/links.ts")).claimKey(world.environment),
-    );
+    await world.reset();
+    const theirs = await world.draft({ email: first.email }, world.keyB);
     expect((await fixtures({ states: ["rejected"] })).body.fixtures[0]).toMatchObject({
       ok: false,
       account_id: null,
       sync: null,
-      error: "suppressed",
+      error: "conflict",
     });
-    await world.row("delete from core.suppressions");
+    await world.post("/partner/drafts/withdraw", { draft_id: theirs.draft_id }, world.keyB);
+  });
+
+  test("contract §5 one whose customer opted out is replaced like any other", async () => {
+    const [first] = (await fixtures({ states: ["no_iban"] })).body.fixtures;
+    const key = claimKey(world.environment);
+    await world.row("select private.suppress(private.email_hash($1, $2))", first.email, key);
+    expect((await fixtures({ states: ["no_iban"] })).body.fixtures[0]).toMatchObject({ ok: true, error: null });
   });
 
   test("Supabase Auth away: our failure, not six rows that say nothing; then all are made", async () => {

@@ -118,8 +118,9 @@ test("§4.3 the functions behind the routes refuse production too", async () => 
     "sync_customer",
     "review_customer",
     "clear_fixture",
+    "settle_rehearsal",
     "list_captured_mail",
   ])
     await expect(db.call(name, caller, {}), name).rejects.toThrow("sandbox only");
-  await expect(slowDb.call("reset_sandbox", caller)).rejects.toThrow("sandbox only");
+  await expect(slowDb.call("reset_sandbox", caller, {})).rejects.toThrow("sandbox only");
 });

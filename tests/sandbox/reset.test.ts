@@ -147,6 +147,32 @@ describe("§4.3 reset", () => {
     await world.reset(world.keyB);
   });
 
+  test("§4.3 an opt-out of its customers ends, of withdrawn drafts too; of another partner's it stays", async () => {
+    const invited = async (key: string, fields = {}) => {
+      const { body } = await world.post("/partner/drafts/import", { consent: true, rows: [draftRow(fields)] }, key);
+      return { ...body, ...body.created[0] };
+    };
+    const optOut = async (email: string, key: string) => {
+      const { mail } = (await world.get(`/sandbox/v1/mail?to=${email}`, key)).body;
+      const link = mail.flatMap((m: { links: string[] }) => m.links).find((l: string) => l.includes("/unsubscribe/"));
+      expect((await newBrowser(world)(link, { form: {} })).status).toBe(200);
+    };
+    const again = async (email: string, key: string) => (await invited(key, { email })).skipped.suppressed;
+    const theirs = await invited(world.keyB);
+    const withdrawn = await invited(world.keyA);
+    const claimed = await invited(world.keyA);
+    expect((await world.claim(claimed.draft_id)).status).toBe(200);
+    for (const { email } of [withdrawn, claimed]) await optOut(email, world.keyA);
+    await optOut(theirs.email, world.keyB);
+    await world.post("/partner/drafts/withdraw", { draft_id: withdrawn.draft_id }, world.keyA);
+    await world.post("/partner/drafts/withdraw", { draft_id: theirs.draft_id }, world.keyB);
+    expect(await again(withdrawn.email, world.keyA)).toBe(1);
+    await world.reset();
+    for (const { email } of [withdrawn, claimed]) expect(await again(email, world.keyA)).toBe(0);
+    expect(await again(theirs.email, world.keyB)).toBe(1);
+    await Promise.all([world.reset(), world.reset(world.keyB)]);
+  });
+
   test("a person with a login of their own keeps it, and what hangs on it; only their draft and the tie to the partner go", async () => {
     const own = await addCustomer(world, world.partnerA, "oauth_consent");
     const login = await world.row(

@@ -79,7 +79,7 @@ export const createFixtures = endpoint(
     const create = async (state: State, email: string): Promise<Rehearsed> => {
       const { ean, wishes = {}, ending }: Recipe = RECIPES[state];
       const external_ref = `FIXTURE-${state.toUpperCase()}`;
-      await call("clear_fixture", { external_ref });
+      await call("clear_fixture", { external_ref, email, key: claimKey(environment) });
       const row = { place: 1, email, type: "particulier", name: `Fixture ${state}`, external_ref, ean };
       const imported = JSON.parse(
         await call("import_drafts", {

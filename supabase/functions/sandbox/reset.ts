@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { claimKey } from "#shared/domain/claim/links.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
 import { CALLER } from "./caller.ts";
 
@@ -9,7 +10,7 @@ export const resetSandbox = endpoint(
     path: "/sandbox/v1/reset",
     summary: "Delete every customer attributed to the partner and every draft it uploaded",
     description:
-      "In one transaction: drafts, the accounts customers made of them, their chargers, sessions, mail and logins; e-mail addresses and the import cap are free again. " +
+      "In one transaction: drafts, the accounts customers made of them, their chargers, sessions, mail, logins and opt-outs; e-mail addresses and the import cap are free again. " +
       "People who came with a login of their own (through an application) keep it, and are the partner's no more. The key, settings and accounts of the CPO API stay.",
     caller: CALLER,
     limit: "sandbox",
@@ -21,5 +22,5 @@ export const resetSandbox = endpoint(
     errors: [],
     failure: "sandbox_step_failed",
   },
-  ({ call }) => call("reset_sandbox"),
+  ({ call, environment }) => call("reset_sandbox", { key: claimKey(environment) }),
 );

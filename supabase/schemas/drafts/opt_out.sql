@@ -22,6 +22,18 @@ as $$ begin return exists (select from core.suppressions s where s.email_hash = 
 comment on function private.is_suppressed(bytea) is 'Whether an address asked not to be written to. Definer, because no tenant may read the list.';
 grant execute on function private.is_suppressed(bytea) to api_owner;
 
+create function private.forget_opt_outs(emails text[], key text) returns void
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  perform private.only_in_sandbox();
+  delete from core.suppressions s where s.email_hash = any (array(select private.email_hash(e, key) from unnest(emails) e));
+end $$;
+comment on function private.forget_opt_outs(text[], text) is
+  'Takes addresses off the opt-out list, where nobody is written to: on the sandbox, which a reset makes as new. Definer, because no tenant owns the list.';
+grant execute on function private.forget_opt_outs(text[], text) to api_owner;
+
 create function api.opt_out(caller jsonb, request jsonb) returns json
 language plpgsql security definer
 set search_path = ''
