@@ -86,6 +86,26 @@ describe("§4.2 GET /partner/drafts", () => {
     expect(await list("?external_ref=overdue&status=expired")).toMatchObject([{ draft_id, claim_url: null }]);
     expect(await list("?external_ref=overdue&status=invited")).toEqual([]);
   });
+
+  test("contract §4 a person sees no more of a claimed or active draft than of a customer; a key sees all", async () => {
+    const reader = await world.manager(world.partnerA, "partners:read");
+    for (const status of ["invited", "claimed", "active", "conflict"]) {
+      const external_ref = `MASK-${status}`;
+      const { draft_id, email } = (await world.import([draftRow({ external_ref })])).body.created[0];
+      await world.row("update core.drafts set status = $2 where id = $1", draft_id, status);
+      const read = async (token: string, query = "") =>
+        (await world.get(`/partner/drafts${query}`, token)).body.drafts.find(
+          (each: { draft_id: string }) => each.draft_id === draft_id,
+        );
+      const whole = await read(world.keyA);
+      expect(whole).toMatchObject({ naam: "Sanne de Vries", email, external_ref });
+      const customer = ["claimed", "active"].includes(status);
+      expect(await read(reader)).toEqual(customer ? { ...whole, naam: null, email: null, external_ref: null } : whole);
+      const found = await read(reader, `?external_ref=${external_ref}`);
+      expect(found?.draft_id, "nor can it be asked for by what is not shown").toBe(customer ? undefined : draft_id);
+      expect((await read(world.keyA, `?external_ref=${external_ref}`)).draft_id).toBe(draft_id);
+    }
+  });
 });
 
 describe("§4.2 POST /partner/drafts/withdraw", () => {

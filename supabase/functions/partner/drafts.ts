@@ -22,7 +22,10 @@ const Draft = z
     status: DraftStatus,
     type: AccountType,
     naam: z.string().nullable(),
-    email: z.string(),
+    email: z
+      .string()
+      .nullable()
+      .meta({ description: "Null, like naam and external_ref, for a person once the draft was claimed" }),
     external_ref: z.string().nullable(),
     city: z.string().nullable(),
     ean_status: EanStatus,
@@ -42,6 +45,9 @@ export const listDrafts = endpoint(
     method: "GET",
     path: "/partner/drafts",
     summary: "List the partner's drafts, newest first",
+    description:
+      "With a user token a claimed or active draft has no `naam`, `email` and `external_ref`, and is not found by its reference: it is a " +
+      "customer, and of customers a person sees no more here than in `GET /partner/customers`.",
     caller: { kind: "partner", scope: "partners:read", key: true },
     limit: "partner_read",
     sql: ["list_drafts"],
