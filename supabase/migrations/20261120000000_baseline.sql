@@ -2584,7 +2584,12 @@ declare
      where c.partner_id = private.partner_id() and c.account_id = account and c.status = 'active' and (wanted is null or c.id = wanted)
      order by c.created_at, c.id);
 begin
-  if cardinality(active) = 0 then
+  if wanted is not null and not exists (
+       select from core.connections c where c.partner_id = private.partner_id() and c.account_id = account and c.id = wanted) then
+    perform private.refuse('connection_not_found');
+  elsif cardinality(active) = 0 and wanted is not null then
+    perform private.refuse('no_connection', json_build_object('detail', 'The connection is archived; leave connection_id out, or send that of an active one.'));
+  elsif cardinality(active) = 0 then
     perform private.refuse('no_connection');
   elsif cardinality(active) > 1 and not otherwise_first then
     perform private.refuse('ambiguous_connection');
@@ -3714,6 +3719,37 @@ comment on function private.choose_model(jsonb) is
   'The catalogue model of {catalog_charger_id} or {ocpp_vendor, ocpp_model, ocpp_meter_type}; the id wins when both are sent.';
 grant execute on function private.choose_model(jsonb) to api_owner;
 
+create function private.known_charger(account uuid, serial text) returns core.chargers
+language plpgsql stable
+set search_path = ''
+as $$
+declare
+  charger core.chargers;
+begin
+  -- through the account, where row-level security holds the client as well as the tenant
+  select h.* into charger
+    from core.accounts a join core.chargers h on h.partner_id = a.partner_id and h.account_id = a.id
+   where a.id = account and h.serial_number = serial and h.status = 'active';
+  return charger;
+end $$;
+comment on function private.known_charger(uuid, text) is 'The active charger of an account with a serial number, or null: the idempotency key.';
+grant execute on function private.known_charger(uuid, text) to api_owner;
+
+create function api.repeat_charger(caller jsonb, input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  charger core.chargers;
+begin
+  perform private.act_as(caller, 'cpo');
+  charger := private.known_charger((input ->> 'account_id')::uuid, input ->> 'serial_number');
+  return case when charger.id is not null then private.charger_answer(charger, true) end;
+end $$;
+comment on function api.repeat_charger(jsonb, jsonb) is
+  'POST /v1/chargers when the rest of the body cannot be used: {account_id, serial_number} to the charger''s answer, or null when it is new.';
+select private.expose('api.repeat_charger(jsonb, jsonb)');
+
 create function api.register_charger(caller jsonb, input jsonb) returns json
 language plpgsql security definer
 set search_path = ''
@@ -3727,16 +3763,21 @@ declare
 begin
   perform private.act_as(caller, 'cpo');
   account := private.find_account(input);
-  connection := private.pick_connection(account, (input ->> 'connection_id')::uuid, true);
   -- of parallel registrations of one charger the later ones wait here, and then find it
   perform private.lock_chargers(account, null);
-  model := private.choose_model(input);
-
-  select h.* into charger from core.chargers h
-   where h.partner_id = private.partner_id() and h.account_id = account and h.status = 'active'
-     and (case when serial is null then h.serial_number is null and h.catalog_charger_id = model.id else h.serial_number = serial end);
-  if found then
+  charger := private.known_charger(account, serial);
+  if charger.id is not null then
     return private.charger_answer(charger, true);
+  end if;
+  connection := private.pick_connection(account, (input ->> 'connection_id')::uuid, true);
+  model := private.choose_model(input);
+  if serial is null then
+    select h.* into charger from core.chargers h
+     where h.partner_id = private.partner_id() and h.account_id = account and h.status = 'active'
+       and h.serial_number is null and h.catalog_charger_id = model.id;
+    if found then
+      return private.charger_answer(charger, true);
+    end if;
   end if;
   if private.require_charger_room(account, null) > 0 and serial is null then
     perform private.refuse('serial_number_required');
@@ -5157,6 +5198,7 @@ create type private.draft_row as (
   reason          text,
   detail          text,
   address_ignored text,
+  ean_ignored     text,
   type            text,
   name            text,
   phone           text,
@@ -5264,6 +5306,8 @@ begin
           'ean_status', (s.draft).ean_status, 'ean_candidates', 0) order by s.place), '[]') from shown s),
       'address_ignored', (select coalesce(json_agg(json_build_object('email', s.email, 'reason', s.address_ignored) order by s.place), '[]')
                             from settled s where s.outcome is null and s.address_ignored is not null),
+      'ean_ignored', (select coalesce(json_agg(json_build_object('email', s.email, 'reason', s.ean_ignored) order by s.place), '[]')
+                        from settled s where s.outcome is null and s.ean_ignored is not null),
       'claim_urls', (select coalesce(json_agg(json_build_object('email', (s.draft).email, 'claim_url', s.claim_url) order by s.place), '[]')
                        from shown s where not send_invite),
       'referral_codes', (select coalesce(json_agg(json_build_object(

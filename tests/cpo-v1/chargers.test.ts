@@ -222,13 +222,18 @@ describe("contract §2 order: lookup, then state", () => {
     ]);
   });
 
-  test("contract §2 a connection_id of another account, of nobody, or archived: 409 no_connection", async () => {
+  test("contract §2 a connection_id of another account or of nobody: 404 connection_not_found; archived: 409 no_connection, which says so", async () => {
     const archived = await addConnection(world, account_id);
     await world.row("update core.connections set status = 'archived' where id = $1", archived);
     const { connection_id } = await createAccount(world);
-    for (const id of [randomUUID(), connection_id, archived]) {
-      expect((await register({ connection_id: id })).body.error).toBe("no_connection");
+    for (const id of [randomUUID(), connection_id]) {
+      const { status, body } = await register({ connection_id: id });
+      expect([status, body.error]).toEqual([404, "connection_not_found"]);
     }
+    expect(await register({ connection_id: archived })).toMatchObject({
+      status: 409,
+      body: { error: "no_connection", detail: expect.stringContaining("archived") },
+    });
   });
 });
 
@@ -237,6 +242,35 @@ describe("contract §2 repeats and serial numbers", () => {
     const first = await register();
     const again = await register();
     expect(again.body).toEqual({ ...first.body, idempotent: true });
+  });
+
+  test("contract §2 a known serial number is recognised before the rest of the body is judged", async () => {
+    const serial_number = serial();
+    const first = await register({ serial_number });
+    for (const rest of [
+      { ocpp_vendor: "Nobody" },
+      { ocpp_vendor: null, ocpp_model: null },
+      { ocpp_vendor: 7 },
+      { catalog_charger_id: "no uuid" },
+      { catalog_charger_id: randomUUID() },
+      { connection_id: randomUUID() },
+      { connection_id: 7 },
+    ]) {
+      const { status, body } = await register({ serial_number, ...rest });
+      expect([status, body], JSON.stringify(rest)).toEqual([200, { ...first.body, idempotent: true }]);
+    }
+    await world.row("update core.connections set status = 'archived' where account_id = $1", account_id);
+    expect((await register({ serial_number })).body.idempotent).toBe(true);
+  });
+
+  test("contract §2 a serial number of another client's account is not recognised: the body is judged", async () => {
+    const sibling: Partner = { id: world.partnerA.id, client: await world.addClient(world.partnerA.id) };
+    const theirs = await createAccount(world, sibling);
+    const serial_number = serial();
+    const body = { ...MID_CHARGER, serial_number, account_id: theirs.account_id };
+    expect((await world.post("/v1/chargers", body, await sibling.client.token())).status).toBe(200);
+    const { status, body: refused } = await register({ account_id: theirs.account_id, serial_number, ocpp_vendor: 7 });
+    expect([status, refused.error]).toEqual([400, "invalid_request"]);
   });
 
   test("contract §2 from the second charger on serial_number is required", async () => {

@@ -133,18 +133,18 @@ describe("§4.2 importing", () => {
     expect(status).toBe(200);
     expect(body.created.map(({ email }: { email: string }) => email)).toEqual([
       "jose@voorbeeld.nl",
+      "vandam@voorbeeld.nl",
       "formule@voorbeeld.nl",
     ]);
-    expect(body.rejected).toMatchObject([
-      { email: "info@dezon.voorbeeld.nl", reason: "missing_kvk", row: 2 },
-      { email: "vandam@voorbeeld.nl", reason: "invalid", row: 3, detail: expect.stringContaining("ean: ") },
-    ]);
+    expect(body.rejected).toMatchObject([{ email: "info@dezon.voorbeeld.nl", reason: "missing_kvk", row: 2 }]);
+    expect(body.ean_ignored).toEqual([{ email: "vandam@voorbeeld.nl", reason: "invalid_ean" }]);
     const { rows } = await world.database.admin.query(
       "select name as naam, ean, external_ref from core.drafts order by email",
     );
     expect(rows).toEqual([
       { naam: '=HYPERLINK("https://evil.example")', ean: null, external_ref: "+31" },
       { naam: "José García", ean: "871687000000000016", external_ref: "KL-1" },
+      { naam: "Meneer Van Dam", ean: null, external_ref: "KL-3" },
     ]);
   });
 

@@ -60,6 +60,7 @@ describe("§4.2 what an import answers", () => {
         ean_candidates: 0,
       })),
       address_ignored: [],
+      ean_ignored: [],
       claim_urls: body.created.map(({ email, claim_url }: Record<string, string>) => ({ email, claim_url })),
       referral_codes: [],
       rejected: [],
@@ -225,6 +226,14 @@ describe("§4.2 what a row becomes", () => {
     ["postcode", "", "invalid_postal_code"],
     ["huisnummer", "geen", "invalid_house_number"],
     ["huisnummer", "", "invalid_house_number"],
+    ["huisnummer", 12.5, "invalid_house_number"],
+    ["huisnummer", 0, "invalid_house_number"],
+    ["huisnummer", true, "invalid_house_number"],
+    ["huisnummer", { nummer: 8 }, "invalid_house_number"],
+    ["huisnummer", "8\u0000", "invalid_house_number"],
+    ["toevoeging", ["a"], "invalid_house_number"],
+    ["postcode", 3818, "invalid_postal_code"],
+    ["postcode", {}, "invalid_postal_code"],
   ])("contract §4 a bad %s %j keeps the draft and drops the address: %s", async (field, value, reason) => {
     const row = draftRow({ [field]: value, plaats: "Amersfoort" });
     const { body } = await world.import([row]);
@@ -234,6 +243,22 @@ describe("§4.2 what a row becomes", () => {
       created: [{ ean_status: "no_address" }],
     });
     expect(await stored(row.email)).toMatchObject({ postal_code: null, house_number: null, street: null, city: null });
+  });
+
+  test.each([
+    ["of 17 digits", "87168700000000001"],
+    ["as a spreadsheet rounds it", "8,71687E+17"],
+    ["as a number that lost its last digits", Number("871687000000000016")],
+    ["that is an object", {}],
+  ])("contract §4 an EAN %s is dropped and named; the row is kept and its address looked up", async (_what, ean) => {
+    const row = draftRow({ ean });
+    const { body } = await world.import([row, draftRow({ ean: newEan() })], { source: "api" });
+    expect(body).toMatchObject({
+      ...{ added: 2, skipped: NO_SKIPS, rejected: [], address_ignored: [] },
+      ean_ignored: [{ email: row.email, reason: "invalid_ean" }],
+      created: [{ email: row.email, ean_status: "resolved", ean_candidates: 1 }, { ean_status: "provided" }],
+    });
+    expect((await stored(row.email)).ean).toMatch(/^\d{18}$/);
   });
 
   test("an e-mail address with spaces around it, upper case, or an IDN domain is one; others are not", async () => {
@@ -280,9 +305,6 @@ describe("§4.2 every counter", () => {
     ["an empty row", {}],
     ["particulier without a name", draftRow({ naam: " " })],
     ["an unknown type", draftRow({ type: "bedrijf" })],
-    ["an EAN of 17 digits", draftRow({ ean: "87168700000000001" })],
-    ["an EAN as a spreadsheet rounds it", draftRow({ ean: "8,71687E+17" })],
-    ["an EAN as a number that lost its last digits", draftRow({ ean: Number("871687000000000016") })],
     ["a name that is an object", draftRow({ naam: {} })],
     ["a NUL in the name", draftRow({ naam: "a\u0000b" })],
     ["half a surrogate pair", draftRow({ naam: "a\ud800" })],

@@ -3,6 +3,8 @@ import { endpoint } from "#shared/http/endpoint.ts";
 import { orNull, serialNumber, trimmedTo, uuid } from "#shared/values/fields.ts";
 import { CatalogCharger } from "#shared/values/models.ts";
 
+const Repeat = z.object({ account_id: uuid(), serial_number: serialNumber() });
+
 const reported = () => orNull(trimmedTo(120));
 
 export const registerCharger = endpoint(
@@ -14,11 +16,11 @@ export const registerCharger = endpoint(
     description:
       "Binds the charger to the account's active connection (the first one, unless `connection_id` picks another). Send `catalog_charger_id`, or " +
       "`ocpp_vendor` and `ocpp_model` as the charger reports them; the id wins when both are sent. `serial_number` is optional for the first " +
-      "charger, required from the second on, and the idempotency key. A model without MID meter registers with `mid_eligible: false`; `null` " +
+      "charger, required from the second on, and the idempotency key: a charger of the account that has it is answered whatever else is sent. A model without MID meter registers with `mid_eligible: false`; `null` " +
       "means its evidence is still to be judged.",
     caller: { kind: "cpo", scope: "cpo:chargers:write" },
     limit: "cpo_write",
-    sql: ["register_charger"],
+    sql: ["register_charger", "repeat_charger"],
     body: z
       .object({
         account_id: uuid(),
@@ -51,6 +53,7 @@ export const registerCharger = endpoint(
       .meta({ id: "RegisteredCharger" }),
     errors: [
       "account_not_found",
+      "connection_not_found",
       "no_connection",
       "catalog_unresolved",
       "serial_number_required",
@@ -58,6 +61,13 @@ export const registerCharger = endpoint(
       "charger_limit_reached",
     ],
     failure: "catalog_lookup_failed",
+    // a known serial number is recognised before the rest of the body is judged
+    salvage: async (raw, { call }) => {
+      const { data } = Repeat.safeParse(raw);
+      if (!data?.serial_number) return null;
+      const answer = await call("repeat_charger", data);
+      return answer === "null" ? null : answer;
+    },
   },
   ({ body, call }) => call("register_charger", body),
 );

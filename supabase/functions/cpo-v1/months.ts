@@ -17,7 +17,7 @@ const MONTH: oas31.SchemaObject = {
       description: "kWh; three decimals are kept",
       example: 312.5,
     },
-    session_count: { type: "integer", minimum: 0, default: 0, example: 24 },
+    session_count: { type: "integer", minimum: 0, maximum: 1_000_000, default: 0, example: 24 },
   },
 };
 
@@ -83,7 +83,7 @@ export const deliverMonths = endpoint(
         results: z.array(MonthResult).meta({ description: "In the order of months" }),
       })
       .meta({ id: "DeliveredBatch" }),
-    errors: ["account_not_found", "no_connection"],
+    errors: ["account_not_found", "connection_not_found", "no_connection"],
     failure: "ingest_failed",
   },
   ({ body, rawBody, call }) =>

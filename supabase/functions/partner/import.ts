@@ -48,6 +48,9 @@ const Imported = z
     address_ignored: z
       .array(z.object({ email: z.string(), reason: z.enum(["invalid_postal_code", "invalid_house_number"]) }))
       .meta({ description: "Drafts that were made without the address of their row" }),
+    ean_ignored: z.array(z.object({ email: z.string(), reason: z.enum(["invalid_ean"]) })).meta({
+      description: "Drafts that were made without the EAN of their row; their address is looked up all the same",
+    }),
     claim_urls: z
       .array(z.object({ email: z.string(), claim_url: z.url() }))
       .meta({ description: "Filled only where send_invite is false" }),
@@ -94,7 +97,7 @@ const Row = z.unknown().meta({
     ),
   },
   description:
-    "email, and naam for particulier (the default type) or kvk for zakelijk. The CSV aliases work as keys too; charger is {brand, serial_number}. Longer than 120 is cut. A row that fails is named in rejected.",
+    "email, and naam for particulier (the default type) or kvk for zakelijk. The CSV aliases work as keys too; charger is {brand, serial_number}. Longer than 120 is cut. An ean, or an address, that cannot be read is dropped and named in ean_ignored or address_ignored. A row that fails is named in rejected.",
 });
 const Rows = z.array(Row).nullish();
 

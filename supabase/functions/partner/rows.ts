@@ -87,6 +87,16 @@ function textOf(row: RawRow, column: string, length = 120): string | null {
   return cut(text, length) || null;
 }
 
+/** As textOf, but undefined where it cannot be read: for a field that the row can do without. */
+function textIfReadable(...about: Parameters<typeof textOf>): string | null | undefined {
+  try {
+    return textOf(...about);
+  } catch (error) {
+    if (!(error instanceof Unreadable)) throw error;
+    return undefined;
+  }
+}
+
 type Rules = { named: boolean; reserved: (domain: string) => boolean };
 
 /** Reads one row by itself. Never throws: what is wrong with it is in `reason` and `detail`. */
@@ -109,16 +119,11 @@ function read(row: RawRow, named: boolean, reserved: Rules["reserved"]) {
   if (!AccountType.safeParse(type).success) throw new Unreadable("type: must be particulier, zakelijk or vve");
   const name = textOf(row, "naam");
   if (type === "particulier" && named && !name) throw new Unreadable("naam: is required for particulier");
-  const ean = textOf(row, "ean");
-  const ean_code = ean === null ? null : eanCode().safeParse(ean).data;
-  if (ean_code === undefined)
-    throw new Unreadable("ean: must be 18 digits; format the column as text, spreadsheets round long numbers");
   const kvk = textOf(row, "kvk")?.replace(/[\s.]/g, "") ?? "";
   const fields = {
     email,
     type,
     name,
-    ean: ean_code,
     kvk: /^\d{8}$/.test(kvk) ? kvk : null,
     vat: textOf(row, "btw"),
     company_name: textOf(row, "bedrijfsnaam"),
@@ -128,6 +133,7 @@ function read(row: RawRow, named: boolean, reserved: Rules["reserved"]) {
     // an invalid number is left out; the customer is asked for it when they claim
     phone: phone().safeParse(textOf(row, "phone") ?? "").data ?? null,
     charger: readCharger(row.charger),
+    ...readEan(row),
     ...readAddress(row),
   };
   if (reserved(email.slice(email.lastIndexOf("@") + 1))) return { ...fields, reason: "reserved_domain" as const };
@@ -136,20 +142,29 @@ function read(row: RawRow, named: boolean, reserved: Rules["reserved"]) {
   return { ...fields, reason: "missing_kvk" as const, ...(detail ? { detail } : {}) };
 }
 
+/** An EAN that cannot be read, such as one a spreadsheet rounded, is as good as none: the address is looked up, or the customer types it. */
+function readEan(row: RawRow) {
+  const sent = textIfReadable(row, "ean");
+  if (sent === null) return { ean: null };
+  const ean = eanCode().safeParse(sent).data;
+  return ean ? { ean } : { ean: null, ean_ignored: "invalid_ean" };
+}
+
 function readAddress(row: RawRow) {
-  const postcode = textOf(row, "postcode");
-  const huisnummer = textOf(row, "huisnummer");
+  const postcode = textIfReadable(row, "postcode");
+  const huisnummer = textIfReadable(row, "huisnummer");
+  const toevoeging = textIfReadable(row, "toevoeging", 10);
   const city = textOf(row, "plaats");
-  if (!postcode && !huisnummer) return { city };
+  if (postcode === null && huisnummer === null) return { city };
   const postal_code = postalCode().safeParse(postcode ?? "").data;
   const house = houseNumber().safeParse(huisnummer ?? "").data;
   // part of an address is not kept: neither the EAN register nor the customer could confirm it
   if (!postal_code) return { address_ignored: "invalid_postal_code" };
-  if (!house) return { address_ignored: "invalid_house_number" };
+  if (!house || toevoeging === undefined) return { address_ignored: "invalid_house_number" };
   return {
     postal_code,
     house_number: house.number,
-    house_number_addition: houseNumberAddition(textOf(row, "toevoeging", 10)) ?? house.addition,
+    house_number_addition: houseNumberAddition(toevoeging) ?? house.addition,
     street: textOf(row, "straat"),
     city,
   };

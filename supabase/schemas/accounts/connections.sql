@@ -124,7 +124,12 @@ declare
      where c.partner_id = private.partner_id() and c.account_id = account and c.status = 'active' and (wanted is null or c.id = wanted)
      order by c.created_at, c.id);
 begin
-  if cardinality(active) = 0 then
+  if wanted is not null and not exists (
+       select from core.connections c where c.partner_id = private.partner_id() and c.account_id = account and c.id = wanted) then
+    perform private.refuse('connection_not_found');
+  elsif cardinality(active) = 0 and wanted is not null then
+    perform private.refuse('no_connection', json_build_object('detail', 'The connection is archived; leave connection_id out, or send that of an active one.'));
+  elsif cardinality(active) = 0 then
     perform private.refuse('no_connection');
   elsif cardinality(active) > 1 and not otherwise_first then
     perform private.refuse('ambiguous_connection');

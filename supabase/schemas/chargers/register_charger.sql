@@ -43,6 +43,37 @@ comment on function private.choose_model(jsonb) is
   'The catalogue model of {catalog_charger_id} or {ocpp_vendor, ocpp_model, ocpp_meter_type}; the id wins when both are sent.';
 grant execute on function private.choose_model(jsonb) to api_owner;
 
+create function private.known_charger(account uuid, serial text) returns core.chargers
+language plpgsql stable
+set search_path = ''
+as $$
+declare
+  charger core.chargers;
+begin
+  -- through the account, where row-level security holds the client as well as the tenant
+  select h.* into charger
+    from core.accounts a join core.chargers h on h.partner_id = a.partner_id and h.account_id = a.id
+   where a.id = account and h.serial_number = serial and h.status = 'active';
+  return charger;
+end $$;
+comment on function private.known_charger(uuid, text) is 'The active charger of an account with a serial number, or null: the idempotency key.';
+grant execute on function private.known_charger(uuid, text) to api_owner;
+
+create function api.repeat_charger(caller jsonb, input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  charger core.chargers;
+begin
+  perform private.act_as(caller, 'cpo');
+  charger := private.known_charger((input ->> 'account_id')::uuid, input ->> 'serial_number');
+  return case when charger.id is not null then private.charger_answer(charger, true) end;
+end $$;
+comment on function api.repeat_charger(jsonb, jsonb) is
+  'POST /v1/chargers when the rest of the body cannot be used: {account_id, serial_number} to the charger''s answer, or null when it is new.';
+select private.expose('api.repeat_charger(jsonb, jsonb)');
+
 create function api.register_charger(caller jsonb, input jsonb) returns json
 language plpgsql security definer
 set search_path = ''
@@ -56,16 +87,21 @@ declare
 begin
   perform private.act_as(caller, 'cpo');
   account := private.find_account(input);
-  connection := private.pick_connection(account, (input ->> 'connection_id')::uuid, true);
   -- of parallel registrations of one charger the later ones wait here, and then find it
   perform private.lock_chargers(account, null);
-  model := private.choose_model(input);
-
-  select h.* into charger from core.chargers h
-   where h.partner_id = private.partner_id() and h.account_id = account and h.status = 'active'
-     and (case when serial is null then h.serial_number is null and h.catalog_charger_id = model.id else h.serial_number = serial end);
-  if found then
+  charger := private.known_charger(account, serial);
+  if charger.id is not null then
     return private.charger_answer(charger, true);
+  end if;
+  connection := private.pick_connection(account, (input ->> 'connection_id')::uuid, true);
+  model := private.choose_model(input);
+  if serial is null then
+    select h.* into charger from core.chargers h
+     where h.partner_id = private.partner_id() and h.account_id = account and h.status = 'active'
+       and h.serial_number is null and h.catalog_charger_id = model.id;
+    if found then
+      return private.charger_answer(charger, true);
+    end if;
   end if;
   if private.require_charger_room(account, null) > 0 and serial is null then
     perform private.refuse('serial_number_required');

@@ -99,6 +99,7 @@ create type private.draft_row as (
   reason          text,
   detail          text,
   address_ignored text,
+  ean_ignored     text,
   type            text,
   name            text,
   phone           text,
@@ -206,6 +207,8 @@ begin
           'ean_status', (s.draft).ean_status, 'ean_candidates', 0) order by s.place), '[]') from shown s),
       'address_ignored', (select coalesce(json_agg(json_build_object('email', s.email, 'reason', s.address_ignored) order by s.place), '[]')
                             from settled s where s.outcome is null and s.address_ignored is not null),
+      'ean_ignored', (select coalesce(json_agg(json_build_object('email', s.email, 'reason', s.ean_ignored) order by s.place), '[]')
+                        from settled s where s.outcome is null and s.ean_ignored is not null),
       'claim_urls', (select coalesce(json_agg(json_build_object('email', (s.draft).email, 'claim_url', s.claim_url) order by s.place), '[]')
                        from shown s where not send_invite),
       'referral_codes', (select coalesce(json_agg(json_build_object(

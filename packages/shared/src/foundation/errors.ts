@@ -107,7 +107,10 @@ const table = {
   // 404: no such thing for this caller; a foreign tenant's object answers the same
   not_found: { status: 404, error: "Not found", detail: "No route answers this method and path." },
   account_not_found: { status: 404, detail: "No account of this client has that id or reference." },
-  connection_not_found: { status: 404, detail: "No connection of this client matches everything that was sent." },
+  connection_not_found: {
+    status: 404,
+    detail: "No active connection of this client matches everything that was sent.",
+  },
   customer_not_found: {
     status: 404,
     detail: "You have brought no customer with that customer_ref or account id.",
