@@ -174,7 +174,7 @@ async function enter(asked: Asked, draft: Standing, ean: string | null): Promise
 }
 
 async function settle({ call }: Asked, { draft_id }: Standing, ean: string | null): Promise<void> {
-  const { refused } = await attempt(call("settle_rehearsal", { draft_id, ean }), ["claim_conflict"]);
+  const { refused } = await attempt(call("settle_rehearsal", { draft_id, ean }), ["draft_not_claimable"]);
   if (refused) throw notClaimable("conflict", "conflict");
 }
 

@@ -93,16 +93,16 @@ begin
    where d.partner_id = private.partner_id() and d.id = (input ->> 'draft_id')::uuid and private.draft_state(d) = 'open' for update;
   if draft.id is not null and (private.claimant(draft.email, draft.partner_id)).taken then
     perform private.end_in_conflict(draft, 'existing_user');
-    return private.refusal('claim_conflict');
+    return private.refusal('draft_not_claimable');
   elsif draft.id is not null and private.ean_taken(ean) then
     perform private.end_in_conflict(draft, 'ean_in_use');
-    return private.refusal('claim_conflict');
+    return private.refusal('draft_not_claimable');
   elsif ean is not null and private.claim_stage(draft) = 'invited' and private.ean_taken(draft.ean) then
     update core.drafts d set ean = input ->> 'ean', ean_status = 'provided' where d.partner_id = draft.partner_id and d.id = draft.id;
   end if;
   return json_build_object('ok', true);
 end $$;
 comment on function api.settle_rehearsal(jsonb, jsonb) is
-  'Ends a draft in conflict where the pages would: its login is another partner''s or has an account of its own, or the EAN that is wanted is in use: {draft_id, ean | null}, refused as claim_conflict. '
+  'Ends a draft in conflict where the pages would: its login is another partner''s or has an account of its own, or the EAN that is wanted is in use: {draft_id, ean | null}, refused as draft_not_claimable. '
   'An EAN that is free takes the place of an uploaded one that is in use, before the address is proven.';
 select private.expose('api.settle_rehearsal(jsonb, jsonb)');

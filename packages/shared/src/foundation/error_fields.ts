@@ -22,8 +22,6 @@ export const ERROR_FIELDS = {
   unknown: z.array(z.string()).meta({ description: "What was asked for and does not exist" }),
   ocpp_identity: z.string().meta({ description: "The one that is taken" }),
   registration_status: z.unknown().meta({ override: { $ref: "#/components/schemas/RegistrationStatus" } }),
-  ok: z.literal(false),
-  gates: z.array(z.string()).meta({ description: "The gates that are closed", example: ["mid_charger_registered"] }),
 };
 
 export type ErrorField = keyof typeof ERROR_FIELDS;
