@@ -7457,7 +7457,7 @@ end $$;
 comment on function private.erase_accounts(uuid[], uuid[], uuid[]) is
   'Deletes accounts of the house with everything below them: connections, chargers, charging sessions, months, mandates. Their rows are locked; run by private.erase_customers only.';
 
-create function private.erase_customers(partner uuid, chosen uuid[], out customers bigint, out drafts bigint)
+create function private.erase_customers(partner uuid, chosen uuid[], key text, out customers bigint, out drafts bigint)
 language plpgsql security definer
 set search_path = '' set plan_cache_mode = 'force_custom_plan'
 as $$
@@ -7489,6 +7489,11 @@ begin
     select a.id from core.accounts a
      where a.partner_id = house and (a.id = any (array(select d.account_id from unnest(gone) d)) or a.user_id = any (logins))
      order by a.id for update);
+  -- an opt-out outlives its draft; what remembers a draft that was withdrawn is the mail by which its customer opted out
+  perform private.forget_opt_outs(array(
+    select d.email from unnest(gone) d
+    union select u.email from auth.users u where u.id = any (people)
+    union select m.recipient from core.mail_outbox m where everything and m.partner_id = partner and m.cause like 'claim%'), key);
   -- locked in the order in which charging sessions lock them
   perform from core.virtual_chargers v join core.chargers h on h.partner_id = v.partner_id and h.id = v.charger_id
     where v.partner_id = house and (h.account_id = any (accounts) or h.user_id = any (logins)) order by v.id for update of v;
@@ -7513,12 +7518,12 @@ begin
   select count(*) into customers from ended;
   delete from auth.users u where u.id = any (logins);
 end $$;
-comment on function private.erase_customers(uuid, uuid[]) is
-  'Deletes a partner''s drafts, those chosen or (null) all, with what customers made of them: accounts and all under them, mail, logins. '
+comment on function private.erase_customers(uuid, uuid[], text) is
+  'Deletes a partner''s drafts, those chosen or (null) all, with what customers made of them: accounts and all under them, mail, logins, opt-outs, which the claim key finds. '
   'A person who came with a login of their own keeps it, and no longer belongs to the partner. Definer, because customers are in the house and logins in Auth.';
-grant execute on function private.erase_customers(uuid, uuid[]) to api_owner;
+grant execute on function private.erase_customers(uuid, uuid[], text) to api_owner;
 
-create function api.reset_sandbox(caller jsonb) returns json
+create function api.reset_sandbox(caller jsonb, input jsonb) returns json
 language plpgsql security definer
 set search_path = ''
 as $$
@@ -7528,13 +7533,13 @@ begin
   perform private.act_as(caller, 'partner'), private.only_in_sandbox();
   -- an import that runs is either before this or after it, whole
   perform private.lock_imports(private.partner_id());
-  select * into erased from private.erase_customers(private.partner_id(), null);
+  select * into erased from private.erase_customers(private.partner_id(), null, input ->> 'key');
   perform private.audit('sandbox.reset', private.partner_id(), jsonb_build_object('customers', erased.customers, 'drafts', erased.drafts));
   return json_build_object('ok', true, 'customers_deleted', erased.customers, 'drafts_deleted', erased.drafts);
 end $$;
-comment on function api.reset_sandbox(jsonb) is
-  'POST /sandbox/v1/reset: every customer attributed to the partner and every draft it made, in one transaction. CPO accounts, keys and settings stay.';
-select private.expose('api.reset_sandbox(jsonb)', 'edge_slow');
+comment on function api.reset_sandbox(jsonb, jsonb) is
+  'POST /sandbox/v1/reset: {key}. Every customer attributed to the partner and every draft it made, in one transaction. CPO accounts, keys and settings stay.';
+select private.expose('api.reset_sandbox(jsonb, jsonb)', 'edge_slow');
 
 create function api.clear_fixture(caller jsonb, input jsonb) returns json
 language plpgsql security definer
@@ -7545,10 +7550,11 @@ declare
 begin
   perform private.act_as(caller, 'partner'), private.only_in_sandbox();
   select * into erased from private.erase_customers(private.partner_id(), array(
-    select d.id from core.drafts d where d.partner_id = private.partner_id() and d.external_ref = input ->> 'external_ref'));
+    select d.id from core.drafts d where d.partner_id = private.partner_id() and d.external_ref = input ->> 'external_ref'), input ->> 'key');
+  perform private.forget_opt_outs(array[input ->> 'email'], input ->> 'key');
   return json_build_object('drafts_deleted', erased.drafts);
 end $$;
-comment on function api.clear_fixture(jsonb, jsonb) is 'Makes room for a fixture: {external_ref}. The drafts with that reference go, with their customers.';
+comment on function api.clear_fixture(jsonb, jsonb) is 'Makes room for a fixture: {external_ref, email, key}. The drafts with that reference go, with their customers; who opted out at that address may be written to again.';
 select private.expose('api.clear_fixture(jsonb, jsonb)');
 
 -- Scheduled work: each call does what is due. The worker calls.
