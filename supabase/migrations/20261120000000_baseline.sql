@@ -5618,8 +5618,12 @@ grant execute on function private.draft_state(core.drafts) to api_owner;
 create function private.claim_stage(draft core.drafts) returns text
 language plpgsql immutable
 set search_path = ''
-as $$ begin return case when draft.status = 'claimed' and draft.user_id is null then 'invited' else draft.status end; end $$;
-comment on function private.claim_stage(core.drafts) is 'The status of a claim; where the login was deleted meanwhile the address is to be proven again.';
+as $$
+begin
+  return case when draft.status = 'claimed' and draft.user_id is null and not draft.progress ? 'by_link' then 'invited' else draft.status end;
+end $$;
+comment on function private.claim_stage(core.drafts) is
+  'The status of a claim; where the login was deleted meanwhile the address is to be proven again. A claim begun by a sign-in link may have no login until it is signed.';
 grant execute on function private.claim_stage(core.drafts) to api_owner;
 
 create function private.claim_answers(draft core.drafts) returns jsonb
@@ -5741,6 +5745,19 @@ $$;
 comment on function private.charger_choice(text) is 'The brands of the catalogue, and the models of one.';
 grant execute on function private.charger_choice(text) to api_owner;
 
+create function private.is_proven(draft core.drafts, session jsonb) returns boolean
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  return coalesce(case session ->> 'proved_by'
+    when 'code' then true
+    when 'link' then session ->> 'stage' = draft.status and (draft.status <> 'active' or (private.draft_login(draft)).empty) end, false);
+end $$;
+comment on function private.is_proven(core.drafts, jsonb) is
+  'Whether a claim session {proved_by: code|link, stage} shows that the customer is here. A link came through the partner: what it began ends when the customer signs.';
+grant execute on function private.is_proven(core.drafts, jsonb) to api_owner;
+
 create function private.claim_view(draft core.drafts, request jsonb) returns jsonb
 language plpgsql
 set search_path = ''
@@ -5758,7 +5775,7 @@ begin
     return coalesce(view, jsonb_build_object('state', state));
   end if;
   view := view || jsonb_build_object('email', draft.email, 'code_sent', coalesce(draft.code_expires_at > private.now(), false));
-  if not (request ->> 'proven')::boolean then
+  if not private.is_proven(draft, request -> 'session') then
     return view;  -- the link alone shows nothing of what is known or typed
   elsif state = 'active' then
     view := view || private.claim_outcome(draft) || jsonb_build_object(
@@ -5785,7 +5802,7 @@ begin
             then private.charger_choice(coalesce(request ->> 'brand', answers ->> 'brand')) else '{}' end;
 end $$;
 comment on function private.claim_view(core.drafts, jsonb) is
-  'What the pages of a claim may show: state open|active|expired|conflict|gone and branding; the address where a code goes; and with {proven} what was uploaded and typed.';
+  'What the pages of a claim may show: state open|active|expired|conflict|gone and branding; the address where a code goes; and with a {session} that proves it what was uploaded and typed.';
 grant execute on function private.claim_view(core.drafts, jsonb) to api_owner;
 
 create function api.open_claim(caller jsonb, request jsonb) returns json
@@ -5798,7 +5815,7 @@ begin
   return private.claim_view(private.enter_draft((request ->> 'draft_id')::uuid, false), request)::json;
 end $$;
 comment on function api.open_claim(jsonb, jsonb) is
-  'What a claim link opens: {draft_id, address_hash, proven, step, brand} to private.claim_view. proven says that the browser has a session of this claim.';
+  'What a claim link opens: {draft_id, address_hash, session, step, brand} to private.claim_view. session is what the claim session of the browser says of itself, or null.';
 select private.expose('api.open_claim(jsonb, jsonb)');
 
 -- A claim begins: the e-mail address is proven, by a mailed code or by a partner's sign-in link.
@@ -5872,7 +5889,7 @@ begin
 end $$;
 grant execute on function private.end_in_conflict(core.drafts, text) to api_owner;
 
-create function private.prove_draft(draft core.drafts) returns json
+create function private.prove_draft(draft core.drafts, by_link boolean) returns json
 language plpgsql
 set search_path = ''
 as $$
@@ -5887,23 +5904,25 @@ begin
   if login.taken then
     perform private.end_in_conflict(draft, 'existing_user');
     return private.refusal('claim_conflict');
-  elsif login.confirmed is not true then
+  elsif login.confirmed is not true and not by_link then
     return private.ask('login', json_build_object('email', draft.email, 'unconfirmed_user', login.user_id, 'partner_id', draft.partner_id));
   elsif draft.status = 'invited' and draft.ean is not null and private.ean_taken(draft.ean) then
     perform private.end_in_conflict(draft, 'ean_in_use');
     return private.refusal('claim_conflict');
   end if;
   update core.drafts d
-     set status = 'claimed', user_id = login.user_id, claimed_at = coalesce(d.claimed_at, private.now()), code_hash = null, code_expires_at = null
+     set status = 'claimed', user_id = case when login.confirmed then login.user_id end,
+         progress = d.progress - 'by_link' || case when by_link and login.confirmed is not true then '{"by_link": true}' else '{}' end::jsonb,
+         claimed_at = coalesce(d.claimed_at, private.now()), code_hash = null, code_expires_at = null
    where d.partner_id = draft.partner_id and d.id = draft.id;
   if draft.status = 'invited' then
     perform private.audit('draft.claimed', draft.id);
   end if;
   return null;
 end $$;
-comment on function private.prove_draft(core.drafts) is
-  'The address is proven: the draft is claimed, and null; or it is in conflict, which stays, so the refusal is an answer. Asks for login, and stores nothing, where Supabase Auth must make it first.';
-grant execute on function private.prove_draft(core.drafts) to api_owner;
+comment on function private.prove_draft(core.drafts, boolean) is
+  'The address is proven: the draft is claimed, and null; or it is in conflict, which stays, so the refusal is an answer. Asks for login, and stores nothing, where Supabase Auth must make it first; a link makes and replaces none, for the partner may have opened it.';
+grant execute on function private.prove_draft(core.drafts, boolean) to api_owner;
 
 create function api.prove_claim(caller jsonb, request jsonb) returns json
 language plpgsql security definer
@@ -5925,7 +5944,7 @@ begin
     refused := private.claim_code_refusal(draft, request ->> 'code_hash');
   end if;
   if refused is null then
-    answer := private.prove_draft(draft);
+    answer := private.prove_draft(draft, false);
     refused := answer ->> 'refused';
   end if;
   if refused is not null then
@@ -5945,14 +5964,16 @@ as $$ select l from core.draft_links l where l.token_hash = decode(sign_in_link.
 comment on function private.sign_in_link(text) is 'Finds a link before its tenant is known; definer for that reason alone. The token is the credential.';
 grant execute on function private.sign_in_link(text) to api_owner;
 
-create function private.sign_in_link_state(link core.draft_links) returns text
+create function private.sign_in_link_state(link core.draft_links, draft core.drafts) returns text
 language sql stable
 set search_path = ''
 as $$
   select case when link.id is null then 'unknown' when link.used_at is not null then 'used'
+              -- the account is the customer's alone from its first connection on
+              when draft.status = 'active' and not (private.draft_login(draft)).empty then 'used'
               when link.expires_at <= private.now() then 'expired' else 'open' end
 $$;
-grant execute on function private.sign_in_link_state(core.draft_links) to api_owner;
+grant execute on function private.sign_in_link_state(core.draft_links, core.drafts) to api_owner;
 
 create function api.open_sign_in_link(caller jsonb, request jsonb) returns json
 language plpgsql security definer
@@ -5967,10 +5988,10 @@ begin
   perform private.count_visit(request);
   link := private.sign_in_link(request ->> 'token_hash');
   draft := private.enter_draft(link.draft_id, false);
-  view := private.claim_view(draft, '{"proven": false}') - 'email';
+  view := private.claim_view(draft, '{}') - 'email';
   -- the state of the draft tells the reader more than the state of the link
-  if private.draft_state(draft) in ('open', 'active', 'gone') and private.sign_in_link_state(link) <> 'open' then
-    view := view || jsonb_build_object('state', private.sign_in_link_state(link));
+  if private.draft_state(draft) in ('open', 'active', 'gone') and private.sign_in_link_state(link, draft) <> 'open' then
+    view := view || jsonb_build_object('state', private.sign_in_link_state(link, draft));
   end if;
   return view::json;
 end $$;
@@ -5991,19 +6012,17 @@ begin
   link := private.sign_in_link(request ->> 'token_hash');
   draft := private.enter_draft(link.draft_id, true);
   select * into link from core.draft_links l where l.partner_id = link.partner_id and l.id = link.id for update;
-  if private.sign_in_link_state(link) <> 'open' or private.draft_state(draft) not in ('open', 'active') then
+  if private.sign_in_link_state(link, draft) <> 'open' or private.draft_state(draft) not in ('open', 'active') then
     perform private.refuse('link_not_open');
   end if;
-  answer := private.prove_draft(draft);
-  if answer ->> 'next' is null then
-    update core.draft_links l set used_at = private.now() where l.partner_id = link.partner_id and l.id = link.id;
-    update core.drafts d set progress = d.progress || jsonb_build_object('return_url', link.return_url)
-     where d.partner_id = draft.partner_id and d.id = draft.id and link.return_url is not null and d.status <> 'conflict';
-  end if;
-  return coalesce(answer, json_build_object('draft_id', draft.id));
+  answer := private.prove_draft(draft, true);
+  update core.draft_links l set used_at = private.now() where l.partner_id = link.partner_id and l.id = link.id;
+  update core.drafts d set progress = d.progress || jsonb_build_object('return_url', link.return_url)
+   where d.partner_id = draft.partner_id and d.id = draft.id and link.return_url is not null and d.status <> 'conflict';
+  return coalesce(answer, json_build_object('draft_id', draft.id, 'stage', case draft.status when 'active' then 'active' else 'claimed' end));
 end $$;
 comment on function api.use_sign_in_link(jsonb, jsonb) is
-  'Uses a sign-in link up, which proves the address: {token_hash} to {draft_id}. May ask for login first.';
+  'Uses a sign-in link up, which begins a claim session until the customer signs: {token_hash} to {draft_id, stage}. Makes no login.';
 select private.expose('api.use_sign_in_link(jsonb, jsonb)');
 
 -- The steps of a claim, each of which keeps what the customer confirmed.
@@ -6154,10 +6173,11 @@ declare
   refused  text;
   account  uuid;
   violated text;
+  login    record;
 begin
   perform private.act_as(caller, 'anyone');
   draft := private.enter_draft((request ->> 'draft_id')::uuid, true);
-  if draft.status is distinct from 'claimed' or draft.user_id is null or private.claim_open_step(draft) is not null then
+  if private.claim_stage(draft) is distinct from 'claimed' or private.claim_open_step(draft) is not null then
     perform private.refuse('claim_not_open');
   end if;
   facts := private.claim_facts(draft);
@@ -6167,10 +6187,16 @@ begin
   refused := private.claim_code_refusal(draft, request ->> 'code_hash');
   if refused is not null then
     return private.refusal(refused);
-  elsif (private.claimant(draft.email, draft.partner_id)).taken then
+  end if;
+  select * into login from private.claimant(draft.email, draft.partner_id);
+  if login.taken then
     perform private.end_in_conflict(draft, 'existing_user');
     return private.refusal('claim_conflict');
+  elsif draft.user_id is null and login.confirmed is not true then
+    -- begun by a sign-in link; the code proves now what the link did not
+    return private.ask('login', json_build_object('email', draft.email, 'unconfirmed_user', login.user_id, 'partner_id', draft.partner_id));
   end if;
+  draft.user_id := coalesce(draft.user_id, login.user_id);
 
   begin
     account := private.open_account(draft, facts, request);
@@ -6188,7 +6214,7 @@ begin
     raise exception 'the login of draft % was attributed elsewhere meanwhile', draft.id using errcode = 'serialization_failure';
   end if;
   update core.drafts d
-     set status = 'active', account_id = account, activated_at = private.now(), code_hash = null, code_expires_at = null,
+     set status = 'active', user_id = draft.user_id, account_id = account, activated_at = private.now(), code_hash = null, code_expires_at = null,
          progress = jsonb_strip_nulls(jsonb_build_object('return_url', d.progress ->> 'return_url'))
    where d.partner_id = draft.partner_id and d.id = draft.id;
   perform private.enqueue_mail(request -> 'mail', draft.email, 'claim_signed:' || draft.id);
@@ -6197,7 +6223,7 @@ begin
 end $$;
 comment on function api.sign_claim(jsonb, jsonb) is
   'Signs, and makes the draft an account: {draft_id, facts, signed_name, code_hash, document, document_sha256, address, user_agent, mail}. '
-  'facts must still be what was shown. A conflict, and a wrong code that was counted, stay: these refusals are answers.';
+  'facts must still be what was shown. May ask for login first. A conflict, and a wrong code that was counted, stay: these refusals are answers.';
 select private.expose('api.sign_claim(jsonb, jsonb)');
 
 -- After signing: what was put off is added, the mandate is ended.
@@ -6228,27 +6254,49 @@ end $$;
 comment on function private.mandated_connection(uuid) is 'The active connection of an account whose mandate holds, locked; null where none does.';
 grant execute on function private.mandated_connection(uuid) to api_owner;
 
-create function private.complete_payout(draft core.drafts, request jsonb) returns void
+create function private.use_claim_code(draft core.drafts, code_hash text) returns text
 language plpgsql
 set search_path = ''
 as $$
 declare
-  before text;
+  refused constant text := private.claim_code_refusal(draft, code_hash);
+begin
+  if refused is null then
+    update core.drafts d set code_hash = null, code_expires_at = null where d.partner_id = draft.partner_id and d.id = draft.id;
+  end if;
+  return refused;
+end $$;
+comment on function private.use_claim_code(core.drafts, text) is 'As private.claim_code_refusal; a code that is right is used up.';
+grant execute on function private.use_claim_code(core.drafts, text) to api_owner;
+
+create function private.complete_payout(draft core.drafts, request jsonb) returns json
+language plpgsql
+set search_path = ''
+as $$
+declare
+  before  text;
+  refused text;
 begin
   select a.iban_last4 into before from core.accounts a where a.partner_id = private.partner_id() and a.id = draft.account_id for no key update;
   if not found or jsonb_typeof(request -> 'iban') is distinct from 'object' then
     perform private.refuse('claim_not_open');
   elsif before is not null and request -> 'missing' = 'true' then
-    return;
+    return null;
+  elsif before is not null then
+    perform private.act_for_partner(draft.partner_id);
+    refused := private.use_claim_code(draft, request ->> 'code_hash');
+    if refused is not null then
+      return private.refusal(refused);
+    end if;
+    perform private.enter_account(draft);
   end if;
   perform private.store_iban(draft.account_id, request -> 'iban');
-  if before is not null then
-    perform private.act_for_partner(draft.partner_id);
-    perform private.enqueue_mail(request -> 'mail', draft.email, 'claim_iban:' || draft.id || ':' || gen_random_uuid());
-  end if;
+  perform private.act_for_partner(draft.partner_id);
+  perform private.enqueue_mail(request -> 'mail', draft.email, 'claim_iban:' || draft.id || ':' || gen_random_uuid());
+  return null;
 end $$;
 comment on function private.complete_payout(core.drafts, jsonb) is
-  'Stores where the compensation goes, also when the mandate has ended: what was registered before is still paid. The customer is mailed when another IBAN was there; with missing that one stays.';
+  'Stores where the compensation goes, also when the mandate has ended: what was registered before is still paid. The customer is mailed. Where another IBAN is there, a code that was mailed for this is needed, whose refusal is an answer; with missing that one stays.';
 grant execute on function private.complete_payout(core.drafts, jsonb) to api_owner;
 
 create function private.complete_charger(draft core.drafts, answers jsonb) returns void
@@ -6287,7 +6335,8 @@ language plpgsql security definer
 set search_path = ''
 as $$
 declare
-  draft core.drafts;
+  draft   core.drafts;
+  refused json;
 begin
   perform private.act_as(caller, 'anyone');
   draft := private.enter_draft((request ->> 'draft_id')::uuid, true);
@@ -6296,14 +6345,14 @@ begin
   end if;
   perform private.enter_account(draft);
   case request ->> 'step'
-    when 'payout' then perform private.complete_payout(draft, request);
+    when 'payout' then refused := private.complete_payout(draft, request);
     when 'charger' then perform private.complete_charger(draft, request -> 'answers');
     else perform private.refuse('claim_not_open');
   end case;
-  return json_build_object('ok', true);
+  return coalesce(refused, json_build_object('ok', true));
 end $$;
 comment on function api.complete_claim(jsonb, jsonb) is
-  'Adds to a signed claim what was put off, or changes it: {draft_id, step: payout|charger, answers, iban, missing, mail}. '
+  'Adds to a signed claim what was put off, or changes it: {draft_id, step: payout|charger, answers, iban, missing, code_hash, mail}. '
   'The browser has a session of this claim.';
 select private.expose('api.complete_claim(jsonb, jsonb)');
 
@@ -6314,13 +6363,19 @@ as $$
 declare
   draft      core.drafts;
   connection uuid;
+  refused    text;
 begin
   perform private.act_as(caller, 'anyone');
   draft := private.enter_draft((request ->> 'draft_id')::uuid, true);
-  if draft.status = 'active' then
-    perform private.enter_account(draft);
-    connection := private.mandated_connection(draft.account_id);
+  if draft.status is distinct from 'active' then
+    perform private.refuse('claim_not_open');
   end if;
+  refused := private.use_claim_code(draft, request ->> 'code_hash');
+  if refused is not null then
+    return private.refusal(refused);
+  end if;
+  perform private.enter_account(draft);
+  connection := private.mandated_connection(draft.account_id);
   if connection is null then
     perform private.refuse('claim_not_open');
   end if;
@@ -6328,7 +6383,7 @@ begin
   return json_build_object('ok', true);
 end $$;
 comment on function api.revoke_claim(jsonb, jsonb) is
-  'The customer ends the mandate of their claim: {draft_id}. Open months are judged again; locked ones and the registration stay.';
+  'The customer ends the mandate of their claim by a code that was mailed for this: {draft_id, code_hash}. Open months are judged again; locked ones and the registration stay.';
 select private.expose('api.revoke_claim(jsonb, jsonb)');
 
 -- GET /partner/customers.

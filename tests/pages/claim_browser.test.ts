@@ -184,14 +184,20 @@ describe.skipIf(noBrowser)("the claim pages in a browser", () => {
       expect(await page.locator("main").textContent()).toContain("Uw registratie is ingediend.");
 
       await page.getByRole("link", { name: "Rekeningnummer wijzigen" }).click();
+      await page.getByRole("button", { name: "Mail mij de code" }).press("Enter");
+      await page.getByLabel("Code uit de mail").fill(await mailedCode(world, draft));
       await page.getByLabel("IBAN").fill("NL20 INGB 0001 2345 67");
       await page.getByRole("button", { name: "Opslaan" }).click();
       expect(await page.locator("main").textContent()).toContain("eindigt op 4567");
 
       await page.getByRole("link", { name: "Machtiging intrekken" }).click();
-      await page.getByRole("link", { name: "Nee, terug" }).click();
+      await page.getByRole("link", { name: "Terug" }).click();
       expect(await heading(page)).toBe("U bent aangemeld");
       await page.getByRole("link", { name: "Machtiging intrekken" }).click();
+      await page.getByRole("button", { name: "Mail mij de code" }).press("Enter");
+      await page.getByRole("button", { name: "Ja, trek mijn machtiging in" }).click();
+      expect(await page.title(), "without the code").toMatch(/^Fout: /);
+      await page.getByLabel("Code uit de mail").fill(await mailedCode(world, draft));
       await page.getByRole("button", { name: "Ja, trek mijn machtiging in" }).click();
       expect(await heading(page)).toBe("Uw machtiging is ingetrokken");
       await page.getByRole("navigation").getByRole("link", { name: "English" }).click();
@@ -469,9 +475,27 @@ describe.skipIf(noBrowser)("the claim pages in a browser", () => {
     { name: "claim-revoke", go: signed(undefined, "revoke") },
     {
       name: "claim-revoked",
-      go: signed(async (page) => {
+      go: signed(async (page, draft) => {
         await complete(page);
         await page.locator('a[href*="/revoke"]').click();
+        await submit(page);
+        await page.locator("#code").fill(await mailedCode(world, draft));
+        await submit(page);
+      }),
+    },
+    { name: "claim-revoke-code", go: signed((page) => submit(page), "revoke") },
+    {
+      name: "claim-iban-ask-code",
+      go: signed(async (page) => {
+        await complete(page);
+        await page.locator('a[href*="/payout"]').click();
+      }),
+    },
+    {
+      name: "claim-iban-code",
+      go: signed(async (page) => {
+        await complete(page);
+        await page.locator('a[href*="/payout"]').click();
         await submit(page);
       }),
     },

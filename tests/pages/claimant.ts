@@ -158,6 +158,13 @@ export async function prove(world: World, ask: Ask, draft: Draft): Promise<PageA
   return ask(`${draft.link}/proof`, { form: { code: await mailedCode(world, draft) } });
 }
 
+/** Has the code mailed that a change after signing needs, and gives the form that it goes with. */
+export async function changeForm(world: World, ask: Ask, draft: Draft, page: "payout" | "revoke") {
+  const form = { form_token: formToken((await ask(`${draft.link}/${page}`)).text) };
+  expect((await ask(`${draft.link}/${page === "payout" ? "iban" : page}-code`, { form })).status).toBe(303);
+  return { ...form, code: await mailedCode(world, draft) };
+}
+
 export const formToken = (text: string) => /name="form_token" value="([^"]+)"/.exec(text)?.[1] ?? "";
 export const heading = (text: string) => /<h1>([^<]*)<\/h1>/.exec(text)?.[1];
 

@@ -464,14 +464,14 @@ describe("§4.3 claim: at once", () => {
     await world.limit("page");
   });
 
-  test("ten at once of a claim signed without: one IBAN, one charger, and nobody is told that an IBAN changed", async () => {
+  test("ten at once of a claim signed without: one IBAN, one charger, and one mail about the IBAN", async () => {
     for (let round = 0; round < 4; round += 1) {
       const { draft_id, email } = await world.customer({}, {});
       const answers = await Promise.all(Array.from({ length: 10 }, () => world.claim(draft_id, { submit: true })));
       expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(200));
       expect(answers.filter(({ body }) => body.steps.submit === "done").length).toBeGreaterThanOrEqual(1);
       expect(await accountsOf(draft_id)).toEqual({ accounts: 1, mandates: 1, chargers: 1 });
-      expect(await mailsTo(email)).toEqual(["claim_code", "claim_code", "mandate_signed"]);
+      expect(await mailsTo(email)).toEqual(["claim_code", "claim_code", "customer_iban_changed", "mandate_signed"]);
     }
   });
 

@@ -1,13 +1,20 @@
 import { createHash } from "node:crypto";
 import * as z from "zod";
-import { ClaimFlow, REFUSALS } from "#shared/domain/claim/flow.ts";
 import { claimKey, claimLinks } from "#shared/domain/claim/links.ts";
-import { ApiError, attempt, wireText } from "#shared/foundation/errors.ts";
+import { ApiError, wireText } from "#shared/foundation/errors.ts";
 import { describeCause } from "#shared/foundation/log.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
 import { CALLER } from "./caller.ts";
 import { ChargerProfile, SyncResult } from "./charger_profile.ts";
-import { REHEARSAL_ERRORS, REHEARSAL_SQL, type Rehearsed, rehearse, TEST, type Wishes } from "./rehearsal.ts";
+import {
+  endMandate,
+  REHEARSAL_ERRORS,
+  REHEARSAL_SQL,
+  type Rehearsed,
+  rehearse,
+  TEST,
+  type Wishes,
+} from "./rehearsal.ts";
 
 type Recipe = {
   ean: string;
@@ -99,9 +106,7 @@ export const createFixtures = endpoint(
         profile: ChargerProfile.parse({ mid }),
       });
       const customer = { id: rehearsed.account_id, key: claimKey(environment) };
-      const flow = new ClaimFlow(environment, caller.request_id, draft.draft_id);
-      // one that another call has cleared meanwhile has no mandate to end
-      if (ending === "revoke") await attempt(flow.revoke(), REFUSALS.revoke);
+      if (ending === "revoke") await endMandate(asked, rehearsed);
       else if (ending) await call("review_customer", { ...customer, outcome: ending });
       return rehearsed;
     };

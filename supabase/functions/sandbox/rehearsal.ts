@@ -1,6 +1,14 @@
 import { hashAddress } from "#shared/auth/tokens.ts";
 import type { Brand } from "#shared/domain/brand.ts";
-import { ClaimFlow, type Kept, REFUSALS, STEP_NAMES, type Stage, type StepName } from "#shared/domain/claim/flow.ts";
+import {
+  ClaimFlow,
+  type CodePurpose,
+  type Kept,
+  REFUSALS,
+  STEP_NAMES,
+  type Stage,
+  type StepName,
+} from "#shared/domain/claim/flow.ts";
 import { claimKey, HOUSE, mac } from "#shared/domain/claim/links.ts";
 import { eanRegisterOf } from "#shared/domain/ean_register/ean_register.ts";
 import type { EanRegisterAddress, EanRegisterPoint } from "#shared/domain/ean_register/types.ts";
@@ -182,7 +190,7 @@ async function settle({ call }: Asked, { draft_id }: Standing, ean: string | nul
  * The code of a rehearsal is the same each time, and only mailed while it is wanted, so that callers who play one draft at once
  * do not void each other's. It is checked like any other.
  */
-function codeOf(environment: Environment, draft: Standing, purpose: "prove" | "sign"): string {
+function codeOf(environment: Environment, draft: Standing, purpose: CodePurpose): string {
   const digest = mac(environment, `rehearsal:${draft.draft_id}:${purpose}`);
   return String([...digest].reduce((sum, character) => (sum * 31 + character.charCodeAt(0)) % 1_000_000, 0)).padStart(
     6,
@@ -190,10 +198,12 @@ function codeOf(environment: Environment, draft: Standing, purpose: "prove" | "s
   );
 }
 
+const STAGES = { prove: "invited", sign: "claimed", iban: "active", revoke: "active" } as const;
+
 /** Mails the code and reads it; null when somebody moved the draft meanwhile. */
-async function mailedCode(flow: ClaimFlow, draft: Standing, purpose: "prove" | "sign"): Promise<string | null> {
+async function mailedCode(flow: ClaimFlow, draft: Standing, purpose: CodePurpose): Promise<string | null> {
   const code = codeOf(flow.environment, draft, purpose);
-  const stage = purpose === "prove" ? "invited" : "claimed";
+  const stage = STAGES[purpose];
   const { refused } = await attempt(
     flow.sendCode(purpose, draft.locale, draft.brand, { code, stage }),
     REFUSALS.sendCode,
@@ -238,7 +248,10 @@ async function activate(asked: Asked, draft: Standing, wishes: Wishes, iban: str
   }
 
   const code = await mailedCode(flow, draft, "sign");
-  const { facts } = await flow.open<{ facts?: Facts | null }>({ address_hash: visitorOf(asked), proven: true });
+  const { facts } = await flow.open<{ facts?: Facts | null }>({
+    address_hash: visitorOf(asked),
+    session: { proved_by: "code", stage: "claimed" },
+  });
   if (!code || !facts) return false;
   const { brand, locale } = draft;
   const signature = { signed_name: facts.full_name, address: asked.address, user_agent: "sandbox" };
@@ -246,6 +259,13 @@ async function activate(asked: Asked, draft: Standing, wishes: Wishes, iban: str
   if (refused?.code === "claim_conflict") throw notClaimable("conflict", "conflict");
   if (refused?.code === "charger_claimed") throw refused;
   return !refused;
+}
+
+/** Ends the mandate as the customer does, by a code; a draft that somebody moved meanwhile is left. */
+export async function endMandate({ environment, caller }: Asked, draft: Standing): Promise<void> {
+  const flow = new ClaimFlow(environment, caller.request_id, draft.draft_id);
+  const code = await mailedCode(flow, draft, "revoke");
+  if (code) await attempt(flow.revoke(code), REFUSALS.revoke);
 }
 
 /** Of a customer who signed without. */

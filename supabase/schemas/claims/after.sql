@@ -26,27 +26,49 @@ end $$;
 comment on function private.mandated_connection(uuid) is 'The active connection of an account whose mandate holds, locked; null where none does.';
 grant execute on function private.mandated_connection(uuid) to api_owner;
 
-create function private.complete_payout(draft core.drafts, request jsonb) returns void
+create function private.use_claim_code(draft core.drafts, code_hash text) returns text
 language plpgsql
 set search_path = ''
 as $$
 declare
-  before text;
+  refused constant text := private.claim_code_refusal(draft, code_hash);
+begin
+  if refused is null then
+    update core.drafts d set code_hash = null, code_expires_at = null where d.partner_id = draft.partner_id and d.id = draft.id;
+  end if;
+  return refused;
+end $$;
+comment on function private.use_claim_code(core.drafts, text) is 'As private.claim_code_refusal; a code that is right is used up.';
+grant execute on function private.use_claim_code(core.drafts, text) to api_owner;
+
+create function private.complete_payout(draft core.drafts, request jsonb) returns json
+language plpgsql
+set search_path = ''
+as $$
+declare
+  before  text;
+  refused text;
 begin
   select a.iban_last4 into before from core.accounts a where a.partner_id = private.partner_id() and a.id = draft.account_id for no key update;
   if not found or jsonb_typeof(request -> 'iban') is distinct from 'object' then
     perform private.refuse('claim_not_open');
   elsif before is not null and request -> 'missing' = 'true' then
-    return;
+    return null;
+  elsif before is not null then
+    perform private.act_for_partner(draft.partner_id);
+    refused := private.use_claim_code(draft, request ->> 'code_hash');
+    if refused is not null then
+      return private.refusal(refused);
+    end if;
+    perform private.enter_account(draft);
   end if;
   perform private.store_iban(draft.account_id, request -> 'iban');
-  if before is not null then
-    perform private.act_for_partner(draft.partner_id);
-    perform private.enqueue_mail(request -> 'mail', draft.email, 'claim_iban:' || draft.id || ':' || gen_random_uuid());
-  end if;
+  perform private.act_for_partner(draft.partner_id);
+  perform private.enqueue_mail(request -> 'mail', draft.email, 'claim_iban:' || draft.id || ':' || gen_random_uuid());
+  return null;
 end $$;
 comment on function private.complete_payout(core.drafts, jsonb) is
-  'Stores where the compensation goes, also when the mandate has ended: what was registered before is still paid. The customer is mailed when another IBAN was there; with missing that one stays.';
+  'Stores where the compensation goes, also when the mandate has ended: what was registered before is still paid. The customer is mailed. Where another IBAN is there, a code that was mailed for this is needed, whose refusal is an answer; with missing that one stays.';
 grant execute on function private.complete_payout(core.drafts, jsonb) to api_owner;
 
 create function private.complete_charger(draft core.drafts, answers jsonb) returns void
@@ -85,7 +107,8 @@ language plpgsql security definer
 set search_path = ''
 as $$
 declare
-  draft core.drafts;
+  draft   core.drafts;
+  refused json;
 begin
   perform private.act_as(caller, 'anyone');
   draft := private.enter_draft((request ->> 'draft_id')::uuid, true);
@@ -94,14 +117,14 @@ begin
   end if;
   perform private.enter_account(draft);
   case request ->> 'step'
-    when 'payout' then perform private.complete_payout(draft, request);
+    when 'payout' then refused := private.complete_payout(draft, request);
     when 'charger' then perform private.complete_charger(draft, request -> 'answers');
     else perform private.refuse('claim_not_open');
   end case;
-  return json_build_object('ok', true);
+  return coalesce(refused, json_build_object('ok', true));
 end $$;
 comment on function api.complete_claim(jsonb, jsonb) is
-  'Adds to a signed claim what was put off, or changes it: {draft_id, step: payout|charger, answers, iban, missing, mail}. '
+  'Adds to a signed claim what was put off, or changes it: {draft_id, step: payout|charger, answers, iban, missing, code_hash, mail}. '
   'The browser has a session of this claim.';
 select private.expose('api.complete_claim(jsonb, jsonb)');
 
@@ -112,13 +135,19 @@ as $$
 declare
   draft      core.drafts;
   connection uuid;
+  refused    text;
 begin
   perform private.act_as(caller, 'anyone');
   draft := private.enter_draft((request ->> 'draft_id')::uuid, true);
-  if draft.status = 'active' then
-    perform private.enter_account(draft);
-    connection := private.mandated_connection(draft.account_id);
+  if draft.status is distinct from 'active' then
+    perform private.refuse('claim_not_open');
   end if;
+  refused := private.use_claim_code(draft, request ->> 'code_hash');
+  if refused is not null then
+    return private.refusal(refused);
+  end if;
+  perform private.enter_account(draft);
+  connection := private.mandated_connection(draft.account_id);
   if connection is null then
     perform private.refuse('claim_not_open');
   end if;
@@ -126,5 +155,5 @@ begin
   return json_build_object('ok', true);
 end $$;
 comment on function api.revoke_claim(jsonb, jsonb) is
-  'The customer ends the mandate of their claim: {draft_id}. Open months are judged again; locked ones and the registration stay.';
+  'The customer ends the mandate of their claim by a code that was mailed for this: {draft_id, code_hash}. Open months are judged again; locked ones and the registration stay.';
 select private.expose('api.revoke_claim(jsonb, jsonb)');

@@ -42,8 +42,12 @@ grant execute on function private.draft_state(core.drafts) to api_owner;
 create function private.claim_stage(draft core.drafts) returns text
 language plpgsql immutable
 set search_path = ''
-as $$ begin return case when draft.status = 'claimed' and draft.user_id is null then 'invited' else draft.status end; end $$;
-comment on function private.claim_stage(core.drafts) is 'The status of a claim; where the login was deleted meanwhile the address is to be proven again.';
+as $$
+begin
+  return case when draft.status = 'claimed' and draft.user_id is null and not draft.progress ? 'by_link' then 'invited' else draft.status end;
+end $$;
+comment on function private.claim_stage(core.drafts) is
+  'The status of a claim; where the login was deleted meanwhile the address is to be proven again. A claim begun by a sign-in link may have no login until it is signed.';
 grant execute on function private.claim_stage(core.drafts) to api_owner;
 
 create function private.claim_answers(draft core.drafts) returns jsonb
@@ -165,6 +169,19 @@ $$;
 comment on function private.charger_choice(text) is 'The brands of the catalogue, and the models of one.';
 grant execute on function private.charger_choice(text) to api_owner;
 
+create function private.is_proven(draft core.drafts, session jsonb) returns boolean
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  return coalesce(case session ->> 'proved_by'
+    when 'code' then true
+    when 'link' then session ->> 'stage' = draft.status and (draft.status <> 'active' or (private.draft_login(draft)).empty) end, false);
+end $$;
+comment on function private.is_proven(core.drafts, jsonb) is
+  'Whether a claim session {proved_by: code|link, stage} shows that the customer is here. A link came through the partner: what it began ends when the customer signs.';
+grant execute on function private.is_proven(core.drafts, jsonb) to api_owner;
+
 create function private.claim_view(draft core.drafts, request jsonb) returns jsonb
 language plpgsql
 set search_path = ''
@@ -182,7 +199,7 @@ begin
     return coalesce(view, jsonb_build_object('state', state));
   end if;
   view := view || jsonb_build_object('email', draft.email, 'code_sent', coalesce(draft.code_expires_at > private.now(), false));
-  if not (request ->> 'proven')::boolean then
+  if not private.is_proven(draft, request -> 'session') then
     return view;  -- the link alone shows nothing of what is known or typed
   elsif state = 'active' then
     view := view || private.claim_outcome(draft) || jsonb_build_object(
@@ -209,7 +226,7 @@ begin
             then private.charger_choice(coalesce(request ->> 'brand', answers ->> 'brand')) else '{}' end;
 end $$;
 comment on function private.claim_view(core.drafts, jsonb) is
-  'What the pages of a claim may show: state open|active|expired|conflict|gone and branding; the address where a code goes; and with {proven} what was uploaded and typed.';
+  'What the pages of a claim may show: state open|active|expired|conflict|gone and branding; the address where a code goes; and with a {session} that proves it what was uploaded and typed.';
 grant execute on function private.claim_view(core.drafts, jsonb) to api_owner;
 
 create function api.open_claim(caller jsonb, request jsonb) returns json
@@ -222,5 +239,5 @@ begin
   return private.claim_view(private.enter_draft((request ->> 'draft_id')::uuid, false), request)::json;
 end $$;
 comment on function api.open_claim(jsonb, jsonb) is
-  'What a claim link opens: {draft_id, address_hash, proven, step, brand} to private.claim_view. proven says that the browser has a session of this claim.';
+  'What a claim link opens: {draft_id, address_hash, session, step, brand} to private.claim_view. session is what the claim session of the browser says of itself, or null.';
 select private.expose('api.open_claim(jsonb, jsonb)');

@@ -69,7 +69,7 @@ begin
 end $$;
 grant execute on function private.end_in_conflict(core.drafts, text) to api_owner;
 
-create function private.prove_draft(draft core.drafts) returns json
+create function private.prove_draft(draft core.drafts, by_link boolean) returns json
 language plpgsql
 set search_path = ''
 as $$
@@ -84,23 +84,25 @@ begin
   if login.taken then
     perform private.end_in_conflict(draft, 'existing_user');
     return private.refusal('claim_conflict');
-  elsif login.confirmed is not true then
+  elsif login.confirmed is not true and not by_link then
     return private.ask('login', json_build_object('email', draft.email, 'unconfirmed_user', login.user_id, 'partner_id', draft.partner_id));
   elsif draft.status = 'invited' and draft.ean is not null and private.ean_taken(draft.ean) then
     perform private.end_in_conflict(draft, 'ean_in_use');
     return private.refusal('claim_conflict');
   end if;
   update core.drafts d
-     set status = 'claimed', user_id = login.user_id, claimed_at = coalesce(d.claimed_at, private.now()), code_hash = null, code_expires_at = null
+     set status = 'claimed', user_id = case when login.confirmed then login.user_id end,
+         progress = d.progress - 'by_link' || case when by_link and login.confirmed is not true then '{"by_link": true}' else '{}' end::jsonb,
+         claimed_at = coalesce(d.claimed_at, private.now()), code_hash = null, code_expires_at = null
    where d.partner_id = draft.partner_id and d.id = draft.id;
   if draft.status = 'invited' then
     perform private.audit('draft.claimed', draft.id);
   end if;
   return null;
 end $$;
-comment on function private.prove_draft(core.drafts) is
-  'The address is proven: the draft is claimed, and null; or it is in conflict, which stays, so the refusal is an answer. Asks for login, and stores nothing, where Supabase Auth must make it first.';
-grant execute on function private.prove_draft(core.drafts) to api_owner;
+comment on function private.prove_draft(core.drafts, boolean) is
+  'The address is proven: the draft is claimed, and null; or it is in conflict, which stays, so the refusal is an answer. Asks for login, and stores nothing, where Supabase Auth must make it first; a link makes and replaces none, for the partner may have opened it.';
+grant execute on function private.prove_draft(core.drafts, boolean) to api_owner;
 
 create function api.prove_claim(caller jsonb, request jsonb) returns json
 language plpgsql security definer
@@ -122,7 +124,7 @@ begin
     refused := private.claim_code_refusal(draft, request ->> 'code_hash');
   end if;
   if refused is null then
-    answer := private.prove_draft(draft);
+    answer := private.prove_draft(draft, false);
     refused := answer ->> 'refused';
   end if;
   if refused is not null then
@@ -142,14 +144,16 @@ as $$ select l from core.draft_links l where l.token_hash = decode(sign_in_link.
 comment on function private.sign_in_link(text) is 'Finds a link before its tenant is known; definer for that reason alone. The token is the credential.';
 grant execute on function private.sign_in_link(text) to api_owner;
 
-create function private.sign_in_link_state(link core.draft_links) returns text
+create function private.sign_in_link_state(link core.draft_links, draft core.drafts) returns text
 language sql stable
 set search_path = ''
 as $$
   select case when link.id is null then 'unknown' when link.used_at is not null then 'used'
+              -- the account is the customer's alone from its first connection on
+              when draft.status = 'active' and not (private.draft_login(draft)).empty then 'used'
               when link.expires_at <= private.now() then 'expired' else 'open' end
 $$;
-grant execute on function private.sign_in_link_state(core.draft_links) to api_owner;
+grant execute on function private.sign_in_link_state(core.draft_links, core.drafts) to api_owner;
 
 create function api.open_sign_in_link(caller jsonb, request jsonb) returns json
 language plpgsql security definer
@@ -164,10 +168,10 @@ begin
   perform private.count_visit(request);
   link := private.sign_in_link(request ->> 'token_hash');
   draft := private.enter_draft(link.draft_id, false);
-  view := private.claim_view(draft, '{"proven": false}') - 'email';
+  view := private.claim_view(draft, '{}') - 'email';
   -- the state of the draft tells the reader more than the state of the link
-  if private.draft_state(draft) in ('open', 'active', 'gone') and private.sign_in_link_state(link) <> 'open' then
-    view := view || jsonb_build_object('state', private.sign_in_link_state(link));
+  if private.draft_state(draft) in ('open', 'active', 'gone') and private.sign_in_link_state(link, draft) <> 'open' then
+    view := view || jsonb_build_object('state', private.sign_in_link_state(link, draft));
   end if;
   return view::json;
 end $$;
@@ -188,17 +192,15 @@ begin
   link := private.sign_in_link(request ->> 'token_hash');
   draft := private.enter_draft(link.draft_id, true);
   select * into link from core.draft_links l where l.partner_id = link.partner_id and l.id = link.id for update;
-  if private.sign_in_link_state(link) <> 'open' or private.draft_state(draft) not in ('open', 'active') then
+  if private.sign_in_link_state(link, draft) <> 'open' or private.draft_state(draft) not in ('open', 'active') then
     perform private.refuse('link_not_open');
   end if;
-  answer := private.prove_draft(draft);
-  if answer ->> 'next' is null then
-    update core.draft_links l set used_at = private.now() where l.partner_id = link.partner_id and l.id = link.id;
-    update core.drafts d set progress = d.progress || jsonb_build_object('return_url', link.return_url)
-     where d.partner_id = draft.partner_id and d.id = draft.id and link.return_url is not null and d.status <> 'conflict';
-  end if;
-  return coalesce(answer, json_build_object('draft_id', draft.id));
+  answer := private.prove_draft(draft, true);
+  update core.draft_links l set used_at = private.now() where l.partner_id = link.partner_id and l.id = link.id;
+  update core.drafts d set progress = d.progress || jsonb_build_object('return_url', link.return_url)
+   where d.partner_id = draft.partner_id and d.id = draft.id and link.return_url is not null and d.status <> 'conflict';
+  return coalesce(answer, json_build_object('draft_id', draft.id, 'stage', case draft.status when 'active' then 'active' else 'claimed' end));
 end $$;
 comment on function api.use_sign_in_link(jsonb, jsonb) is
-  'Uses a sign-in link up, which proves the address: {token_hash} to {draft_id}. May ask for login first.';
+  'Uses a sign-in link up, which begins a claim session until the customer signs: {token_hash} to {draft_id, stage}. Makes no login.';
 select private.expose('api.use_sign_in_link(jsonb, jsonb)');

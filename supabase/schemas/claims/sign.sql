@@ -67,10 +67,11 @@ declare
   refused  text;
   account  uuid;
   violated text;
+  login    record;
 begin
   perform private.act_as(caller, 'anyone');
   draft := private.enter_draft((request ->> 'draft_id')::uuid, true);
-  if draft.status is distinct from 'claimed' or draft.user_id is null or private.claim_open_step(draft) is not null then
+  if private.claim_stage(draft) is distinct from 'claimed' or private.claim_open_step(draft) is not null then
     perform private.refuse('claim_not_open');
   end if;
   facts := private.claim_facts(draft);
@@ -80,10 +81,16 @@ begin
   refused := private.claim_code_refusal(draft, request ->> 'code_hash');
   if refused is not null then
     return private.refusal(refused);
-  elsif (private.claimant(draft.email, draft.partner_id)).taken then
+  end if;
+  select * into login from private.claimant(draft.email, draft.partner_id);
+  if login.taken then
     perform private.end_in_conflict(draft, 'existing_user');
     return private.refusal('claim_conflict');
+  elsif draft.user_id is null and login.confirmed is not true then
+    -- begun by a sign-in link; the code proves now what the link did not
+    return private.ask('login', json_build_object('email', draft.email, 'unconfirmed_user', login.user_id, 'partner_id', draft.partner_id));
   end if;
+  draft.user_id := coalesce(draft.user_id, login.user_id);
 
   begin
     account := private.open_account(draft, facts, request);
@@ -101,7 +108,7 @@ begin
     raise exception 'the login of draft % was attributed elsewhere meanwhile', draft.id using errcode = 'serialization_failure';
   end if;
   update core.drafts d
-     set status = 'active', account_id = account, activated_at = private.now(), code_hash = null, code_expires_at = null,
+     set status = 'active', user_id = draft.user_id, account_id = account, activated_at = private.now(), code_hash = null, code_expires_at = null,
          progress = jsonb_strip_nulls(jsonb_build_object('return_url', d.progress ->> 'return_url'))
    where d.partner_id = draft.partner_id and d.id = draft.id;
   perform private.enqueue_mail(request -> 'mail', draft.email, 'claim_signed:' || draft.id);
@@ -110,5 +117,5 @@ begin
 end $$;
 comment on function api.sign_claim(jsonb, jsonb) is
   'Signs, and makes the draft an account: {draft_id, facts, signed_name, code_hash, document, document_sha256, address, user_agent, mail}. '
-  'facts must still be what was shown. A conflict, and a wrong code that was counted, stay: these refusals are answers.';
+  'facts must still be what was shown. May ask for login first. A conflict, and a wrong code that was counted, stay: these refusals are answers.';
 select private.expose('api.sign_claim(jsonb, jsonb)');

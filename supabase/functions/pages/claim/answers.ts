@@ -8,6 +8,7 @@ import { eanCode, houseNumber, lineOf, orNull, postalCode, trimmedTo, uuid } fro
 import { sealIban } from "#shared/values/iban.ts";
 import { AccountType } from "#shared/values/models.ts";
 import type { Errors } from "../kit/frame.ts";
+import type { KitWords } from "../kit/words.ts";
 import type { Claim } from "./model.ts";
 import type { Value } from "./step_views.ts";
 import type { ClaimWords } from "./words.ts";
@@ -162,11 +163,18 @@ export const STEPS: Record<StepName, Step> = {
 };
 
 /** Which field a refusal of a step is about, and what to do. */
-export function errorsOf(refused: StepRefusal, { form, words }: Pick<Form, "form" | "words">): Errors {
+export function errorsOf(
+  refused: StepRefusal,
+  { form, words, kit }: Pick<Form, "form" | "words"> & { kit: KitWords },
+): Errors {
   switch (refused) {
     case "ean_in_use":
     case "ean_address_mismatch":
       return { [form.get("point") === "other" ? "ean_code" : "point"]: words.ean.errors[refused] };
+    case "wrong_code":
+    case "code_expired":
+    case "too_many_attempts":
+      return { code: kit.code.errors[refused] };
     case "charger_limit_reached":
       return { catalog_charger_id: words.charger.errors.charger_limit_reached };
     case "serial_number_required":

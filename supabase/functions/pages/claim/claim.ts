@@ -3,8 +3,8 @@ import { makeLogin } from "#shared/domain/claim/login.ts";
 import type { Flow } from "../kit/visit.ts";
 import { showEnter, useEnter } from "./enter.ts";
 import { prove, sendCode, showProof, start } from "./prove.ts";
-import { download, revoke, sendSignCode, showMandate, showRevoke, showSign, sign } from "./sign.ts";
-import { saveStep, showStep } from "./steps.ts";
+import { download, revoke, sendRevokeCode, sendSignCode, showMandate, showRevoke, showSign, sign } from "./sign.ts";
+import { saveStep, sendPayoutCode, showStep } from "./steps.ts";
 import { askOptOut, optOut } from "./unsubscribe.ts";
 import { SQL } from "./visit.ts";
 
@@ -28,12 +28,14 @@ export const claim: Flow = {
     { method: "POST", path: `${PATH}/proof`, run: prove },
     { method: "GET", path: STEP, run: showStep },
     { method: "POST", path: STEP, run: saveStep },
+    { method: "POST", path: `${PATH}/iban-code`, run: sendPayoutCode },
     { method: "GET", path: `${PATH}/mandate`, run: showMandate },
     { method: "GET", path: `${PATH}/sign`, run: showSign },
     { method: "POST", path: `${PATH}/sign-code`, run: sendSignCode },
     { method: "POST", path: `${PATH}/sign`, run: sign },
     { method: "GET", path: `${PATH}/document`, run: download },
     { method: "GET", path: `${PATH}/revoke`, run: showRevoke },
+    { method: "POST", path: `${PATH}/revoke-code`, run: sendRevokeCode },
     { method: "POST", path: `${PATH}/revoke`, run: revoke },
   ],
 };

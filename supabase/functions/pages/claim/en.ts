@@ -92,6 +92,7 @@ export const en: ClaimWords = {
     },
   },
   payout: {
+    why_code: "To change your account number you need a code that we mail you now. This is how we know that it is you.",
     title: "Where may the compensation go?",
     legend: "Account number",
     keep: (last4) => `The number that ends in ${last4}`,
@@ -193,6 +194,7 @@ export const en: ClaimWords = {
   },
   revoke: {
     title: "Withdraw your mandate",
+    why_code: "To withdraw you need a code that we mail you now. This is how we know that it is you.",
     means: (service) => [
       `Then ${service} no longer has your charging electricity registered, nor that of months that have not been booked yet.`,
       "What has been booked stays booked. You will still receive the compensation for it.",

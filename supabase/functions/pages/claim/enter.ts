@@ -1,11 +1,12 @@
 import { hashSecret } from "#shared/auth/tokens.ts";
 import type { Brand } from "#shared/domain/brand.ts";
+import type { Stage } from "#shared/domain/claim/flow.ts";
 import { isLocale, type Locale } from "#shared/values/locale.ts";
 import { DEAD, type Handler, Visit } from "../kit/visit.ts";
 import { claimKindPage, enterPage } from "./start_views.ts";
 import { type Name, welcome } from "./visit.ts";
 
-/** A sign-in link that a partner's own portal leads a customer through: it proves the address, once. */
+/** A sign-in link that a partner's own portal leads a customer through: it lets in, once, and until the customer signs. */
 
 type Opened = {
   state: "open" | "active" | "expired" | "conflict" | "gone" | "used" | "unknown";
@@ -42,10 +43,11 @@ export const useEnter: Handler<Name> = async (request) => {
   const { token } = request;
   if (!token) return request.unknown();
   const asked = { token_hash: hashSecret(token) };
-  const using = request.call<{ draft_id: string }>("use_sign_in_link", asked);
+  const using = request.call<{ draft_id: string; stage: Stage }>("use_sign_in_link", asked);
   const { answer, refused } = await request.attempt(using, ["link_not_open", "claim_conflict"]);
   if (refused) return showEnter(request);
   request.became("proven");
   const lang = request.c.req.query("lang");
-  return welcome(request, answer.draft_id, isLocale(lang) ? `?lang=${lang}` : "");
+  const { draft_id, stage } = answer;
+  return welcome(request, draft_id, { proved_by: "link", stage }, isLocale(lang) ? `?lang=${lang}` : "");
 };

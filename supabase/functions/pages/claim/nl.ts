@@ -91,6 +91,8 @@ export const nl = {
     },
   },
   payout: {
+    why_code:
+      "Uw rekeningnummer wijzigen kan alleen met een code die wij u nu mailen. Zo weten wij zeker dat u het bent.",
     title: "Waar mag de vergoeding heen?",
     legend: "Rekeningnummer",
     keep: (last4: string) => `Het nummer dat eindigt op ${last4}`,
@@ -194,6 +196,7 @@ export const nl = {
   },
   revoke: {
     title: "Machtiging intrekken",
+    why_code: "Intrekken kan alleen met een code die wij u nu mailen. Zo weten wij zeker dat u het bent.",
     means: (service: string) => [
       `${service} laat uw laadstroom dan niet meer registreren, ook niet die van maanden die nog niet zijn ingeboekt.`,
       "Wat al is ingeboekt, blijft ingeboekt. De vergoeding daarvan krijgt u nog.",

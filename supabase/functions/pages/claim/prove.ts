@@ -49,7 +49,8 @@ export const prove: Handler<Name> = async (request) => {
   const visit = new ClaimVisit(request, flow, claim);
   if (!refused) {
     visit.became("proven");
-    return welcome(visit, flow.draft_id, `?lang=${visit.locale}`);
+    const stage = claim.state === "active" ? "active" : "claimed";
+    return welcome(visit, flow.draft_id, { proved_by: "code", stage }, `?lang=${visit.locale}`);
   }
   switch (refused.code) {
     case "claim_conflict":

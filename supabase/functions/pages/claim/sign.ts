@@ -1,5 +1,6 @@
 import { REFUSALS } from "#shared/domain/claim/flow.ts";
 import type { Facts } from "#shared/domain/mandate_text/mandate_text.ts";
+import { readCode } from "../kit/code.ts";
 import {
   asFile,
   askCodePage,
@@ -12,7 +13,7 @@ import {
 import type { Answer } from "../kit/visit.ts";
 import { placeOf } from "./frame.ts";
 import { mandatePage, revokePage } from "./signed_views.ts";
-import { type ClaimVisit, holds, onClaim, onDraft, underWay } from "./visit.ts";
+import { type ClaimVisit, holds, onClaim, onDraft, underWay, welcome } from "./visit.ts";
 
 /** A page of signing: every step before it is confirmed. */
 function onFacts(run: (visit: ClaimVisit, facts: Facts) => Answer) {
@@ -62,7 +63,8 @@ export const sign = onFacts(async (visit, facts) => {
   const { refused } = await visit.attempt(flow.sign({ ...about, signed_name: name, code }), REFUSALS.sign);
   if (!refused) {
     visit.became("signed");
-    return visit.go("");
+    // the code that signed proves the address too: what a sign-in link began has ended, this browser goes on
+    return welcome(visit, flow.draft_id, { proved_by: "code", stage: "active" }, `?lang=${locale}`);
   }
   switch (refused.code) {
     case "claim_conflict":
@@ -77,10 +79,19 @@ export const sign = onFacts(async (visit, facts) => {
   }
 });
 
-export const showRevoke = onClaim(holds, (visit) => visit.page(revokePage(visit.frame)));
+export const showRevoke = onClaim(holds, (visit) => visit.page(revokePage(visit.frame, visit.claim)));
+
+export const sendRevokeCode = onClaim(holds, (visit) =>
+  visit.mailCode("revoke", visit.go("/revoke"), visit.frame.to("/revoke")),
+);
 
 export const revoke = onClaim(holds, async (visit) => {
-  const { refused } = await visit.attempt(visit.flow.revoke(), REFUSALS.revoke);
+  const { errors } = visit.frame.words.code;
+  const again = (error: string) => visit.page(revokePage(visit.frame, { ...visit.claim, code_sent: true }, error), 422);
+  const code = readCode(visit.form);
+  if (code === null) return again(errors.code_missing);
+  const { refused } = await visit.attempt(visit.flow.revoke(code), REFUSALS.revoke);
+  if (refused && refused.code !== "claim_not_open") return again(errors[refused.code]);
   if (!refused) visit.became("revoked");
   return visit.go("");
 });

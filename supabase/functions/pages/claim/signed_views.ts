@@ -2,9 +2,10 @@ import { html } from "hono/html";
 import { STEP_NAMES, type StepName } from "#shared/domain/claim/flow.ts";
 import { longDate } from "#shared/domain/mandate_text/mandate_text.ts";
 import { showDocument } from "../kit/document.ts";
+import { codeInput } from "../kit/fields.ts";
 import { type Frame, type Html, layout } from "../kit/frame.ts";
 import { languageOf, showSignature } from "../kit/signature.ts";
-import { returnLink } from "../kit/views.ts";
+import { maskEmail, returnLink } from "../kit/views.ts";
 import { type ClaimFrame, formToken, placeOf } from "./frame.ts";
 import type { Charger, Claim } from "./model.ts";
 import { WORDS } from "./words.ts";
@@ -139,19 +140,59 @@ ${add ? html`<a class="link" href="${to("/charger")}">${words.add_charger}</a>` 
 </dl>`;
 }
 
-/** Asked once more, with what it means. */
-export function revokePage(frame: ClaimFrame): Html {
-  const { config, to } = frame;
-  const words = WORDS[frame.locale].revoke;
+/** The form at `path` by which a person asks for a code, or for another one where it was sent already. */
+export function askCode(frame: ClaimFrame, claim: Claim, path: string): Html {
+  const { code, ask_code, back } = frame.words;
+  return claim.code_sent
+    ? html`<form class="sheet" method="post" action="${frame.to(path)}">
+${formToken(frame)}<h2>${code.no_code}</h2>
+<p class="quiet">${code.no_code_help}</p>
+<button class="button second">${code.resend}</button>
+</form>`
+    : html`<p>${ask_code.to}</p>
+<p class="panel address">${maskEmail(claim.email ?? "")}</p>
+<form method="post" action="${frame.to(path)}">
+${formToken(frame)}
+<div class="actions">
+<button class="button">${ask_code.send}</button>
+<a class="link" href="${frame.to("")}">${back}</a>
+</div>
+</form>`;
+}
+
+/** Before another account number takes the place of the one that is there. */
+export function askIbanCodePage(frame: ClaimFrame, claim: Claim): Html {
+  const words = WORDS[frame.locale].payout;
   return layout(frame, {
     title: words.title,
-    body: html`<ul>${words.means(config.SERVICE_NAME).map((line) => html`<li>${line}</li>`)}</ul>
-<form method="post" action="${to("/revoke")}">
+    body: html`<p>${words.now(claim.iban_last4 ?? "")}</p>
+<p>${words.why_code}</p>
+${askCode(frame, claim, "/iban-code")}`,
+  });
+}
+
+/** Asked once more, with what it means; a code that is mailed now ends it. */
+export function revokePage(frame: ClaimFrame, claim: Claim, error?: string): Html {
+  const { config, to, words: kit } = frame;
+  const words = WORDS[frame.locale].revoke;
+  const means = html`<ul>${words.means(config.SERVICE_NAME).map((line) => html`<li>${line}</li>`)}</ul>`;
+  if (!claim.code_sent)
+    return layout(frame, {
+      title: words.title,
+      body: html`${means}<p>${words.why_code}</p>${askCode(frame, claim, "/revoke-code")}`,
+    });
+  return layout(frame, {
+    title: words.title,
+    errors: { code: error },
+    body: html`${means}
+<form method="post" action="${to("/revoke")}" novalidate>
 ${formToken(frame)}
+${codeInput({ label: kit.code.label, hint: kit.code.hint(maskEmail(claim.email ?? "")), error })}
 <div class="actions">
 <button class="button second">${words.confirm}</button>
 <a class="link" href="${to("")}">${words.back}</a>
 </div>
-</form>`,
+</form>
+${askCode(frame, claim, "/revoke-code")}`,
   });
 }

@@ -2,10 +2,12 @@ import { html } from "hono/html";
 import type { StepName } from "#shared/domain/claim/flow.ts";
 import { inGroups } from "#shared/domain/mandate_text/mandate_text.ts";
 import { AccountType } from "#shared/values/models.ts";
-import { radios, selectInput, textInput } from "../kit/fields.ts";
+import { codeInput, radios, selectInput, textInput } from "../kit/fields.ts";
 import { type Errors, type Html, layout } from "../kit/frame.ts";
+import { maskEmail } from "../kit/views.ts";
 import { type ClaimFrame, formToken, placeOf } from "./frame.ts";
-import type { Claim } from "./model.ts";
+import { type Claim, changesIban } from "./model.ts";
+import { askCode } from "./signed_views.ts";
 import { WORDS } from "./words.ts";
 
 /** What a field shows: what was just typed, or else what is known. */
@@ -145,7 +147,9 @@ const ean: StepView = (frame, { candidates = [] }, value, errors) => {
   ]);
 };
 
-const payout: StepView = (frame, { iban_last4 }, value, errors) => {
+const payout: StepView = (frame, claim, value, errors) => {
+  const { iban_last4 } = claim;
+  const { code } = frame.words;
   const words = WORDS[frame.locale].payout;
   const iban = textInput({
     id: "iban",
@@ -155,9 +159,10 @@ const payout: StepView = (frame, { iban_last4 }, value, errors) => {
     value: value("iban"),
     attributes: html` maxlength="50" autocomplete="off" autocapitalize="characters" spellcheck="false"`,
   });
-  return stepPage(frame, "payout", words.title, errors, "ean", [
+  const resend = changesIban(claim) ? askCode(frame, { ...claim, code_sent: true }, "/iban-code") : undefined;
+  const fields = [
     frame.signed
-      ? html`${iban_last4 ? html`<p>${words.now(iban_last4)}</p>` : ""}<input type="hidden" name="account" value="fresh">${iban}`
+      ? html`${iban_last4 ? html`<p>${words.now(iban_last4)}</p>` : ""}<input type="hidden" name="account" value="fresh">${iban}${changesIban(claim) ? codeInput({ label: code.label, hint: code.hint(maskEmail(claim.email ?? "")), error: errors.code }) : ""}`
       : radios({
           id: "account",
           label: words.legend,
@@ -170,7 +175,8 @@ const payout: StepView = (frame, { iban_last4 }, value, errors) => {
           ],
         }),
     html`<p class="quiet">${words.safe}</p>`,
-  ]);
+  ];
+  return stepPage(frame, "payout", words.title, errors, "ean", fields, resend);
 };
 
 const charger: StepView = (frame, { brands = [], models, chargers = [] }, value, errors) => {
@@ -243,6 +249,7 @@ function stepPage(
   errors: Errors,
   back: StepName | null,
   fields: (Html | Promise<Html>)[],
+  below: Html | "" = "",
 ): Html {
   return layout(frame, {
     title,
@@ -252,7 +259,8 @@ function stepPage(
 ${formToken(frame)}
 ${fields}
 ${stepActions(frame, back)}
-</form>`,
+</form>
+${below}`,
   });
 }
 

@@ -1,8 +1,10 @@
 import { REFUSALS, STEP_NAMES, type StepName } from "#shared/domain/claim/flow.ts";
+import { readCode } from "../kit/code.ts";
 import type { Errors } from "../kit/frame.ts";
 import type { Visit } from "../kit/visit.ts";
 import { errorsOf, STEPS, shownValue } from "./answers.ts";
-import type { Claim } from "./model.ts";
+import { type Claim, changesIban } from "./model.ts";
+import { askIbanCodePage } from "./signed_views.ts";
 import { STEP_VIEWS } from "./step_views.ts";
 import { isLater, onClaim, underWay } from "./visit.ts";
 import { WORDS } from "./words.ts";
@@ -26,19 +28,24 @@ export const showStep = onClaim(
     const { claim, frame, form, c } = visit;
     const name = c.req.param("step");
     if (!isStep(name)) return visit.go("");
+    if (name === "payout" && changesIban(claim) && !claim.code_sent) return visit.page(askIbanCodePage(frame, claim));
     const known = shownValue(name, claim, null);
     const brand = c.req.query("brand");
     // the brand that was just chosen goes before the one that is known
     const value = (field: string) => (field === "brand" && brand ? brand : known(field));
     const words = WORDS[visit.locale];
     const errors = c.req.query("taken")
-      ? errorsOf("charger_claimed", { form, words })
+      ? errorsOf("charger_claimed", { form, words, kit: frame.words })
       : name === "charger" && brand === ""
         ? { brand: words.charger.errors.brand }
         : {};
     return visit.page(STEP_VIEWS[name](frame, claim, value, errors));
   },
   aboutStep,
+);
+
+export const sendPayoutCode = onClaim(changesIban, (visit) =>
+  visit.mailCode("iban", visit.go("/payout"), visit.frame.to("/payout")),
 );
 
 export const saveStep = onClaim(
@@ -52,9 +59,12 @@ export const saveStep = onClaim(
       visit.page(STEP_VIEWS[name](frame, claim, shownValue(name, claim, form), errors), 422);
     const read = await STEPS[name].read({ environment, form, claim, words });
     if ("errors" in read) return again(read.errors);
+    const code = readCode(form);
+    const changing = name === "payout" && changesIban(claim);
+    if (changing && code === null) return again({ code: frame.words.code.errors.code_missing });
     const { answer: next, refused } = isLater(claim, name)
       ? await visit.attempt(
-          flow.complete(name, read, locale, claim.brand ?? null).then(() => ""),
+          flow.complete(name, { ...read, code }, locale, claim.brand ?? null).then(() => ""),
           REFUSALS.complete,
         )
       : await visit.attempt(
@@ -62,7 +72,9 @@ export const saveStep = onClaim(
           REFUSALS.save,
         );
     if (refused)
-      return refused.code === "claim_not_open" ? visit.go("") : again(errorsOf(refused.code, { form, words }));
+      return refused.code === "claim_not_open"
+        ? visit.go("")
+        : again(errorsOf(refused.code, { form, words, kit: frame.words }));
     visit.became("saved");
     return visit.go(next);
   },

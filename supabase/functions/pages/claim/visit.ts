@@ -1,5 +1,12 @@
 import { hashSecret } from "#shared/auth/tokens.ts";
-import { CLAIM_SQL, ClaimFlow, type LaterStep, REFUSALS } from "#shared/domain/claim/flow.ts";
+import {
+  CLAIM_SQL,
+  ClaimFlow,
+  type ClaimProof,
+  type CodePurpose,
+  type LaterStep,
+  REFUSALS,
+} from "#shared/domain/claim/flow.ts";
 import { claimToken, readClaimToken } from "#shared/domain/claim/links.ts";
 import type { Facts } from "#shared/domain/mandate_text/mandate_text.ts";
 import { kindPage } from "../kit/views.ts";
@@ -18,6 +25,14 @@ import { WORDS } from "./words.ts";
 export const SQL = [...CLAIM_SQL, "open_sign_in_link", "use_sign_in_link", "opt_out"] as const;
 export type Name = (typeof SQL)[number];
 
+/** Where each code is typed that is asked for at a path of its own. */
+const CODE_PAGES: Readonly<Record<string, string>> = {
+  code: "proof",
+  "sign-code": "sign",
+  "iban-code": "payout",
+  "revoke-code": "revoke",
+};
+
 /** A request for a page of one claim, the draft having been opened. */
 export class ClaimVisit extends Visit<Name> {
   declare readonly frame: ClaimFrame;
@@ -32,7 +47,7 @@ export class ClaimVisit extends Visit<Name> {
       inLanguage: (other) => {
         const { lang: _now, ...query } = c.req.query();
         const seen = c.var.form.get("seen");
-        const page = c.req.path.endsWith("/sign-code") ? "sign" : c.req.path.endsWith("/code") ? "proof" : "";
+        const page = CODE_PAGES[c.req.path.split("/").at(-1) ?? ""] ?? "";
         return `${page}?${new URLSearchParams({ ...query, ...(seen ? { seen } : {}), lang: other })}`;
       },
     });
@@ -53,8 +68,8 @@ export class ClaimVisit extends Visit<Name> {
     const flow = flowOf(visit);
     if (!flow) return visit.unknown();
     const { c, environment, address_hash } = visit;
-    const proven = readClaimSession(c, environment, flow.draft_id) !== null;
-    return new ClaimVisit(visit, flow, await flow.open<Claim>({ address_hash, proven, ...about }));
+    const session = readClaimSession(c, environment, flow.draft_id);
+    return new ClaimVisit(visit, flow, await flow.open<Claim>({ address_hash, session, ...about }));
   }
 
   get version(): string {
@@ -77,7 +92,7 @@ export class ClaimVisit extends Visit<Name> {
   }
 
   /** Mails a code, and leads on; `back` is where it is typed, should there be no more of them. */
-  async mailCode(purpose: "prove" | "sign", then: Response, back: string): Promise<Response> {
+  async mailCode(purpose: CodePurpose, then: Response, back: string): Promise<Response> {
     const sending = this.flow.sendCode(purpose, this.locale, this.claim.brand ?? null);
     const { refused } = await this.attempt(sending, REFUSALS.sendCode);
     if (refused) return refused.code === "too_many_codes" ? this.tooManyCodes(refused, back) : this.go("");
@@ -129,8 +144,8 @@ export function isLater(claim: Claim, step: string | undefined): step is LaterSt
 }
 
 /** Begins the session of a draft whose address was proven, and leads to its pages. */
-export function welcome({ c, environment }: Visit, draft_id: string, query = ""): Response {
+export function welcome({ c, environment }: Visit, draft_id: string, how: ClaimProof, query = ""): Response {
   const path = `${c.var.root}/claim/${claimToken(environment, draft_id)}`;
-  beginClaimSession(c, environment, draft_id, path);
+  beginClaimSession(c, environment, draft_id, how, path);
   return c.redirect(path + query, 303);
 }

@@ -32,7 +32,13 @@ export type LaterStep = "payout" | "charger";
 export type Kept = { answers: Record<string, unknown>; ean_register?: object; iban?: SealedIban; later?: boolean };
 
 /** Where a claim is: private.claim_stage. */
-export type Stage = "invited" | "claimed";
+export type Stage = "invited" | "claimed" | "active";
+
+/** How a browser showed that the customer is in it: by a mailed code, or a partner's sign-in link; and where the claim was then. */
+export type ClaimProof = { proved_by: "code" | "link"; stage: Stage };
+
+/** What a mailed code is for: one that proves the address cannot sign, and neither changes where the money goes. */
+export type CodePurpose = "prove" | "sign" | "iban" | "revoke";
 
 /** What the rules may say no with; what else is thrown is our failure, or the visitor's limit. */
 export const REFUSALS = {
@@ -40,8 +46,8 @@ export const REFUSALS = {
   prove: ["claim_not_open", "claim_conflict", ...CODE_REFUSALS],
   save: ["claim_not_open", "ean_in_use", "ean_address_mismatch", "charger_claimed"],
   sign: ["claim_not_open", "claim_conflict", "mandate_changed", "charger_claimed", ...CODE_REFUSALS],
-  complete: ["claim_not_open", "charger_claimed", "charger_limit_reached", "serial_number_required"],
-  revoke: ["claim_not_open"],
+  complete: ["claim_not_open", "charger_claimed", "charger_limit_reached", "serial_number_required", ...CODE_REFUSALS],
+  revoke: ["claim_not_open", ...CODE_REFUSALS],
 } as const;
 
 type Signature = {
@@ -78,14 +84,14 @@ export class ClaimFlow {
     return JSON.parse(await this.#run(name, { draft_id: this.draft_id, ...request }));
   }
 
-  /** What private.claim_view shows of the draft: {address_hash, proven, step, brand}. */
-  open<View>(about: { address_hash: string; proven: boolean }): Promise<View> {
+  /** What private.claim_view shows of the draft: {address_hash, session, step, brand}. */
+  open<View>(about: { address_hash: string; session: ClaimProof | null }): Promise<View> {
     return this.#call("open_claim", about);
   }
 
   /** Mails a one-time code; with a stage only while the claim is there. */
   sendCode(
-    purpose: "prove" | "sign",
+    purpose: CodePurpose,
     locale: Locale,
     brand: Brand | null,
     { code = newCode(), stage = null }: { code?: string; stage?: Stage | null } = {},
@@ -100,7 +106,7 @@ export class ClaimFlow {
 
   /** Proves the address by its code, and gives what open() does, as a refusal does: `claim`. Makes the customer's login where there is none. */
   prove<View>(code: string, address_hash: string): Promise<View> {
-    const request = { address_hash, code_hash: this.#hashCode(code, "prove"), proven: false };
+    const request = { address_hash, code_hash: this.#hashCode(code, "prove") };
     return this.#call("prove_claim", request);
   }
 
@@ -130,26 +136,27 @@ export class ClaimFlow {
     });
   }
 
-  /** Adds to a signed claim what was put off, or changes it; an IBAN with `missing` only where there is none. */
+  /** Adds to a signed claim what was put off, or changes it; an IBAN with `missing` only where there is none, another one by a `code`. */
   complete(
     step: LaterStep,
-    { answers, iban, missing = false }: Kept & { missing?: boolean },
+    { answers, iban, missing = false, code }: Kept & { missing?: boolean; code?: string | null },
     locale: Locale,
     brand: Brand | null,
   ): Promise<unknown> {
     const { config } = this.environment;
     const sender = { config, locale, brand: brand ?? { name: config.SERVICE_NAME } };
     const mail = iban ? composeCustomerIbanChanged({ ...sender, iban_masked: `**** ${iban.last4}` }) : null;
-    return this.#call("complete_claim", { step, answers, iban, missing, mail });
+    const code_hash = code ? this.#hashCode(code, "iban") : null;
+    return this.#call("complete_claim", { step, answers, iban, missing, code_hash, mail });
   }
 
   /** Ends the mandate, which nothing undoes. */
-  revoke(): Promise<unknown> {
-    return this.#call("revoke_claim", {});
+  revoke(code: string): Promise<unknown> {
+    return this.#call("revoke_claim", { code_hash: this.#hashCode(code, "revoke") });
   }
 
   /** Hashed with the token, which the database does not hold, and with what the code is for: one that proves cannot sign. */
-  #hashCode(code: string, purpose: "prove" | "sign"): string {
+  #hashCode(code: string, purpose: CodePurpose): string {
     return hashSecret(`${this.token}:${purpose}:${code}`);
   }
 }

@@ -81,6 +81,8 @@ export const en: MailMessages = {
     subject: {
       prove: (code) => `${code} is your code to continue`,
       sign: (code) => `${code} is your code to sign`,
+      iban: (code) => `${code} is your code to change your account number`,
+      revoke: (code) => `${code} is your code to withdraw your mandate`,
     },
     lines: {
       prove: (partner) => [
@@ -89,10 +91,18 @@ export const en: MailMessages = {
       sign: (partner) => [
         `You are about to sign the mandate of your registration through ${partner}. Enter this code on the page:`,
       ],
+      iban: (partner) => [
+        `You are about to change the account number of your registration through ${partner}. Enter this code on the page:`,
+      ],
+      revoke: (partner) => [
+        `You are about to withdraw the mandate of your registration through ${partner}. Enter this code on the page:`,
+      ],
     },
     after: {
       prove: "The code works for 10 minutes. Give it to nobody.",
       sign: "The code works for 10 minutes. Give it to nobody: with this code you sign.",
+      iban: "The code works for 10 minutes. Give it to nobody: with this code your compensation goes to another account number.",
+      revoke: "The code works for 10 minutes. Give it to nobody: with this code your mandate is withdrawn.",
     },
     unexpected: "Did you not ask for this code? Then there is nothing you need to do.",
   },
@@ -103,11 +113,11 @@ export const en: MailMessages = {
     unexpected: "Did you not change this? Tell us at once.",
   },
   customer_iban_changed: {
-    subject: "Your account number has changed",
+    subject: "Your account number has been recorded",
     lines: (partner, iban) => [
       `The compensation of your registration through ${partner} goes to account number ${iban} from now on.`,
     ],
-    after: "Did you change this yourself? Then there is nothing you need to do.",
-    unexpected: "Did you not change this? Tell us at once.",
+    after: "Did you do this yourself? Then there is nothing you need to do.",
+    unexpected: "Did you not do this? Tell us at once.",
   },
 };

@@ -152,14 +152,14 @@ export function composeSignInCode({ config, locale, code, app }: Sender & { code
   });
 }
 
-/** The one-time code of a claim: that the address is theirs, or that they sign. */
+/** The one-time code of a claim: that the address is theirs, that they sign, change the IBAN or end the mandate. */
 export function composeClaimCode({
   config,
   locale,
   code,
   purpose,
   brand,
-}: Sender & { code: string; purpose: "prove" | "sign"; brand: Brand }): Mail {
+}: Sender & { code: string; purpose: "prove" | "sign" | "iban" | "revoke"; brand: Brand }): Mail {
   const { claim_code: message, hello } = MAIL_MESSAGES[locale];
   return compose("claim_code", config, locale, {
     subject: message.subject[purpose](code),
@@ -190,7 +190,7 @@ export function composeIbanChanged({
   });
 }
 
-/** To a customer: their compensation goes elsewhere from now on. */
+/** To a customer who gave an account number after signing, the first one or another: their compensation goes there from now on. */
 export function composeCustomerIbanChanged({
   config,
   locale,

@@ -82,6 +82,8 @@ export const nl = {
     subject: {
       prove: (code: string) => `${code} is uw code om verder te gaan`,
       sign: (code: string) => `${code} is uw code om te ondertekenen`,
+      iban: (code: string) => `${code} is uw code om uw rekeningnummer te wijzigen`,
+      revoke: (code: string) => `${code} is uw code om uw machtiging in te trekken`,
     },
     lines: {
       prove: (partner: string) => [
@@ -90,10 +92,18 @@ export const nl = {
       sign: (partner: string) => [
         `U wilt de machtiging bij uw aanmelding via ${partner} ondertekenen. Vul deze code in op de pagina:`,
       ],
+      iban: (partner: string) => [
+        `U wilt het rekeningnummer bij uw aanmelding via ${partner} wijzigen. Vul deze code in op de pagina:`,
+      ],
+      revoke: (partner: string) => [
+        `U wilt de machtiging bij uw aanmelding via ${partner} intrekken. Vul deze code in op de pagina:`,
+      ],
     },
     after: {
       prove: "De code werkt 10 minuten. Geef hem aan niemand.",
       sign: "De code werkt 10 minuten. Geef hem aan niemand: met deze code zet u uw handtekening.",
+      iban: "De code werkt 10 minuten. Geef hem aan niemand: met deze code gaat uw vergoeding naar een ander rekeningnummer.",
+      revoke: "De code werkt 10 minuten. Geef hem aan niemand: met deze code wordt uw machtiging ingetrokken.",
     },
     unexpected: "Heeft u deze code niet aangevraagd? Dan hoeft u niets te doen.",
   },
@@ -106,12 +116,12 @@ export const nl = {
     unexpected: "Heeft u dit niet gewijzigd? Laat het ons dan meteen weten.",
   },
   customer_iban_changed: {
-    subject: "Uw rekeningnummer is gewijzigd",
+    subject: "Uw rekeningnummer is vastgelegd",
     lines: (partner: string, iban: string) => [
       `De vergoeding van uw aanmelding via ${partner} gaat voortaan naar rekeningnummer ${iban}.`,
     ],
-    after: "Heeft u dit zelf gewijzigd? Dan hoeft u niets te doen.",
-    unexpected: "Heeft u dit niet gewijzigd? Laat het ons dan meteen weten.",
+    after: "Heeft u dit zelf gedaan? Dan hoeft u niets te doen.",
+    unexpected: "Heeft u dit niet gedaan? Laat het ons dan meteen weten.",
   },
 };
 

@@ -1,0 +1,216 @@
+// What a claim session is worth: one that a partner's sign-in link began ends when the customer signs, and what moves money or ends
+// the mandate after that needs a code mailed at that moment (specification section 4.2, docs/security.md).
+
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createPartnerWorld, draftRow as importedRow } from "../partner/partner_world.ts";
+import {
+  answer,
+  type Browser,
+  type ClaimWorld,
+  changeForm,
+  createClaimWorld,
+  type Draft,
+  draftRow,
+  fill,
+  formToken,
+  freshAddress,
+  heading,
+  mailedCode,
+  newBrowser,
+  newDraft,
+  newSignInLink,
+  prove,
+  readyToSign,
+  signedClaim,
+} from "./claimant.ts";
+
+let world: ClaimWorld;
+beforeAll(async () => {
+  world = await createClaimWorld();
+});
+afterAll(() => world.close());
+
+const IBAN = "NL91 ABNA 0417 1643 00";
+const OTHER_IBAN = "NL20 INGB 0001 2345 67";
+const accountOf = async (draft: Draft) =>
+  world.row("select * from core.accounts where id = $1", (await draftRow(world, draft)).account_id);
+const mandateOf = async (draft: Draft) =>
+  (
+    await world.row(
+      "select m.status from core.mandates m join core.connections c on c.id = m.connection_id where c.account_id = $1",
+      (
+        await draftRow(world, draft)
+      ).account_id,
+    )
+  ).status;
+const ibanMails = async (draft: Draft) =>
+  (
+    await world.row(
+      "select count(*)::int as n from core.mail_outbox where recipient = $1 and template = 'customer_iban_changed'",
+      draft.email,
+    )
+  ).n;
+const loginOf = (draft: Draft) =>
+  world.row("select id, email_confirmed_at is not null as confirmed from auth.users where email = $1", draft.email);
+/** A browser of the partner's, let in by a link it asked for itself. */
+async function partnersBrowser(draft: Draft): Promise<Browser> {
+  const ask = newBrowser(world);
+  expect((await ask(await newSignInLink(world, draft), { form: {} })).status).toBe(303);
+  return ask;
+}
+
+/** A claim that the customer signs while the partner holds a session got by a link before. */
+async function signedBehind(iban: "later" | "fresh") {
+  const draft = await newDraft(world);
+  const partner = await partnersBrowser(draft);
+  const { text } = await partner(`${draft.link}/details`);
+  const customer = newBrowser(world);
+  await prove(world, customer, draft);
+  await answer(customer, draft, { address: freshAddress(), payout: { account: iban, iban: IBAN } });
+  const signed = await customer(`${draft.link}/sign`, { form: await readyToSign(world, customer, draft) });
+  expect(signed.status).toBe(303);
+  return { draft, partner, customer, form_token: formToken(text) };
+}
+
+describe("contract §4 a sign-in link of before the signature", () => {
+  test.each(["later", "fresh"] as const)(
+    "contract §4 no longer reads, pays out elsewhere or ends the mandate (IBAN %s)",
+    async (iban) => {
+      const { draft, partner, form_token } = await signedBehind(iban);
+      const before = await accountOf(draft);
+      const page = await partner(draft.link);
+      expect(heading(page.text)).toBe("Deze aanmelding is al afgerond");
+      expect(page.text).not.toMatch(/4300|0612345678|31612345678|Kade/);
+      for (const path of ["payout", "charger", "revoke", "document", "details"])
+        expect((await partner(`${draft.link}/${path}`)).status, path).toBe(303);
+      for (const [path, form] of [
+        ["payout", { account: "fresh", iban: OTHER_IBAN, code: "123456" }],
+        ["iban-code", {}],
+        ["revoke", { code: "123456" }],
+        ["revoke-code", {}],
+      ] as const)
+        expect((await partner(`${draft.link}/${path}`, { form: { form_token, ...form } })).status, path).toBe(303);
+      expect(await accountOf(draft)).toEqual(before);
+      expect([await mandateOf(draft), await ibanMails(draft)]).toEqual(["signed", 0]);
+    },
+  );
+
+  test("contract §4 the browser in which the customer signed goes on, also when a link let it in", async () => {
+    const draft = await newDraft(world);
+    const ask = await partnersBrowser(draft);
+    await answer(ask, draft, { address: freshAddress(), payout: { account: "later" } });
+    const form = await readyToSign(world, ask, draft);
+    expect((await ask(`${draft.link}/sign`, { form })).status).toBe(303);
+    expect((await ask(draft.link)).text).toContain(`${new URL(draft.link).pathname}/payout`);
+    expect((await fill(ask, draft, "payout", { account: "fresh", iban: IBAN })).status).toBe(303);
+    expect([(await accountOf(draft)).iban_last4, await ibanMails(draft)]).toEqual(["4300", 1]);
+  });
+
+  test("contract §4 a cookie whose proof or stage was rewritten is none", async () => {
+    const { draft, partner } = await signedBehind("fresh");
+    const [name, value] = partner.cookie().split("=");
+    const [expires, , , nonce, proof] = (value ?? "").split(".");
+    for (const [by, stage] of [
+      ["code", "claimed"],
+      ["code", "active"],
+      ["link", "active"],
+    ]) {
+      const forged = newBrowser(world);
+      const cookie = `${name}=${[expires, by, stage, nonce, proof].join(".")}`;
+      expect(heading((await forged(draft.link, { headers: { cookie } })).text)).toBe("Deze aanmelding is al afgerond");
+    }
+  });
+
+  test("contract §4 a link that waits while the customer signs opens nothing afterwards", async () => {
+    const draft = await newDraft(world);
+    const waiting = await newSignInLink(world, draft);
+    const ask = newBrowser(world);
+    await prove(world, ask, draft);
+    await answer(ask, draft, { address: freshAddress(), payout: { account: "later" } });
+    await ask(`${draft.link}/sign`, { form: await readyToSign(world, ask, draft) });
+    const partner = newBrowser(world);
+    expect((await partner(waiting)).text).not.toContain("<button");
+    expect((await partner(waiting, { form: {} })).headers.get("set-cookie")).toBeNull();
+    expect(heading((await partner(draft.link)).text)).toBe("Deze aanmelding is al afgerond");
+  });
+});
+
+describe("contract §4 a sign-in link and logins", () => {
+  test("contract §4 makes none; the code that signs makes it", async () => {
+    const draft = await newDraft(world);
+    const calls = world.auth.calls.length;
+    const ask = await partnersBrowser(draft);
+    expect([world.auth.calls.length, await loginOf(draft)]).toEqual([calls, undefined]);
+    await answer(ask, draft, { address: freshAddress() });
+    expect(await loginOf(draft)).toBeUndefined();
+    await ask(`${draft.link}/sign`, { form: await readyToSign(world, ask, draft) });
+    expect((await draftRow(world, draft)).status).toBe("active");
+    expect((await loginOf(draft)).confirmed).toBe(true);
+    expect((await accountOf(draft)).user_id).toBe((await loginOf(draft)).id);
+  });
+
+  test("contract §4 deletes none, not even one that nobody confirmed; the code that signs replaces it", async () => {
+    const draft = await newDraft(world);
+    const { id } = await world.row(
+      "insert into auth.users (id, email) values (gen_random_uuid(), $1) returning id",
+      draft.email,
+    );
+    const ask = await partnersBrowser(draft);
+    expect(await loginOf(draft)).toEqual({ id, confirmed: false });
+    await answer(ask, draft, { address: freshAddress() });
+    await ask(`${draft.link}/sign`, { form: await readyToSign(world, ask, draft) });
+    const login = await loginOf(draft);
+    expect([login.confirmed, login.id === id]).toEqual([true, false]);
+    expect((await accountOf(draft)).user_id).toBe(login.id);
+  });
+});
+
+describe("contract §2 after signing", () => {
+  test("contract §2 another IBAN needs a code that was mailed for it: none, a wrong one or one for something else changes nothing", async () => {
+    const { draft, ask } = await signedClaim(world, { payout: { account: "fresh", iban: IBAN } });
+    expect((await ask(`${draft.link}/payout`)).text).not.toContain('name="iban"');
+    const ending = await changeForm(world, ask, draft, "revoke");
+    const sent = (code: string) =>
+      ask(`${draft.link}/payout`, { form: { ...ending, account: "fresh", iban: OTHER_IBAN, code } });
+    for (const code of ["", "12", ending.code]) expect((await sent(code)).status, code).toBe(422);
+    expect([(await accountOf(draft)).iban_last4, await ibanMails(draft)]).toEqual(["4300", 0]);
+    const { code } = await changeForm(world, ask, draft, "payout");
+    for (let guess = 0; guess < 5; guess += 1)
+      expect((await sent(code === "000000" ? "111111" : "000000")).status).toBe(422);
+    expect((await sent(code)).text, "five wrong ones end it").toContain("te vaak een verkeerde code");
+    expect((await accountOf(draft)).iban_last4).toBe("4300");
+    const next = await changeForm(world, ask, draft, "payout");
+    expect((await sent(next.code)).status).toBe(303);
+    expect([(await accountOf(draft)).iban_last4, await ibanMails(draft)]).toEqual(["4567", 1]);
+    expect((await sent(next.code)).status, "a code is used once").toBe(422);
+  });
+
+  test("contract §2 the end of the mandate needs a code that was mailed for it", async () => {
+    const { draft, ask } = await signedClaim(world, { payout: { account: "fresh", iban: IBAN } });
+    const money = await changeForm(world, ask, draft, "payout");
+    for (const code of ["", "12", money.code]) {
+      const { status, text } = await ask(`${draft.link}/revoke`, { form: { ...money, code } });
+      expect([status, text.includes('aria-invalid="true"')]).toEqual([422, true]);
+    }
+    expect(await mandateOf(draft)).toBe("signed");
+    const form = await changeForm(world, ask, draft, "revoke");
+    expect(form.code).toBe(await mailedCode(world, draft));
+    expect((await ask(`${draft.link}/revoke`, { form })).status).toBe(303);
+    expect(await mandateOf(draft)).toBe("revoked");
+  });
+});
+
+test("contract §4 over https the cookie of a claim is __Secure-, and no other is read", async () => {
+  const secure = await createPartnerWorld({ variables: { PAGES_URL: "https://pages.example/pages" } });
+  const { body } = await secure.import([importedRow()]);
+  const { email, draft_id, claim_url } = body.created[0];
+  const draft = { id: draft_id, email, link: claim_url };
+  const ask = newBrowser(secure);
+  const entered = await ask(await newSignInLink(secure, draft), { form: {} });
+  expect(entered.headers.get("set-cookie")).toMatch(/^__Secure-claim=[^;]+;.*; HttpOnly; Secure; SameSite=Lax$/);
+  expect((await ask(draft.link)).location).toContain("/details");
+  const plain = newBrowser(secure);
+  const cookie = ask.cookie().replace("__Secure-", "");
+  expect((await plain(draft.link, { headers: { cookie } })).status).toBe(200);
+  await secure.close();
+});
