@@ -90,7 +90,10 @@ begin
     -- begun by a sign-in link; the code proves now what the link did not
     return private.ask('login', json_build_object('email', draft.email, 'unconfirmed_user', login.user_id, 'partner_id', draft.partner_id));
   end if;
-  draft.user_id := coalesce(draft.user_id, login.user_id);
+  if draft.user_id is null then
+    -- stored before the account is opened: from then on this transaction acts for the person, and sees their own drafts only
+    update core.drafts d set user_id = login.user_id where d.partner_id = draft.partner_id and d.id = draft.id returning * into draft;
+  end if;
 
   begin
     account := private.open_account(draft, facts, request);
@@ -108,9 +111,12 @@ begin
     raise exception 'the login of draft % was attributed elsewhere meanwhile', draft.id using errcode = 'serialization_failure';
   end if;
   update core.drafts d
-     set status = 'active', user_id = draft.user_id, account_id = account, activated_at = private.now(), code_hash = null, code_expires_at = null,
+     set status = 'active', account_id = account, activated_at = private.now(), code_hash = null, code_expires_at = null,
          progress = jsonb_strip_nulls(jsonb_build_object('return_url', d.progress ->> 'return_url'))
    where d.partner_id = draft.partner_id and d.id = draft.id;
+  if not found then
+    raise exception 'draft % is out of sight of the person who signed it', draft.id;
+  end if;
   perform private.enqueue_mail(request -> 'mail', draft.email, 'claim_signed:' || draft.id);
   perform private.audit('draft.activated', draft.id);
   return json_build_object('ok', true);
