@@ -266,7 +266,11 @@ describe("what was uploaded, in an empty folder on Deno 2.1.4", () => {
 
   const send = (slug: string, path: string, init?: RequestInit) => fetch(`${running.get(slug)?.url}${path}`, init);
   const post = (slug: string, path: string, body: object) =>
-    send(slug, path, { method: "POST", body: JSON.stringify(body), headers: { "content-type": "application/json" } });
+    send(slug, path, {
+      method: "POST",
+      body: JSON.stringify(body),
+      headers: { "content-type": "application/json", "x-forwarded-for": "192.0.2.1" },
+    });
 
   test("is that version", () => {
     expect(execFileSync(denoProgram(), ["--version"], { encoding: "utf8" })).toMatch(/^deno 2\.1\.4 /);

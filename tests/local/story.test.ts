@@ -144,11 +144,17 @@ test("§4.3 docs/tour.md: rehearse an integration, by curl, exactly as written",
 test("contract §9 docs/deploy.md: the check of the client's address, exactly as written", {
   timeout: 60_000,
 }, async () => {
-  const check = commandsAfter("## Check the client's address", "docs/deploy.md");
-  const here = check.replace(/^API=.*$/m, `API=${running.stack.functions_url}`);
-  expect(here).not.toBe(check);
-  const { stdout } = await newcomer("address")(here);
-  expect(stdout.trim().split(" ")).toEqual([...Array(10).fill("401"), "429", "429"]);
+  const bash = newcomer("address");
+  const { functions } = JSON.parse(readFileSync(join(folder, "data/secrets.json"), "utf8"));
+  const set = `BASE_URL=${running.stack.base_url} WORKER_SECRET=${functions.WORKER_SECRET}\n`;
+  const asked = await bash(set + commandsAfter("## Check the client's address", "docs/deploy.md"));
+  expect(JSON.parse(asked.stdout)).toMatchObject({ client_address: "127.0.0.1" });
+
+  const guesses = commandsAfter("under twelve addresses that are not yours", "docs/deploy.md");
+  const here = guesses.replace(/^API=.*$/m, `API=${running.stack.functions_url}`);
+  expect(here).not.toBe(guesses);
+  const guessed = await bash(here);
+  expect(guessed.stdout.trim().split(" ")).toEqual([...Array(10).fill("401"), "429", "429"]);
 });
 
 test("§1 npm run demo: the whole story told against a stack of its own, signing included", {
