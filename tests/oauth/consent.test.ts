@@ -254,6 +254,13 @@ describe("§8 limits of the consent page", () => {
     expect(statuses).toEqual([...Array(60).fill(200), 429]);
   });
 
+  test("a page for an application that does not exist counts too, so that nobody tries names without end", async () => {
+    const visit = consentVisit(limited, { client_id: "app_unknown" }, {}, "192.0.2.31");
+    const statuses: number[] = [];
+    for (let i = 0; i < 61; i++) statuses.push((await visit.show()).status);
+    expect(statuses).toEqual([...Array(60).fill(400), 429]);
+  });
+
   test("allowing counts against the same limit of a person as oauth-authorize: a page says when to try again", async () => {
     const its = await limited.app();
     const someone = await limited.person();

@@ -225,6 +225,21 @@ describe("contract §4 conflict", () => {
     }
   });
 
+  test("a sign-in link that meets a conflict is used up, and the conflict stays", async () => {
+    const draft = await newDraft(world);
+    const link = await newSignInLink(world, draft);
+    const { id } = await world.row(
+      "insert into auth.users (id, email, email_confirmed_at) values (gen_random_uuid(), $1, now()) returning id",
+      draft.email,
+    );
+    await world.row("select private.attribute_user($1, $2, 'manual')", id, world.partnerB.id);
+    const entered = await newBrowser(world)(link, { form: {} });
+    expect([entered.status, heading(entered.text)]).toEqual([404, "Deze aanmelding kan niet doorgaan"]);
+    expect(await draftRow(world, draft)).toMatchObject({ status: "conflict", conflict_reason: "existing_user" });
+    const used = "select used_at is not null as used from core.draft_links where draft_id = $1";
+    expect(await world.row(used, draft.id)).toEqual({ used: true });
+  });
+
   test("the login went to another partner between claim and signature", async () => {
     const { draft, ask } = await claimed();
     await answer(ask, draft, { address: freshAddress() });
@@ -391,6 +406,27 @@ describe("contract §4 the link alone", () => {
     const refused = await ask(`${draft.link}/code`, { form: {} });
     expect(refused.status).toBe(429);
     expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(3600);
+  });
+
+  test("of ten wrong codes at once five are judged, at the proof and at the signature; the right one comes too late", async () => {
+    const begun = await newDraft(world);
+    await newBrowser(world)(`${begun.link}/code`, { form: {} });
+    const { draft, ask } = await claimed();
+    await answer(ask, draft, { address: freshAddress() });
+    for (const [page, right] of [
+      [`${begun.link}/proof`, { code: await mailedCode(world, begun) }],
+      [`${draft.link}/sign`, await readyToSign(world, ask, draft)],
+    ] as const) {
+      const wrong = { ...right, code: right.code === "000000" ? "000001" : "000000" };
+      const guesses = await Promise.all(Array.from({ length: 10 }, () => ask(page, { form: wrong })));
+      expect(guesses.map(({ status }) => status)).toEqual(Array(10).fill(422));
+      expect(guesses.filter(({ text }) => text.includes("Deze code klopt niet"))).toHaveLength(5);
+      expect((await ask(page, { form: right })).text).toContain("te vaak een verkeerde code");
+    }
+    expect([(await draftRow(world, begun)).status, (await draftRow(world, draft)).status]).toEqual([
+      "invited",
+      "claimed",
+    ]);
   });
 
   test("a code that proves the address does not sign", async () => {

@@ -3,6 +3,7 @@
 import { afterEach, expect, test } from "vitest";
 import { connect } from "#shared/foundation/db.ts";
 import { createWorld, type World } from "../harness/world.ts";
+import { type Draft, newBrowser, newDraft, newSignInLink } from "./claimant.ts";
 import { issueLink, pageClient, readMandate, readyToSign } from "./signatory.ts";
 
 let world: World;
@@ -60,6 +61,21 @@ test("§8 the sixty-first page within a minute is refused kindly, for that addre
   expect(refused.text).toContain("<h1>Even geduld</h1>");
   expect((await from("198.51.100.2")).status).toBe(200);
 });
+
+test.each([
+  ["a guess at the code of a claim", (draft: Draft) => `${draft.link}/proof`, { form: { code: "000000" } }, 422],
+  ["opening a sign-in link", (_draft: Draft, link: string) => link, {}, 200],
+])(
+  "§8 %s is a visit like any other: the sixty-first within a minute is refused",
+  async (_what, pageOf, sent, status) => {
+    world = await createWorld({ now: "2026-03-01T12:00:00Z" });
+    const draft = await newDraft(world, { expires_at: "2026-04-01" });
+    const page = pageOf(draft, await newSignInLink(world, draft));
+    const ask = newBrowser(world);
+    for (let visit = 0; visit < 60; visit++) expect((await ask(page, sent)).status).toBe(status);
+    expect((await ask(page, sent)).status).toBe(429);
+  },
+);
 
 test("§7 a database that is away: a kind page, Retry-After, the cause in the log only", async () => {
   world = await createWorld();
