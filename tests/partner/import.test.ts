@@ -325,6 +325,11 @@ describe("§4.2 every counter", () => {
     ]);
   });
 
+  test("a rejected address is shown on one line, without what a terminal or a database would trip over", async () => {
+    const { body } = await world.import([draftRow({ email: " a\u001b[31m\u0000\ud800\n\u0085b@c " })]);
+    expect(body.rejected).toMatchObject([{ email: "a [31m b@c", reason: "invalid", row: 1 }]);
+  });
+
   test("a name with accents is no mojibake", async () => {
     for (const naam of ["JOÃO SÃO", "Ângela", "Renée Çelik", "Łukasz Ørsted", "Zoë ’t Hart"])
       expect(await reasons([draftRow({ naam })])).toEqual([]);

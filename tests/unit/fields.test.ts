@@ -106,6 +106,7 @@ test.each<Case>([
   [" ace 0012 ", "ACE0012"],
   ["", null],
   ["   ", null],
+  ["AB\u0085C", "refused"],
   ["x".repeat(64), "X".repeat(64)],
   ["x".repeat(65), "refused"],
   [`a${NUL}b`, "refused"],

@@ -6,7 +6,6 @@ import {
   isPlain,
   postalCode,
   serialNumber,
-  storable,
   typedEmail,
 } from "#shared/values/fields.ts";
 import { AccountType } from "#shared/values/models.ts";
@@ -103,7 +102,9 @@ type Rules = { named: boolean; reserved: (domain: string) => boolean };
 export function readRow(sent: unknown, place: number, { named, reserved }: Rules): DraftRow {
   const row = typeof sent === "object" && sent !== null && !Array.isArray(sent) ? byColumn(sent) : {};
   const shown =
-    typeof row.email === "string" ? cut(storable(row.email).replace(/\s+/g, " ").trim(), 254) || null : null;
+    typeof row.email === "string"
+      ? cut(row.email.replace(/[\s\p{Control}\p{Surrogate}]+/gu, " ").trim(), 254) || null
+      : null;
   try {
     return { place, ...read(row, named, reserved) };
   } catch (error) {
