@@ -3066,7 +3066,10 @@ set search_path = ''
 as $$
   with ended as (
     update core.mandates m set status = 'expired', ended_at = private.now(), ended_reason = 'last_year_over'
-     where m.status = 'signed' and m.valid_until < private.today()
+     where (m.partner_id, m.id) in (
+       -- on 1 January all of them: a part in each run, so that mail and the other jobs go on
+       select e.partner_id, e.id from core.mandates e
+        where e.status = 'signed' and e.valid_until < private.today() limit 10000 for update skip locked)
     returning 1)
   select count(*) from ended
 $$;
@@ -5689,12 +5692,14 @@ as $$
     'postal_code', a.answers ->> 'postal_code',
     'city', a.answers ->> 'city',
     'valid_from', make_date(extract(year from private.today())::int, 1, 1),
-    'valid_until', make_date(extract(year from private.today())::int, 12, 31))
+    'valid_until', make_date(extract(year from private.today())::int, 12, 31),
+    -- the account number above all: somebody else may have a session of this claim too
+    'besides', encode(sha256(convert_to(jsonb_build_array(a.answers, draft.progress -> 'iban')::text, 'UTF8')), 'hex'))
   from core.partners p, lateral (select private.claim_answers(draft) as answers) as a
   where p.id = draft.partner_id
 $$;
 comment on function private.claim_facts(core.drafts) is
-  'What private.mandate_facts gives of a connection, of a draft that has none yet: what the mandate''s text is composed of.';
+  'What private.mandate_facts gives of a connection, of a draft that has none yet: what the mandate''s text is composed of; and besides, the hash of everything given, so that nothing of it changes between reading and signing.';
 grant execute on function private.claim_facts(core.drafts) to api_owner;
 
 create function private.claim_outcome(draft core.drafts) returns jsonb

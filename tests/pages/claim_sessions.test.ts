@@ -95,6 +95,19 @@ describe("contract §4 a sign-in link of before the signature", () => {
     },
   );
 
+  test("contract §4 an account number that is changed while the customer reads the mandate is not signed for", async () => {
+    const draft = await newDraft(world);
+    const partner = await partnersBrowser(draft);
+    const customer = newBrowser(world);
+    await prove(world, customer, draft);
+    await answer(customer, draft, { address: freshAddress(), payout: { account: "fresh", iban: IBAN } });
+    const form = await readyToSign(world, customer, draft);
+    expect((await fill(partner, draft, "payout", { account: "fresh", iban: OTHER_IBAN })).status).toBe(303);
+    expect((await customer(`${draft.link}/sign`, { form })).status).toBe(409);
+    expect((await draftRow(world, draft)).status).toBe("claimed");
+    expect((await customer(`${draft.link}/mandate`)).text).toContain("4567");
+  });
+
   test("contract §4 the browser in which the customer signed goes on, also when a link let it in", async () => {
     const draft = await newDraft(world);
     const ask = await partnersBrowser(draft);

@@ -1,7 +1,7 @@
 // What docs/security.md promises of a request on its way in: each test is named after the attack it withstands.
 
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
-import { BODY_MS, readParameters } from "#shared/http/body.ts";
+import { BODY_MS, MAX_BODY, readParameters } from "#shared/http/body.ts";
 import { type Surface, serve } from "#shared/http/surface.ts";
 import { surface as cpo } from "../../supabase/functions/cpo-v1/app.ts";
 import { surface as oauthRevoke } from "../../supabase/functions/oauth-revoke/app.ts";
@@ -271,6 +271,24 @@ describe("a client that does not send what it began", () => {
     expect(answered?.status).toBe(status);
     if (status === 408 && surface !== pages)
       expect(await answered?.json()).toMatchObject({ error: "request_timeout", request_id: expect.any(String) });
+  });
+
+  test("keeps nothing of a body that it sends byte by byte", async () => {
+    const heap = () => process.memoryUsage().heapUsed;
+    let [sent, peak] = [0, 0];
+    const before = heap();
+    const body = new ReadableStream({
+      pull(controller) {
+        sent += 1;
+        if (sent % 65_536 === 0) peak = Math.max(peak, heap() - before);
+        if (sent > MAX_BODY) controller.close();
+        else controller.enqueue(new Uint8Array(1));
+      },
+    });
+    const request = new Request(`${BASE_URL}/v1/accounts`, { method: "POST", body, duplex: "half" } as RequestInit);
+    expect((await serve(cpo, world.environment).fetch(request)).status).toBe(401);
+    expect(sent).toBeGreaterThan(MAX_BODY);
+    expect(peak, "it was 400 MB").toBeLessThan(150e6);
   });
 
   const CHUNK = 64 * 1024;

@@ -108,6 +108,24 @@ describe("§6 mail", () => {
     });
   });
 
+  test("is sent although somebody holds a mandate that has ended, and the other mandates expire", async () => {
+    const [held, other] = [await createAccount(world), await createAccount(world)];
+    for (const { account_id } of [held, other]) await signMandate(world, account_id);
+    await world.row("update core.mandates set valid_until = '2025-12-31', valid_from = '2025-01-01' returning 1");
+    await world.database.admin.query("truncate core.mail_outbox");
+    await enqueue("sanne@example.nl");
+    const holder = await world.database.admin.connect();
+    try {
+      await holder.query("begin");
+      await holder.query("select from core.mandates where connection_id = $1 for update", [held.connection_id]);
+      expect(await run()).toMatchObject({ jobs: { mandates_expired: 1 }, mail: { sent: 1 } });
+      await holder.query("rollback");
+    } finally {
+      holder.release();
+    }
+    expect((await run()).jobs.mandates_expired).toBe(1);
+  });
+
   test("is sent as text and HTML, known by its outbox id, and wiped once sent", async () => {
     const id = await enqueue("sanne@example.nl", "Łukasz vraagt uw machtiging 🐢");
     expect((await run()).mail).toEqual({ sent: 1, failed: 0 });

@@ -113,12 +113,14 @@ as $$
     'postal_code', a.answers ->> 'postal_code',
     'city', a.answers ->> 'city',
     'valid_from', make_date(extract(year from private.today())::int, 1, 1),
-    'valid_until', make_date(extract(year from private.today())::int, 12, 31))
+    'valid_until', make_date(extract(year from private.today())::int, 12, 31),
+    -- the account number above all: somebody else may have a session of this claim too
+    'besides', encode(sha256(convert_to(jsonb_build_array(a.answers, draft.progress -> 'iban')::text, 'UTF8')), 'hex'))
   from core.partners p, lateral (select private.claim_answers(draft) as answers) as a
   where p.id = draft.partner_id
 $$;
 comment on function private.claim_facts(core.drafts) is
-  'What private.mandate_facts gives of a connection, of a draft that has none yet: what the mandate''s text is composed of.';
+  'What private.mandate_facts gives of a connection, of a draft that has none yet: what the mandate''s text is composed of; and besides, the hash of everything given, so that nothing of it changes between reading and signing.';
 grant execute on function private.claim_facts(core.drafts) to api_owner;
 
 create function private.claim_outcome(draft core.drafts) returns jsonb

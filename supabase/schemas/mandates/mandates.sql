@@ -146,7 +146,10 @@ set search_path = ''
 as $$
   with ended as (
     update core.mandates m set status = 'expired', ended_at = private.now(), ended_reason = 'last_year_over'
-     where m.status = 'signed' and m.valid_until < private.today()
+     where (m.partner_id, m.id) in (
+       -- on 1 January all of them: a part in each run, so that mail and the other jobs go on
+       select e.partner_id, e.id from core.mandates e
+        where e.status = 'signed' and e.valid_until < private.today() limit 10000 for update skip locked)
     returning 1)
   select count(*) from ended
 $$;

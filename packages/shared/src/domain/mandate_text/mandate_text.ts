@@ -21,6 +21,8 @@ export type Facts = {
   city: string | null;
   valid_from: string;
   valid_until: string;
+  /** Of a claim: the hash of everything else that was given, so that nothing of it changes between reading and signing. */
+  besides?: string;
 };
 
 /** The service that is authorised, as the text names it. */
