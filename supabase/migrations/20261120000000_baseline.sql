@@ -2586,7 +2586,7 @@ declare
 begin
   if wanted is not null and not exists (
        select from core.connections c where c.partner_id = private.partner_id() and c.account_id = account and c.id = wanted) then
-    perform private.refuse('connection_not_found');
+    perform private.refuse('no_connection', json_build_object('detail', 'The account has no connection with this connection_id; leave it out, or send one of GET /v1/accounts.'));
   elsif cardinality(active) = 0 and wanted is not null then
     perform private.refuse('no_connection', json_build_object('detail', 'The connection is archived; leave connection_id out, or send that of an active one.'));
   elsif cardinality(active) = 0 then

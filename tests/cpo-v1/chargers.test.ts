@@ -222,13 +222,15 @@ describe("contract §2 order: lookup, then state", () => {
     ]);
   });
 
-  test("contract §2 a connection_id of another account or of nobody: 404 connection_not_found; archived: 409 no_connection, which says so", async () => {
+  test("contract §2 a connection_id of another account, of nobody, or archived: 409 no_connection, which says which it is", async () => {
     const archived = await addConnection(world, account_id);
     await world.row("update core.connections set status = 'archived' where id = $1", archived);
     const { connection_id } = await createAccount(world);
     for (const id of [randomUUID(), connection_id]) {
-      const { status, body } = await register({ connection_id: id });
-      expect([status, body.error]).toEqual([404, "connection_not_found"]);
+      expect(await register({ connection_id: id })).toMatchObject({
+        status: 409,
+        body: { error: "no_connection", detail: expect.stringContaining("no connection with this connection_id") },
+      });
     }
     expect(await register({ connection_id: archived })).toMatchObject({
       status: 409,

@@ -212,12 +212,15 @@ describe("contract §2 what else is refused", () => {
     await refused(body, 404, { error: "account_not_found", detail: expect.any(String) });
   });
 
-  test("contract §2 a connection_id that is unknown or another account's is connection_not_found; an archived one is no_connection", async () => {
+  test("contract §2 a connection_id that is unknown, another account's or archived is no_connection, which says which it is", async () => {
     const [{ account_id, connection_id }, other] = [await createAccount(world), await createAccount(world)];
     const no_connection = { error: "no_connection", detail: expect.any(String) };
-    const connection_not_found = { error: "connection_not_found", detail: expect.any(String) };
-    await refused({ account_id, connection_id: other.connection_id }, 404, connection_not_found);
-    await refused({ account_id, connection_id: MISSING }, 404, connection_not_found);
+    const not_its = {
+      error: "no_connection",
+      detail: expect.stringContaining("no connection with this connection_id"),
+    };
+    await refused({ account_id, connection_id: other.connection_id }, 409, not_its);
+    await refused({ account_id, connection_id: MISSING }, 409, not_its);
     await world.row("update core.connections set status = 'archived' where id = $1", connection_id);
     await refused({ account_id }, 409, no_connection);
     await refused({ account_id, connection_id }, 409, no_connection);

@@ -404,14 +404,15 @@ describe("§4.1 which connection", () => {
     expect((await deliver([month("2026-03")])).body.connection_id).toBe(second);
   });
 
-  test("contract §2 one of another account, another partner's, or nobody's: 404 connection_not_found; one that is archived: 409 no_connection, which says so", async () => {
+  test("contract §2 one that is archived, of another account, another partner's, or nobody's: 409 no_connection, which says which it is", async () => {
     const archived = await addConnection(world, account.account_id, { created_at: "2026-11-20T10:00:00Z" });
     await archive(archived);
     const { connection_id: another } = await createAccount(world);
     const { connection_id: foreign } = await createAccount(world, world.partnerB);
     for (const connection_id of [another, foreign, randomUUID()]) {
       const { status, body } = await deliver([month("2026-03")], { connection_id });
-      expect([status, body.error]).toEqual([404, "connection_not_found"]);
+      expect([status, body.error]).toEqual([409, "no_connection"]);
+      expect(body.detail).toContain("no connection with this connection_id");
     }
     expect(await deliver([month("2026-03")], { connection_id: archived })).toMatchObject({
       status: 409,

@@ -53,7 +53,6 @@ export const registerCharger = endpoint(
       .meta({ id: "RegisteredCharger" }),
     errors: [
       "account_not_found",
-      "connection_not_found",
       "no_connection",
       "catalog_unresolved",
       "serial_number_required",

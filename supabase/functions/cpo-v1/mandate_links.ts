@@ -55,7 +55,6 @@ export const issueMandateLink = endpoint(
       .meta({ id: "MandateLink" }),
     errors: [
       "account_not_found",
-      "connection_not_found",
       "no_connection",
       "ambiguous_connection",
       "mandate_already_signed",

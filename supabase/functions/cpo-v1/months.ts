@@ -83,7 +83,7 @@ export const deliverMonths = endpoint(
         results: z.array(MonthResult).meta({ description: "In the order of months" }),
       })
       .meta({ id: "DeliveredBatch" }),
-    errors: ["account_not_found", "connection_not_found", "no_connection"],
+    errors: ["account_not_found", "no_connection"],
     failure: "ingest_failed",
   },
   ({ body, rawBody, call }) =>
