@@ -4892,7 +4892,7 @@ as $$
 begin
   user_id := coalesce(draft.user_id, (select u.id from auth.users u where u.email = draft.email and u.is_sso_user = false));
   empty := not exists (select from core.accounts a join core.connections c on c.partner_id = a.partner_id and c.account_id = a.id
-                        where a.id = draft.account_id or a.user_id = draft_login.user_id);
+                        where a.partner_id = private.house() and (a.id = draft.account_id or a.user_id = draft_login.user_id));
 end $$;
 comment on function private.draft_login(core.drafts) is
   'The login of a draft''s customer, and whether their account has no connection yet. Definer, because logins belong to Auth and accounts to the house.';
@@ -7742,7 +7742,8 @@ begin
   changed := found;
   if not changed and private.host() <> wanted then
     -- a mistake is undone as long as nobody is here
-    if exists (select from core.partners p where p.id <> private.house()) then
+    if exists (select from core.partners p where p.id <> private.house()) or exists (select from core.oauth_clients)
+       or exists (select from core.accounts) or exists (select from core.chargers) or exists (select from core.personal_tokens) then
       perform private.refuse('host_is_set', json_build_object('host', private.host()));
     end if;
     update core.deployment set host = wanted, set_at = private.now();
@@ -7754,7 +7755,7 @@ begin
   return (ops.host_show(input)::jsonb || jsonb_build_object('changed', changed))::json;
 end $$;
 comment on function ops.host_set(jsonb) is
-  'Says which host this database belongs to: {host} to {changed, host}. Refused once it is another one''s and has partners.';
+  'Says which host this database belongs to: {host} to {changed, host}. Refused once it is another one''s and has partners, clients or customers.';
 select private.expose_ops('ops.host_set(jsonb)');
 
 -- The operator on partners: create, list, activate, settings, managers, the first key.

@@ -961,9 +961,14 @@ describe("contract §9 the host of the database", () => {
       await operator("partner create Zuid");
       expect(await operator("host set sandbox")).toMatchObject({
         code: 1,
-        err: expect.stringMatching(/^error: This database belongs to the production host and has partners; /),
+        err: expect.stringMatching(
+          /^error: This database belongs to the production host and has partners, clients or customers; /,
+        ),
       });
       expect((await operator("host set production")).json.changed).toBe(false);
+      await database.admin.query("delete from core.partners where slug = 'zuid'");
+      await operator("client create Los");
+      expect((await operator("host set sandbox")).code, "a client's secret would work on the other host").toBe(1);
       const { rows } = await database.admin.query("select details from core.audit_log where action = 'host.set'");
       expect(rows.map(({ details }) => details.host)).toEqual(["sandbox", "production"]);
     } finally {

@@ -12,7 +12,7 @@ export const SENTENCES: Record<string, (detail: Detail) => string> = {
   partner_not_found: ({ partner }) => `No partner has the id or slug "${partner}"; see partner list.`,
   host_not_set: () => "The database does not know which host it belongs to; say so once with host set.",
   host_is_set: ({ host }) =>
-    `This database belongs to the ${host} host and has partners; another host has a database of its own.`,
+    `This database belongs to the ${host} host and has partners, clients or customers; another host has a database of its own.`,
   key_of_another_host: ({ host }) =>
     `This database belongs to the ${host} host, and the key is for the other one; run the command again.`,
   house_has_no_clients: () =>

@@ -29,7 +29,8 @@ begin
   changed := found;
   if not changed and private.host() <> wanted then
     -- a mistake is undone as long as nobody is here
-    if exists (select from core.partners p where p.id <> private.house()) then
+    if exists (select from core.partners p where p.id <> private.house()) or exists (select from core.oauth_clients)
+       or exists (select from core.accounts) or exists (select from core.chargers) or exists (select from core.personal_tokens) then
       perform private.refuse('host_is_set', json_build_object('host', private.host()));
     end if;
     update core.deployment set host = wanted, set_at = private.now();
@@ -41,5 +42,5 @@ begin
   return (ops.host_show(input)::jsonb || jsonb_build_object('changed', changed))::json;
 end $$;
 comment on function ops.host_set(jsonb) is
-  'Says which host this database belongs to: {host} to {changed, host}. Refused once it is another one''s and has partners.';
+  'Says which host this database belongs to: {host} to {changed, host}. Refused once it is another one''s and has partners, clients or customers.';
 select private.expose_ops('ops.host_set(jsonb)');
