@@ -5763,6 +5763,21 @@ comment on function private.is_proven(core.drafts, jsonb) is
   'Whether a claim session {proved_by: code|link, stage} shows that the customer is here. A link came through the partner: what it began ends when the customer signs.';
 grant execute on function private.is_proven(core.drafts, jsonb) to api_owner;
 
+create function private.draft_for(draft core.drafts, proved_by text) returns core.drafts
+language plpgsql immutable
+set search_path = ''
+as $$
+begin
+  if proved_by is distinct from 'link' and draft.progress -> 'iban_by_link' = 'true' then
+    draft.progress := (draft.progress - 'iban' - 'iban_by_link')
+      || jsonb_build_object('confirmed', coalesce(draft.progress -> 'confirmed', '[]') - 'payout');
+  end if;
+  return draft;
+end $$;
+comment on function private.draft_for(core.drafts, text) is
+  'The draft as it counts for a session proved by code or link. An IBAN that came in behind a sign-in link may be the partner''s, which could have opened the link: who proved the address by a code is asked for it anew.';
+grant execute on function private.draft_for(core.drafts, text) to api_owner;
+
 create function private.claim_view(draft core.drafts, request jsonb) returns jsonb
 language plpgsql
 set search_path = ''
@@ -5772,6 +5787,7 @@ declare
   answers jsonb;
   view   jsonb;
 begin
+  draft := private.draft_for(draft, request #>> '{session,proved_by}');
   draft.status := private.claim_stage(draft);
   select jsonb_build_object('state', state, 'status', draft.status, 'locale', draft.locale,
                             'brand', private.partner_brand(p), 'partner_name', p.name) into view
@@ -6072,8 +6088,8 @@ begin
       end if;
       kept := kept || jsonb_build_object('ean_check', to_jsonb(checked) - 'street' - 'city');
     when 'payout' then
-      kept := case when jsonb_typeof(request -> 'iban') = 'object' then kept || jsonb_build_object('iban', request -> 'iban')
-                   when request -> 'later' = 'true' then kept - 'iban' else kept end;
+      kept := case when jsonb_typeof(request -> 'iban') = 'object' then kept || jsonb_build_object('iban', request -> 'iban', 'iban_by_link', request ->> 'proved_by' = 'link')
+                   when request -> 'later' = 'true' then kept - 'iban' - 'iban_by_link' else kept end;
     when 'charger' then
       if private.charger_taken(typed ->> 'brand', typed ->> 'serial_number') then
         perform private.refuse('charger_claimed');
@@ -6085,10 +6101,10 @@ begin
            'answers', answers, 'confirmed', (coalesce(kept -> 'confirmed', '[]') - step) || to_jsonb(step))
    where d.partner_id = draft.partner_id and d.id = draft.id
   returning * into draft;
-  return json_build_object('open_step', private.claim_open_step(draft));
+  return json_build_object('open_step', private.claim_open_step(private.draft_for(draft, request ->> 'proved_by')));
 end $$;
 comment on function private.save_step(core.drafts, jsonb) is
-  'Keeps what a step asked: {step, answers, ean_register, iban, later} to {open_step}, the one that comes next.';
+  'Keeps what a step asked: {step, answers, ean_register, iban, later, proved_by} to {open_step}, the one that comes next.';
 grant execute on function private.save_step(core.drafts, jsonb) to api_owner;
 
 create function api.save_claim(caller jsonb, request jsonb) returns json
@@ -6106,7 +6122,7 @@ begin
   return private.save_step(draft, request);
 end $$;
 comment on function api.save_claim(jsonb, jsonb) is
-  'Keeps a step of a claim whose address is proven: {draft_id, step, answers, ean_register, iban, later} to {open_step}.';
+  'Keeps a step of a claim whose address is proven: {draft_id, step, answers, ean_register, iban, later, proved_by} to {open_step}.';
 select private.expose('api.save_claim(jsonb, jsonb)');
 
 -- Signing: the draft becomes an account in the service's own tenant.
@@ -6181,7 +6197,7 @@ declare
   login    record;
 begin
   perform private.act_as(caller, 'anyone');
-  draft := private.enter_draft((request ->> 'draft_id')::uuid, true);
+  draft := private.draft_for(private.enter_draft((request ->> 'draft_id')::uuid, true), request ->> 'proved_by');
   if private.claim_stage(draft) is distinct from 'claimed' or private.claim_open_step(draft) is not null then
     perform private.refuse('claim_not_open');
   end if;
@@ -6233,7 +6249,7 @@ begin
   return json_build_object('ok', true);
 end $$;
 comment on function api.sign_claim(jsonb, jsonb) is
-  'Signs, and makes the draft an account: {draft_id, facts, signed_name, code_hash, document, document_sha256, address, user_agent, mail}. '
+  'Signs, and makes the draft an account: {draft_id, facts, signed_name, code_hash, document, document_sha256, address, user_agent, mail, proved_by}. '
   'facts must still be what was shown. May ask for login first. A conflict, and a wrong code that was counted, stay: these refusals are answers.';
 select private.expose('api.sign_claim(jsonb, jsonb)');
 

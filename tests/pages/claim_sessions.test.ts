@@ -103,9 +103,27 @@ describe("contract §4 a sign-in link of before the signature", () => {
     await answer(customer, draft, { address: freshAddress(), payout: { account: "fresh", iban: IBAN } });
     const form = await readyToSign(world, customer, draft);
     expect((await fill(partner, draft, "payout", { account: "fresh", iban: OTHER_IBAN })).status).toBe(303);
-    expect((await customer(`${draft.link}/sign`, { form })).status).toBe(409);
+    expect((await customer(`${draft.link}/sign`, { form })).status).toBe(303);
     expect((await draftRow(world, draft)).status).toBe("claimed");
-    expect((await customer(`${draft.link}/mandate`)).text).toContain("4567");
+    expect((await customer(draft.link)).location).toContain("/payout");
+    expect((await customer(`${draft.link}/payout`)).text).not.toContain("4567");
+  });
+
+  test("contract §4 an account number that a link session filled in beforehand is asked for anew by who proves the address", async () => {
+    const draft = await newDraft(world);
+    await answer(await partnersBrowser(draft), draft, {
+      address: freshAddress(),
+      payout: { account: "fresh", iban: OTHER_IBAN },
+    });
+    const customer = newBrowser(world);
+    await prove(world, customer, draft);
+    expect((await customer(draft.link)).location).toContain("/payout");
+    expect((await customer(`${draft.link}/payout`)).text).not.toContain("4567");
+    expect((await customer(`${draft.link}/mandate`)).status).toBe(303);
+    expect((await fill(customer, draft, "payout", { account: "fresh", iban: IBAN })).status).toBe(303);
+    const form = await readyToSign(world, customer, draft);
+    expect((await customer(`${draft.link}/sign`, { form })).status).toBe(303);
+    expect((await accountOf(draft)).iban_last4).toBe("4300");
   });
 
   test("contract §4 the browser in which the customer signed goes on, also when a link let it in", async () => {

@@ -184,6 +184,21 @@ comment on function private.is_proven(core.drafts, jsonb) is
   'Whether a claim session {proved_by: code|link, stage} shows that the customer is here. A link came through the partner: what it began ends when the customer signs.';
 grant execute on function private.is_proven(core.drafts, jsonb) to api_owner;
 
+create function private.draft_for(draft core.drafts, proved_by text) returns core.drafts
+language plpgsql immutable
+set search_path = ''
+as $$
+begin
+  if proved_by is distinct from 'link' and draft.progress -> 'iban_by_link' = 'true' then
+    draft.progress := (draft.progress - 'iban' - 'iban_by_link')
+      || jsonb_build_object('confirmed', coalesce(draft.progress -> 'confirmed', '[]') - 'payout');
+  end if;
+  return draft;
+end $$;
+comment on function private.draft_for(core.drafts, text) is
+  'The draft as it counts for a session proved by code or link. An IBAN that came in behind a sign-in link may be the partner''s, which could have opened the link: who proved the address by a code is asked for it anew.';
+grant execute on function private.draft_for(core.drafts, text) to api_owner;
+
 create function private.claim_view(draft core.drafts, request jsonb) returns jsonb
 language plpgsql
 set search_path = ''
@@ -193,6 +208,7 @@ declare
   answers jsonb;
   view   jsonb;
 begin
+  draft := private.draft_for(draft, request #>> '{session,proved_by}');
   draft.status := private.claim_stage(draft);
   select jsonb_build_object('state', state, 'status', draft.status, 'locale', draft.locale,
                             'brand', private.partner_brand(p), 'partner_name', p.name) into view

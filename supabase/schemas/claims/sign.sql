@@ -70,7 +70,7 @@ declare
   login    record;
 begin
   perform private.act_as(caller, 'anyone');
-  draft := private.enter_draft((request ->> 'draft_id')::uuid, true);
+  draft := private.draft_for(private.enter_draft((request ->> 'draft_id')::uuid, true), request ->> 'proved_by');
   if private.claim_stage(draft) is distinct from 'claimed' or private.claim_open_step(draft) is not null then
     perform private.refuse('claim_not_open');
   end if;
@@ -122,6 +122,6 @@ begin
   return json_build_object('ok', true);
 end $$;
 comment on function api.sign_claim(jsonb, jsonb) is
-  'Signs, and makes the draft an account: {draft_id, facts, signed_name, code_hash, document, document_sha256, address, user_agent, mail}. '
+  'Signs, and makes the draft an account: {draft_id, facts, signed_name, code_hash, document, document_sha256, address, user_agent, mail, proved_by}. '
   'facts must still be what was shown. May ask for login first. A conflict, and a wrong code that was counted, stay: these refusals are answers.';
 select private.expose('api.sign_claim(jsonb, jsonb)');

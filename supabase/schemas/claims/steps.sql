@@ -40,8 +40,8 @@ begin
       end if;
       kept := kept || jsonb_build_object('ean_check', to_jsonb(checked) - 'street' - 'city');
     when 'payout' then
-      kept := case when jsonb_typeof(request -> 'iban') = 'object' then kept || jsonb_build_object('iban', request -> 'iban')
-                   when request -> 'later' = 'true' then kept - 'iban' else kept end;
+      kept := case when jsonb_typeof(request -> 'iban') = 'object' then kept || jsonb_build_object('iban', request -> 'iban', 'iban_by_link', request ->> 'proved_by' = 'link')
+                   when request -> 'later' = 'true' then kept - 'iban' - 'iban_by_link' else kept end;
     when 'charger' then
       if private.charger_taken(typed ->> 'brand', typed ->> 'serial_number') then
         perform private.refuse('charger_claimed');
@@ -53,10 +53,10 @@ begin
            'answers', answers, 'confirmed', (coalesce(kept -> 'confirmed', '[]') - step) || to_jsonb(step))
    where d.partner_id = draft.partner_id and d.id = draft.id
   returning * into draft;
-  return json_build_object('open_step', private.claim_open_step(draft));
+  return json_build_object('open_step', private.claim_open_step(private.draft_for(draft, request ->> 'proved_by')));
 end $$;
 comment on function private.save_step(core.drafts, jsonb) is
-  'Keeps what a step asked: {step, answers, ean_register, iban, later} to {open_step}, the one that comes next.';
+  'Keeps what a step asked: {step, answers, ean_register, iban, later, proved_by} to {open_step}, the one that comes next.';
 grant execute on function private.save_step(core.drafts, jsonb) to api_owner;
 
 create function api.save_claim(caller jsonb, request jsonb) returns json
@@ -74,5 +74,5 @@ begin
   return private.save_step(draft, request);
 end $$;
 comment on function api.save_claim(jsonb, jsonb) is
-  'Keeps a step of a claim whose address is proven: {draft_id, step, answers, ean_register, iban, later} to {open_step}.';
+  'Keeps a step of a claim whose address is proven: {draft_id, step, answers, ean_register, iban, later, proved_by} to {open_step}.';
 select private.expose('api.save_claim(jsonb, jsonb)');

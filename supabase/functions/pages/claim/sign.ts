@@ -51,7 +51,7 @@ export const sendSignCode = onFacts((visit) => {
 });
 
 export const sign = onFacts(async (visit, facts) => {
-  const { c, form, flow, claim, locale, document, version } = visit;
+  const { c, form, flow, claim, locale, document, version, session } = visit;
   const frame = signing(visit);
   if (form.get("seen") !== version) return visit.page(changedPage(frame), 409);
   const { code, name, typed, errors } = readSignature(form, facts, frame.words);
@@ -60,7 +60,10 @@ export const sign = onFacts(async (visit, facts) => {
 
   const user_agent = c.req.header("user-agent") ?? null;
   const about = { facts, brand: claim.brand ?? null, locale, address: visit.address, user_agent };
-  const { refused } = await visit.attempt(flow.sign({ ...about, signed_name: name, code }), REFUSALS.sign);
+  const { refused } = await visit.attempt(
+    flow.sign({ ...about, signed_name: name, code, proved_by: session?.proved_by }),
+    REFUSALS.sign,
+  );
   if (!refused) {
     visit.became("signed");
     // the code that signed proves the address too: what a sign-in link began has ended, this browser goes on

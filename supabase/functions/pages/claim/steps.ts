@@ -51,7 +51,7 @@ export const sendPayoutCode = onClaim(changesIban, (visit) =>
 export const saveStep = onClaim(
   hasStep,
   async (visit) => {
-    const { claim, frame, form, flow, locale, environment } = visit;
+    const { claim, frame, form, flow, locale, environment, session } = visit;
     const name = visit.c.req.param("step");
     if (!isStep(name)) return visit.go("");
     const words = WORDS[locale];
@@ -68,7 +68,9 @@ export const saveStep = onClaim(
           REFUSALS.complete,
         )
       : await visit.attempt(
-          flow.save(name, read).then(({ open_step }) => `/${open_step ?? "mandate"}`),
+          flow
+            .save(name, { ...read, proved_by: session?.proved_by })
+            .then(({ open_step }) => `/${open_step ?? "mandate"}`),
           REFUSALS.save,
         );
     if (refused)

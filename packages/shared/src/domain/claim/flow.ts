@@ -37,6 +37,9 @@ export type Stage = "invited" | "claimed" | "active";
 /** How a browser showed that the customer is in it: by a mailed code, or a partner's sign-in link; and where the claim was then. */
 export type ClaimProof = { proved_by: "code" | "link"; stage: Stage };
 
+/** How the session that acts was proved: an IBAN that came in behind a sign-in link is asked for anew by who has a code. */
+type Proved = { proved_by?: ClaimProof["proved_by"] | undefined };
+
 /** What a mailed code is for: one that proves the address cannot sign, and neither changes where the money goes. */
 export type CodePurpose = "prove" | "sign" | "iban" | "revoke";
 
@@ -60,7 +63,7 @@ type Signature = {
   /** Where it was signed from; evidence. */
   address: string;
   user_agent: string | null;
-};
+} & Proved;
 
 /**
  * What a customer does with a claim link, step by step: the pages drive it for people, the sandbox for integrators.
@@ -111,7 +114,7 @@ export class ClaimFlow {
   }
 
   /** Keeps a step, and says which is next; none where only the mandate is left. */
-  save(step: StepName, kept: Kept): Promise<{ open_step: StepName | null }> {
+  save(step: StepName, kept: Kept & Proved): Promise<{ open_step: StepName | null }> {
     return this.#call("save_claim", { step, ...kept });
   }
 
