@@ -2926,7 +2926,7 @@ create table core.mandate_links (
   connection_id   uuid        not null,
   owner_id        uuid        not null default private.owner_id(),
   token_hash      bytea       not null,
-  locale          text        not null,
+  locale          text,
   validity_years  int         not null,
   return_url      text,
   expires_at      timestamptz not null,
@@ -2944,6 +2944,7 @@ create table core.mandate_links (
 );
 comment on table core.mandate_links is
   'A link a signatory signs through: good for 14 days, one signature, and until a newer one is issued. token_hash is the SHA-256 of 256 random bits; code_hash of the one-time code with that token.';
+comment on column core.mandate_links.locale is 'The language that was chosen for the signatory, null where nobody chose.';
 -- serves: voiding the older links of a connection
 create index mandate_links_connection on core.mandate_links (partner_id, connection_id);
 select private.isolate('core.mandate_links', 'select, insert, update');
@@ -4809,7 +4810,7 @@ create table core.drafts (
   ean_candidates  jsonb       not null default '[]',
   ean_looked_up_at timestamptz,
   send_invite     boolean     not null,
-  locale          text        not null default 'nl',
+  locale          text,
   progress        jsonb       not null default '{}',
   code_hash       bytea,
   code_expires_at timestamptz,
@@ -4834,6 +4835,7 @@ create table core.drafts (
 );
 comment on table core.drafts is
   'A customer a partner uploaded, to be claimed by that customer. progress keeps what was typed on the claim pages. Personal data; deleted on withdrawal and 30 days after expiry; once active it stays beside the account.';
+comment on column core.drafts.locale is 'The language that was chosen for the customer, null where nobody chose: the pages then speak the browser''s, mail Dutch.';
 comment on column core.drafts.code_hash is 'The one-time code with the claim token and what the code is for, as SHA-256: a code that proves the address cannot sign.';
 comment on column core.drafts.progress is
   'What was typed and confirmed on the claim pages: {answers, confirmed, candidates, ean_check, iban, return_url}. The IBAN is encrypted. Emptied once active.';
@@ -5037,7 +5039,7 @@ begin
     email_sent := private.debit('draft:' || draft.id, 'draft_mail') ->> 'allowed';
   end if;
   if email_sent then
-    perform private.enqueue_mails(input -> 'mails' -> draft.locale, (
+    perform private.enqueue_mails(input -> 'mails' -> coalesce(draft.locale, 'nl'), (
       select jsonb_build_array(jsonb_build_object('recipient', draft.email, 'cause', 'claim_sign_in:' || draft.id || ':' || link,
                'fields', private.letter_fields(draft, private.partner_display_name(p), input -> 'links')))
         from core.partners p where p.id = draft.partner_id));
@@ -5552,7 +5554,7 @@ begin
      where not private.is_suppressed(private.email_hash((due.draft).email, links ->> 'key'))
      group by p.id, (due.draft).locale
   loop
-    perform private.act_for_partner(post.partner_id), private.enqueue_mails(mails -> post.locale, post.letters);
+    perform private.act_for_partner(post.partner_id), private.enqueue_mails(mails -> coalesce(post.locale, 'nl'), post.letters);
     reminded := reminded + jsonb_array_length(post.letters);
   end loop;
   return reminded;
@@ -6012,12 +6014,12 @@ begin
   view := private.claim_view(draft, '{}') - 'email';
   -- the state of the draft tells the reader more than the state of the link
   if private.draft_state(draft) in ('open', 'active', 'gone') and private.sign_in_link_state(link, draft) <> 'open' then
-    view := view || jsonb_build_object('state', private.sign_in_link_state(link, draft));
+    view := view || jsonb_build_object('state', private.sign_in_link_state(link, draft), 'draft_id', draft.id);
   end if;
   return view::json;
 end $$;
 comment on function api.open_sign_in_link(jsonb, jsonb) is
-  'What a sign-in link opens, without using it up: {token_hash, address_hash} to {state: open|active|expired|conflict|used|unknown, locale, brand}.';
+  'What a sign-in link opens, without using it up: {token_hash, address_hash} to {state: open|active|expired|conflict|used|unknown, locale, brand}, with draft_id where the link no longer opens it.';
 select private.expose('api.open_sign_in_link(jsonb, jsonb)');
 
 create function api.use_sign_in_link(caller jsonb, request jsonb) returns json
@@ -7425,7 +7427,7 @@ begin
     'external_ref', draft.external_ref,
     'email', draft.email,
     'type', draft.type,
-    'locale', draft.locale,
+    'locale', coalesce(draft.locale, 'nl'),
     'draft_status', private.draft_status(draft),
     'stage', private.claim_stage(draft),
     'foreign_login', private.foreign_login(draft.email, draft.partner_id),

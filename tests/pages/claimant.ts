@@ -111,33 +111,50 @@ export async function newSignInLink(world: World, draft: Draft, return_url: stri
 
 export type PageAnswer = { status: number; headers: Headers; text: string; location: string | null };
 
-/** A browser without script: keeps its cookie, and sends forms as our own pages would. */
+/** A browser without script: keeps its cookies, each for its path, sends forms as our own pages would, and goes back to a form that is refused. */
 export function newBrowser(world: World) {
   const pages = serve(surface, world.environment);
-  let cookie = "";
+  const jar = new Map<string, { path: string; cookie: string }>();
+  const keep = (headers: Headers) => {
+    for (const set of headers.getSetCookie()) {
+      const [, cookie = "", path = ""] = /^([^;]*).*; Path=([^;]*)/.exec(set) ?? [];
+      const key = `${cookie.split("=")[0]} ${path}`;
+      if (set.includes("Max-Age=0")) jar.delete(key);
+      else jar.set(key, { path, cookie });
+    }
+  };
   const ask = async (
     address: string,
     { form, headers = {} }: { form?: Record<string, string>; headers?: Record<string, string> } = {},
   ): Promise<PageAnswer> => {
+    const url = new URL(address, world.environment.config.PAGES_URL);
+    const cookies = [...jar.values()].filter(({ path }) => `${url.pathname}/`.startsWith(`${path}/`));
     const sent = {
       "x-forwarded-for": "192.0.2.9",
-      cookie,
+      cookie: cookies.map(({ cookie }) => cookie).join("; "),
       ...(form ? { "sec-fetch-site": "same-origin" } : {}),
       ...headers,
     };
     const response = await pages.fetch(
-      new Request(new URL(address, world.environment.config.PAGES_URL), {
+      new Request(url, {
         method: form ? "POST" : "GET",
         ...(form ? { body: new URLSearchParams(form) } : {}),
         headers: Object.entries(sent).filter(([, value]) => value !== ""),
       }),
     );
-    const set = response.headers.get("set-cookie");
-    if (set) cookie = set.split(";")[0] ?? "";
+    keep(response.headers);
+    const returned = response.headers.getSetCookie().find((set) => /^(__Secure-)?form=/.test(set));
+    if (form && response.status === 303 && returned) {
+      // its own cookie, whatever came back to this browser meanwhile
+      const cookie = [sent.cookie, returned.split(";")[0]].filter(Boolean).join("; ");
+      return ask(response.headers.get("location") ?? "", { headers: { ...headers, cookie } });
+    }
     const text = await response.text();
     return { status: response.status, headers: response.headers, text, location: response.headers.get("location") };
   };
-  return Object.assign(ask, { cookie: () => cookie });
+  /** The claim's session. */
+  const cookie = () => [...jar.values()].findLast((kept) => /^(__Secure-)?claim=/.test(kept.cookie))?.cookie ?? "";
+  return Object.assign(ask, { cookie });
 }
 export type Browser = ReturnType<typeof newBrowser>;
 /** As much of it as a step needs. */

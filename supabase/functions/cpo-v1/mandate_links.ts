@@ -3,7 +3,7 @@ import { hashSecret, newSecret } from "#shared/auth/tokens.ts";
 import { composeMandateLink } from "#shared/domain/mail/mail.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
 import { instant, orNull, returnUrl, trimmedTo, uuid } from "#shared/values/fields.ts";
-import { LOCALES } from "#shared/values/locale.ts";
+import { DEFAULT_LOCALE, LOCALES } from "#shared/values/locale.ts";
 import { MandateStatus } from "#shared/values/models.ts";
 
 const ReturnUrl = returnUrl().meta({
@@ -29,7 +29,10 @@ export const issueMandateLink = endpoint(
         cpo_external_ref: orNull(trimmedTo(120)),
         connection_id: orNull(uuid()).meta({ description: "Required when the account has several active connections" }),
         return_url: orNull(ReturnUrl),
-        locale: z.enum(LOCALES).default("nl").meta({ description: "Language the page opens in" }),
+        locale: orNull(z.enum(LOCALES)).meta({
+          description:
+            "Language of the page and the mail. Left out, the page speaks the language of the reader's browser, and the mail Dutch",
+        }),
         validity_years: z
           .union([z.literal(1), z.literal(3), z.literal(5)])
           .default(1)
@@ -66,7 +69,7 @@ export const issueMandateLink = endpoint(
   ({ body, call, environment: { config } }) => {
     const token = newSecret();
     const link = `${config.PAGES_URL}/mandate/${token}`;
-    const mail = body.send_email ? composeMandateLink({ config, locale: body.locale, link }) : null;
+    const mail = body.send_email ? composeMandateLink({ config, locale: body.locale ?? DEFAULT_LOCALE, link }) : null;
     return call("issue_mandate_link", { ...body, token_hash: hashSecret(token), mandate_link: link, mail });
   },
 );

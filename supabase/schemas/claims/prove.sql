@@ -171,12 +171,12 @@ begin
   view := private.claim_view(draft, '{}') - 'email';
   -- the state of the draft tells the reader more than the state of the link
   if private.draft_state(draft) in ('open', 'active', 'gone') and private.sign_in_link_state(link, draft) <> 'open' then
-    view := view || jsonb_build_object('state', private.sign_in_link_state(link, draft));
+    view := view || jsonb_build_object('state', private.sign_in_link_state(link, draft), 'draft_id', draft.id);
   end if;
   return view::json;
 end $$;
 comment on function api.open_sign_in_link(jsonb, jsonb) is
-  'What a sign-in link opens, without using it up: {token_hash, address_hash} to {state: open|active|expired|conflict|used|unknown, locale, brand}.';
+  'What a sign-in link opens, without using it up: {token_hash, address_hash} to {state: open|active|expired|conflict|used|unknown, locale, brand}, with draft_id where the link no longer opens it.';
 select private.expose('api.open_sign_in_link(jsonb, jsonb)');
 
 create function api.use_sign_in_link(caller jsonb, request jsonb) returns json

@@ -27,7 +27,7 @@ create table core.drafts (
   ean_candidates  jsonb       not null default '[]',
   ean_looked_up_at timestamptz,
   send_invite     boolean     not null,
-  locale          text        not null default 'nl',
+  locale          text,
   progress        jsonb       not null default '{}',
   code_hash       bytea,
   code_expires_at timestamptz,
@@ -52,6 +52,7 @@ create table core.drafts (
 );
 comment on table core.drafts is
   'A customer a partner uploaded, to be claimed by that customer. progress keeps what was typed on the claim pages. Personal data; deleted on withdrawal and 30 days after expiry; once active it stays beside the account.';
+comment on column core.drafts.locale is 'The language that was chosen for the customer, null where nobody chose: the pages then speak the browser''s, mail Dutch.';
 comment on column core.drafts.code_hash is 'The one-time code with the claim token and what the code is for, as SHA-256: a code that proves the address cannot sign.';
 comment on column core.drafts.progress is
   'What was typed and confirmed on the claim pages: {answers, confirmed, candidates, ean_check, iban, return_url}. The IBAN is encrypted. Emptied once active.';

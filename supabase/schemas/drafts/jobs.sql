@@ -49,7 +49,7 @@ begin
      where not private.is_suppressed(private.email_hash((due.draft).email, links ->> 'key'))
      group by p.id, (due.draft).locale
   loop
-    perform private.act_for_partner(post.partner_id), private.enqueue_mails(mails -> post.locale, post.letters);
+    perform private.act_for_partner(post.partner_id), private.enqueue_mails(mails -> coalesce(post.locale, 'nl'), post.letters);
     reminded := reminded + jsonb_array_length(post.letters);
   end loop;
   return reminded;

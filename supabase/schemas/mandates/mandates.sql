@@ -6,7 +6,7 @@ create table core.mandate_links (
   connection_id   uuid        not null,
   owner_id        uuid        not null default private.owner_id(),
   token_hash      bytea       not null,
-  locale          text        not null,
+  locale          text,
   validity_years  int         not null,
   return_url      text,
   expires_at      timestamptz not null,
@@ -24,6 +24,7 @@ create table core.mandate_links (
 );
 comment on table core.mandate_links is
   'A link a signatory signs through: good for 14 days, one signature, and until a newer one is issued. token_hash is the SHA-256 of 256 random bits; code_hash of the one-time code with that token.';
+comment on column core.mandate_links.locale is 'The language that was chosen for the signatory, null where nobody chose.';
 -- serves: voiding the older links of a connection
 create index mandate_links_connection on core.mandate_links (partner_id, connection_id);
 select private.isolate('core.mandate_links', 'select, insert, update');

@@ -6,6 +6,21 @@ export function isLocale(value: unknown): value is Locale {
   return LOCALES.some((locale) => locale === value);
 }
 
+/** The language of what nobody asked for in another one. */
+export const DEFAULT_LOCALE: Locale = "nl";
+
+/**
+ * The language a page speaks: the one the reader asked for on it, then the one that somebody chose for this reader, then what
+ * the browser is set to, then Dutch. What nobody chose must not be passed as `chosen`.
+ */
+export function readersLocale(
+  asked: unknown,
+  chosen: Locale | null | undefined,
+  accept_language: string | null | undefined,
+): Locale {
+  return isLocale(asked) ? asked : (chosen ?? acceptedLocale(accept_language));
+}
+
 /** The first language of an Accept-Language header (RFC 9110 section 12.5.4) that we speak; else Dutch. */
 export function acceptedLocale(header: string | null | undefined): Locale {
   const wanted = (header ?? "")
@@ -17,5 +32,5 @@ export function acceptedLocale(header: string | null | undefined): Locale {
     })
     .filter(({ q }) => q > 0)
     .sort((a, b) => b.q - a.q);
-  return wanted.map(({ language }) => language).find(isLocale) ?? "nl";
+  return wanted.map(({ language }) => language).find(isLocale) ?? DEFAULT_LOCALE;
 }

@@ -3,6 +3,7 @@ import { makeLogin } from "#shared/domain/claim/login.ts";
 import type { Flow } from "../kit/visit.ts";
 import { showEnter, useEnter } from "./enter.ts";
 import { prove, sendCode, showProof, start } from "./prove.ts";
+import { ENTER } from "./session.ts";
 import { download, revoke, sendRevokeCode, sendSignCode, showMandate, showRevoke, showSign, sign } from "./sign.ts";
 import { saveStep, sendPayoutCode, showStep } from "./steps.ts";
 import { askOptOut, optOut } from "./unsubscribe.ts";
@@ -20,8 +21,8 @@ export const claim: Flow = {
     // mail programs post here in one click, and the token is all the credential there is
     { method: "POST", path: "/unsubscribe/:token", run: optOut, from_anywhere: true },
     { method: "GET", path: "/unsubscribe/:token", run: askOptOut },
-    { method: "GET", path: "/enter/:token", run: showEnter },
-    { method: "POST", path: "/enter/:token", run: useEnter },
+    { method: "GET", path: `${ENTER}/:token`, run: showEnter },
+    { method: "POST", path: `${ENTER}/:token`, run: useEnter },
     { method: "GET", path: PATH, run: start },
     { method: "POST", path: `${PATH}/code`, run: sendCode },
     { method: "GET", path: `${PATH}/proof`, run: showProof },

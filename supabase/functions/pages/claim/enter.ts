@@ -3,8 +3,9 @@ import type { Brand } from "#shared/domain/brand.ts";
 import type { Stage } from "#shared/domain/claim/flow.ts";
 import { isLocale, type Locale } from "#shared/values/locale.ts";
 import { DEAD, type Handler, Visit } from "../kit/visit.ts";
+import { readClaimSession } from "./session.ts";
 import { claimKindPage, enterPage } from "./start_views.ts";
-import { type Name, welcome } from "./visit.ts";
+import { type Name, pathOf, welcome } from "./visit.ts";
 
 /** A sign-in link that a partner's own portal leads a customer through: it lets in, once, and until the customer signs. */
 
@@ -12,6 +13,8 @@ type Opened = {
   state: "open" | "active" | "expired" | "conflict" | "gone" | "used" | "unknown";
   locale?: Locale;
   brand?: Brand;
+  /** Of a link that is used. */
+  draft_id?: string;
 };
 
 /** Opening uses nothing up: mail scanners open links too. */
@@ -19,7 +22,7 @@ export const showEnter: Handler<Name> = async (request) => {
   const { c, environment, declared, token, address_hash } = request;
   if (!token) return request.unknown();
   const asked = { token_hash: hashSecret(token), address_hash };
-  const { state, locale, brand } = await request.call<Opened>("open_sign_in_link", asked);
+  const { state, locale, brand, draft_id } = await request.call<Opened>("open_sign_in_link", asked);
   const visit = new Visit(c, environment, declared, { locale });
   visit.became(state);
   switch (state) {
@@ -27,6 +30,9 @@ export const showEnter: Handler<Name> = async (request) => {
     case "active":
       return visit.page(enterPage({ ...visit.frame, brand }, `?lang=${visit.locale}`));
     case "used":
+      // this browser went through it, or was let in otherwise
+      if (draft_id && readClaimSession(c, environment, draft_id))
+        return c.redirect(pathOf(c, environment, draft_id), 303);
       return visit.page(claimKindPage(visit.frame, "link_used"), DEAD);
     case "expired":
       return visit.page(claimKindPage(visit.frame, "link_expired"), DEAD);

@@ -1,6 +1,6 @@
 import { REFUSALS } from "#shared/domain/claim/flow.ts";
-import { readCode } from "../kit/code.ts";
-import type { Handler } from "../kit/visit.ts";
+import { type CodeError, readCode } from "../kit/code.ts";
+import type { Answer, Handler } from "../kit/visit.ts";
 import type { Claim } from "./model.ts";
 import { proofPage, startPage } from "./start_views.ts";
 import { ClaimVisit, flowOf, type Name, onDraft, welcome } from "./visit.ts";
@@ -25,16 +25,20 @@ export const sendCode = onDraft((visit) =>
 
 export const showProof = onDraft((visit) => {
   const { claim, frame } = visit;
-  if (!provable(claim) || !claim.code_sent) return visit.go("");
-  return visit.page(proofPage(frame, claim.email ?? ""));
+  if (!provable(claim) || !(claim.code_sent || visit.returned())) return visit.go("");
+  return visit.formPage((returned) => proofPage(frame, claim.email ?? "", returned?.errors.code));
 });
 
 /** A form without a code in it. */
 const askAgain = onDraft((visit) => {
-  const { claim, frame } = visit;
-  if (!provable(claim)) return visit.go("");
-  return visit.page(proofPage(frame, claim.email ?? "", frame.words.code.errors.code_missing), 422);
+  return provable(visit.claim) ? refuse(visit, "code_missing") : visit.go("");
 });
+
+function refuse(visit: ClaimVisit, error: CodeError): Answer {
+  const { claim, frame } = visit;
+  const code = frame.words.code.errors[error];
+  return visit.again(frame.to("/proof"), { code }, () => proofPage(frame, claim.email ?? "", code));
+}
 
 /** The one form that does not open the draft first: the statement that judges the code tells all that the answer shows. */
 export const prove: Handler<Name> = async (request) => {
@@ -57,6 +61,6 @@ export const prove: Handler<Name> = async (request) => {
     case "claim_not_open":
       return visit.go("");
     default:
-      return visit.page(proofPage(visit.frame, claim.email ?? "", visit.frame.words.code.errors[refused.code]), 422);
+      return refuse(visit, refused.code);
   }
 };

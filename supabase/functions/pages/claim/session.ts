@@ -5,6 +5,9 @@ import type { ClaimProof, Stage } from "#shared/domain/claim/flow.ts";
 import { mac } from "#shared/domain/claim/links.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
 
+/** Where sign-in links are, under the root. */
+export const ENTER = "/enter";
+
 const NAME = "claim";
 const PROOFS = ["code", "link"] as const;
 const STAGES: readonly Stage[] = ["invited", "claimed", "active"];
@@ -31,26 +34,29 @@ export function readClaimSession(c: Context, environment: Environment, draft_id:
   return { proved_by, stage, form_token: formTokenOf(environment, proof) };
 }
 
-/** Begins a session, on the pages of this claim alone; it ends with the browser, or after a day. */
+/** Begins a session, on the pages of this claim alone; it ends with the browser, or after a day. A used link there knows it too. */
 export function beginClaimSession(
   c: Context,
   environment: Environment,
   draft_id: string,
   how: ClaimProof,
+  root: string,
   path: string,
 ): void {
   const expires = String(Math.floor(environment.now().getTime() / 1000) + SECONDS);
   const nonce = newSecret(16);
   const proof = proofOf(environment, draft_id, expires, how, nonce);
   const secure = isSecure(environment);
-  setCookie(c, NAME, [expires, how.proved_by, how.stage, nonce, proof].join("."), {
-    path,
-    httpOnly: true,
-    secure,
-    sameSite: "Lax",
-    // no page of another scheme or host can put one in its place
-    ...(secure ? { prefix: "secure" as const } : {}),
-  });
+  for (const where of [root + ENTER, path]) {
+    setCookie(c, NAME, [expires, how.proved_by, how.stage, nonce, proof].join("."), {
+      path: where,
+      httpOnly: true,
+      secure,
+      sameSite: "Lax",
+      // no page of another scheme or host can put one in its place
+      ...(secure ? { prefix: "secure" as const } : {}),
+    });
+  }
 }
 
 const isSecure = ({ config }: Environment) => config.PAGES_URL.startsWith("https:");

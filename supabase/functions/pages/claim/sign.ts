@@ -1,15 +1,8 @@
 import { REFUSALS } from "#shared/domain/claim/flow.ts";
 import type { Facts } from "#shared/domain/mandate_text/mandate_text.ts";
 import { readCode } from "../kit/code.ts";
-import {
-  asFile,
-  askCodePage,
-  changedPage,
-  readSignature,
-  type SignErrors,
-  type SigningFrame,
-  signPage,
-} from "../kit/signature.ts";
+import type { Errors } from "../kit/frame.ts";
+import { asFile, askCodePage, changedPage, readSignature, type SigningFrame, signPage } from "../kit/signature.ts";
 import type { Answer } from "../kit/visit.ts";
 import { placeOf } from "./frame.ts";
 import { mandatePage, revokePage } from "./signed_views.ts";
@@ -40,8 +33,10 @@ export const showSign = onFacts((visit, facts) => {
   if (!seen) return visit.go("/mandate");
   const frame = signing(visit);
   if (seen !== visit.version) return visit.page(changedPage(frame), 409);
-  return visit.page(
-    visit.claim.code_sent ? signPage(frame, facts, visit.document, seen) : askCodePage(frame, facts, seen),
+  return visit.formPage((returned) =>
+    returned || visit.claim.code_sent
+      ? signPage(frame, facts, visit.document, seen, returned ?? undefined)
+      : askCodePage(frame, facts, seen),
   );
 });
 
@@ -54,8 +49,11 @@ export const sign = onFacts(async (visit, facts) => {
   const { c, form, flow, claim, locale, document, version, session } = visit;
   const frame = signing(visit);
   if (form.get("seen") !== version) return visit.page(changedPage(frame), 409);
-  const { code, name, typed, errors } = readSignature(form, facts, frame.words);
-  const again = (wrong: SignErrors) => visit.page(signPage(frame, facts, document, version, typed, wrong), 422);
+  const { code, name, errors } = readSignature(form, facts, frame.words);
+  const again = (wrong: Errors) =>
+    visit.again(frame.to("/sign", { seen: version }), wrong, (returned) =>
+      signPage(frame, facts, document, version, returned),
+    );
   if (name === null || Object.keys(errors).length > 0) return again(errors);
 
   const user_agent = c.req.header("user-agent") ?? null;
@@ -82,7 +80,9 @@ export const sign = onFacts(async (visit, facts) => {
   }
 });
 
-export const showRevoke = onClaim(holds, (visit) => visit.page(revokePage(visit.frame, visit.claim)));
+export const showRevoke = onClaim(holds, (visit) =>
+  visit.formPage((returned) => revokePage(visit.frame, visit.claim, returned?.errors.code)),
+);
 
 export const sendRevokeCode = onClaim(holds, (visit) =>
   visit.mailCode("revoke", visit.go("/revoke"), visit.frame.to("/revoke")),
@@ -90,7 +90,8 @@ export const sendRevokeCode = onClaim(holds, (visit) =>
 
 export const revoke = onClaim(holds, async (visit) => {
   const { errors } = visit.frame.words.code;
-  const again = (error: string) => visit.page(revokePage(visit.frame, { ...visit.claim, code_sent: true }, error), 422);
+  const again = (code: string) =>
+    visit.again(visit.frame.to("/revoke"), { code }, () => revokePage(visit.frame, visit.claim, code));
   const code = readCode(visit.form);
   if (code === null) return again(errors.code_missing);
   const { refused } = await visit.attempt(visit.flow.revoke(code), REFUSALS.revoke);

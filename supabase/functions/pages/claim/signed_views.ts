@@ -176,7 +176,7 @@ export function revokePage(frame: ClaimFrame, claim: Claim, error?: string): Htm
   const { config, to, words: kit } = frame;
   const words = WORDS[frame.locale].revoke;
   const means = html`<ul>${words.means(config.SERVICE_NAME).map((line) => html`<li>${line}</li>`)}</ul>`;
-  if (!claim.code_sent)
+  if (!claim.code_sent && !error)
     return layout(frame, {
       title: words.title,
       body: html`${means}<p>${words.why_code}</p>${askCode(frame, claim, "/revoke-code")}`,
@@ -193,6 +193,6 @@ ${codeInput({ label: kit.code.label, hint: kit.code.hint(maskEmail(claim.email ?
 <a class="link" href="${to("")}">${words.back}</a>
 </div>
 </form>
-${askCode(frame, claim, "/revoke-code")}`,
+${askCode(frame, { ...claim, code_sent: true }, "/revoke-code")}`,
   });
 }

@@ -1,12 +1,13 @@
 import { REFUSALS, STEP_NAMES, type StepName } from "#shared/domain/claim/flow.ts";
 import { readCode } from "../kit/code.ts";
-import type { Errors } from "../kit/frame.ts";
+import type { Errors, Html } from "../kit/frame.ts";
+import type { Returned } from "../kit/returned.ts";
 import type { Visit } from "../kit/visit.ts";
 import { errorsOf, STEPS, shownValue } from "./answers.ts";
 import { type Claim, changesIban } from "./model.ts";
 import { askIbanCodePage } from "./signed_views.ts";
 import { STEP_VIEWS } from "./step_views.ts";
-import { isLater, onClaim, underWay } from "./visit.ts";
+import { type ClaimVisit, isLater, onClaim, underWay } from "./visit.ts";
 import { WORDS } from "./words.ts";
 
 function isStep(name: string | undefined): name is StepName {
@@ -22,13 +23,17 @@ function aboutStep({ c, form }: Visit): object {
   return { step: c.req.param("step"), brand };
 }
 
+/** A step, as it was sent, and what is wrong with it. */
+function stepAgain({ frame, claim }: ClaimVisit, name: StepName, { typed, errors }: Returned): Html {
+  return STEP_VIEWS[name](frame, claim, shownValue(name, claim, typed), errors);
+}
+
 export const showStep = onClaim(
   hasStep,
   (visit) => {
     const { claim, frame, form, c } = visit;
     const name = c.req.param("step");
     if (!isStep(name)) return visit.go("");
-    if (name === "payout" && changesIban(claim) && !claim.code_sent) return visit.page(askIbanCodePage(frame, claim));
     const known = shownValue(name, claim, null);
     const brand = c.req.query("brand");
     // the brand that was just chosen goes before the one that is known
@@ -39,7 +44,12 @@ export const showStep = onClaim(
       : name === "charger" && brand === ""
         ? { brand: words.charger.errors.brand }
         : {};
-    return visit.page(STEP_VIEWS[name](frame, claim, value, errors));
+    return visit.formPage((returned) => {
+      if (returned) return stepAgain(visit, name, returned);
+      return name === "payout" && changesIban(claim) && !claim.code_sent
+        ? askIbanCodePage(frame, claim)
+        : STEP_VIEWS[name](frame, claim, value, errors);
+    });
   },
   aboutStep,
 );
@@ -55,8 +65,9 @@ export const saveStep = onClaim(
     const name = visit.c.req.param("step");
     if (!isStep(name)) return visit.go("");
     const words = WORDS[locale];
+    const brand = form.get("brand");
     const again = (errors: Errors) =>
-      visit.page(STEP_VIEWS[name](frame, claim, shownValue(name, claim, form), errors), 422);
+      visit.again(frame.to(`/${name}`, brand ? { brand } : {}), errors, (returned) => stepAgain(visit, name, returned));
     const read = await STEPS[name].read({ environment, form, claim, words });
     if ("errors" in read) return again(read.errors);
     const code = readCode(form);

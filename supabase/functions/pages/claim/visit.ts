@@ -9,6 +9,7 @@ import {
 } from "#shared/domain/claim/flow.ts";
 import { claimToken, readClaimToken } from "#shared/domain/claim/links.ts";
 import type { Facts } from "#shared/domain/mandate_text/mandate_text.ts";
+import type { Environment } from "#shared/foundation/environment.ts";
 import { kindPage } from "../kit/views.ts";
 import { type Answer, DEAD, type Handler, Visit } from "../kit/visit.ts";
 import type { ClaimFrame } from "./frame.ts";
@@ -143,9 +144,14 @@ export function isLater(claim: Claim, step: string | undefined): step is LaterSt
   return step === "payout" ? claim.signed !== undefined : step === "charger" && holds(claim);
 }
 
+/** Where the pages of a draft begin. */
+export function pathOf(c: Visit["c"], environment: Environment, draft_id: string): string {
+  return `${c.var.root}/claim/${claimToken(environment, draft_id)}`;
+}
+
 /** Begins the session of a draft whose address was proven, and leads to its pages. */
 export function welcome({ c, environment }: Visit, draft_id: string, how: ClaimProof, query = ""): Response {
-  const path = `${c.var.root}/claim/${claimToken(environment, draft_id)}`;
-  beginClaimSession(c, environment, draft_id, how, path);
+  const path = pathOf(c, environment, draft_id);
+  beginClaimSession(c, environment, draft_id, how, c.var.root, path);
   return c.redirect(path + query, 303);
 }

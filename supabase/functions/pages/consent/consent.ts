@@ -14,10 +14,9 @@ import { WORDS } from "./words.ts";
 /** Longer than the code works, so that whoever comes late is told so. */
 const CODE_COOKIE_SECONDS = 3600;
 
-/** The address in a form, as typed and, if it can be one, as it is known. */
-function addressIn({ form }: ConsentVisit): { typed: string; address: string | undefined } {
-  const typed = (form.get("email") ?? "").slice(0, 254);
-  return { typed, address: email().safeParse(typed).data };
+/** The address in a form, as it is known; undefined where it can be none. */
+function addressIn({ form }: ConsentVisit): string | undefined {
+  return email().safeParse((form.get("email") ?? "").slice(0, 254)).data;
 }
 
 /** Whose sign-in is counted, and from where. */
@@ -27,15 +26,15 @@ function counted({ environment, address_hash }: ConsentVisit, address: string) {
 
 const show = onRequest(async (visit) => {
   const session = await visit.session();
-  return session ? visit.ask(session) : visit.signIn(visit.waiting()?.email);
+  return session && !visit.returned() ? visit.ask(session) : visit.signIn(visit.waiting()?.email);
 });
 
 const signIn = onSignInForm(async (visit) => {
   const words = WORDS[visit.locale].sign_in.errors;
-  const { typed, address } = addressIn(visit);
+  const address = addressIn(visit);
   const password = visit.form.get("password") ?? "";
   if (!address || !password) {
-    return visit.signIn(typed, {
+    return visit.refuseSignIn({
       ...(address ? {} : { email: words.email }),
       ...(password ? {} : { password: words.password }),
     });
@@ -45,7 +44,7 @@ const signIn = onSignInForm(async (visit) => {
   const jwt = await signInByPassword(visit.environment, address, password);
   if (jwt === "wrong" || jwt === "unconfirmed") {
     visit.became(jwt);
-    return visit.signIn(typed, { password: words[jwt] });
+    return visit.refuseSignIn({ password: words[jwt] });
   }
   return visit.begin(jwt);
 });
@@ -53,8 +52,8 @@ const signIn = onSignInForm(async (visit) => {
 /** Mails a code, if there is a login to sign in to. Nothing that is answered says whether there is. */
 const mailCode = onSignInForm(async (visit) => {
   const { frame, asking, environment } = visit;
-  const { typed, address } = addressIn(visit);
-  if (!address) return visit.signIn(typed, { email: WORDS[frame.locale].sign_in.errors.email });
+  const address = addressIn(visit);
+  if (!address) return visit.refuseSignIn({ email: WORDS[frame.locale].sign_in.errors.email });
 
   secretKey(environment); // without one the code would be mailed in vain
   const { config, locale } = frame;
@@ -86,14 +85,14 @@ const signInByCode = onSignInForm(async (visit) => {
   const waiting = visit.waiting();
   if (!waiting) return visit.go("");
   const code = readCode(visit.form);
-  if (code === null) return visit.askCode(waiting.email, "code_missing");
+  if (code === null) return visit.refuseCode(waiting.email, "code_missing");
 
   const redeeming = visit.call<{ email: string }>("redeem_sign_in_code", hashesOf(waiting.token, code));
   const { answer, refused } = await visit.attempt(redeeming, CODE_REFUSALS);
-  if (refused) return visit.askCode(waiting.email, refused.code);
+  if (refused) return visit.refuseCode(waiting.email, refused.code);
   visit.became("right_code");
   const jwt = await signInByMail(visit.environment, answer.email);
-  return jwt ? visit.begin(jwt) : visit.askCode(waiting.email, "code_expired");
+  return jwt ? visit.begin(jwt) : visit.refuseCode(waiting.email, "code_expired");
 });
 
 const signOut = onRequest(async (visit) => {

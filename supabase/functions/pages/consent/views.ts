@@ -1,6 +1,5 @@
 import { html } from "hono/html";
 import type { UserScope } from "#shared/values/scopes.ts";
-import type { CodeError } from "../kit/code.ts";
 import { codeInput, textInput } from "../kit/fields.ts";
 import { type Frame, type Html, layout } from "../kit/frame.ts";
 import { kindPage } from "../kit/views.ts";
@@ -12,7 +11,7 @@ export type Asking = { name: string; operated_by: string | null; scopes: UserSco
 /** A page of one authorization request, which every page that `to` leads to is of. `refused` is where "no" leads: a link, for nothing changes by it. */
 export type ConsentFrame = Frame & { refused: string };
 
-export type SignInErrors = { email?: string; password?: string };
+export type SignInErrors = { email?: string | undefined; password?: string | undefined };
 
 /** Without a client and a redirect URI that we know, nobody is sent anywhere. */
 export function badRequestPage(frame: Frame): Html {
@@ -68,18 +67,17 @@ ${textInput({
 }
 
 /** The same for every address: whether there is a login behind it is nobody's to know. */
-export function codePage(frame: ConsentFrame, form_token: string, email: string, error?: CodeError): Html {
+export function codePage(frame: ConsentFrame, form_token: string, email: string, error?: string): Html {
   const { to } = frame;
   const { code: words } = WORDS[frame.locale];
   const { code } = frame.words;
-  const message = error && code.errors[error];
   return layout(frame, {
     title: words.title,
-    errors: { code: message },
+    errors: { code: error },
     body: html`<p>${words.sent(email)}</p>
 <form method="post" action="${to("/code")}" novalidate>
 ${formToken(form_token)}
-${codeInput({ label: code.label, hint: words.hint, error: message })}
+${codeInput({ label: code.label, hint: words.hint, error })}
 <div class="actions">
 <button class="button">${words.submit}</button>
 <a class="link" href="${to("")}">${words.back}</a>

@@ -7,6 +7,8 @@ import { ConfigurationError, type Environment } from "#shared/foundation/environ
 import { ApiError } from "#shared/foundation/errors.ts";
 import { isLocale } from "#shared/values/locale.ts";
 import type { CodeError } from "../kit/code.ts";
+import type { Html } from "../kit/frame.ts";
+import type { Returned } from "../kit/returned.ts";
 import { type Answer, type Handler, Visit } from "../kit/visit.ts";
 import {
   type Asking,
@@ -127,12 +129,35 @@ export class ConsentVisit extends Visit<Name> {
     if (this.cookie(name) !== undefined) deleteCookie(this.c, cookie.name, cookie.attributes);
   }
 
-  signIn(typed?: string, errors?: SignInErrors): Answer {
-    return this.page(signInPage(this.frame, this.asking, this.formToken(), typed, errors), errors ? 422 : 200);
+  /** The page to sign in on; `email` is whom this browser mailed a code to. */
+  signIn(email?: string): Answer {
+    return this.formPage((returned) => (returned ? this.#signInAgain(returned) : this.#signInPage(email)));
   }
 
-  askCode(address: string, error?: CodeError): Answer {
-    return this.page(codePage(this.frame, this.formToken(), address, error), error ? 422 : 200);
+  /** Signing in was refused: the address is kept, the password never is. */
+  refuseSignIn(errors: SignInErrors): Answer {
+    return this.again(this.frame.to(""), errors, (returned) => this.#signInAgain(returned));
+  }
+
+  #signInAgain({ typed, errors }: Returned): Html {
+    return this.#signInPage(typed.get("email") ?? "", errors);
+  }
+
+  #signInPage(email?: string, errors?: SignInErrors): Html {
+    return signInPage(this.frame, this.asking, this.formToken(), email, errors);
+  }
+
+  askCode(address: string): Answer {
+    return this.formPage((returned) => this.#codePage(address, returned?.errors.code));
+  }
+
+  refuseCode(address: string, error: CodeError): Answer {
+    const code = this.frame.words.code.errors[error];
+    return this.again(this.frame.to("/code"), { code }, () => this.#codePage(address, code));
+  }
+
+  #codePage(address: string, error?: string): Html {
+    return codePage(this.frame, this.formToken(), address, error);
   }
 
   /** A form that signs in, but is no form of a page this browser was shown. */

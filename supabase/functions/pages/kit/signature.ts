@@ -5,7 +5,8 @@ import type { Locale } from "#shared/values/locale.ts";
 import { readCode } from "./code.ts";
 import { longMoment, showDocument } from "./document.ts";
 import { codeInput, textInput, tick } from "./fields.ts";
-import { type Frame, type Html, layout, type Place } from "./frame.ts";
+import { type Errors, type Frame, type Html, layout, type Place } from "./frame.ts";
+import type { Returned } from "./returned.ts";
 import { kindPage, maskEmail, onward } from "./views.ts";
 import type { Answer, Visit } from "./visit.ts";
 import { type KitWords, WORDS } from "./words.ts";
@@ -28,9 +29,6 @@ export type Signed = {
   valid_until: string;
 };
 
-export type SignErrors = { [field in "code" | "name" | "agree" | "authority"]?: string };
-export type Typed = { name: string; agree: boolean; authority: boolean };
-
 /** Before a code was mailed: nothing is mailed until the signatory asks, for mail scanners open links too. */
 export function askCodePage(frame: SigningFrame, facts: Facts, seen: string): Html {
   const { to, place, within } = frame;
@@ -52,14 +50,13 @@ ${hiddenFields(frame, seen)}
   });
 }
 
-/** Code, name, tick. `typed` is what came in and could not be used yet. */
+/** Code, name, tick. `returned` is what came in and could not be used yet. */
 export function signPage(
   frame: SigningFrame,
   facts: Facts,
   document: string,
   seen: string,
-  typed: Typed = { name: "", agree: false, authority: false },
-  errors: SignErrors = {},
+  { typed, errors }: Returned = { typed: new URLSearchParams(), errors: {} },
 ): Html {
   const { to, place, within, words } = frame;
   const { sign, code } = words;
@@ -81,12 +78,12 @@ ${textInput({
   label: sign.name,
   hint: sign.name_hint,
   error: errors.name,
-  value: typed.name,
+  value: typed.get("name"),
   required: true,
   attributes: html` autocomplete="name" maxlength="120" autocapitalize="words" spellcheck="false"`,
 })}
-${tick({ id: "agree", label: sign.agree, error: errors.agree, checked: typed.agree })}
-${company === undefined ? "" : tick({ id: "authority", label: sign.authority(company), error: errors.authority, checked: typed.authority })}
+${tick({ id: "agree", label: sign.agree, error: errors.agree, checked: typed.has("agree") })}
+${company === undefined ? "" : tick({ id: "authority", label: sign.authority(company), error: errors.authority, checked: typed.has("authority") })}
 <div class="actions">
 <button class="button">${sign.submit}</button>
 <a class="link" href="${to("")}">${words.back}</a>
@@ -115,22 +112,17 @@ export function changedPage(frame: SigningFrame): Html {
   return kindPage(frame, changed, onward(frame.to(""), changed.action));
 }
 
-/** The form of the signature: what was typed, as it is shown again, and what is wrong with it. */
+/** The form of the signature, and what is wrong with it. */
 export function readSignature(form: URLSearchParams, facts: Facts, { sign, code: { errors } }: KitWords) {
   const code = readCode(form);
   const name = lineOf(2, 120).safeParse(form.get("name") ?? "");
-  const typed: Typed = {
-    name: (form.get("name") ?? "").slice(0, 200),
-    agree: form.has("agree"),
-    authority: form.has("authority"),
-  };
-  const wrong: SignErrors = {
+  const wrong: Errors = {
     ...(facts.email !== null && code === null ? { code: errors.code_missing } : {}),
     ...(name.success ? {} : { name: sign.errors.name }),
-    ...(typed.agree ? {} : { agree: sign.errors.agree }),
-    ...(facts.type === "particulier" || typed.authority ? {} : { authority: sign.errors.authority }),
+    ...(form.has("agree") ? {} : { agree: sign.errors.agree }),
+    ...(facts.type === "particulier" || form.has("authority") ? {} : { authority: sign.errors.authority }),
   };
-  return { code: code ?? "", name: name.success ? name.data : null, typed, errors: wrong };
+  return { code: code ?? "", name: name.success ? name.data : null, errors: wrong };
 }
 
 /** Who signed, when, and how that was confirmed. */

@@ -91,7 +91,9 @@ legend { padding: 0; margin-bottom: .4rem; font-weight: 650; }
 .under { margin: .25rem 0 0 2.5rem; }
 .pair { display: grid; grid-template-columns: 1fr 1fr; gap: 0 1.25rem; }
 input.code { width: 11.5rem; font-size: 1.5rem; letter-spacing: .22em; font-variant-numeric: tabular-nums; }
-[aria-invalid="true"] { border-color: var(--wrong); border-width: 2px; }
+/* as specific as the fields above, which it follows */
+input[aria-invalid="true"], select[aria-invalid="true"] { border-color: var(--wrong); border-width: 2px; }
+.tick input[aria-invalid="true"] { box-shadow: 0 0 0 2px var(--wrong); border-radius: 3px; }
 .tick label { display: grid; grid-template-columns: 1.75rem 1fr; gap: .75rem; align-items: start; min-height: 2.75rem; padding: .5rem 0; font-weight: 400; cursor: pointer; }
 .tick input { width: 1.75rem; height: 1.75rem; margin: 0; accent-color: var(--accent); }
 .tick { margin-bottom: 1rem; }

@@ -4,8 +4,9 @@ import { callFor, type Declared } from "#shared/foundation/call.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
 import { type ApiError, type Attempt, attempt, type ErrorCode } from "#shared/foundation/errors.ts";
 import { clientAddress, clientHash } from "#shared/http/client_address.ts";
-import { acceptedLocale, isLocale, type Locale } from "#shared/values/locale.ts";
-import type { Frame, Html } from "./frame.ts";
+import { type Locale, readersLocale } from "#shared/values/locale.ts";
+import type { Errors, Frame, Html } from "./frame.ts";
+import { askToKeep, browserOf, kept, leave, type Returned, take } from "./returned.ts";
 import { kindPage, tooManyCodesPage } from "./views.ts";
 import { WORDS } from "./words.ts";
 
@@ -106,6 +107,33 @@ export class Visit<Name extends string = string> {
     return this.c.html(page, status);
   }
 
+  /** The page of a form: fresh, or as it came back from again(). */
+  formPage(show: (returned: Returned | null) => Html): Answer {
+    const returned = this.returned();
+    askToKeep(this.c, this.environment);
+    return this.page(show(returned), returned ? 422 : 200);
+  }
+
+  /** The form that came back to this page; it is told once. */
+  returned(): Returned | null {
+    const { c, environment } = this;
+    this.#returned ??= take(c, environment, c.var.root + c.req.path.replace(/^\/pages/, ""));
+    return this.#returned;
+  }
+  #returned: Returned | null = null;
+
+  /**
+   * Something is wrong with a form: its page, at `to`, says what and keeps what was typed. A browser without cookies is told at
+   * once, by `show`.
+   */
+  again(to: string, errors: Errors, show: (returned: Returned) => Html): Answer {
+    const { c, environment } = this;
+    const returned = { typed: kept(this.form), errors };
+    if (!browserOf(c, environment)) return this.page(show(returned), 422);
+    leave(c, environment, to.split("?")[0] ?? "", returned);
+    return c.redirect(to, 303);
+  }
+
   /** See Other: what a form did is shown by a page of its own, which can be reloaded. */
   go(page: string, query?: Record<string, string>): Response {
     return this.c.redirect(this.frame.to(page, query), 303);
@@ -127,7 +155,7 @@ export class Visit<Name extends string = string> {
 /** What a flow knows of its page: where its pages are under the root, and how it is addressed. */
 type FrameOptions = {
   path?: string;
-  /** The reader's language, where they did not ask for one. */
+  /** The language that somebody chose for the reader. */
   locale?: Locale | null | undefined;
   inLanguage?: Frame["inLanguage"];
 };
@@ -135,10 +163,9 @@ type FrameOptions = {
 function frameOf(
   c: Context<PagesEnv>,
   { config }: Environment,
-  { path = "", locale: known, inLanguage = (other) => `?lang=${other}` }: FrameOptions,
+  { path = "", locale: chosen, inLanguage = (other) => `?lang=${other}` }: FrameOptions,
 ): Frame {
-  const wanted = c.req.query("lang");
-  const locale = isLocale(wanted) ? wanted : (known ?? acceptedLocale(c.req.header("accept-language")));
+  const locale = readersLocale(c.req.query("lang"), chosen, c.req.header("accept-language"));
   const { root } = c.var;
   return {
     config,

@@ -2,7 +2,8 @@ import { hashSecret, newCode } from "#shared/auth/tokens.ts";
 import { composeMandateCode, composeMandateSigned } from "#shared/domain/mail/mail.ts";
 import type { Facts } from "#shared/domain/mandate_text/mandate_text.ts";
 import { CODE_REFUSALS } from "#shared/foundation/errors.ts";
-import { asFile, askCodePage, changedPage, readSignature, type SignErrors, signPage } from "../kit/signature.ts";
+import type { Errors } from "../kit/frame.ts";
+import { asFile, askCodePage, changedPage, readSignature, signPage } from "../kit/signature.ts";
 import type { Answer, Flow, Visit } from "../kit/visit.ts";
 import { declinePage, readPage } from "./views.ts";
 import { MandateVisit, onOpenLink, SQL } from "./visit.ts";
@@ -27,9 +28,9 @@ const showSign = onOpenLink((visit, facts, document) => {
   const seen = visit.c.req.query("seen");
   if (!seen) return visit.go("");
   if (seen !== visit.version) return visit.page(changedPage(visit.frame), 409);
-  return visit.page(
-    facts.email === null || visit.opened.code_sent
-      ? signPage(visit.frame, facts, document, seen)
+  return visit.formPage((returned) =>
+    returned || facts.email === null || visit.opened.code_sent
+      ? signPage(visit.frame, facts, document, seen, returned ?? undefined)
       : askCodePage(visit.frame, facts, seen),
   );
 });
@@ -55,8 +56,11 @@ const sign = onOpenLink(async (visit, facts, document) => {
   const { frame, c, form } = visit;
   if (form.get("seen") !== visit.version) return visit.page(changedPage(frame), 409);
 
-  const { code, name, typed, errors } = readSignature(form, facts, frame.words);
-  const again = (wrong: SignErrors) => visit.page(signPage(frame, facts, document, visit.version, typed, wrong), 422);
+  const { code, name, errors } = readSignature(form, facts, frame.words);
+  const again = (wrong: Errors) =>
+    visit.again(frame.to("/sign", { seen: visit.version }), wrong, (returned) =>
+      signPage(frame, facts, document, visit.version, returned),
+    );
   if (name === null || Object.keys(errors).length > 0) return again(errors);
 
   const { config } = visit.environment;

@@ -1,0 +1,112 @@
+import { Buffer } from "node:buffer";
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto";
+import type { Context } from "hono";
+import { deleteCookie, getCookie, setCookie } from "hono/cookie";
+import * as z from "zod";
+import { newSecret } from "#shared/auth/tokens.ts";
+import { type Environment, oncePerEnvironment } from "#shared/foundation/environment.ts";
+import type { Errors } from "./frame.ts";
+
+/**
+ * A form that something is wrong with goes back to its page by a redirect, so that the page can be reloaded and left by Back.
+ * What was typed and what is wrong waits meanwhile in a cookie of that page: encrypted, bound to the page, and shown once.
+ */
+export type Returned = {
+  /** What was typed, without what is never kept. */
+  typed: URLSearchParams;
+  errors: Errors;
+};
+
+/** Tells that the browser keeps cookies, and one browser from another. A browser without is answered at once. */
+const KEEPS = "forms";
+const NAME = "form";
+/** A redirect is followed at once; this is for a slow network. */
+const SECONDS = 120;
+/** Browsers drop a cookie above 4096 bytes, name and attributes included. */
+const MAX_LENGTH = 3500;
+/** Longer than any field may be, so that what was too long is still seen to be. */
+const MAX_VALUE = 254;
+
+const ALGORITHM = "aes-256-gcm";
+const TAG = { authTagLength: 16 };
+
+const Sealed = z.object({
+  until: z.number(),
+  typed: z.array(z.tuple([z.string(), z.string()])),
+  errors: z.record(z.string(), z.string()),
+});
+
+const keyOf = oncePerEnvironment(({ config }) =>
+  Buffer.from(hkdfSync("sha256", config.WORKER_SECRET, "", "returned forms", 32)),
+);
+
+/** What is asked again, and not put in a cookie even encrypted; and what the page itself makes anew. */
+const NEVER_KEPT = ["password", "code", "form_token"];
+
+/** The fields of a form that its page may show again. */
+export function kept(form: URLSearchParams): URLSearchParams {
+  const fields = [...form].filter(([name]) => !NEVER_KEPT.includes(name));
+  return new URLSearchParams(fields.map(([name, value]) => [name, value.slice(0, MAX_VALUE)]));
+}
+
+/** Asks the browser to show, with the form that it sends next, that it keeps cookies. */
+export function askToKeep(c: Context, environment: Environment): void {
+  if (browserOf(c, environment)) return;
+  const { name, attributes } = cookieOf(environment, KEEPS, c.var.root || "/");
+  setCookie(c, name, newSecret(), attributes);
+}
+
+/** The secret of a browser that keeps cookies. */
+export function browserOf(c: Context, environment: Environment): string | undefined {
+  return getCookie(c, cookieOf(environment, KEEPS, "/").name);
+}
+
+/** Leaves a form for the page at `path`. What does not fit is typed again; what is wrong is said all the same. */
+export function leave(c: Context, environment: Environment, path: string, { typed, errors }: Returned): void {
+  const until = environment.now().getTime() + SECONDS * 1000;
+  const whole = seal(environment, path, JSON.stringify({ until, typed: [...typed], errors }));
+  const value =
+    whole.length <= MAX_LENGTH ? whole : seal(environment, path, JSON.stringify({ until, typed: [], errors }));
+  const { name, attributes } = cookieOf(environment, NAME, path);
+  setCookie(c, name, value, { ...attributes, maxAge: SECONDS });
+}
+
+/** The form that was left for the page at `path`, once; null where there is none, or one that we did not leave there. */
+export function take(c: Context, environment: Environment, path: string): Returned | null {
+  const { name, attributes } = cookieOf(environment, NAME, path);
+  const value = getCookie(c, name);
+  if (value === undefined) return null;
+  const opened = open(environment, path, value);
+  if (!opened || opened.until <= environment.now().getTime()) return null;
+  deleteCookie(c, name, attributes);
+  return { typed: new URLSearchParams(opened.typed), errors: opened.errors };
+}
+
+/** Nonce, ciphertext and tag, apart by dots. It opens for its page alone. */
+function seal(environment: Environment, path: string, text: string): string {
+  const nonce = randomBytes(12);
+  const cipher = createCipheriv(ALGORITHM, keyOf(environment), nonce, TAG);
+  cipher.setAAD(Buffer.from(path));
+  const sealed = cipher.update(text, "utf8", "base64url") + cipher.final("base64url");
+  return [nonce.toString("base64url"), sealed, cipher.getAuthTag().toString("base64url")].join(".");
+}
+
+function open(environment: Environment, path: string, value: string): z.output<typeof Sealed> | null {
+  const [nonce = "", sealed = "", tag = ""] = value.split(".");
+  try {
+    const decipher = createDecipheriv(ALGORITHM, keyOf(environment), Buffer.from(nonce, "base64url"), TAG);
+    decipher.setAAD(Buffer.from(path));
+    decipher.setAuthTag(Buffer.from(tag, "base64url"));
+    return Sealed.parse(JSON.parse(decipher.update(sealed, "base64url", "utf8") + decipher.final("utf8")));
+  } catch {
+    return null; // forged, or another page's
+  }
+}
+
+function cookieOf({ config }: Environment, name: string, path: string) {
+  const secure = config.PAGES_URL.startsWith("https:");
+  return {
+    name: secure ? `__Secure-${name}` : name,
+    attributes: { path, httpOnly: true, secure, sameSite: "Lax" } as const,
+  };
+}
