@@ -29,13 +29,13 @@ export function startBrowser(): Promise<Browser> {
   });
 }
 
-/** Runs on one page of a context of its own. */
+/** Runs on one page of a context of its own, which asks for Dutch unless told. */
 export async function onPage(
   browser: Browser,
   options: Parameters<Browser["newContext"]>[0],
   run: (page: Page, context: BrowserContext) => Promise<void>,
 ): Promise<void> {
-  const context = await browser.newContext(options);
+  const context = await browser.newContext({ locale: "nl", ...options });
   try {
     await run(await context.newPage(), context);
   } finally {

@@ -25,7 +25,7 @@ export function consentVisit(
     form?: Record<string, string>,
     headers: Record<string, string> = {},
     asking = query,
-  ) {
+  ): Promise<Seen> {
     const response = await fetch(`${url}/pages/consent${step}?${asking}`, {
       redirect: "manual",
       // empty: not sent
@@ -42,6 +42,14 @@ export function consentVisit(
       const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(set) ?? [];
       if (/max-age=0/i.test(set)) jar.delete(name);
       else jar.set(name, value);
+    }
+    const returned = response.headers.getSetCookie().find((set) => set.startsWith("form="));
+    if (form && response.status === 303 && returned) {
+      // back to the form, with its own cookie, whatever came back to this browser meanwhile
+      const { pathname, search } = new URL(response.headers.get("location") ?? "", url);
+      const others = [...jar].filter(([name]) => name !== "form").map((cookie) => cookie.join("="));
+      const cookie = [...others, returned.split(";")[0]].join("; ");
+      return send(pathname.replace("/pages/consent", ""), undefined, { cookie }, search.slice(1));
     }
     const html = await response.text();
     const seen: Seen = {

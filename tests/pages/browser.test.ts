@@ -122,6 +122,69 @@ describe.skipIf(noBrowser)("§2 the signing page in a browser", () => {
       expect(await mandateStatus(connection_id)).toBe("declined");
     }));
 
+  test("an invalid field is red, in both colour schemes", () =>
+    on({ locale: "nl" }, async (page) => {
+      const { link, connection_id } = await issueLink(world, {
+        person: { type: "zakelijk", company_name: "Zon B.V." },
+      });
+      await page.goto(`${link}`);
+      await page.getByRole("link", { name: "Verder naar ondertekenen" }).click();
+      await page.getByRole("button", { name: "Mail mij de code" }).click();
+      await mailedCode(world, connection_id);
+      await page.getByRole("button", { name: "Onderteken", exact: true }).click();
+      for (const [colorScheme, wrong] of [
+        ["light", "rgb(163, 38, 15)"],
+        ["dark", "rgb(255, 156, 136)"],
+      ] as const) {
+        await page.emulateMedia({ colorScheme });
+        for (const id of ["code", "name"]) {
+          const border = await page.locator(`#${id}`).evaluate((field) => {
+            const { borderTopColor, borderTopWidth } = getComputedStyle(field);
+            return [borderTopColor, borderTopWidth];
+          });
+          expect(border, id).toEqual([wrong, "2px"]);
+        }
+        const shadow = await page.locator("#agree").evaluate((tick) => getComputedStyle(tick).boxShadow);
+        expect(shadow).toContain(wrong);
+      }
+    }));
+
+  test("Back after a refused form shows the page before it, and a reload sends nothing again", () =>
+    on(phone, async (page) => {
+      const { link } = await issueLink(world);
+      await page.goto(link);
+      await page.getByRole("link", { name: "Verder naar ondertekenen" }).click();
+      await page.getByRole("button", { name: "Mail mij de code" }).click();
+      await page.getByLabel("Uw naam").fill(SIGNATORY);
+      await page.getByRole("button", { name: "Onderteken", exact: true }).click();
+      expect(await page.title()).toMatch(/^Fout: /);
+      await page.getByRole("link", { name: "Terug" }).first().click();
+      await page.goBack();
+      expect(await page.getByRole("heading", { level: 1 }).textContent()).toBe("Onderteken de machtiging");
+      const sent: string[] = [];
+      page.on("request", (request) => sent.push(request.method()));
+      await page.reload();
+      expect(sent).not.toContain("POST");
+      expect(await page.title(), "shown once").not.toMatch(/^Fout: /);
+    }));
+
+  test("a browser without cookies is told at once, and what was typed stays", () =>
+    on(phone, async (page, context) => {
+      const { link } = await issueLink(world);
+      await page.goto(link);
+      await page.getByRole("link", { name: "Verder naar ondertekenen" }).click();
+      await page.getByRole("button", { name: "Mail mij de code" }).click();
+      await context.clearCookies();
+      await page.getByLabel("Uw naam").fill(SIGNATORY);
+      const [answered] = await Promise.all([
+        page.waitForResponse((response) => response.request().method() === "POST"),
+        page.getByRole("button", { name: "Onderteken", exact: true }).click(),
+      ]);
+      expect(answered.status()).toBe(422);
+      expect(await page.title()).toMatch(/^Fout: /);
+      expect(await page.getByLabel("Uw naam").inputValue()).toBe(SIGNATORY);
+    }));
+
   test("the language switch works on every step and loses nothing", () =>
     on(phone, async (page) => {
       const { link } = await issueLink(world);

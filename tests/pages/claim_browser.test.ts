@@ -317,7 +317,7 @@ describe.skipIf(noBrowser)("the claim pages in a browser", () => {
       const answered = await (form
         ? page.request.post(address, { form, ...options })
         : page.request.get(address, options));
-      const headers = new Headers(answered.headers());
+      const headers = new Headers(answered.headersArray().map(({ name, value }): [string, string] => [name, value]));
       return { status: answered.status(), headers, text: await answered.text(), location: headers.get("location") };
     };
   const at = (
