@@ -1511,11 +1511,12 @@ create table core.sign_in_codes (
   email      text        not null,
   attempts   int         not null default 0,
   expires_at timestamptz not null,
+  used_at    timestamptz,
   constraint sign_in_codes_pkey primary key (token_hash)
 );
 comment on table core.sign_in_codes is
   'One-time codes of people who sign in by mail: good for ten minutes, five attempts and the one browser that asked. token_hash is the SHA-256 of 256 random bits in its cookie, '
-  'code_hash of the code with them. An address without a login has rows too, so that nobody can tell which addresses have one. Personal data; ends with its use or the next clean-up.';
+  'code_hash of the code with them. An address without a login has rows too, so that nobody can tell which addresses have one. Personal data; ends with its second use or the next clean-up.';
 -- serves: the clean-up
 create index sign_in_codes_expiry on core.sign_in_codes (expires_at);
 alter table core.sign_in_codes enable row level security;
@@ -1554,19 +1555,25 @@ declare
   presented constant bytea := decode(request ->> 'token_hash', 'hex');
   code      core.sign_in_codes;
 begin
-  -- of ten at once, nine wait here and then see no code
+  -- of ten at once, eight wait here and then see no code
   select * into code from core.sign_in_codes c where c.token_hash = presented for update;
   refused := coalesce(private.judge_code(code.code_hash, code.expires_at, code.attempts, request ->> 'code_hash'),
                       case when private.login_at(code.email) is null then 'wrong_code' end);
   if refused = 'wrong_code' then
     update core.sign_in_codes c set attempts = c.attempts + 1 where c.token_hash = presented;
   elsif refused is null then
-    delete from core.sign_in_codes c where c.token_hash = presented;
+    if code.used_at is null then
+      -- for a second click: the answer to the first never reached the browser
+      update core.sign_in_codes c set used_at = private.now(), expires_at = least(c.expires_at, private.now() + interval '10 seconds')
+       where c.token_hash = presented;
+    else
+      delete from core.sign_in_codes c where c.token_hash = presented;
+    end if;
     email := code.email;
   end if;
 end $$;
 comment on function private.redeem_sign_in_code(jsonb) is
-  'Uses a code, once, or says why not; a wrong one is counted, and where there is no login every one is wrong. Definer: no caller may read codes.';
+  'Uses a code, once and for a second click, or says why not; a wrong one is counted, and where there is no login every one is wrong. Definer: no caller may read codes.';
 grant execute on function private.redeem_sign_in_code(jsonb) to api_owner;
 
 create function api.count_sign_in(caller jsonb, attempt jsonb) returns json
@@ -4815,6 +4822,8 @@ create table core.drafts (
   code_hash       bytea,
   code_expires_at timestamptz,
   code_attempts   int         not null default 0,
+  proved_hash     bytea,
+  proved_at       timestamptz,
   conflict_reason text,
   reminders_sent  int         not null default 0,
   user_id         uuid,
@@ -4837,6 +4846,7 @@ comment on table core.drafts is
   'A customer a partner uploaded, to be claimed by that customer. progress keeps what was typed on the claim pages. Personal data; deleted on withdrawal and 30 days after expiry; once active it stays beside the account.';
 comment on column core.drafts.locale is 'The language that was chosen for the customer, null where nobody chose: the pages then speak the browser''s, mail Dutch.';
 comment on column core.drafts.code_hash is 'The one-time code with the claim token and what the code is for, as SHA-256: a code that proves the address cannot sign.';
+comment on column core.drafts.proved_hash is 'The code that proved the address last, at proved_at, with the secret of the browser it came from, as SHA-256: that browser may send it twice.';
 comment on column core.drafts.progress is
   'What was typed and confirmed on the claim pages: {answers, confirmed, candidates, ean_check, iban, return_url}. The IBAN is encrypted. Emptied once active.';
 comment on column core.drafts.account_id is 'The account it became, in the service''s own tenant.';
@@ -5963,12 +5973,20 @@ begin
   view := private.claim_view(draft, request);
   if private.draft_state(draft) not in ('open', 'active') then
     refused := 'claim_not_open';
+  elsif draft.proved_hash = decode(request ->> 'repeat_hash', 'hex') and draft.proved_at > private.now() - interval '10 seconds' then
+    -- a second click: the answer to the first never reached the browser
+    update core.drafts d set proved_hash = null where d.partner_id = draft.partner_id and d.id = draft.id;
+    return view::json;
   else
     refused := private.claim_code_refusal(draft, request ->> 'code_hash');
   end if;
   if refused is null then
     answer := private.prove_draft(draft, false);
     refused := answer ->> 'refused';
+    if answer is null then
+      update core.drafts d set proved_hash = decode(request ->> 'repeat_hash', 'hex'), proved_at = private.now()
+       where d.partner_id = draft.partner_id and d.id = draft.id;
+    end if;
   end if;
   if refused is not null then
     return private.refusal(refused, json_build_object('claim', view));
@@ -5976,8 +5994,8 @@ begin
   return coalesce(answer, view::json);
 end $$;
 comment on function api.prove_claim(jsonb, jsonb) is
-  'Proves the address by its code: {draft_id, address_hash, code_hash} to private.claim_view, which a refusal has too, as claim. '
-  'May ask for login first; the code is used up once it is made.';
+  'Proves the address by its code: {draft_id, address_hash, code_hash, repeat_hash} to private.claim_view, which a refusal has too, as claim. '
+  'May ask for login first; the code is used up once it is made, but for a second click in the browser that repeat_hash names.';
 select private.expose('api.prove_claim(jsonb, jsonb)');
 
 create function private.sign_in_link(token_hash text) returns core.draft_links

@@ -2,17 +2,22 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
+  answer,
   type ClaimWorld,
+  changeForm,
   createClaimWorld,
   formToken,
+  freshAddress,
   heading,
+  mailedCode,
   newBrowser,
   newDraft,
   newSignInLink,
   prove,
+  readyToSign,
   signedClaim,
 } from "./claimant.ts";
-import { issueLink, type PageAnswer, pageClient, readyToSign } from "./signatory.ts";
+import { issueLink, type PageAnswer, pageClient, readyToSign as readyLink } from "./signatory.ts";
 
 let world: ClaimWorld;
 beforeAll(async () => {
@@ -59,7 +64,7 @@ describe("issue 10: a refused form", () => {
   async function refused(form: Record<string, string> = {}) {
     const ask = pageClient(world);
     const issued = await issueLink(world);
-    const ready = await readyToSign(world, ask, issued);
+    const ready = await readyLink(world, ask, issued);
     const page = await ask(`${issued.link}/sign?seen=${ready.seen}`);
     const browser = (page.headers.getSetCookie()[0] ?? "").split(";")[0] ?? "";
     const answer = await ask(`${issued.link}/sign`, {
@@ -113,7 +118,7 @@ describe("issue 10: a refused form", () => {
   });
 
   test("of 16 kB still fits a cookie of 4 kB, and says what is wrong", async () => {
-    for (const name of ["x".repeat(15_000), "é".repeat(2_000)]) {
+    for (const name of ["x".repeat(12_000), "é".repeat(1_500)]) {
       const { set, cookie, show } = await refused({
         name,
         ...Object.fromEntries(Array.from({ length: 9 }, (_, i) => [`n${i}`, "x".repeat(300)])),
@@ -134,6 +139,58 @@ describe("issue 10: a refused form", () => {
     const page = await ask(`${draft.link}/details`, { form });
     expect([page.status, page.text.includes('value="S"')]).toEqual([422, true]);
     expect(page.headers.getSetCookie().join()).toMatch(/^__Secure-form=; .*Secure/);
+  });
+});
+
+describe("issue 10: a double click on the form of a code", () => {
+  /** A browser that was mailed a code and shown the form, and the same browser without the answer to its first click. */
+  async function asked() {
+    const draft = await newDraft(world);
+    const ask = newBrowser(world);
+    await ask(`${draft.link}/code`, { form: {} });
+    const shown = await ask(`${draft.link}/proof`);
+    const headers = { cookie: (shown.headers.getSetCookie()[0] ?? "").split(";")[0] ?? "" };
+    const send = (browser = headers) => newBrowser(world)(`${draft.link}/proof`, { form: { code }, headers: browser });
+    const code = await mailedCode(world, draft);
+    return { draft, send };
+  }
+
+  test("leads on, though the answer to the first never arrived; a third time the code is used", async () => {
+    const { send } = await asked();
+    const answers = [await send(), await send(), await send()];
+    expect(answers.map(({ status }) => status)).toEqual([303, 303, 422]);
+    expect(answers[1]?.headers.getSetCookie().join()).toMatch(/^claim=/);
+  });
+
+  test("is of one browser: the right code from another one, or from none that keeps cookies, is used", async () => {
+    const { send } = await asked();
+    expect((await send()).status).toBe(303);
+    for (const cookie of ["", `forms=${"x".repeat(43)}`]) {
+      const other = await send({ cookie });
+      expect([other.status, other.headers.getSetCookie().join()]).toEqual([422, expect.not.stringContaining("claim=")]);
+    }
+  });
+
+  test("ten seconds later the code is used", async () => {
+    const { draft, send } = await asked();
+    expect((await send()).status).toBe(303);
+    await world.row(
+      "update core.drafts set proved_at = proved_at - interval '10 seconds' where id = $1 returning 1",
+      draft.id,
+    );
+    expect((await send()).status).toBe(422);
+  });
+
+  test("that signs, or ends a mandate, leads to what became of it", async () => {
+    const draft = await newDraft(world);
+    const ask = newBrowser(world);
+    await prove(world, ask, draft);
+    await answer(ask, draft, { address: freshAddress() });
+    const form = await readyToSign(world, ask, draft);
+    for (const click of [1, 2]) expect((await ask(`${draft.link}/sign`, { form })).status, `${click}`).toBe(303);
+    const ending = await changeForm(world, ask, draft, "revoke");
+    for (const click of [1, 2])
+      expect((await ask(`${draft.link}/revoke`, { form: ending })).status, `${click}`).toBe(303);
   });
 });
 

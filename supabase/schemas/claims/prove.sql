@@ -120,12 +120,20 @@ begin
   view := private.claim_view(draft, request);
   if private.draft_state(draft) not in ('open', 'active') then
     refused := 'claim_not_open';
+  elsif draft.proved_hash = decode(request ->> 'repeat_hash', 'hex') and draft.proved_at > private.now() - interval '10 seconds' then
+    -- a second click: the answer to the first never reached the browser
+    update core.drafts d set proved_hash = null where d.partner_id = draft.partner_id and d.id = draft.id;
+    return view::json;
   else
     refused := private.claim_code_refusal(draft, request ->> 'code_hash');
   end if;
   if refused is null then
     answer := private.prove_draft(draft, false);
     refused := answer ->> 'refused';
+    if answer is null then
+      update core.drafts d set proved_hash = decode(request ->> 'repeat_hash', 'hex'), proved_at = private.now()
+       where d.partner_id = draft.partner_id and d.id = draft.id;
+    end if;
   end if;
   if refused is not null then
     return private.refusal(refused, json_build_object('claim', view));
@@ -133,8 +141,8 @@ begin
   return coalesce(answer, view::json);
 end $$;
 comment on function api.prove_claim(jsonb, jsonb) is
-  'Proves the address by its code: {draft_id, address_hash, code_hash} to private.claim_view, which a refusal has too, as claim. '
-  'May ask for login first; the code is used up once it is made.';
+  'Proves the address by its code: {draft_id, address_hash, code_hash, repeat_hash} to private.claim_view, which a refusal has too, as claim. '
+  'May ask for login first; the code is used up once it is made, but for a second click in the browser that repeat_hash names.';
 select private.expose('api.prove_claim(jsonb, jsonb)');
 
 create function private.sign_in_link(token_hash text) returns core.draft_links

@@ -6,11 +6,12 @@ create table core.sign_in_codes (
   email      text        not null,
   attempts   int         not null default 0,
   expires_at timestamptz not null,
+  used_at    timestamptz,
   constraint sign_in_codes_pkey primary key (token_hash)
 );
 comment on table core.sign_in_codes is
   'One-time codes of people who sign in by mail: good for ten minutes, five attempts and the one browser that asked. token_hash is the SHA-256 of 256 random bits in its cookie, '
-  'code_hash of the code with them. An address without a login has rows too, so that nobody can tell which addresses have one. Personal data; ends with its use or the next clean-up.';
+  'code_hash of the code with them. An address without a login has rows too, so that nobody can tell which addresses have one. Personal data; ends with its second use or the next clean-up.';
 -- serves: the clean-up
 create index sign_in_codes_expiry on core.sign_in_codes (expires_at);
 alter table core.sign_in_codes enable row level security;
@@ -49,19 +50,25 @@ declare
   presented constant bytea := decode(request ->> 'token_hash', 'hex');
   code      core.sign_in_codes;
 begin
-  -- of ten at once, nine wait here and then see no code
+  -- of ten at once, eight wait here and then see no code
   select * into code from core.sign_in_codes c where c.token_hash = presented for update;
   refused := coalesce(private.judge_code(code.code_hash, code.expires_at, code.attempts, request ->> 'code_hash'),
                       case when private.login_at(code.email) is null then 'wrong_code' end);
   if refused = 'wrong_code' then
     update core.sign_in_codes c set attempts = c.attempts + 1 where c.token_hash = presented;
   elsif refused is null then
-    delete from core.sign_in_codes c where c.token_hash = presented;
+    if code.used_at is null then
+      -- for a second click: the answer to the first never reached the browser
+      update core.sign_in_codes c set used_at = private.now(), expires_at = least(c.expires_at, private.now() + interval '10 seconds')
+       where c.token_hash = presented;
+    else
+      delete from core.sign_in_codes c where c.token_hash = presented;
+    end if;
     email := code.email;
   end if;
 end $$;
 comment on function private.redeem_sign_in_code(jsonb) is
-  'Uses a code, once, or says why not; a wrong one is counted, and where there is no login every one is wrong. Definer: no caller may read codes.';
+  'Uses a code, once and for a second click, or says why not; a wrong one is counted, and where there is no login every one is wrong. Definer: no caller may read codes.';
 grant execute on function private.redeem_sign_in_code(jsonb) to api_owner;
 
 create function api.count_sign_in(caller jsonb, attempt jsonb) returns json

@@ -46,7 +46,7 @@ export const prove: Handler<Name> = async (request) => {
   if (!flow) return request.unknown();
   const code = readCode(request.form);
   if (code === null) return askAgain(request);
-  const proving = flow.prove<Claim>(code, request.address_hash);
+  const proving = flow.prove<Claim>(code, request.address_hash, request.browser);
   const { answer, refused } = await request.attempt(proving, REFUSALS.prove);
   // this refusal comes with the claim, for its page
   const claim = answer ?? (refused.fields as { claim: Claim }).claim;

@@ -75,6 +75,11 @@ export class Visit<Name extends string = string> {
     return clientAddress(this.c.req.raw, this.environment.config);
   }
 
+  /** The secret of a browser that keeps cookies, once it has been shown a form. */
+  get browser(): string | undefined {
+    return browserOf(this.c, this.environment);
+  }
+
   /** A secret of ours in the path; null where it cannot be one. */
   get token(): string | null {
     const token = this.c.req.param("token") ?? "";
@@ -129,7 +134,7 @@ export class Visit<Name extends string = string> {
   again(to: string, errors: Errors, show: (returned: Returned) => Html): Answer {
     const { c, environment } = this;
     const returned = { typed: kept(this.form), errors };
-    if (!browserOf(c, environment)) return this.page(show(returned), 422);
+    if (!this.browser) return this.page(show(returned), 422);
     leave(c, environment, to.split("?")[0] ?? "", returned);
     return c.redirect(to, 303);
   }

@@ -107,10 +107,11 @@ export class ClaimFlow {
     });
   }
 
-  /** Proves the address by its code, and gives what open() does, as a refusal does: `claim`. Makes the customer's login where there is none. */
-  prove<View>(code: string, address_hash: string): Promise<View> {
-    const request = { address_hash, code_hash: this.#hashCode(code, "prove") };
-    return this.#call("prove_claim", request);
+  /** Proves the address by its code, and gives what open() does, as a refusal does: `claim`. Makes the customer's login where there is none. A `browser` with a secret may send its code twice. */
+  prove<View>(code: string, address_hash: string, browser?: string): Promise<View> {
+    const code_hash = this.#hashCode(code, "prove");
+    const repeat_hash = browser ? hashSecret(`${browser}:${code_hash}`) : null;
+    return this.#call("prove_claim", { address_hash, code_hash, repeat_hash });
   }
 
   /** Keeps a step, and says which is next; none where only the mandate is left. */
