@@ -237,7 +237,7 @@ describe("§4.5 a code that is not right", () => {
     await refusedWith(visit, code, EXPIRED);
   });
 
-  test("issue 10: a double click leads on, where the answer to the first never arrived", async () => {
+  test("a double click leads on, where the answer to the first never arrived", async () => {
     const { visit, code } = await asked();
     const token = visit.cookie(undefined, "consent-code");
     const first = consentVisit(world, app);
@@ -251,7 +251,7 @@ describe("§4.5 a code that is not right", () => {
     await refusedWith(third, code, EXPIRED);
   });
 
-  test("issue 10: ten seconds later the code is used", async () => {
+  test("ten seconds later the code is used", async () => {
     const { visit, code } = await asked();
     const later = consentVisit(world, app);
     later.cookie(visit.cookie(undefined, "consent-code"), "consent-code");

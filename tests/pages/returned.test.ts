@@ -15,7 +15,6 @@ import {
   newSignInLink,
   prove,
   readyToSign,
-  signedClaim,
 } from "./claimant.ts";
 import { issueLink, type PageAnswer, pageClient, readyToSign as readyLink } from "./signatory.ts";
 
@@ -28,7 +27,7 @@ afterAll(() => world?.close());
 const LANGUAGE = { "accept-language": "en-GB,en;q=0.9,nl;q=0.5" };
 const lang = ({ text }: PageAnswer) => /<html lang="(\w+)">/.exec(text)?.[1];
 
-describe("issue 10: the first language", () => {
+describe("contract §2 the first language", () => {
   test("of a draft and a link for which nobody chose one is the browser's", async () => {
     const draft = await newDraft(world);
     const ask = pageClient(world);
@@ -59,7 +58,7 @@ describe("issue 10: the first language", () => {
   });
 });
 
-describe("issue 10: a refused form", () => {
+describe("contract §2 a refused form", () => {
   /** A form of the signing page, refused in a browser that keeps cookies. */
   async function refused(form: Record<string, string> = {}) {
     const ask = pageClient(world);
@@ -142,7 +141,7 @@ describe("issue 10: a refused form", () => {
   });
 });
 
-describe("issue 10: a double click on the form of a code", () => {
+describe("contract §2 a double click on the form of a code", () => {
   /** A browser that was mailed a code and shown the form, and the same browser without the answer to its first click. */
   async function asked() {
     const draft = await newDraft(world);
@@ -194,7 +193,7 @@ describe("issue 10: a double click on the form of a code", () => {
   });
 });
 
-describe("issue 10: a sign-in link that is used", () => {
+describe("contract §2 a sign-in link that is used", () => {
   test("leads on in the browser that is signed in, and in no other", async () => {
     const draft = await newDraft(world);
     const link = await newSignInLink(world, draft);
@@ -208,13 +207,5 @@ describe("issue 10: a sign-in link that is used", () => {
     const other = newBrowser(world);
     await prove(world, other, await newDraft(world));
     expect((await other(link)).status, "signed in to something else").toBe(404);
-  });
-
-  test("of a claim that was signed leads to what became of it, where a code signed it", async () => {
-    const draft = await newDraft(world);
-    const link = await newSignInLink(world, draft);
-    const { ask } = await signedClaim(world);
-    expect((await ask(link, { form: {} })).status).toBe(303);
-    expect((await ask(link)).location).toBe(new URL(draft.link).pathname);
   });
 });
