@@ -6,6 +6,8 @@ export default defineConfig({
   test: {
     reporters: ["default", "./tests/harness/summary_reporter.ts"],
     pool: "forks",
+    // two files at a time on two cores: half of a test is waiting for the database, which the default leaves idle
+    maxWorkers: "100%",
     // a test waits for a real database, sometimes for a real process
     testTimeout: 15_000,
     hookTimeout: 30_000,
