@@ -1,7 +1,7 @@
 // GET /energy and GET /ere-position of a person with ten years of four sessions a day, beside one with a single month of them, in the
 // same run: both read monthly totals, so the ratio says what ten years cost. And what taking those sessions in cost.
 //
-//   node bench/energy.ts
+//   npx node bench/energy.ts
 
 import { createHash, randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";

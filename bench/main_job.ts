@@ -1,7 +1,7 @@
 // Requests per second of GET /v1/ere-positions?cpo_external_ref=… and months per second of POST /v1/sessions:batch, beside the bare
 // floor (bench/floor.ts) in the same run; statements per request, counted at the database; and the list at two sizes.
 //
-//   node bench/main_job.ts [--accounts 20000]
+//   npx node bench/main_job.ts [--accounts 20000]
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";

@@ -2,7 +2,7 @@
 // `insert … select`, a list of 100,000 customers beside a `json_agg`. CPU and memory are this process's, which runs the function and
 // nothing else: what the hosted limits (2 s, 256 MB) are about. It starts a database of its own.
 //
-//   node bench/partner.ts [--customers 100000]
+//   npx node bench/partner.ts [--customers 100000]
 
 import { generateKeyPairSync, randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";

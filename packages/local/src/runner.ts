@@ -171,7 +171,7 @@ export function sayObstacle(obstacle: string, port: number): string {
     return `No permission to listen on port ${port}: the system keeps it for the administrator.\nChoose another port: npm start -- --port ${DEFAULT_PORT}`;
   }
   if (obstacle === "EADDRINUSE") {
-    return `Port ${port} is taken by another program.\nStop it, or choose another port: npm start -- --port ${port < 65_436 ? port + 100 : DEFAULT_PORT}`;
+    return `Port ${port} is taken by another program.\nStop it, or choose another port: the same command with --port ${port < 65_436 ? port + 100 : DEFAULT_PORT}`;
   }
   return `Nobody can listen on port ${port} (${obstacle}).\nChoose another port: npm start -- --port ${DEFAULT_PORT}`;
 }

@@ -85,7 +85,11 @@ function build(io: Io): Program {
 
 function addNoun(program: Program, noun: string): Program {
   const verbs = COMMANDS.flatMap(({ name }) => (name.startsWith(`${noun} `) ? [name.slice(noun.length + 1)] : []));
-  return program.command(noun).description(verbs.join(", ")).helpCommand(false);
+  return program
+    .command(noun)
+    .description(verbs.join(", "))
+    .showHelpAfterError(`See: ${NAME} help ${noun}`)
+    .helpCommand(false);
 }
 
 /** As commander says it, and whether it may be left out. */

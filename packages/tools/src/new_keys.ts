@@ -1,4 +1,4 @@
-// Fresh values for the variables that hold keys: `node packages/tools/src/new_keys.ts >> .env`.
+// Fresh values for the variables that hold keys: `npx node packages/tools/src/new_keys.ts >> .env`.
 
 import { newKeys } from "../../local/src/keys.ts";
 
