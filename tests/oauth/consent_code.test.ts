@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { authAsAdmin } from "#shared/auth/supabase_auth.ts";
 import { makeLogin } from "#shared/domain/claim/login.ts";
 import { rowCounts, statementsOf } from "../harness/world.ts";
 import { type ConsentVisit, consentVisit, onward, type Seen } from "./consent_visit.ts";
@@ -235,6 +236,22 @@ describe("§4.5 a code that is not right", () => {
     );
     expect(sessions.n).toBe(2);
     await refusedWith(visit, code, EXPIRED);
+  });
+
+  test("of two clicks at once, the one whose link of Supabase Auth the other replaced leads on too", async () => {
+    const { visit, code } = await asked();
+    const auth = await authAsAdmin(world.environment);
+    const fetched = globalThis.fetch;
+    let verified = 0;
+    const spy = vi.spyOn(globalThis, "fetch").mockImplementation(async (input, init) => {
+      if (String(input).endsWith("/auth/v1/verify")) {
+        verified += 1;
+        if (verified === 1) await auth.admin.generateLink({ type: "magiclink", email });
+      }
+      return fetched(input, init);
+    });
+    const { status } = await visit.enterCode(code).finally(() => spy.mockRestore());
+    expect([status, verified, visit.cookie() !== ""]).toEqual([303, 2, true]);
   });
 
   test("a double click leads on, where the answer to the first never arrived", async () => {

@@ -36,22 +36,27 @@ export async function signInByPassword(
   return error?.code === "email_not_confirmed" ? "unconfirmed" : "wrong";
 }
 
+/** A link of Supabase Auth replaces the one before it, so of two sign-ins at once one can lose its link to the other, and asks again. */
+const LINKS = 3;
+
 /**
  * A session JWT for the owner of an address, who has just proven it; null where its login ended meanwhile. Only for an address that
  * has a login: for another Supabase Auth would make one.
  */
 export async function signInByMail(environment: Environment, email: string): Promise<string | null> {
   const auth = await authAsAdmin(environment);
-  const link = await auth.admin.generateLink({ type: "magiclink", email });
-  if (link.error) {
-    throwUnlessRefused(link.error, "SUPABASE_SECRET_KEY");
-    return null;
+  for (let asked = 0; asked < LINKS; asked += 1) {
+    const link = await auth.admin.generateLink({ type: "magiclink", email });
+    if (link.error) {
+      throwUnlessRefused(link.error, "SUPABASE_SECRET_KEY");
+      return null;
+    }
+    // "magiclink", not the newer "email": that would also take the token of a login made by the call above
+    const { hashed_token: token_hash } = link.data.properties;
+    const { data, error } = await auth.verifyOtp({ type: "magiclink", token_hash });
+    if (!error && data.session) return data.session.access_token;
+    throwUnlessRefused(error, "SUPABASE_SECRET_KEY");
   }
-  // "magiclink", not the newer "email": that would also take the token of a login made by the call above
-  const { hashed_token: token_hash } = link.data.properties;
-  const { data, error } = await auth.verifyOtp({ type: "magiclink", token_hash });
-  if (!error && data.session) return data.session.access_token;
-  throwUnlessRefused(error, "SUPABASE_SECRET_KEY");
   return null;
 }
 
