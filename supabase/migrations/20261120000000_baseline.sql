@@ -908,8 +908,8 @@ create unlogged table core.rate_limit_state (
 ) with (fillfactor = 50);
 comment on table core.rate_limit_state is
   'When a subject''s bucket is full again (the generic cell rate algorithm). Addresses appear hashed. Rows in the past are swept.';
--- serves: the sweep of buckets that are full again
-create index rate_limit_state_full_at on core.rate_limit_state (full_at);
+-- No index has full_at in it: an update then stays on its page and leaves the primary key alone (HOT), and the sweep reads the
+-- table, which holds those who called within their window.
 alter table core.rate_limit_state enable row level security;
 
 create function private.debit(subject text, bucket text, cost int default 1) returns jsonb
@@ -977,7 +977,11 @@ create function private.sweep_rate_limits() returns bigint
 language sql security definer
 set search_path = ''
 as $$
-  with swept as (delete from core.rate_limit_state where full_at < private.now() returning 1)
+  -- what a request holds is in use, and not waited for
+  with swept as (
+    delete from core.rate_limit_state s
+     where s.ctid = any (array(select f.ctid from core.rate_limit_state f where f.full_at < private.now() for update skip locked))
+    returning 1)
   select count(*) from swept
 $$;
 comment on function private.sweep_rate_limits() is 'Deletes buckets that are full again: same as never used. Definer, because limits belong to no tenant.';
@@ -5238,6 +5242,26 @@ as $$ select pg_advisory_xact_lock(hashtextextended('core.drafts import', 0) # h
 comment on function private.lock_imports(uuid) is 'Until the end of the transaction no other import of the partner begins.';
 grant execute on function private.lock_imports(uuid) to api_owner;
 
+create function private.claim_addresses(emails text[], tenant uuid) returns void
+language plpgsql
+set search_path = ''
+as $$
+declare
+  -- in one order, so that two imports cannot wait for each other
+  keys constant bigint[] := array(select distinct hashtextextended('core.drafts email ' || e.email, 0) from unnest(emails) as e (email) order by 1);
+begin
+  -- Every address is one entry of the lock table of the server, which holds a few thousand (max_locks_per_transaction times
+  -- max_connections, 3,840 with 60 connections), and everybody's statements fail once it is full. So a long list waits for one of
+  -- four places first; a short one, a customer at a time, never does.
+  if cardinality(keys) > 50 then
+    perform pg_advisory_xact_lock(hashtextextended('core.drafts long import ' || abs(hashtextextended(tenant::text, 0) % 4), 0));
+  end if;
+  perform pg_advisory_xact_lock(k.key) from unnest(keys) as k (key);
+end $$;
+comment on function private.claim_addresses(text[], uuid) is
+  'Until the end of the transaction no other import, of whichever partner, judges one of these addresses: it waits, and then sees the draft that was made. Taken after private.lock_imports.';
+grant execute on function private.claim_addresses(text[], uuid) to api_owner;
+
 create type private.settled_row as (id uuid, row private.draft_row, outcome text);
 
 create function private.settle_rows(rows jsonb, tenant uuid, key text, remaining bigint) returns setof private.settled_row
@@ -5283,9 +5307,9 @@ declare
 begin
   perform private.act_as(caller, 'partner');
   tenant := private.partner_id();
-  -- One import at a time, across partners: the cap, "one open draft an address" and "nobody else's" are all judged against what
-  -- the import before this one made. An import of 500 rows takes a fraction of a second.
-  perform private.lock_imports(tenant), pg_advisory_xact_lock(hashtextextended('core.drafts import', 0));
+  -- judged against what the import before this one made: the cap among the imports of a partner, "nobody else's" address by address
+  perform private.lock_imports(tenant);
+  perform private.claim_addresses(array(select r ->> 'email' from jsonb_array_elements(input -> 'rows') r where r ->> 'reason' is null), tenant);
   select * into partner from core.partners p where p.id = tenant;
   remaining := greatest(private.draft_cap() - private.drafts_made(), 0);
   -- a draft that has expired, noted or not, no longer keeps its address from being drafted again
@@ -7671,9 +7695,10 @@ begin
     'mandates_expired', private.expire_mandates(),
     'mail_purged', private.purge_mail(),
     'oauth_purged', private.purge_oauth(),
-    'rate_limits_swept', private.sweep_rate_limits(),
     'sessions_synced', private.sync_virtual_chargers(),
-    'registrations_reviewed', private.review_due_registrations());
+    'registrations_reviewed', private.review_due_registrations(),
+    -- last: whose bucket it deletes waits until this transaction ends
+    'rate_limits_swept', private.sweep_rate_limits());
 end $$;
 comment on function api.run_due_jobs(jsonb) is 'Everything that is due, in one transaction: counts by job. Safe to call at any time, from several callers at once.';
 select private.expose('api.run_due_jobs(jsonb)', 'edge_slow');

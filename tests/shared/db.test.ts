@@ -308,6 +308,24 @@ describe("contract §1 rate limits", () => {
     expect((await world.post("/v1/chargers", {}, await client.token())).status).toBe(400);
   });
 
+  test("an update of a limit stays on its page: no index has to follow it (HOT)", async () => {
+    const client = await world.database.admin.connect();
+    const updates = async () => {
+      await client.query("select pg_stat_force_next_flush()");
+      const counted =
+        "select n_tup_upd::int as all, n_tup_hot_upd::int as hot from pg_stat_user_tables where relname = 'rate_limit_state'";
+      return (await client.query<{ all: number; hot: number }>(counted)).rows[0] as { all: number; hot: number };
+    };
+    const before = await updates();
+    // fifty clients, as often as a page of the table has room for them many times over
+    for (let request = 0; request < 2000; request++)
+      await client.query("select private.debit('client:' || $1::text, 'user')", [request % 50]);
+    const after = await updates();
+    client.release();
+    expect(after.all - before.all).toBe(1950);
+    expect((after.hot - before.hot) / (after.all - before.all)).toBeGreaterThan(0.95);
+  });
+
   test("a bucket that is full again is swept, one that is not stays", async () => {
     await debit("token");
     await debit("cpo_read", 300);

@@ -61,8 +61,8 @@ create unlogged table core.rate_limit_state (
 ) with (fillfactor = 50);
 comment on table core.rate_limit_state is
   'When a subject''s bucket is full again (the generic cell rate algorithm). Addresses appear hashed. Rows in the past are swept.';
--- serves: the sweep of buckets that are full again
-create index rate_limit_state_full_at on core.rate_limit_state (full_at);
+-- No index has full_at in it: an update then stays on its page and leaves the primary key alone (HOT), and the sweep reads the
+-- table, which holds those who called within their window.
 alter table core.rate_limit_state enable row level security;
 
 create function private.debit(subject text, bucket text, cost int default 1) returns jsonb
@@ -130,7 +130,11 @@ create function private.sweep_rate_limits() returns bigint
 language sql security definer
 set search_path = ''
 as $$
-  with swept as (delete from core.rate_limit_state where full_at < private.now() returning 1)
+  -- what a request holds is in use, and not waited for
+  with swept as (
+    delete from core.rate_limit_state s
+     where s.ctid = any (array(select f.ctid from core.rate_limit_state f where f.full_at < private.now() for update skip locked))
+    returning 1)
   select count(*) from swept
 $$;
 comment on function private.sweep_rate_limits() is 'Deletes buckets that are full again: same as never used. Definer, because limits belong to no tenant.';

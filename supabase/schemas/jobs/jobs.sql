@@ -10,9 +10,10 @@ begin
     'mandates_expired', private.expire_mandates(),
     'mail_purged', private.purge_mail(),
     'oauth_purged', private.purge_oauth(),
-    'rate_limits_swept', private.sweep_rate_limits(),
     'sessions_synced', private.sync_virtual_chargers(),
-    'registrations_reviewed', private.review_due_registrations());
+    'registrations_reviewed', private.review_due_registrations(),
+    -- last: whose bucket it deletes waits until this transaction ends
+    'rate_limits_swept', private.sweep_rate_limits());
 end $$;
 comment on function api.run_due_jobs(jsonb) is 'Everything that is due, in one transaction: counts by job. Safe to call at any time, from several callers at once.';
 select private.expose('api.run_due_jobs(jsonb)', 'edge_slow');
