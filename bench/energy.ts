@@ -50,8 +50,8 @@ async function person(days: number): Promise<string> {
        select a.partner_id, a.id, l.id, lpad($2::text, 18, '8'), 'matched' from account a, location l returning partner_id, id, account_id),
      link as (insert into core.mandate_links (partner_id, connection_id, token_hash, locale, validity_years, expires_at, used_at)
        select partner_id, id, sha256(id::text::bytea), 'nl', 1, now(), now() from connection returning partner_id, connection_id, id),
-     mandate as (insert into core.mandates (partner_id, connection_id, link_id, status, valid_from, valid_until, signed_name, signed_at, document, document_sha256)
-       select partner_id, connection_id, id, 'signed', '2026-01-01', '2030-12-31', 'Bench', now(), 'bench', 'bench' from link),
+     mandate as (insert into core.mandates (partner_id, connection_id, link_id, status, valid_from, valid_until, fee_pct, partner_share_pct, signed_name, signed_at, document, document_sha256)
+       select partner_id, connection_id, id, 'signed', '2026-01-01', '2030-12-31', 20, 25, 'Bench', now(), 'bench', 'bench' from link),
      token as (insert into core.personal_tokens (user_id, name, token_hash, last4, scopes)
        select id, 'Bench', decode($3, 'hex'), 'abcd', '{energy:read,sessions:read}' from person)
      insert into core.chargers (partner_id, account_id, connection_id, user_id, connection_type, power_kw, mid_eligible)

@@ -146,8 +146,8 @@ async function fill(partner: string): Promise<void> {
        insert into core.mandate_links (partner_id, connection_id, token_hash, locale, validity_years, expires_at)
        select partner_id, id, sha256(id::text::bytea), 'nl', 1, now() from connection returning partner_id, id, connection_id),
      mandate as (
-       insert into core.mandates (partner_id, connection_id, link_id, status, valid_from, valid_until, signed_name, signed_at, document, document_sha256)
-       select partner_id, connection_id, id, 'signed', '2026-01-01', '2026-12-31', 'x', now(), 'x', 'x' from link),
+       insert into core.mandates (partner_id, connection_id, link_id, status, valid_from, valid_until, fee_pct, partner_share_pct, signed_name, signed_at, document, document_sha256)
+       select partner_id, connection_id, id, 'signed', '2026-01-01', '2026-12-31', 20, 25, 'x', now(), 'x', 'x' from link),
      charger as (
        insert into core.chargers (partner_id, account_id, connection_id, user_id, catalog_charger_id, brand, mid_eligible)
        select c.partner_id, c.account_id, c.id, a.user_id, m.id, m.brand, true

@@ -2972,6 +2972,8 @@ create table core.mandates (
   valid_until     date,
   signed_name     text,
   signed_at       timestamptz,
+  fee_pct         numeric(5, 2),
+  partner_share_pct numeric(5, 2),
   document        text,
   document_sha256 text,
   code_confirmed  boolean     not null default false,
@@ -2988,10 +2990,13 @@ create table core.mandates (
   constraint mandates_link_key unique (partner_id, link_id),
   constraint mandates_status_known check (status in ('signed', 'revoked', 'expired', 'declined')),
   constraint mandates_signed_whole check (
-    status = 'declined' or num_nulls(valid_from, valid_until, signed_name, signed_at, document, document_sha256) = 0)
+    status = 'declined' or num_nulls(valid_from, valid_until, signed_name, signed_at, fee_pct, partner_share_pct, document, document_sha256) = 0),
+  constraint mandates_percentages check (fee_pct between 0 and 100 and partner_share_pct between 0 and 100)
 );
 comment on table core.mandates is
   'What a signatory decided, with the evidence: the text as shown, its SHA-256, the typed name, the code proof, network address and user agent. Personal data; append-only but for its end; kept seven years after it.';
+comment on column core.mandates.fee_pct is 'The fee on what the customer''s ERE yield, in percent, as it was agreed: a later change of the partner''s does not touch it.';
+comment on column core.mandates.partner_share_pct is 'The partner''s part of that fee, in percent, as it was when the mandate was signed.';
 comment on column core.mandates.lapsed_at is
   'When EAN or address of the connection was corrected after the last year of this mandate: what it covered is still to be seen, and counts no more unless it is locked.';
 -- serves: the latest mandate of a connection
@@ -3018,6 +3023,21 @@ select c.partner_id,
 comment on view core.connection_mandates is
   'Where a connection stands with its mandate: its latest decision as of today: a mandate has expired after its last year, whether or not the job has noted it.';
 grant select on core.connection_mandates to api_owner;
+
+create function private.terms_of(connection uuid, brought_by uuid, out fee_pct numeric, out partner_share_pct numeric)
+language sql stable security definer
+set search_path = ''
+as $$
+  select p.default_fee_pct, p.partner_share_pct
+    from core.connections c
+    join core.accounts a on a.partner_id = c.partner_id and a.id = c.account_id
+    left join core.attributions t on t.user_id = a.user_id
+    join core.partners p on p.id = coalesce(brought_by, t.partner_id, c.partner_id)
+   where c.partner_id = private.partner_id() and c.id = connection
+$$;
+comment on function private.terms_of(uuid, uuid) is
+  'The percentages a signature agrees to today: those of the partner who brings the person right now, or brought them before; of a CPO''s account those of its partner. Definer, because people are in the house and their partner is another tenant.';
+grant execute on function private.terms_of(uuid, uuid) to api_owner;
 
 create function private.end_mandate(connection uuid, new_status text, reason text) returns void
 language plpgsql
@@ -3307,16 +3327,20 @@ begin
 end $$;
 grant execute on function private.lock_link(core.mandate_links) to api_owner;
 
-create function private.record_signature(link core.mandate_links, facts jsonb, request jsonb) returns void
+create function private.record_signature(link core.mandate_links, facts jsonb, request jsonb, brought_by uuid default null) returns void
 language plpgsql
 set search_path = ''
 as $$
+declare
+  terms record;
 begin
+  select * into strict terms from private.terms_of(link.connection_id, brought_by);
   insert into core.mandates
-    (partner_id, connection_id, link_id, status, valid_from, valid_until, signed_name, signed_at, document, document_sha256,
-     code_confirmed, code_sent_to, address, user_agent)
+    (partner_id, connection_id, link_id, status, fee_pct, partner_share_pct, valid_from, valid_until, signed_name, signed_at, document,
+     document_sha256, code_confirmed, code_sent_to, address, user_agent)
   values
-    (link.partner_id, link.connection_id, link.id, 'signed', (facts ->> 'valid_from')::date, (facts ->> 'valid_until')::date,
+    (link.partner_id, link.connection_id, link.id, 'signed', terms.fee_pct, terms.partner_share_pct,
+     (facts ->> 'valid_from')::date, (facts ->> 'valid_until')::date,
      request ->> 'signed_name', private.now(), request ->> 'document', request ->> 'document_sha256',
      facts ->> 'email' is not null, facts ->> 'email', left(request ->> 'address', 64), left(request ->> 'user_agent', 400));
   update core.mandate_links l set used_at = private.now(), code_hash = null where l.partner_id = link.partner_id and l.id = link.id;
@@ -3324,9 +3348,9 @@ begin
   perform private.advance_registration(c.account_id, true) from core.connections c where c.partner_id = link.partner_id and c.id = link.connection_id;
   perform private.audit('mandate.signed', link.connection_id, jsonb_build_object('code_confirmed', facts ->> 'email' is not null));
 end $$;
-comment on function private.record_signature(core.mandate_links, jsonb, jsonb) is
-  'The signature itself, its evidence and what follows from it, wherever it was given: {signed_name, document, document_sha256, address, user_agent} on facts. Who signs has been proven by the caller.';
-grant execute on function private.record_signature(core.mandate_links, jsonb, jsonb) to api_owner;
+comment on function private.record_signature(core.mandate_links, jsonb, jsonb, uuid) is
+  'The signature itself, its evidence and what follows from it, wherever it was given: {signed_name, document, document_sha256, address, user_agent} on facts. Who signs has been proven by the caller; brought_by is the partner who brings them with this signature.';
+grant execute on function private.record_signature(core.mandate_links, jsonb, jsonb, uuid) to api_owner;
 
 create function api.sign_mandate(caller jsonb, request jsonb) returns json
 language plpgsql security definer
@@ -3857,6 +3881,8 @@ create table core.delivered_months (
   constraint delivered_months_session_count_positive check (session_count >= 0),
   constraint delivered_months_status_known check (status in ('staged', 'outside_mandate', 'submitted', 'registered', 'rejected'))
 );
+-- serves: the months of a quarter, for a booking
+create index delivered_months_period on core.delivered_months (partner_id, period);
 comment on table core.delivered_months is
   'The kWh of one connection in one month. Kept seven years.';
 comment on column core.delivered_months.locked is 'Registered as ERE, or about to be: no delivery changes it any more.';
@@ -4598,6 +4624,369 @@ comment on function private.month_unlocked() is 'What came after a month was loc
 create trigger month_unlocked after update of status on core.delivered_months
   for each row when (old.locked and not new.locked)
   execute function private.month_unlocked();
+
+-- The ledger: every kWh, ERE and cent, from which account to which. docs/ere.md says what moves when.
+
+create table core.ledger_accounts (
+  partner_id uuid        not null,
+  id         uuid        not null default gen_random_uuid(),
+  unit       text        not null,
+  kind       text        not null,
+  owner      uuid        not null,
+  opened_at  timestamptz not null default private.now(),
+  constraint ledger_accounts_pkey primary key (partner_id, id),
+  constraint ledger_accounts_unit_key unique (partner_id, id, unit),
+  constraint ledger_accounts_owner_key unique (partner_id, owner, kind, unit),
+  constraint ledger_accounts_partner_id_fkey foreign key (partner_id) references core.partners (id),
+  constraint ledger_accounts_kind_known check ((unit, kind) in (
+    -- a customer's; then a booking's
+    ('kWh', 'delivered'), ('kWh', 'submitted'), ('kWh', 'registered'), ('kWh', 'written_off'),
+    -- a booking's
+    ('ERE', 'register'), ('ERE', 'unsold'), ('ERE', 'sold'), ('ERE', 'difference'),
+    -- a sale's; a customer's; a partner's; the service's, whose id is that of the house; a payee's, what is on its way to a bank
+    ('EUR', 'buyer'), ('EUR', 'customer'), ('EUR', 'partner'), ('EUR', 'service'), ('EUR', 'payout')))
+);
+comment on table core.ledger_accounts is
+  'What a balance is kept of: a unit, a kind, and whose it is (owner: the id of a customer''s account, a booking, a sale or a partner). Its balance is what was credited less what was debited. No personal data; kept as long as its entries.';
+select private.isolate('core.ledger_accounts', 'select');
+
+create table core.ledger_entries (
+  partner_id uuid           not null,
+  id         bigint         not null generated always as identity,
+  debit      uuid           not null,
+  credit     uuid           not null,
+  unit       text           not null,
+  amount     numeric(20, 6) not null,
+  -- what it is for, such as row:<id>:submitted; in the collation of its bytes, so that an index finds the causes of one thing
+  cause      text           collate "C" not null,
+  at         timestamptz    not null default private.now(),
+  constraint ledger_entries_pkey primary key (partner_id, id),
+  constraint ledger_entries_cause_key unique (partner_id, cause),
+  constraint ledger_entries_debit_fkey foreign key (partner_id, debit, unit) references core.ledger_accounts (partner_id, id, unit),
+  constraint ledger_entries_credit_fkey foreign key (partner_id, credit, unit) references core.ledger_accounts (partner_id, id, unit),
+  constraint ledger_entries_sides_differ check (debit <> credit),
+  constraint ledger_entries_amount_positive check (amount > 0),
+  constraint ledger_entries_amount_scale check (amount = round(amount, case unit when 'EUR' then 2 when 'kWh' then 3 else 6 end))
+);
+comment on table core.ledger_entries is
+  'An amount that moved from the account debit to the account credit. One row is both sides, so an unbalanced entry cannot exist. Append-only; a correction is a reversal. No personal data; kept seven years.';
+comment on column core.ledger_entries.cause is 'Unique in a tenant: a step that is done twice writes nothing.';
+-- serve: the balance of one account, each a scan of one range
+create index ledger_entries_debit on core.ledger_entries (partner_id, debit) include (amount);
+create index ledger_entries_credit on core.ledger_entries (partner_id, credit) include (amount);
+select private.isolate('core.ledger_entries', 'select');
+
+create view core.ledger_balances with (security_invoker = true) as
+select a.partner_id, a.id as account_id, a.unit, a.kind, a.owner, a.opened_at, coalesce(s.balance, 0) as balance
+  from core.ledger_accounts a
+  left join (
+    select e.partner_id, e.account_id, sum(e.amount) as balance
+      from (select partner_id, credit as account_id, amount from core.ledger_entries
+            union all
+            select partner_id, debit, -amount from core.ledger_entries) e
+     group by e.partner_id, e.account_id) s on s.partner_id = a.partner_id and s.account_id = a.id;
+comment on view core.ledger_balances is 'All balances, for a look at many of them. Of one account private.balance is quicker.';
+grant select on core.ledger_balances to api_owner;
+
+create function private.balance(partner uuid, unit text, kind text, owner uuid) returns numeric
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  return coalesce((
+    select coalesce((select sum(e.amount) from core.ledger_entries e where e.partner_id = a.partner_id and e.credit = a.id), 0)
+           - coalesce((select sum(e.amount) from core.ledger_entries e where e.partner_id = a.partner_id and e.debit = a.id), 0)
+      from core.ledger_accounts a
+     where a.partner_id = balance.partner and a.owner = balance.owner and a.kind = balance.kind and a.unit = balance.unit), 0);
+end $$;
+comment on function private.balance(uuid, text, text, uuid) is 'What was credited to an account less what was debited from it; 0 where nothing ever was.';
+
+create type private.posting as (
+  cause        text,
+  unit         text,
+  amount       numeric,
+  debit_kind   text,
+  debit_owner  uuid,
+  credit_kind  text,
+  credit_owner uuid);
+
+create function private.post(partner uuid, postings private.posting[]) returns int
+language plpgsql
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+declare
+  written int;
+begin
+  insert into core.ledger_accounts (partner_id, unit, kind, owner)
+  select distinct partner, p.unit, side.kind, side.owner
+    from unnest(postings) p
+    cross join lateral (values (p.debit_kind, p.debit_owner), (p.credit_kind, p.credit_owner)) side (kind, owner)
+   where p.amount <> 0
+   order by 4, 3, 2  -- two transactions that open the same accounts wait for each other in one order
+  on conflict on constraint ledger_accounts_owner_key do nothing;
+
+  insert into core.ledger_entries (partner_id, debit, credit, unit, amount, cause)
+  select partner, d.id, c.id, p.unit, p.amount, p.cause
+    from unnest(postings) p
+    join core.ledger_accounts d on d.partner_id = partner and d.owner = p.debit_owner and d.kind = p.debit_kind and d.unit = p.unit
+    join core.ledger_accounts c on c.partner_id = partner and c.owner = p.credit_owner and c.kind = p.credit_kind and c.unit = p.unit
+   where p.amount <> 0
+   order by p.cause collate "C"
+  on conflict on constraint ledger_entries_cause_key do nothing;
+  get diagnostics written = row_count;
+
+  -- what was there already has to be the same thing
+  if written < (select count(*) from unnest(postings) p where p.amount <> 0) and exists (
+    select from unnest(postings) p
+      join core.ledger_entries e on e.partner_id = partner and e.cause = p.cause
+      join core.ledger_accounts d on d.partner_id = partner and d.id = e.debit
+      join core.ledger_accounts c on c.partner_id = partner and c.id = e.credit
+     where (e.unit, e.amount, d.kind, d.owner, c.kind, c.owner)
+           is distinct from (p.unit, p.amount, p.debit_kind, p.debit_owner, p.credit_kind, p.credit_owner)) then
+    raise exception 'the ledger holds another entry of the same cause';
+  end if;
+  return written;
+end $$;
+comment on function private.post(uuid, private.posting[]) is
+  'Writes entries and opens the accounts they name; says how many were new. An amount of 0 moves nothing and is left out; the same cause again must be the same entry, and writes nothing.';
+
+create function private.reverse_postings(partner uuid, causes text[]) returns int
+language plpgsql
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+declare
+  written int;
+begin
+  insert into core.ledger_entries (partner_id, debit, credit, unit, amount, cause)
+  select e.partner_id, e.credit, e.debit, e.unit, e.amount, e.cause || ':reversed'
+    from unnest(causes) c (cause)
+    join core.ledger_entries e on e.partner_id = partner and e.cause = c.cause
+   order by e.cause
+  on conflict on constraint ledger_entries_cause_key do nothing;
+  get diagnostics written = row_count;
+  return written;
+end $$;
+comment on function private.reverse_postings(uuid, text[]) is
+  'Moves back what the entries of these causes moved; a cause without an entry had nothing to move. Once each: says how many were new.';
+
+-- Bookings: what is sent to the register for a quarter, row by row, and what the register granted of it.
+
+create table core.bookings (
+  partner_id    uuid           not null,
+  id            uuid           not null default gen_random_uuid(),
+  run_id        uuid           not null,
+  quarter       date           not null,
+  number        int            not null,
+  status        text           not null default 'open',
+  granted_ere   numeric(18, 6),
+  opened_at     timestamptz    not null default private.now(),
+  submitted_at  timestamptz,
+  withdrawn_at  timestamptz,
+  export_sha256 text,
+  exported_at   timestamptz,
+  constraint bookings_pkey primary key (partner_id, id),
+  constraint bookings_number_key unique (partner_id, quarter, number),
+  constraint bookings_partner_id_fkey foreign key (partner_id) references core.partners (id),
+  constraint bookings_quarter_is_quarter check (quarter = date_trunc('quarter', quarter)),
+  constraint bookings_status_known check (status in ('open', 'submitted', 'withdrawn')),
+  constraint bookings_submitted_at check (case status when 'open' then num_nonnulls(submitted_at, withdrawn_at) = 0
+                                                      when 'submitted' then submitted_at is not null and withdrawn_at is null
+                                                      else withdrawn_at is not null end),
+  constraint bookings_granted_positive check (granted_ere >= 0),
+  constraint bookings_export_whole check (num_nulls(export_sha256, exported_at) in (0, 2))
+);
+comment on table core.bookings is
+  'What a tenant sends to the register for a quarter: the first one, and supplementary ones for what came later. Kept seven years.';
+comment on column core.bookings.run_id is 'Shared by the bookings of all tenants that were opened at once.';
+comment on column core.bookings.granted_ere is
+  'What the register granted for the whole, where that is another total than the sum of the rows; never more of it is sold.';
+comment on column core.bookings.export_sha256 is 'Of the file for the register, when it was first written: it is always the same.';
+-- serves: the open booking of a quarter, of which there is one
+create unique index bookings_open on core.bookings (partner_id, quarter) where status = 'open';
+select private.isolate('core.bookings', 'select');
+
+create table core.booking_rows (
+  partner_id            uuid           not null,
+  id                    uuid           not null default gen_random_uuid(),
+  booking_id            uuid           not null,
+  account_id            uuid           not null,
+  connection_id         uuid           not null,
+  owner_id              uuid           not null,
+  period                date           not null,
+  status                text           not null default 'submitted',
+  live                  boolean        not null generated always as (status in ('submitted', 'registered')) stored,
+  kwh                   numeric(12, 3) not null,
+  session_count         int            not null,
+  source                text           not null,
+  delivery_id           uuid,
+  ere_per_kwh           numeric(9, 6)  not null,
+  ean_code              text           not null,
+  ean_exclusive         boolean        not null,
+  signatory             text           not null,
+  postal_code           text           not null,
+  house_number          int            not null,
+  house_number_addition text,
+  street                text,
+  city                  text,
+  mandate_id            uuid           not null,
+  mandate_signed_at     timestamptz    not null,
+  mandate_valid_from    date           not null,
+  mandate_valid_until   date           not null,
+  fee_pct               numeric(5, 2)  not null,
+  partner_share_pct     numeric(5, 2)  not null,
+  share_partner_id      uuid,
+  charger_brand         text,
+  charger_model         text,
+  charger_serial        text,
+  flags                 text[]         not null default '{}',
+  constraint booking_rows_pkey primary key (partner_id, id),
+  constraint booking_rows_owner_key unique (partner_id, id, owner_id),
+  constraint booking_rows_booking_fkey foreign key (partner_id, booking_id) references core.bookings (partner_id, id),
+  constraint booking_rows_connection_fkey foreign key (partner_id, connection_id, owner_id) references core.connections (partner_id, id, owner_id),
+  constraint booking_rows_account_fkey foreign key (partner_id, account_id, owner_id) references core.accounts (partner_id, id, owner_id),
+  constraint booking_rows_mandate_fkey foreign key (partner_id, mandate_id) references core.mandates (partner_id, id),
+  constraint booking_rows_delivery_fkey foreign key (partner_id, delivery_id) references core.deliveries (partner_id, id),
+  constraint booking_rows_share_partner_id_fkey foreign key (share_partner_id) references core.partners (id),
+  constraint booking_rows_period_is_month check (period = date_trunc('month', period)),
+  constraint booking_rows_status_known check (status in ('submitted', 'registered', 'rejected', 'withdrawn')),
+  constraint booking_rows_kwh_positive check (kwh > 0),
+  constraint booking_rows_source_known check (source in ('delivered_total', 'own_sessions')),
+  constraint booking_rows_source_has_delivery check ((source = 'delivered_total') = (delivery_id is not null)),
+  constraint booking_rows_percentages check (fee_pct between 0 and 100 and partner_share_pct between 0 and 100),
+  constraint booking_rows_flags_known check (
+    flags <@ '{beyond_power,above_average,too_many_sessions,repeated_total,no_sessions}')
+);
+comment on table core.booking_rows is
+  'One connection and month of a booking, with what was true when it was submitted: nothing of that changes afterwards. Personal data; kept seven years.';
+comment on column core.booking_rows.live is 'Taken in, and neither withdrawn nor rejected: its kWh are in nobody else''s booking.';
+comment on column core.booking_rows.share_partner_id is
+  'The partner that has a share in the fee: of a CPO''s account its own, of a person whoever had brought them by that month. Null: the fee stays with the service.';
+comment on column core.booking_rows.flags is 'What made the month look implausible. It holds nothing back.';
+-- serves: a month of a connection is booked once
+create unique index booking_rows_live_month on core.booking_rows (partner_id, connection_id, period) where live;
+-- serves: a month of an EAN is booked once; unique across tenants on purpose, and only private.claim_months relies on it
+create unique index booking_rows_live_ean on core.booking_rows (ean_code, period) where live and ean_exclusive;
+-- serves: the rows of a booking
+create index booking_rows_booking on core.booking_rows (partner_id, booking_id);
+select private.isolate('core.booking_rows', 'select');
+select private.keep_to_owner('core.booking_rows');
+
+create table core.credits (
+  partner_id      uuid           not null,
+  id              uuid           not null default gen_random_uuid(),
+  row_id          uuid           not null,
+  owner_id        uuid           not null,
+  accepted_kwh    numeric(12, 3) not null,
+  ere             numeric(18, 6) not null,
+  reason          text,
+  credited_at     timestamptz    not null default private.now(),
+  reversed_at     timestamptz,
+  reversed_reason text,
+  constraint credits_pkey primary key (partner_id, id),
+  constraint credits_row_fkey foreign key (partner_id, row_id, owner_id) references core.booking_rows (partner_id, id, owner_id),
+  constraint credits_accepted_positive check (accepted_kwh >= 0 and ere >= 0),
+  constraint credits_reason_length check (length(reason) between 1 and 500),
+  constraint credits_reversal_whole check (num_nulls(reversed_at, reversed_reason) in (0, 2))
+);
+comment on table core.credits is
+  'What the register granted of a row: the accepted kWh, none where it rejected the row, and their ERE, cut to six decimals once and for all. A reversed one is kept. Kept seven years.';
+-- serves: the credit of a row, of which one at a time stands
+create unique index credits_standing on core.credits (partner_id, row_id) where reversed_at is null;
+select private.isolate('core.credits', 'select');
+select private.keep_to_owner('core.credits');
+
+-- Sales of ERE, and how each is split over the rows of its booking.
+
+create table core.sales (
+  partner_id  uuid           not null,
+  id          uuid           not null default gen_random_uuid(),
+  booking_id  uuid           not null,
+  reference   text           not null,
+  buyer       text           not null,
+  ere         numeric(18, 6) not null,
+  price       numeric(12, 6) not null,
+  gross       numeric(14, 2) not null generated always as (round(ere * price, 2)) stored,
+  sold_on     date           not null,
+  recorded_at timestamptz    not null default private.now(),
+  constraint sales_pkey primary key (partner_id, id),
+  constraint sales_reference_key unique (partner_id, reference),
+  constraint sales_booking_fkey foreign key (partner_id, booking_id) references core.bookings (partner_id, id),
+  constraint sales_lengths check (length(reference) between 1 and 120 and length(buyer) between 1 and 120),
+  constraint sales_positive check (ere > 0 and price > 0 and gross > 0)
+);
+comment on table core.sales is
+  'A quantity of ERE of one booking, sold at a price in euro. reference is the buyer''s or our own number of it. Kept seven years.';
+-- serves: what of a booking was sold
+create index sales_booking on core.sales (partner_id, booking_id);
+select private.isolate('core.sales', 'select');
+
+create table core.sale_reversals (
+  partner_id  uuid        not null,
+  id          uuid        not null default gen_random_uuid(),
+  sale_id     uuid        not null,
+  reason      text        not null,
+  recover     boolean     not null,
+  reversed_at timestamptz not null default private.now(),
+  constraint sale_reversals_pkey primary key (partner_id, id),
+  constraint sale_reversals_sale_fkey foreign key (partner_id, sale_id) references core.sales (partner_id, id),
+  constraint sale_reversals_reason_length check (length(reason) between 1 and 500)
+);
+comment on table core.sale_reversals is
+  'A decision to take a sale back, for what had not been paid out, or with recover for all of it. Append-only, kept seven years.';
+-- serves: the reversals of a sale
+create index sale_reversals_sale on core.sale_reversals (partner_id, sale_id);
+select private.isolate('core.sale_reversals', 'select');
+
+create table core.allocations (
+  partner_id        uuid           not null,
+  id                uuid           not null default gen_random_uuid(),
+  sale_id           uuid           not null,
+  row_id            uuid           not null,
+  account_id        uuid           not null,
+  owner_id          uuid           not null,
+  share_partner_id  uuid,
+  ere               numeric(18, 6) not null,
+  gross             numeric(14, 2) not null,
+  fee_pct           numeric(5, 2)  not null,
+  partner_share_pct numeric(5, 2)  not null,
+  fee               numeric(14, 2) not null generated always as (trunc(gross * fee_pct / 100, 2)) stored,
+  partner_share     numeric(14, 2) not null,
+  net               numeric(14, 2) not null generated always as (gross - trunc(gross * fee_pct / 100, 2)) stored,
+  reversal_id       uuid,
+  constraint allocations_pkey primary key (partner_id, id),
+  constraint allocations_sale_fkey foreign key (partner_id, sale_id) references core.sales (partner_id, id),
+  constraint allocations_row_fkey foreign key (partner_id, row_id, owner_id) references core.booking_rows (partner_id, id, owner_id),
+  constraint allocations_account_fkey foreign key (partner_id, account_id, owner_id) references core.accounts (partner_id, id, owner_id),
+  constraint allocations_share_partner_id_fkey foreign key (share_partner_id) references core.partners (id),
+  constraint allocations_reversal_fkey foreign key (partner_id, reversal_id) references core.sale_reversals (partner_id, id),
+  constraint allocations_row_key unique (partner_id, sale_id, row_id),
+  constraint allocations_positive check (ere > 0 and gross >= 0),
+  constraint allocations_partner_share check (
+    partner_share = case when share_partner_id is null then 0 else trunc(trunc(gross * fee_pct / 100, 2) * partner_share_pct / 100, 2) end)
+);
+comment on table core.allocations is
+  'A row''s part of a sale: its ERE, its cents, and how those are divided between the customer (net), the partner (partner_share) and the service (fee less partner_share), by the percentages agreed when the mandate was signed. Written once, never computed again. Kept seven years.';
+comment on column core.allocations.reversal_id is 'Null while it stands.';
+-- serves: what of a row was sold
+create index allocations_row on core.allocations (partner_id, row_id);
+-- serves: what a customer was sold
+create index allocations_account on core.allocations (partner_id, account_id);
+select private.isolate('core.allocations', 'select');
+select private.keep_to_owner('core.allocations');
+
+-- Figures: what a delivery year is said to yield, once the operator says so.
+
+create table core.figures (
+  partner_id    uuid        not null,
+  delivery_year int         not null,
+  published_at  timestamptz not null default private.now(),
+  constraint figures_pkey primary key (partner_id, delivery_year),
+  constraint figures_partner_id_fkey foreign key (partner_id) references core.partners (id),
+  constraint figures_factor_fkey foreign key (delivery_year) references core.ere_factors (delivery_year)
+);
+comment on table core.figures is
+  'A delivery year whose figures are published to a tenant: from then on positions say what it yields. Kept for good.';
+select private.isolate('core.figures', 'select');
 
 -- The mail outbox: written in the transaction of what it is about, sent by the worker.
 
@@ -6220,7 +6609,7 @@ begin
   values (private.house(), connection, sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())), request #>> '{mail,locale}', 1, private.now())
   returning * into link;
   perform private.audit('account.created', account, jsonb_build_object('draft_id', draft.id, 'for', draft.partner_id));
-  perform private.record_signature(link, facts, request);
+  perform private.record_signature(link, facts, request, draft.partner_id);
   perform private.act_for_partner(draft.partner_id);
   return account;
 end $$;

@@ -122,8 +122,8 @@ export async function addCustomer(
        insert into core.mandate_links (partner_id, connection_id, token_hash, locale, validity_years, expires_at, used_at)
        select partner_id, id, sha256(id::text::bytea), 'nl', 1, now(), now() from connection returning partner_id, id, connection_id),
      mandate as (
-       insert into core.mandates (partner_id, connection_id, link_id, status, valid_from, valid_until, signed_name, signed_at, document, document_sha256)
-       select partner_id, connection_id, id, 'signed', '2026-01-01', '2026-12-31', $2, now(), 'test', 'test' from link),
+       insert into core.mandates (partner_id, connection_id, link_id, status, valid_from, valid_until, fee_pct, partner_share_pct, signed_name, signed_at, document, document_sha256)
+       select partner_id, connection_id, id, 'signed', '2026-01-01', '2026-12-31', 20, 25, $2, now(), 'test', 'test' from link),
      months as (
        insert into core.delivered_months (partner_id, connection_id, period, total_kwh, session_count, source, status, received_at)
        select partner_id, id, m, $10, 1, 'test', 'staged', now() from connection, unnest(array['2026-09-01', '2026-10-01', '2026-11-01']::date[]) m)

@@ -50,8 +50,8 @@ async function seed(world: SandboxWorld, partner: string, size: number): Promise
     `insert into core.ean_checks (partner_id, connection_id, ean_code, postal_code, house_number, source, outcome)
        select private.house(), connection_id, '${testEan(16)}', '9999ZZ', n, 'sandbox', 'matched' from seeded`,
     `insert into core.mandate_links (partner_id, id, connection_id, token_hash, locale, validity_years, expires_at) select private.house(), link_id, connection_id, sha256(link_id::text::bytea), 'nl', 1, now() from seeded`,
-    `insert into core.mandates (partner_id, connection_id, link_id, status, valid_from, valid_until, signed_name, signed_at, document, document_sha256)
-       select private.house(), connection_id, link_id, 'signed', '2026-01-01', '2026-12-31', 'Sanne de Vries', now(), 'x', 'x' from seeded`,
+    `insert into core.mandates (partner_id, connection_id, link_id, status, valid_from, valid_until, fee_pct, partner_share_pct, signed_name, signed_at, document, document_sha256)
+       select private.house(), connection_id, link_id, 'signed', '2026-01-01', '2026-12-31', 20, 25, 'Sanne de Vries', now(), 'x', 'x' from seeded`,
     `insert into core.chargers (partner_id, id, account_id, connection_id, user_id, catalog_charger_id, brand, mid_eligible, serial_number)
        select private.house(), charger_id, account_id, connection_id, user_id, m.id, m.brand, true, 'S-' || upper(replace(charger_id::text, '-', '')) from seeded, (select * from core.charger_models where mid_meter limit 1) m`,
     `insert into core.virtual_chargers (partner_id, charger_id, wh_per_session, sessions_per_week, power_kw, since, synced_at) select private.house(), charger_id, 12000, 0, 11, '2026-01-01', private.now() from seeded`,

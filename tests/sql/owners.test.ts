@@ -3,6 +3,7 @@
 
 import { randomUUID } from "node:crypto";
 import { afterAll, describe, expect, test } from "vitest";
+import { giveBooking } from "../harness/booked.ts";
 import { addCharger, ingest, MID_CHARGER } from "../harness/chargers.ts";
 import { giveMandate, signMandate } from "../harness/mandate.ts";
 import { createAccount, type Partner } from "../harness/people.ts";
@@ -20,8 +21,9 @@ type Owner = { id: string; caller: Record<string, string> };
 async function client(one: Partner): Promise<Owner> {
   const { id, client_id } = one.client;
   const token = await one.client.token();
-  const { account_id } = await createAccount(world, one);
+  const { account_id, connection_id } = await createAccount(world, one);
   await signMandate(world, account_id, one);
+  await giveBooking(admin, connection_id);
   const month = { period: `${new Date().getUTCFullYear()}-01`, total_kwh: 100 };
   const charger = { account_id, ...MID_CHARGER, serial_number: client_id };
   const registered = await world.post("/v1/chargers", charger, token);
@@ -94,10 +96,17 @@ const PAIRS: [string, Owner, Owner][] = [
 /** Tables whose rows a tenant's clients and people share, and why. */
 const SHARED: Record<string, string> = {
   "core.audit_log": "is written by everybody and read by nobody",
+  "core.bookings": "is a quarter of everybody's; who was booked stands in its rows",
   "core.draft_uploads": "counts a partner's drafts and names nobody",
+  "core.figures": "is a year that was published to all",
+  "core.ledger_accounts": "is the tenant's books, which name accounts by their ids",
+  "core.ledger_entries":
+    "is the tenant's books; an owner's part of them stands in booking rows, credits and allocations",
   "core.locations": "is an address, of whoever has a connection there",
   "core.oauth_clients": "shows a client itself alone, and nobody else anything",
   "core.partner_keys": "belongs to the partner itself",
+  "core.sale_reversals": "is about a sale of everybody's",
+  "core.sales": "is a sale for everybody; whose ERE were sold stands in its allocations",
 };
 const POLICY = "an owner reaches only their own rows";
 

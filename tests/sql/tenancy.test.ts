@@ -3,6 +3,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, describe, expect, test } from "vitest";
 import { newPartnerKey } from "#shared/auth/tokens.ts";
+import { giveBooking } from "../harness/booked.ts";
 import { ingest, MID_CHARGER } from "../harness/chargers.ts";
 import { signMandate } from "../harness/mandate.ts";
 import { createAccount, type Partner } from "../harness/people.ts";
@@ -17,8 +18,9 @@ const B = world.partnerB;
 /** A row of everything, made the way it is made for real. */
 async function live(partner: Partner) {
   const token = await partner.client.token();
-  const { account_id } = await createAccount(world, partner);
+  const { account_id, connection_id } = await createAccount(world, partner);
   await signMandate(world, account_id, partner);
+  await giveBooking(admin, connection_id);
   const month = { period: `${new Date().getUTCFullYear()}-01`, total_kwh: 100 };
   const charger = { account_id, ...MID_CHARGER, serial_number: partner.client.client_id };
   const registered = await world.post("/v1/chargers", charger, token);

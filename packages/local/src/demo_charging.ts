@@ -64,9 +64,9 @@ async function makeAccount(client: pg.Client, user_id: string): Promise<string> 
        select partner_id, id, sha256(gen_random_uuid()::text::bytea), 'nl', 1, private.now(), private.now() from connection
        returning partner_id, connection_id, id)
      insert into core.mandates
-       (partner_id, connection_id, link_id, status, valid_from, valid_until, signed_name, signed_at, document, document_sha256)
+       (partner_id, connection_id, link_id, status, valid_from, valid_until, fee_pct, partner_share_pct, signed_name, signed_at, document, document_sha256)
      select k.partner_id, k.connection_id, k.id, 'signed', date_trunc('year', private.today()),
-            date_trunc('year', private.today()) + interval '1 year - 1 day', p.name, private.now(), d.text, encode(sha256(d.text::bytea), 'hex')
+            date_trunc('year', private.today()) + interval '1 year - 1 day', 20, 25, p.name, private.now(), d.text, encode(sha256(d.text::bytea), 'hex')
        from link k, private.user_profile($1) p, (values ('Machtiging van de demo')) d (text)
      returning connection_id as id`,
     [user_id, CONNECTION.ean_code, CONNECTION.postal_code, CONNECTION.house_number],

@@ -49,7 +49,7 @@ begin
   values (private.house(), connection, sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())), request #>> '{mail,locale}', 1, private.now())
   returning * into link;
   perform private.audit('account.created', account, jsonb_build_object('draft_id', draft.id, 'for', draft.partner_id));
-  perform private.record_signature(link, facts, request);
+  perform private.record_signature(link, facts, request, draft.partner_id);
   perform private.act_for_partner(draft.partner_id);
   return account;
 end $$;

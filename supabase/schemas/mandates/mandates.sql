@@ -41,6 +41,8 @@ create table core.mandates (
   valid_until     date,
   signed_name     text,
   signed_at       timestamptz,
+  fee_pct         numeric(5, 2),
+  partner_share_pct numeric(5, 2),
   document        text,
   document_sha256 text,
   code_confirmed  boolean     not null default false,
@@ -57,10 +59,13 @@ create table core.mandates (
   constraint mandates_link_key unique (partner_id, link_id),
   constraint mandates_status_known check (status in ('signed', 'revoked', 'expired', 'declined')),
   constraint mandates_signed_whole check (
-    status = 'declined' or num_nulls(valid_from, valid_until, signed_name, signed_at, document, document_sha256) = 0)
+    status = 'declined' or num_nulls(valid_from, valid_until, signed_name, signed_at, fee_pct, partner_share_pct, document, document_sha256) = 0),
+  constraint mandates_percentages check (fee_pct between 0 and 100 and partner_share_pct between 0 and 100)
 );
 comment on table core.mandates is
   'What a signatory decided, with the evidence: the text as shown, its SHA-256, the typed name, the code proof, network address and user agent. Personal data; append-only but for its end; kept seven years after it.';
+comment on column core.mandates.fee_pct is 'The fee on what the customer''s ERE yield, in percent, as it was agreed: a later change of the partner''s does not touch it.';
+comment on column core.mandates.partner_share_pct is 'The partner''s part of that fee, in percent, as it was when the mandate was signed.';
 comment on column core.mandates.lapsed_at is
   'When EAN or address of the connection was corrected after the last year of this mandate: what it covered is still to be seen, and counts no more unless it is locked.';
 -- serves: the latest mandate of a connection
@@ -87,6 +92,21 @@ select c.partner_id,
 comment on view core.connection_mandates is
   'Where a connection stands with its mandate: its latest decision as of today: a mandate has expired after its last year, whether or not the job has noted it.';
 grant select on core.connection_mandates to api_owner;
+
+create function private.terms_of(connection uuid, brought_by uuid, out fee_pct numeric, out partner_share_pct numeric)
+language sql stable security definer
+set search_path = ''
+as $$
+  select p.default_fee_pct, p.partner_share_pct
+    from core.connections c
+    join core.accounts a on a.partner_id = c.partner_id and a.id = c.account_id
+    left join core.attributions t on t.user_id = a.user_id
+    join core.partners p on p.id = coalesce(brought_by, t.partner_id, c.partner_id)
+   where c.partner_id = private.partner_id() and c.id = connection
+$$;
+comment on function private.terms_of(uuid, uuid) is
+  'The percentages a signature agrees to today: those of the partner who brings the person right now, or brought them before; of a CPO''s account those of its partner. Definer, because people are in the house and their partner is another tenant.';
+grant execute on function private.terms_of(uuid, uuid) to api_owner;
 
 create function private.end_mandate(connection uuid, new_status text, reason text) returns void
 language plpgsql

@@ -156,16 +156,20 @@ begin
 end $$;
 grant execute on function private.lock_link(core.mandate_links) to api_owner;
 
-create function private.record_signature(link core.mandate_links, facts jsonb, request jsonb) returns void
+create function private.record_signature(link core.mandate_links, facts jsonb, request jsonb, brought_by uuid default null) returns void
 language plpgsql
 set search_path = ''
 as $$
+declare
+  terms record;
 begin
+  select * into strict terms from private.terms_of(link.connection_id, brought_by);
   insert into core.mandates
-    (partner_id, connection_id, link_id, status, valid_from, valid_until, signed_name, signed_at, document, document_sha256,
-     code_confirmed, code_sent_to, address, user_agent)
+    (partner_id, connection_id, link_id, status, fee_pct, partner_share_pct, valid_from, valid_until, signed_name, signed_at, document,
+     document_sha256, code_confirmed, code_sent_to, address, user_agent)
   values
-    (link.partner_id, link.connection_id, link.id, 'signed', (facts ->> 'valid_from')::date, (facts ->> 'valid_until')::date,
+    (link.partner_id, link.connection_id, link.id, 'signed', terms.fee_pct, terms.partner_share_pct,
+     (facts ->> 'valid_from')::date, (facts ->> 'valid_until')::date,
      request ->> 'signed_name', private.now(), request ->> 'document', request ->> 'document_sha256',
      facts ->> 'email' is not null, facts ->> 'email', left(request ->> 'address', 64), left(request ->> 'user_agent', 400));
   update core.mandate_links l set used_at = private.now(), code_hash = null where l.partner_id = link.partner_id and l.id = link.id;
@@ -173,9 +177,9 @@ begin
   perform private.advance_registration(c.account_id, true) from core.connections c where c.partner_id = link.partner_id and c.id = link.connection_id;
   perform private.audit('mandate.signed', link.connection_id, jsonb_build_object('code_confirmed', facts ->> 'email' is not null));
 end $$;
-comment on function private.record_signature(core.mandate_links, jsonb, jsonb) is
-  'The signature itself, its evidence and what follows from it, wherever it was given: {signed_name, document, document_sha256, address, user_agent} on facts. Who signs has been proven by the caller.';
-grant execute on function private.record_signature(core.mandate_links, jsonb, jsonb) to api_owner;
+comment on function private.record_signature(core.mandate_links, jsonb, jsonb, uuid) is
+  'The signature itself, its evidence and what follows from it, wherever it was given: {signed_name, document, document_sha256, address, user_agent} on facts. Who signs has been proven by the caller; brought_by is the partner who brings them with this signature.';
+grant execute on function private.record_signature(core.mandate_links, jsonb, jsonb, uuid) to api_owner;
 
 create function api.sign_mandate(caller jsonb, request jsonb) returns json
 language plpgsql security definer

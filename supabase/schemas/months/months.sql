@@ -39,6 +39,8 @@ create table core.delivered_months (
   constraint delivered_months_session_count_positive check (session_count >= 0),
   constraint delivered_months_status_known check (status in ('staged', 'outside_mandate', 'submitted', 'registered', 'rejected'))
 );
+-- serves: the months of a quarter, for a booking
+create index delivered_months_period on core.delivered_months (partner_id, period);
 comment on table core.delivered_months is
   'The kWh of one connection in one month. Kept seven years.';
 comment on column core.delivered_months.locked is 'Registered as ERE, or about to be: no delivery changes it any more.';

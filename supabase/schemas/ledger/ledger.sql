@@ -1,0 +1,143 @@
+-- The ledger: every kWh, ERE and cent, from which account to which. docs/ere.md says what moves when.
+
+create table core.ledger_accounts (
+  partner_id uuid        not null,
+  id         uuid        not null default gen_random_uuid(),
+  unit       text        not null,
+  kind       text        not null,
+  owner      uuid        not null,
+  opened_at  timestamptz not null default private.now(),
+  constraint ledger_accounts_pkey primary key (partner_id, id),
+  constraint ledger_accounts_unit_key unique (partner_id, id, unit),
+  constraint ledger_accounts_owner_key unique (partner_id, owner, kind, unit),
+  constraint ledger_accounts_partner_id_fkey foreign key (partner_id) references core.partners (id),
+  constraint ledger_accounts_kind_known check ((unit, kind) in (
+    -- a customer's; then a booking's
+    ('kWh', 'delivered'), ('kWh', 'submitted'), ('kWh', 'registered'), ('kWh', 'written_off'),
+    -- a booking's
+    ('ERE', 'register'), ('ERE', 'unsold'), ('ERE', 'sold'), ('ERE', 'difference'),
+    -- a sale's; a customer's; a partner's; the service's, whose id is that of the house; a payee's, what is on its way to a bank
+    ('EUR', 'buyer'), ('EUR', 'customer'), ('EUR', 'partner'), ('EUR', 'service'), ('EUR', 'payout')))
+);
+comment on table core.ledger_accounts is
+  'What a balance is kept of: a unit, a kind, and whose it is (owner: the id of a customer''s account, a booking, a sale or a partner). Its balance is what was credited less what was debited. No personal data; kept as long as its entries.';
+select private.isolate('core.ledger_accounts', 'select');
+
+create table core.ledger_entries (
+  partner_id uuid           not null,
+  id         bigint         not null generated always as identity,
+  debit      uuid           not null,
+  credit     uuid           not null,
+  unit       text           not null,
+  amount     numeric(20, 6) not null,
+  -- what it is for, such as row:<id>:submitted; in the collation of its bytes, so that an index finds the causes of one thing
+  cause      text           collate "C" not null,
+  at         timestamptz    not null default private.now(),
+  constraint ledger_entries_pkey primary key (partner_id, id),
+  constraint ledger_entries_cause_key unique (partner_id, cause),
+  constraint ledger_entries_debit_fkey foreign key (partner_id, debit, unit) references core.ledger_accounts (partner_id, id, unit),
+  constraint ledger_entries_credit_fkey foreign key (partner_id, credit, unit) references core.ledger_accounts (partner_id, id, unit),
+  constraint ledger_entries_sides_differ check (debit <> credit),
+  constraint ledger_entries_amount_positive check (amount > 0),
+  constraint ledger_entries_amount_scale check (amount = round(amount, case unit when 'EUR' then 2 when 'kWh' then 3 else 6 end))
+);
+comment on table core.ledger_entries is
+  'An amount that moved from the account debit to the account credit. One row is both sides, so an unbalanced entry cannot exist. Append-only; a correction is a reversal. No personal data; kept seven years.';
+comment on column core.ledger_entries.cause is 'Unique in a tenant: a step that is done twice writes nothing.';
+-- serve: the balance of one account, each a scan of one range
+create index ledger_entries_debit on core.ledger_entries (partner_id, debit) include (amount);
+create index ledger_entries_credit on core.ledger_entries (partner_id, credit) include (amount);
+select private.isolate('core.ledger_entries', 'select');
+
+create view core.ledger_balances with (security_invoker = true) as
+select a.partner_id, a.id as account_id, a.unit, a.kind, a.owner, a.opened_at, coalesce(s.balance, 0) as balance
+  from core.ledger_accounts a
+  left join (
+    select e.partner_id, e.account_id, sum(e.amount) as balance
+      from (select partner_id, credit as account_id, amount from core.ledger_entries
+            union all
+            select partner_id, debit, -amount from core.ledger_entries) e
+     group by e.partner_id, e.account_id) s on s.partner_id = a.partner_id and s.account_id = a.id;
+comment on view core.ledger_balances is 'All balances, for a look at many of them. Of one account private.balance is quicker.';
+grant select on core.ledger_balances to api_owner;
+
+create function private.balance(partner uuid, unit text, kind text, owner uuid) returns numeric
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  return coalesce((
+    select coalesce((select sum(e.amount) from core.ledger_entries e where e.partner_id = a.partner_id and e.credit = a.id), 0)
+           - coalesce((select sum(e.amount) from core.ledger_entries e where e.partner_id = a.partner_id and e.debit = a.id), 0)
+      from core.ledger_accounts a
+     where a.partner_id = balance.partner and a.owner = balance.owner and a.kind = balance.kind and a.unit = balance.unit), 0);
+end $$;
+comment on function private.balance(uuid, text, text, uuid) is 'What was credited to an account less what was debited from it; 0 where nothing ever was.';
+
+create type private.posting as (
+  cause        text,
+  unit         text,
+  amount       numeric,
+  debit_kind   text,
+  debit_owner  uuid,
+  credit_kind  text,
+  credit_owner uuid);
+
+create function private.post(partner uuid, postings private.posting[]) returns int
+language plpgsql
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+declare
+  written int;
+begin
+  insert into core.ledger_accounts (partner_id, unit, kind, owner)
+  select distinct partner, p.unit, side.kind, side.owner
+    from unnest(postings) p
+    cross join lateral (values (p.debit_kind, p.debit_owner), (p.credit_kind, p.credit_owner)) side (kind, owner)
+   where p.amount <> 0
+   order by 4, 3, 2  -- two transactions that open the same accounts wait for each other in one order
+  on conflict on constraint ledger_accounts_owner_key do nothing;
+
+  insert into core.ledger_entries (partner_id, debit, credit, unit, amount, cause)
+  select partner, d.id, c.id, p.unit, p.amount, p.cause
+    from unnest(postings) p
+    join core.ledger_accounts d on d.partner_id = partner and d.owner = p.debit_owner and d.kind = p.debit_kind and d.unit = p.unit
+    join core.ledger_accounts c on c.partner_id = partner and c.owner = p.credit_owner and c.kind = p.credit_kind and c.unit = p.unit
+   where p.amount <> 0
+   order by p.cause collate "C"
+  on conflict on constraint ledger_entries_cause_key do nothing;
+  get diagnostics written = row_count;
+
+  -- what was there already has to be the same thing
+  if written < (select count(*) from unnest(postings) p where p.amount <> 0) and exists (
+    select from unnest(postings) p
+      join core.ledger_entries e on e.partner_id = partner and e.cause = p.cause
+      join core.ledger_accounts d on d.partner_id = partner and d.id = e.debit
+      join core.ledger_accounts c on c.partner_id = partner and c.id = e.credit
+     where (e.unit, e.amount, d.kind, d.owner, c.kind, c.owner)
+           is distinct from (p.unit, p.amount, p.debit_kind, p.debit_owner, p.credit_kind, p.credit_owner)) then
+    raise exception 'the ledger holds another entry of the same cause';
+  end if;
+  return written;
+end $$;
+comment on function private.post(uuid, private.posting[]) is
+  'Writes entries and opens the accounts they name; says how many were new. An amount of 0 moves nothing and is left out; the same cause again must be the same entry, and writes nothing.';
+
+create function private.reverse_postings(partner uuid, causes text[]) returns int
+language plpgsql
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+declare
+  written int;
+begin
+  insert into core.ledger_entries (partner_id, debit, credit, unit, amount, cause)
+  select e.partner_id, e.credit, e.debit, e.unit, e.amount, e.cause || ':reversed'
+    from unnest(causes) c (cause)
+    join core.ledger_entries e on e.partner_id = partner and e.cause = c.cause
+   order by e.cause
+  on conflict on constraint ledger_entries_cause_key do nothing;
+  get diagnostics written = row_count;
+  return written;
+end $$;
+comment on function private.reverse_postings(uuid, text[]) is
+  'Moves back what the entries of these causes moved; a cause without an entry had nothing to move. Once each: says how many were new.';

@@ -1,0 +1,78 @@
+-- Sales of ERE, and how each is split over the rows of its booking.
+
+create table core.sales (
+  partner_id  uuid           not null,
+  id          uuid           not null default gen_random_uuid(),
+  booking_id  uuid           not null,
+  reference   text           not null,
+  buyer       text           not null,
+  ere         numeric(18, 6) not null,
+  price       numeric(12, 6) not null,
+  gross       numeric(14, 2) not null generated always as (round(ere * price, 2)) stored,
+  sold_on     date           not null,
+  recorded_at timestamptz    not null default private.now(),
+  constraint sales_pkey primary key (partner_id, id),
+  constraint sales_reference_key unique (partner_id, reference),
+  constraint sales_booking_fkey foreign key (partner_id, booking_id) references core.bookings (partner_id, id),
+  constraint sales_lengths check (length(reference) between 1 and 120 and length(buyer) between 1 and 120),
+  constraint sales_positive check (ere > 0 and price > 0 and gross > 0)
+);
+comment on table core.sales is
+  'A quantity of ERE of one booking, sold at a price in euro. reference is the buyer''s or our own number of it. Kept seven years.';
+-- serves: what of a booking was sold
+create index sales_booking on core.sales (partner_id, booking_id);
+select private.isolate('core.sales', 'select');
+
+create table core.sale_reversals (
+  partner_id  uuid        not null,
+  id          uuid        not null default gen_random_uuid(),
+  sale_id     uuid        not null,
+  reason      text        not null,
+  recover     boolean     not null,
+  reversed_at timestamptz not null default private.now(),
+  constraint sale_reversals_pkey primary key (partner_id, id),
+  constraint sale_reversals_sale_fkey foreign key (partner_id, sale_id) references core.sales (partner_id, id),
+  constraint sale_reversals_reason_length check (length(reason) between 1 and 500)
+);
+comment on table core.sale_reversals is
+  'A decision to take a sale back, for what had not been paid out, or with recover for all of it. Append-only, kept seven years.';
+-- serves: the reversals of a sale
+create index sale_reversals_sale on core.sale_reversals (partner_id, sale_id);
+select private.isolate('core.sale_reversals', 'select');
+
+create table core.allocations (
+  partner_id        uuid           not null,
+  id                uuid           not null default gen_random_uuid(),
+  sale_id           uuid           not null,
+  row_id            uuid           not null,
+  account_id        uuid           not null,
+  owner_id          uuid           not null,
+  share_partner_id  uuid,
+  ere               numeric(18, 6) not null,
+  gross             numeric(14, 2) not null,
+  fee_pct           numeric(5, 2)  not null,
+  partner_share_pct numeric(5, 2)  not null,
+  fee               numeric(14, 2) not null generated always as (trunc(gross * fee_pct / 100, 2)) stored,
+  partner_share     numeric(14, 2) not null,
+  net               numeric(14, 2) not null generated always as (gross - trunc(gross * fee_pct / 100, 2)) stored,
+  reversal_id       uuid,
+  constraint allocations_pkey primary key (partner_id, id),
+  constraint allocations_sale_fkey foreign key (partner_id, sale_id) references core.sales (partner_id, id),
+  constraint allocations_row_fkey foreign key (partner_id, row_id, owner_id) references core.booking_rows (partner_id, id, owner_id),
+  constraint allocations_account_fkey foreign key (partner_id, account_id, owner_id) references core.accounts (partner_id, id, owner_id),
+  constraint allocations_share_partner_id_fkey foreign key (share_partner_id) references core.partners (id),
+  constraint allocations_reversal_fkey foreign key (partner_id, reversal_id) references core.sale_reversals (partner_id, id),
+  constraint allocations_row_key unique (partner_id, sale_id, row_id),
+  constraint allocations_positive check (ere > 0 and gross >= 0),
+  constraint allocations_partner_share check (
+    partner_share = case when share_partner_id is null then 0 else trunc(trunc(gross * fee_pct / 100, 2) * partner_share_pct / 100, 2) end)
+);
+comment on table core.allocations is
+  'A row''s part of a sale: its ERE, its cents, and how those are divided between the customer (net), the partner (partner_share) and the service (fee less partner_share), by the percentages agreed when the mandate was signed. Written once, never computed again. Kept seven years.';
+comment on column core.allocations.reversal_id is 'Null while it stands.';
+-- serves: what of a row was sold
+create index allocations_row on core.allocations (partner_id, row_id);
+-- serves: what a customer was sold
+create index allocations_account on core.allocations (partner_id, account_id);
+select private.isolate('core.allocations', 'select');
+select private.keep_to_owner('core.allocations');

@@ -1,0 +1,45 @@
+// A month that was booked, credited and sold, by its rows: the steps have tests of their own.
+
+import type pg from "pg";
+
+/** Books, credits and sells a month of a connection that has a signed mandate. */
+export async function giveBooking(admin: pg.Pool, connection_id: string): Promise<void> {
+  await admin.query(
+    `with connection as (
+       select c.*, m.id as mandate_id, m.signed_at, m.valid_from, m.valid_until, m.fee_pct, m.partner_share_pct
+         from core.connections c join core.mandates m on m.partner_id = c.partner_id and m.connection_id = c.id
+        where c.id = $1),
+     booking as (
+       insert into core.bookings (partner_id, run_id, quarter, number, status, submitted_at)
+       select partner_id, gen_random_uuid(), '2026-01-01', 1 + (select count(*) from core.bookings), 'submitted', private.now()
+         from connection returning partner_id, id),
+     booked as (
+       insert into core.booking_rows
+         (partner_id, booking_id, account_id, connection_id, owner_id, period, status, kwh, session_count, source, ere_per_kwh, ean_code,
+          ean_exclusive, signatory, postal_code, house_number, mandate_id, mandate_signed_at, mandate_valid_from, mandate_valid_until,
+          fee_pct, partner_share_pct)
+       select c.partner_id, b.id, c.account_id, c.id, c.owner_id, '2026-01-01', 'registered', 100, 8, 'own_sessions', 0.332694, c.ean_code,
+              c.ean_exclusive, 'Sanne de Vries', '3818LH', 8, c.mandate_id, c.signed_at, c.valid_from, c.valid_until, c.fee_pct,
+              c.partner_share_pct
+         from connection c, booking b returning *),
+     credited as (
+       insert into core.credits (partner_id, row_id, owner_id, accepted_kwh, ere)
+       select partner_id, id, owner_id, kwh, 33.2694 from booked),
+     sold as (
+       insert into core.sales (partner_id, booking_id, reference, buyer, ere, price, sold_on)
+       select partner_id, id, id, 'Brandstof N.V.', 3, 0.42, private.today() from booking returning partner_id, id),
+     reversed as (
+       insert into core.sale_reversals (partner_id, sale_id, reason, recover) select partner_id, id, 'test', false from sold),
+     published as (
+       insert into core.figures (partner_id, delivery_year) select partner_id, 2026 from connection on conflict do nothing)
+     insert into core.allocations
+       (partner_id, sale_id, row_id, account_id, owner_id, ere, gross, fee_pct, partner_share_pct, partner_share)
+     select b.partner_id, s.id, b.id, b.account_id, b.owner_id, 3, 1.26, b.fee_pct, b.partner_share_pct, 0 from booked b, sold s`,
+    [connection_id],
+  );
+  await admin.query(
+    `select private.post(c.partner_id, array[row($1 || ':test', 'kWh', 100, 'delivered', c.account_id, 'submitted', c.id)::private.posting])
+       from core.connections c where c.id = $1::text::uuid`,
+    [connection_id],
+  );
+}
