@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { newTokenKey } from "../harness/environment.ts";
 import { rowCounts } from "../harness/world.ts";
-import { consentVisit, onward, proofIn } from "./consent_visit.ts";
+import { type ConsentVisit, consentVisit, onward, proofIn, type Seen } from "./consent_visit.ts";
 import {
   type App,
   authorizationOf,
@@ -106,9 +106,39 @@ describe("§4.5 the consent page", () => {
     expect((await visit.show()).heading).toBe("Sign in");
   });
 
+  const sessions = async () =>
+    (await world.row("select count(*)::int as n from auth.sessions where user_id = $1", person.id)).n;
+
+  test("signing out, and the decision, end the session at Supabase Auth too: its JWT is worth nothing from then on", async () => {
+    const ends: ((visit: ConsentVisit, page: Seen) => Promise<Seen>)[] = [
+      (visit) => visit.send("/sign-out", {}),
+      (visit, page) => visit.allow(page),
+    ];
+    await world.row("delete from auth.sessions where user_id = $1", person.id);
+    for (const end of ends) {
+      const { visit, page } = await asked();
+      const session = visit.cookie();
+      expect(await sessions()).toBe(1);
+      await end(visit, page);
+      expect(await sessions()).toBe(0);
+      expect((await world.post("/oauth-authorize", authorizationOf(app, visit.verifier), session)).status).toBe(401);
+    }
+  });
+
+  test("where Auth is away signing out still forgets the session here, and the log says that it was not ended there", async () => {
+    const { visit } = await asked();
+    const { SUPABASE_URL } = world.environment.config;
+    world.environment.config.SUPABASE_URL = "http://127.0.0.1:1";
+    const { status } = await visit.send("/sign-out", {}).finally(() => {
+      world.environment.config.SUPABASE_URL = SUPABASE_URL;
+    });
+    expect([status, visit.cookie()]).toEqual([303, ""]);
+    expect(world.log).toContainEqual(expect.objectContaining({ event: "session_not_ended", level: "warn" }));
+  });
+
   test("the cookie: for this page only, out of reach of scripts, not sent with forms of other sites, ten minutes", async () => {
     const answer = await consentVisit(world, app).signIn(person);
-    expect(answer.headers.get("set-cookie")).toMatch(
+    expect(answer.headers.getSetCookie()[0]).toMatch(
       /^consent=[\w.-]+; Max-Age=600; Path=\/pages\/consent; HttpOnly; SameSite=Lax$/,
     );
   });

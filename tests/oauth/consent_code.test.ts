@@ -508,6 +508,13 @@ describe("§8 limits of mailed codes", () => {
     expect(await mails(address)).toBe(20);
   });
 
+  test("what is counted before a code is refused stays counted: a refused one uses up its address too", async () => {
+    const { email: address } = await limited.person();
+    expect(await askTimes(30, address, "192.0.2.61")).toEqual([...Array(10).fill(303), ...Array(20).fill(429)]);
+    expect(await askTimes(1, "another@example.nl", "192.0.2.61"), "thirty were counted").toEqual([429]);
+    expect(await askTimes(1, "another@example.nl", "192.0.2.62")).toEqual([303]);
+  });
+
   test("thirty sign-ins per address in five minutes, codes and passwords together, whatever the account", async () => {
     const its = await limited.app();
     const visit = consentVisit(limited, its, {}, "192.0.2.60");

@@ -1,7 +1,10 @@
 // What docs/security.md promises of a request on its way in: each test is named after the attack it withstands.
 
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { hashAddress } from "#shared/auth/tokens.ts";
+import { attempt } from "#shared/foundation/errors.ts";
 import { BODY_MS, MAX_BODY, readParameters } from "#shared/http/body.ts";
+import { clientHash } from "#shared/http/client_address.ts";
 import { type Surface, serve } from "#shared/http/surface.ts";
 import { surface as cpo } from "../../supabase/functions/cpo-v1/app.ts";
 import { surface as oauthRevoke } from "../../supabase/functions/oauth-revoke/app.ts";
@@ -13,7 +16,7 @@ import { surface as worker } from "../../supabase/functions/worker/app.ts";
 import { ENDPOINTS, named, type Sample, samplesFor, sent } from "../contract/samples.ts";
 import { BASE_URL } from "../harness/environment.ts";
 import { consentVisit } from "../oauth/consent_visit.ts";
-import { createOAuthWorld, type OAuth } from "../oauth/oauth_world.ts";
+import { type App, createOAuthWorld, type OAuth, type Person } from "../oauth/oauth_world.ts";
 
 let world: OAuth;
 let sample: (endpoint: (typeof ENDPOINTS)[number]) => Sample;
@@ -226,6 +229,101 @@ test("guessing one account's password from many addresses: a hundred a day, and 
   } finally {
     await limited.close();
   }
+}, 60_000);
+
+describe("locking an account's owner out from two networks", () => {
+  let limited: OAuth;
+  let its: App;
+  let owner: Person;
+  beforeAll(async () => {
+    limited = await createOAuthWorld({
+      now: "2026-11-20T09:00:00Z",
+      limits: { lifted: ["sign_in", "sign_in_address", "page"] },
+    });
+    its = await limited.app();
+    owner = await limited.person();
+  });
+  afterAll(() => limited.close());
+  const networks = ["2001:db8:1::1", "2001:db8:2::1"];
+  const visitFrom = (address: string) => consentVisit(limited, its, {}, address);
+  /** Everything that strangers can use up of an account; their passwords are counted, and not judged, which takes long. */
+  async function exhaust({ email }: Person) {
+    const { environment } = limited;
+    const caller = { kind: "anyone", host: "sandbox", request_id: "x" };
+    for (const network of networks) {
+      const request = new Request(BASE_URL, { headers: { "x-forwarded-for": network } });
+      const address_hash = clientHash(request, environment);
+      const guess = { address_hash, email_hash: hashAddress(environment, email), device_hash: null };
+      for (let i = 0; i < 50; i++)
+        await attempt(environment.db.call("count_sign_in", caller, guess), ["too_many_requests"]);
+      for (let i = 0; i < 10; i++) await visitFrom(network).mailCode(email);
+    }
+    await limited.limit("sign_in_address", 1);
+  }
+
+  test("leaves in a browser that signed in before, by password and by code, wherever it is", async () => {
+    const known = visitFrom("192.0.2.80");
+    expect((await known.signIn(owner)).status).toBe(303);
+    const device = known.cookie(undefined, "consent-device");
+    await exhaust(owner);
+    expect((await visitFrom(networks[1] ?? "").signIn(owner)).status).toBe(429);
+    const signIns = async (cookie: string, from = "192.0.2.90") => {
+      const [byPassword, byCode] = [visitFrom(from), visitFrom(from)];
+      for (const visit of [byPassword, byCode]) visit.cookie(cookie, "consent-device");
+      return [(await byPassword.signIn(owner)).status, (await byCode.mailCode(owner.email)).status];
+    };
+    expect(await signIns(""), "a new browser waits").toEqual([429, 429]);
+    expect(await signIns(device)).toEqual([303, 303]);
+    expect(await signIns(device, networks[0]), "also in the stranger's network").toEqual([303, 303]);
+
+    const other = await limited.person();
+    const theirs = visitFrom("192.0.2.81");
+    await theirs.signIn(other);
+    const [nonce, proof] = device.split(".");
+    for (const forged of [theirs.cookie(undefined, "consent-device"), `${nonce}x.${proof}`, `${nonce}.`, ".", "x"])
+      expect(await signIns(forged), forged).toEqual([429, 429]);
+    await limited.limit("sign_in_address");
+  });
+
+  test("the cookie of such a browser: for this page, out of reach of scripts, the same as long as it holds; no credential", async () => {
+    const person = await limited.person();
+    const visit = visitFrom("192.0.2.82");
+    const set = (await visit.signIn(person)).headers.getSetCookie().find((each) => each.startsWith("consent-device="));
+    expect(set).toMatch(
+      /^consent-device=\w{43}\.[\w-]{43}; Max-Age=34560000; Path=\/pages\/consent; HttpOnly; SameSite=Lax$/,
+    );
+    const device = visit.cookie(undefined, "consent-device");
+    await visit.signIn(person);
+    expect(visit.cookie(undefined, "consent-device")).toBe(device);
+    const stolen = visitFrom("192.0.2.83");
+    stolen.cookie(device, "consent-device");
+    expect((await stolen.show()).heading).toBe("Sign in");
+  });
+
+  test("such a browser guesses no more than one address: ten codes and fifty passwords a day", async () => {
+    const person = await limited.person();
+    const visit = visitFrom("192.0.2.84");
+    await visit.signIn(person);
+    const device = visit.cookie(undefined, "consent-device");
+    const answered = async (
+      times: number,
+      send: (own: ReturnType<typeof visitFrom>) => Promise<{ status: number }>,
+    ) => {
+      const counted: Record<number, number> = {};
+      for (let i = 0; i < times; i++) {
+        const own = visitFrom(`192.0.2.${100 + i}`);
+        own.cookie(device, "consent-device");
+        const { status } = await send(own);
+        counted[status] = (counted[status] ?? 0) + 1;
+      }
+      return counted;
+    };
+    expect(await answered(12, (own) => own.mailCode(person.email))).toEqual({ 303: 10, 429: 2 });
+    const guess = { email: person.email, password: "a guess" };
+    // the sign-in that made it known came from an address still
+    expect(await answered(52, (own) => own.signIn(guess))).toEqual({ 422: 50, 429: 2 });
+    expect((await visitFrom("192.0.2.85").signIn(person)).status, "and takes nothing from other browsers").toBe(303);
+  }, 60_000);
 });
 
 describe("a client that does not send what it began", () => {

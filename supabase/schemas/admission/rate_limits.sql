@@ -26,12 +26,14 @@ insert into core.rate_limits (bucket, quota, window_seconds) values
   ('mandate_code',     10,  86400),
   -- ten codes at once, then one each six hours, five guesses a code: over a draft's 60 days a guess succeeds with about 1 in 800
   ('claim_code',       10, 216000),
-  -- Sign-ins on the consent page, counted before Supabase Auth is asked: per account and address in five minutes and in a day, per
-  -- account, and per address. A hundred a day (NIST SP 800-63B section 5.2.2) are all the passwords that are tried, from however many
-  -- addresses. One address gets half of them, so a stranger with one does not lock the owner out; a stranger with many does for as long
-  -- as they go on, and a quarter of an hour after that, but only from the password: the owner signs in by a mailed code meanwhile.
-  -- Codes, per account and address, and per account: a stranger at one address can use up half of an account's codes, and one with many
-  -- addresses guesses right once in 10,000 days (20 codes a day, five guesses each).
+  -- Sign-ins on the consent page, counted before Supabase Auth is asked. A browser that signed in to the account before (OWASP: device
+  -- cookies) is counted alone: by sign_in, sign_in_day and sign_in_code of its own, and by nothing that others use up. All others:
+  -- per account and address in five minutes and in a day, per account, and per address whatever the account.
+  -- A hundred a day (NIST SP 800-63B section 5.2.2) are all the passwords that browsers new to an account try, from however many
+  -- addresses, and twenty the codes they have mailed, of which one is guessed right in 10,000 days (five guesses each). One address gets
+  -- half of either. So a stranger with one address locks nobody out. One with two can use up both, and then the owner gets in from a
+  -- browser that was signed in before, and from a new one neither by password nor by code while the stranger goes on; after that within
+  -- a quarter of an hour by password, and 72 minutes by code.
   ('sign_in',          10,    300),
   ('sign_in_day',      50,  86400),
   ('sign_in_account', 100,  86400),

@@ -16,21 +16,35 @@ comment on table core.sign_in_codes is
 create index sign_in_codes_expiry on core.sign_in_codes (expires_at);
 alter table core.sign_in_codes enable row level security;
 
-create function private.count_sign_in(attempt jsonb, bucket text) returns jsonb
+create function private.count_sign_in(attempt jsonb, buckets text[], account_bucket text) returns jsonb
 language plpgsql
 set search_path = ''
 as $$
 declare
-  address constant text  := 'address:' || (attempt ->> 'address_hash');
-  rate    constant jsonb := private.debit(address, 'sign_in_address');
+  login  constant text := 'login:' || (attempt ->> 'email_hash');
+  device constant text := 'device:' || (attempt ->> 'device_hash');
+  place  constant text := coalesce(device, 'address:' || (attempt ->> 'address_hash'));
+  bucket text;
+  rate   jsonb;
 begin
-  if not (rate ->> 'allowed')::boolean then
-    return rate;
+  if device is null then
+    rate := private.debit(place, 'sign_in_address');
+    if not (rate ->> 'allowed')::boolean then
+      return rate;
+    end if;
   end if;
-  -- per account and address: a stranger elsewhere cannot lock the account's owner out
-  return private.debit('login:' || (attempt ->> 'email_hash') || '@' || address, bucket);
+  foreach bucket in array buckets loop
+    rate := private.debit(login || '@' || place, bucket);
+    if not (rate ->> 'allowed')::boolean then
+      return rate;
+    end if;
+  end loop;
+  -- what strangers used up is not the owner's: a browser that signed in to this account before is counted alone
+  return case when device is null then private.debit(login, account_bucket) else rate end;
 end $$;
-grant execute on function private.count_sign_in(jsonb, text) to api_owner;
+comment on function private.count_sign_in(jsonb, text[], text) is
+  'Counts an attempt {email_hash, address_hash, device_hash} where it comes from, and against the account unless device_hash names a browser that signed in to it before. What was counted before a refusal stays, so the refusal has to be an answer.';
+grant execute on function private.count_sign_in(jsonb, text[], text) to api_owner;
 
 create function private.keep_sign_in_code(request jsonb) returns void
 language sql security definer
@@ -76,24 +90,17 @@ language plpgsql security definer
 set search_path = ''
 as $$
 declare
-  login constant text := 'login:' || (attempt ->> 'email_hash');
-  rate  jsonb;
+  rate jsonb;
 begin
   perform private.act_as(caller, 'anyone');
-  rate := private.count_sign_in(attempt, 'sign_in');
-  if (rate ->> 'allowed')::boolean then
-    rate := private.debit(login || '@address:' || (attempt ->> 'address_hash'), 'sign_in_day');
-  end if;
-  if (rate ->> 'allowed')::boolean then
-    rate := private.debit(login, 'sign_in_account');
-  end if;
+  rate := private.count_sign_in(attempt, array['sign_in', 'sign_in_day'], 'sign_in_account');
   if not (rate ->> 'allowed')::boolean then
     return private.refusal('too_many_requests', json_build_object('rate', rate));
   end if;
   return json_build_object('rate', rate);
 end $$;
 comment on function api.count_sign_in(jsonb, jsonb) is
-  'Counts a sign-in before it is tried, so that guesses sent at once count too: {address_hash, email_hash} to {rate}.';
+  'Counts a sign-in before it is tried, so that guesses sent at once count too: {address_hash, email_hash, device_hash} to {rate}.';
 select private.expose('api.count_sign_in(jsonb, jsonb)');
 
 create function api.send_sign_in_code(caller jsonb, request jsonb) returns json
@@ -104,10 +111,7 @@ declare
   rate jsonb;
 begin
   perform private.act_as(caller, 'anyone');
-  rate := private.count_sign_in(request, 'sign_in_code');
-  if (rate ->> 'allowed')::boolean then
-    rate := private.debit('login:' || (request ->> 'email_hash'), 'sign_in_mail');
-  end if;
+  rate := private.count_sign_in(request, array['sign_in_code'], 'sign_in_mail');
   if not (rate ->> 'allowed')::boolean then
     return private.refusal('too_many_codes', json_build_object('rate', rate));  -- what was counted stays
   end if;
@@ -120,7 +124,7 @@ begin
 end $$;
 comment on function api.send_sign_in_code(jsonb, jsonb) is
   'Mails a one-time code, good for ten minutes and five attempts, where the address has a login, and answers alike where it has none: '
-  '{address_hash, email_hash, email, token_hash, code_hash, mail}.';
+  '{address_hash, email_hash, device_hash, email, token_hash, code_hash, mail}.';
 select private.expose('api.send_sign_in_code(jsonb, jsonb)');
 
 create function api.redeem_sign_in_code(caller jsonb, request jsonb) returns json

@@ -1,11 +1,15 @@
 import { ConfigurationError, type Environment } from "#shared/foundation/environment.ts";
 import { ApiError } from "#shared/foundation/errors.ts";
 
+/** After so long an answer of Supabase Auth is not waited for any more. */
+const PATIENCE_MS = 8_000;
+
 /** A client of Supabase Auth that keeps nothing between two calls. Loaded when it is needed, which on most pages is never. */
 async function authAs({ config }: Environment, key: string) {
   const { createClient } = await import("./supabase_js.ts");
   return createClient(config.SUPABASE_URL, key, {
     auth: { persistSession: false, autoRefreshToken: false, detectSessionInUrl: false },
+    global: { fetch: (input, init) => fetch(input, { ...init, signal: AbortSignal.timeout(PATIENCE_MS) }) },
   }).auth;
 }
 
@@ -21,15 +25,18 @@ export function secretKey({ config }: Environment): string {
   return key;
 }
 
+function publishableKey({ config }: Environment): string {
+  if (!config.PUBLISHABLE_KEY) throw new ConfigurationError("PUBLISHABLE_KEY: is needed to sign people in");
+  return config.PUBLISHABLE_KEY;
+}
+
 /** A session JWT of Supabase Auth, or why not. */
 export async function signInByPassword(
   environment: Environment,
   email: string,
   password: string,
 ): Promise<string | "wrong" | "unconfirmed"> {
-  const { PUBLISHABLE_KEY } = environment.config;
-  if (!PUBLISHABLE_KEY) throw new ConfigurationError("PUBLISHABLE_KEY: is needed to sign people in");
-  const auth = await authAs(environment, PUBLISHABLE_KEY);
+  const auth = await authAs(environment, publishableKey(environment));
   const { data, error } = await auth.signInWithPassword({ email, password });
   if (!error && data.session) return data.session.access_token;
   throwUnlessRefused(error, "PUBLISHABLE_KEY");
@@ -58,6 +65,13 @@ export async function signInByMail(environment: Environment, email: string): Pro
     throwUnlessRefused(error, "SUPABASE_SECRET_KEY");
   }
   return null;
+}
+
+/** Ends the session of a JWT, and no other of that person; one that has ended already is no error. */
+export async function signOut(environment: Environment, jwt: string): Promise<void> {
+  const { admin } = await authAs(environment, publishableKey(environment));
+  const { error } = await admin.signOut(jwt, "local");
+  if (error) throwUnlessRefused(error, "PUBLISHABLE_KEY");
 }
 
 /** Returns where Supabase Auth refused what was sent; throws where it is busy, unreachable or does not know our key. */

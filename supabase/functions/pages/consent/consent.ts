@@ -7,6 +7,7 @@ import { admitBearer } from "#shared/http/admit.ts";
 import { email } from "#shared/values/fields.ts";
 import { readCode } from "../kit/code.ts";
 import type { Flow } from "../kit/visit.ts";
+import { deviceHash } from "./device.ts";
 import { donePage } from "./views.ts";
 import { type ConsentVisit, onRequest, onSignInForm, PATH, SQL } from "./visit.ts";
 import { WORDS } from "./words.ts";
@@ -19,9 +20,11 @@ function addressIn({ form }: ConsentVisit): string | undefined {
   return email().safeParse((form.get("email") ?? "").slice(0, 254)).data;
 }
 
-/** Whose sign-in is counted, and from where. */
-function counted({ environment, address_hash }: ConsentVisit, address: string) {
-  return { address_hash, email_hash: hashAddress(environment, address) };
+/** Whose sign-in is counted, and from where; by the browser alone where its owner signed in before. */
+function counted(visit: ConsentVisit, address: string) {
+  const { environment, address_hash } = visit;
+  const device_hash = deviceHash(environment, address, visit.cookie("consent-device"));
+  return { address_hash, email_hash: hashAddress(environment, address), device_hash };
 }
 
 const show = onRequest(async (visit) => {
@@ -96,7 +99,7 @@ const signInByCode = onSignInForm(async (visit) => {
 });
 
 const signOut = onRequest(async (visit) => {
-  visit.forget("consent");
+  await visit.end();
   return visit.go("");
 });
 
@@ -116,9 +119,9 @@ const allow = onRequest(async (visit) => {
     visit.became(error.code);
     return visit.signIn();
   }
-  // the session ends with the decision
-  visit.forget("consent");
   visit.became("allowed");
+  // the session ends with the decision
+  await visit.end();
   // Not a redirect: form-action 'self' would stop it in Chromium, wherever it leads. A page that leads on is a step of its own.
   visit.c.header("Refresh", `0;url=${url}`);
   return visit.page(donePage(visit.frame, visit.asking, url));

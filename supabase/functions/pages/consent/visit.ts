@@ -2,14 +2,17 @@ import { deleteCookie, getCookie, setCookie } from "hono/cookie";
 import { decodeJwt } from "jose";
 import { AuthorizationRequest, redirectUrl } from "#shared/auth/authorize.ts";
 import { readSignInSession } from "#shared/auth/sign_in_session.ts";
+import { signOut } from "#shared/auth/supabase_auth.ts";
 import { hashSecret, newSecret, sameSecret } from "#shared/auth/tokens.ts";
 import { ConfigurationError, type Environment } from "#shared/foundation/environment.ts";
 import { ApiError } from "#shared/foundation/errors.ts";
+import { describeCause } from "#shared/foundation/log.ts";
 import { isLocale } from "#shared/values/locale.ts";
 import type { CodeError } from "../kit/code.ts";
 import type { Html } from "../kit/frame.ts";
 import type { Returned } from "../kit/returned.ts";
 import { type Answer, type Handler, Visit } from "../kit/visit.ts";
+import { DEVICE_SECONDS, deviceHash, newDevice } from "./device.ts";
 import {
   type Asking,
   askPage,
@@ -204,7 +207,28 @@ export class ConsentVisit extends Visit<Name> {
     if (jwt.length > MAX_COOKIE) throw new Error("the session is larger than a cookie");
     this.keep("consent", jwt, SESSION_SECONDS);
     this.forget("consent-code");
+    const email = String(decodeJwt(jwt).email ?? "");
+    if (!deviceHash(this.environment, email, this.cookie("consent-device")))
+      this.keep("consent-device", newDevice(this.environment, email), DEVICE_SECONDS);
     return this.go("");
+  }
+
+  /** Signs out, here and at Supabase Auth. Where Auth cannot be asked the session runs out by itself: nobody has it any more. */
+  async end(): Promise<void> {
+    const jwt = this.cookie("consent");
+    this.forget("consent");
+    if (!jwt) return;
+    try {
+      await signOut(this.environment, jwt);
+    } catch (cause) {
+      const { environment, c } = this;
+      environment.log({
+        level: "warn",
+        event: "session_not_ended",
+        request_id: c.var.request_id,
+        cause: describeCause(cause),
+      });
+    }
   }
 }
 
@@ -231,7 +255,7 @@ function bad(visit: Visit): Answer {
   return visit.page(badRequestPage(visit.frame), 400);
 }
 
-type CookieName = "consent" | "consent-code" | "consent-form";
+type CookieName = "consent" | "consent-code" | "consent-form" | "consent-device";
 
 /** For this page only, out of reach of scripts; sent along when an application leads here, and by no form of another site. */
 function cookieOf({ config }: Environment, name: CookieName) {
