@@ -873,12 +873,14 @@ insert into core.rate_limits (bucket, quota, window_seconds) values
   ('mandate_code',     10,  86400),
   -- ten codes at once, then one each six hours, five guesses a code: over a draft's 60 days a guess succeeds with about 1 in 800
   ('claim_code',       10, 216000),
-  -- Sign-ins on the consent page, counted before Supabase Auth is asked: per account and address in five minutes and in a day, per
-  -- account, and per address. A hundred a day (NIST SP 800-63B section 5.2.2) are all the passwords that are tried, from however many
-  -- addresses. One address gets half of them, so a stranger with one does not lock the owner out; a stranger with many does for as long
-  -- as they go on, and a quarter of an hour after that, but only from the password: the owner signs in by a mailed code meanwhile.
-  -- Codes, per account and address, and per account: a stranger at one address can use up half of an account's codes, and one with many
-  -- addresses guesses right once in 10,000 days (20 codes a day, five guesses each).
+  -- Sign-ins on the consent page, counted before Supabase Auth is asked. A browser that signed in to the account before (OWASP: device
+  -- cookies) is counted alone: by sign_in, sign_in_day and sign_in_code of its own, and by nothing that others use up. All others:
+  -- per account and address in five minutes and in a day, per account, and per address whatever the account.
+  -- A hundred a day (NIST SP 800-63B section 5.2.2) are all the passwords that browsers new to an account try, from however many
+  -- addresses, and twenty the codes they have mailed, of which one is guessed right in 10,000 days (five guesses each). One address gets
+  -- half of either. So a stranger with one address locks nobody out. One with two can use up both, and then the owner gets in from a
+  -- browser that was signed in before, and from a new one neither by password nor by code while the stranger goes on; after that within
+  -- a quarter of an hour by password, and 72 minutes by code.
   ('sign_in',          10,    300),
   ('sign_in_day',      50,  86400),
   ('sign_in_account', 100,  86400),
@@ -1525,21 +1527,35 @@ comment on table core.sign_in_codes is
 create index sign_in_codes_expiry on core.sign_in_codes (expires_at);
 alter table core.sign_in_codes enable row level security;
 
-create function private.count_sign_in(attempt jsonb, bucket text) returns jsonb
+create function private.count_sign_in(attempt jsonb, buckets text[], account_bucket text) returns jsonb
 language plpgsql
 set search_path = ''
 as $$
 declare
-  address constant text  := 'address:' || (attempt ->> 'address_hash');
-  rate    constant jsonb := private.debit(address, 'sign_in_address');
+  login  constant text := 'login:' || (attempt ->> 'email_hash');
+  device constant text := 'device:' || (attempt ->> 'device_hash');
+  place  constant text := coalesce(device, 'address:' || (attempt ->> 'address_hash'));
+  bucket text;
+  rate   jsonb;
 begin
-  if not (rate ->> 'allowed')::boolean then
-    return rate;
+  if device is null then
+    rate := private.debit(place, 'sign_in_address');
+    if not (rate ->> 'allowed')::boolean then
+      return rate;
+    end if;
   end if;
-  -- per account and address: a stranger elsewhere cannot lock the account's owner out
-  return private.debit('login:' || (attempt ->> 'email_hash') || '@' || address, bucket);
+  foreach bucket in array buckets loop
+    rate := private.debit(login || '@' || place, bucket);
+    if not (rate ->> 'allowed')::boolean then
+      return rate;
+    end if;
+  end loop;
+  -- what strangers used up is not the owner's: a browser that signed in to this account before is counted alone
+  return case when device is null then private.debit(login, account_bucket) else rate end;
 end $$;
-grant execute on function private.count_sign_in(jsonb, text) to api_owner;
+comment on function private.count_sign_in(jsonb, text[], text) is
+  'Counts an attempt {email_hash, address_hash, device_hash} where it comes from, and against the account unless device_hash names a browser that signed in to it before. What was counted before a refusal stays, so the refusal has to be an answer.';
+grant execute on function private.count_sign_in(jsonb, text[], text) to api_owner;
 
 create function private.keep_sign_in_code(request jsonb) returns void
 language sql security definer
@@ -1585,24 +1601,17 @@ language plpgsql security definer
 set search_path = ''
 as $$
 declare
-  login constant text := 'login:' || (attempt ->> 'email_hash');
-  rate  jsonb;
+  rate jsonb;
 begin
   perform private.act_as(caller, 'anyone');
-  rate := private.count_sign_in(attempt, 'sign_in');
-  if (rate ->> 'allowed')::boolean then
-    rate := private.debit(login || '@address:' || (attempt ->> 'address_hash'), 'sign_in_day');
-  end if;
-  if (rate ->> 'allowed')::boolean then
-    rate := private.debit(login, 'sign_in_account');
-  end if;
+  rate := private.count_sign_in(attempt, array['sign_in', 'sign_in_day'], 'sign_in_account');
   if not (rate ->> 'allowed')::boolean then
     return private.refusal('too_many_requests', json_build_object('rate', rate));
   end if;
   return json_build_object('rate', rate);
 end $$;
 comment on function api.count_sign_in(jsonb, jsonb) is
-  'Counts a sign-in before it is tried, so that guesses sent at once count too: {address_hash, email_hash} to {rate}.';
+  'Counts a sign-in before it is tried, so that guesses sent at once count too: {address_hash, email_hash, device_hash} to {rate}.';
 select private.expose('api.count_sign_in(jsonb, jsonb)');
 
 create function api.send_sign_in_code(caller jsonb, request jsonb) returns json
@@ -1613,10 +1622,7 @@ declare
   rate jsonb;
 begin
   perform private.act_as(caller, 'anyone');
-  rate := private.count_sign_in(request, 'sign_in_code');
-  if (rate ->> 'allowed')::boolean then
-    rate := private.debit('login:' || (request ->> 'email_hash'), 'sign_in_mail');
-  end if;
+  rate := private.count_sign_in(request, array['sign_in_code'], 'sign_in_mail');
   if not (rate ->> 'allowed')::boolean then
     return private.refusal('too_many_codes', json_build_object('rate', rate));  -- what was counted stays
   end if;
@@ -1629,7 +1635,7 @@ begin
 end $$;
 comment on function api.send_sign_in_code(jsonb, jsonb) is
   'Mails a one-time code, good for ten minutes and five attempts, where the address has a login, and answers alike where it has none: '
-  '{address_hash, email_hash, email, token_hash, code_hash, mail}.';
+  '{address_hash, email_hash, device_hash, email, token_hash, code_hash, mail}.';
 select private.expose('api.send_sign_in_code(jsonb, jsonb)');
 
 create function api.redeem_sign_in_code(caller jsonb, request jsonb) returns json
@@ -3127,8 +3133,7 @@ begin
   perform private.act_as(caller, 'cpo');
   select c.return_url into registered from core.oauth_clients c where c.id = private.client_id();
   if input ->> 'return_url' is not null and not private.return_url_allowed(input ->> 'return_url', registered) then
-    perform private.refuse('return_url_not_allowed', json_build_object('message',
-      'return_url must be the URL registered for this client, followed by /, ? or nothing, without a fragment.'));
+    perform private.refuse('return_url_not_allowed');
   end if;
   account := private.find_account(input);
   connection := private.pick_connection(account, (input ->> 'connection_id')::uuid, false);
@@ -3202,7 +3207,8 @@ as $$
     when link.used_at is not null then coalesce(
       (select case m.status when 'declined' then 'declined' else 'signed' end
          from core.mandates m where m.partner_id = link.partner_id and m.link_id = link.id), 'voided')
-    when link.voided_at is not null then 'voided'
+    -- nobody signs for a partner that was deactivated; once it is active again, its links are good again
+    when link.voided_at is not null or private.active_partner(link.partner_id) is null then 'voided'
     when link.expires_at <= private.now() then 'expired'
     else 'open' end
 $$;
@@ -5107,6 +5113,9 @@ as $$
        set attempts = m.attempts + 1, next_attempt_at = private.now() + interval '5 minutes'
      where m.id in (select q.id from core.mail_outbox q
                      where q.status = 'queued' and q.next_attempt_at <= private.now()
+                       -- what a deactivated partner invites to opens nothing, and waits until it is active again; what was signed stays told
+                       and (q.template not in ('claim', 'reminder', 'sign_in', 'mandate_link')
+                            or q.partner_id in (select p.id from core.partners p where p.is_active))
                      order by q.next_attempt_at limit size for update skip locked)
     returning m.*)
   select coalesce(json_agg(json_build_object('id', id, 'recipient', recipient, 'subject', subject, 'html', html, 'text', text,
@@ -5215,8 +5224,8 @@ create table core.drafts (
   code_hash       bytea,
   code_expires_at timestamptz,
   code_attempts   int         not null default 0,
-  proved_hash     bytea,
-  proved_at       timestamptz,
+  used_code_hash  bytea,
+  code_used_at    timestamptz,
   conflict_reason text,
   reminders_sent  int         not null default 0,
   user_id         uuid,
@@ -5239,7 +5248,7 @@ comment on table core.drafts is
   'A customer a partner uploaded, to be claimed by that customer. progress keeps what was typed on the claim pages. Personal data; deleted on withdrawal and 30 days after expiry; once active it stays beside the account.';
 comment on column core.drafts.locale is 'The language that was chosen for the customer, null where nobody chose: the pages then speak the browser''s, mail Dutch.';
 comment on column core.drafts.code_hash is 'The one-time code with the claim token and what the code is for, as SHA-256: a code that proves the address cannot sign.';
-comment on column core.drafts.proved_hash is 'The code that proved the address last, at proved_at, with the secret of the browser it came from, as SHA-256: that browser may send it twice.';
+comment on column core.drafts.used_code_hash is 'The code that was used last, at code_used_at, with the secret of the browser it came from, as SHA-256: that browser may send it twice.';
 comment on column core.drafts.progress is
   'What was typed and confirmed on the claim pages: {answers, confirmed, candidates, ean_check, iban, return_url}. The IBAN is encrypted. Emptied once active.';
 comment on column core.drafts.account_id is 'The account it became, in the service''s own tenant.';
@@ -5336,12 +5345,14 @@ create table core.draft_links (
   return_url text,
   expires_at timestamptz not null,
   used_at    timestamptz,
+  used_by    bytea,
   created_at timestamptz not null default private.now(),
   constraint draft_links_pkey primary key (partner_id, id),
   constraint draft_links_token_hash_key unique (token_hash),
   constraint draft_links_draft_fkey foreign key (partner_id, draft_id) references core.drafts (partner_id, id) on delete cascade
 );
 comment on table core.draft_links is 'A sign-in link (auth-link) as its SHA-256: 300 seconds, single use, voided by a newer one.';
+comment on column core.draft_links.used_by is 'The browser that used it, by its secret with the token, as SHA-256: it may click twice.';
 -- serves: voiding the older link of a draft
 create index draft_links_draft on core.draft_links (partner_id, draft_id) where used_at is null;
 select private.isolate('core.draft_links', 'select, insert, update');
@@ -5423,8 +5434,7 @@ begin
   select p.return_url into registered from core.partners p where p.id = draft.partner_id;
   target := coalesce(input ->> 'return_url', registered);
   if input ->> 'return_url' is not null and not private.return_url_allowed(target, registered) then
-    perform private.refuse('return_url_not_allowed', json_build_object('message',
-      'return_url must be the return URL registered in the partner portal, followed by /, ? or nothing, without a fragment.'));
+    perform private.refuse('return_url_not_allowed');
   end if;
   status := private.draft_status(draft);
   select * into customer from private.draft_login(draft);
@@ -5884,7 +5894,7 @@ begin
         'city', d.city,
         'ean_status', d.ean_status,
         'ean_candidates', jsonb_array_length(d.ean_candidates),
-        'claim_url', case when s.status in ('invited', 'claimed') then private.claim_url(d.id, links) end,
+        'claim_url', case when s.disclosed and s.status in ('invited', 'claimed') then private.claim_url(d.id, links) end,
         'batch_id', d.batch_id,
         'created_at', private.iso(d.created_at),
         'invited_at', private.iso(d.invited_at),
@@ -5896,7 +5906,7 @@ begin
        and (query ->> 'external_ref' is null or s.disclosed and d.external_ref = query ->> 'external_ref')
        and (query ->> 'status' is null or s.status = query ->> 'status'));
 end $$;
-comment on function api.list_drafts(jsonb, jsonb) is 'GET /partner/drafts: {external_ref, status, links} to {drafts}, newest first. claim_url is null unless the draft can be claimed. For a person (manager_id) a draft that was claimed has no identity, as its customer has none in private.customer_page.';
+comment on function api.list_drafts(jsonb, jsonb) is 'GET /partner/drafts: {external_ref, status, links} to {drafts}, newest first. claim_url is null unless the draft can be claimed. For a person (manager_id) a draft that was claimed has no identity and no link, as its customer has none in private.customer_page.';
 select private.expose('api.list_drafts(jsonb, jsonb)');
 
 -- POST /partner/drafts/withdraw.
@@ -5935,7 +5945,10 @@ as $$
 begin
   with ended as (
     update core.drafts d set status = 'expired', progress = '{}', code_hash = null, code_expires_at = null
-     where d.status = 'invited' and d.expires_at <= private.now() returning 1)
+     where d.status = 'invited' and d.expires_at <= private.now() returning d.partner_id, d.id
+  ), dropped as (
+    delete from core.mail_outbox m using ended e
+     where m.partner_id = e.partner_id and m.status = 'queued' and m.cause like 'claim%:' || e.id || '%')
   select count(*) into expired from ended;
   with ended as (
     delete from core.drafts d where d.status in ('expired', 'conflict') and d.expires_at <= private.now() - interval '30 days'
@@ -5948,7 +5961,7 @@ begin
   delete from core.draft_uploads u where u.at <= private.now() - interval '31 days';
 end $$;
 comment on function private.expire_drafts() is
-  'Writes expiry down, deletes what expired or conflicted 30 days after its last day, and sweeps what the rolling cap counts no longer. Definer: every tenant at once.';
+  'Writes expiry down and drops the mail that still waits, deletes what expired or conflicted 30 days after its last day, and sweeps what the rolling cap counts no longer. Definer: every tenant at once.';
 grant execute on function private.expire_drafts() to api_owner;
 
 create function private.remind_drafts(mails jsonb, links jsonb, size int) returns bigint
@@ -5968,12 +5981,14 @@ begin
          select w.id from core.drafts w
           where w.status = 'invited' and w.send_invite and w.reminders_sent < 3 and w.expires_at > private.now()
             and w.created_at + make_interval(days => (array[3, 10, 30])[w.reminders_sent + 1]) <= private.now()
+            -- those of a deactivated partner stay due
+            and w.partner_id in (select p.id from core.partners p where p.is_active)
           order by w.created_at limit size for update skip locked)
       returning d as draft)
     select p.id as partner_id, (due.draft).locale,
            jsonb_agg(jsonb_build_object('recipient', (due.draft).email, 'cause', 'claim_reminder:' || (due.draft).id || ':' || (due.draft).reminders_sent,
              'fields', private.letter_fields(due.draft, private.partner_display_name(p), links))) as letters
-      from due join core.partners p on p.id = (due.draft).partner_id and p.is_active
+      from due join core.partners p on p.id = (due.draft).partner_id
      where not private.is_suppressed(private.email_hash((due.draft).email, links ->> 'key'))
      group by p.id, (due.draft).locale
   loop
@@ -6012,6 +6027,20 @@ comment on function private.draft_by_id(uuid) is
   'Finds a draft before its tenant is known; definer for that reason alone. The claim token, verified before it gets here, is the credential.';
 grant execute on function private.draft_by_id(uuid) to api_owner;
 
+create function private.claimant_stands(draft core.drafts) returns boolean
+language plpgsql stable security definer
+set search_path = ''
+as $$
+declare
+  login constant uuid := coalesce(draft.user_id, (
+    select u.id from auth.users u where u.email = draft.email and not u.is_sso_user and u.deleted_at is null));
+begin
+  return login is null or private.login_stands(login);
+end $$;
+comment on function private.claimant_stands(core.drafts) is
+  'Whether the customer of a draft may act: false while their login is banned, by whatever link they come. Definer, because logins belong to Supabase Auth.';
+grant execute on function private.claimant_stands(core.drafts) to api_owner;
+
 create function private.enter_draft(draft_id uuid, lock boolean) returns core.drafts
 language plpgsql
 set search_path = ''
@@ -6020,16 +6049,22 @@ declare
   draft core.drafts := private.draft_by_id(draft_id);
 begin
   -- nobody claims for a partner that was deactivated; what a customer has signed stays theirs to see and to change
-  if draft.status in ('invited', 'claimed') and private.active_partner(draft.partner_id) is null then
+  if draft.status in ('invited', 'claimed') and private.active_partner(draft.partner_id) is null or not private.claimant_stands(draft) then
     draft := null;
   end if;
-  perform private.act_for_partner(draft.partner_id), set_config('app.caller_kind', 'customer', true);
+  perform private.act_for_partner(draft.partner_id);
+  if current_setting('app.caller_kind') = 'sandbox' then
+    perform private.only_in_sandbox();
+  else
+    perform set_config('app.caller_kind', 'customer', true);
+  end if;
   if lock then
     select * into draft from core.drafts d where d.partner_id = private.partner_id() and d.id = draft_id for update;
   end if;
   return draft;
 end $$;
-comment on function private.enter_draft(uuid, boolean) is 'Makes the bearer of a claim link the caller, within the tenant of the draft. An open draft of a deactivated partner is as good as gone.';
+comment on function private.enter_draft(uuid, boolean) is
+  'Makes the bearer of a claim link the caller, within the tenant of the draft; a sandbox helper that plays the customer stays who it is. An open draft of a deactivated partner is as good as gone, and any draft while its customer''s login is banned.';
 grant execute on function private.enter_draft(uuid, boolean) to api_owner;
 
 create function private.draft_state(draft core.drafts) returns text
@@ -6256,7 +6291,7 @@ language plpgsql security definer
 set search_path = ''
 as $$
 begin
-  perform private.act_as(caller, 'anyone');
+  perform private.act_as(caller, 'anyone', 'sandbox');
   perform private.count_visit(request);
   return private.claim_view(private.enter_draft((request ->> 'draft_id')::uuid, false), request)::json;
 end $$;
@@ -6274,7 +6309,7 @@ declare
   draft core.drafts;
   rate  jsonb;
 begin
-  perform private.act_as(caller, 'anyone');
+  perform private.act_as(caller, 'anyone', 'sandbox');
   draft := private.enter_draft((request ->> 'draft_id')::uuid, true);
   if private.draft_state(draft) not in ('open', 'active') or private.claim_stage(draft) <> coalesce(request ->> 'stage', private.claim_stage(draft)) then
     perform private.refuse('claim_not_open');
@@ -6310,6 +6345,44 @@ end $$;
 comment on function private.claim_code_refusal(core.drafts, text) is 'Why a one-time code is refused, or null; a wrong one is counted, so the refusal has to be an answer.';
 grant execute on function private.claim_code_refusal(core.drafts, text) to api_owner;
 
+create function private.is_second_click(draft core.drafts, repeat_hash text) returns boolean
+language plpgsql
+set search_path = ''
+as $$
+begin
+  update core.drafts d set used_code_hash = null
+   where d.partner_id = draft.partner_id and d.id = draft.id
+     and d.used_code_hash = decode(repeat_hash, 'hex') and d.code_used_at > private.now() - interval '10 seconds';
+  return found;
+end $$;
+comment on function private.is_second_click(core.drafts, text) is
+  'Whether the browser that repeat_hash names sends the code that it just used once more, because the answer to the first click never reached it: true once, within ten seconds.';
+grant execute on function private.is_second_click(core.drafts, text) to api_owner;
+
+create function private.expect_second_click(draft core.drafts, repeat_hash text) returns void
+language sql
+set search_path = ''
+as $$
+  update core.drafts d set used_code_hash = decode(repeat_hash, 'hex'), code_used_at = private.now()
+   where d.partner_id = draft.partner_id and d.id = draft.id
+$$;
+grant execute on function private.expect_second_click(core.drafts, text) to api_owner;
+
+create function private.ask_for_login(draft core.drafts, login uuid, request jsonb) returns json
+language plpgsql
+set search_path = ''
+as $$
+begin
+  if request ? 'login' then
+    -- it was made, and is not there: somebody signed up with the address at that moment, or the login ended
+    perform private.refuse('service_unavailable');
+  end if;
+  return private.ask('login', json_build_object('email', draft.email, 'unconfirmed_user', login, 'partner_id', draft.partner_id));
+end $$;
+comment on function private.ask_for_login(core.drafts, uuid, jsonb) is
+  'Asks for the login of a draft''s customer, with the unconfirmed one that it replaces or null. Once: after that the customer tries again, with the same code.';
+grant execute on function private.ask_for_login(core.drafts, uuid, jsonb) to api_owner;
+
 create function private.claimant(email text, partner uuid, out user_id uuid, out confirmed boolean, out taken boolean)
 language sql stable security definer
 set search_path = ''
@@ -6335,7 +6408,7 @@ begin
 end $$;
 grant execute on function private.end_in_conflict(core.drafts, text) to api_owner;
 
-create function private.prove_draft(draft core.drafts, by_link boolean) returns json
+create function private.prove_draft(draft core.drafts, by_link boolean, request jsonb) returns json
 language plpgsql
 set search_path = ''
 as $$
@@ -6351,7 +6424,7 @@ begin
     perform private.end_in_conflict(draft, 'existing_user');
     return private.refusal('claim_conflict');
   elsif login.confirmed is not true and not by_link then
-    return private.ask('login', json_build_object('email', draft.email, 'unconfirmed_user', login.user_id, 'partner_id', draft.partner_id));
+    return private.ask_for_login(draft, login.user_id, request);
   elsif draft.status = 'invited' and draft.ean is not null and private.ean_taken(draft.ean) then
     perform private.end_in_conflict(draft, 'ean_in_use');
     return private.refusal('claim_conflict');
@@ -6366,9 +6439,9 @@ begin
   end if;
   return null;
 end $$;
-comment on function private.prove_draft(core.drafts, boolean) is
+comment on function private.prove_draft(core.drafts, boolean, jsonb) is
   'The address is proven: the draft is claimed, and null; or it is in conflict, which stays, so the refusal is an answer. Asks for login, and stores nothing, where Supabase Auth must make it first; a link makes and replaces none, for the partner may have opened it.';
-grant execute on function private.prove_draft(core.drafts, boolean) to api_owner;
+grant execute on function private.prove_draft(core.drafts, boolean, jsonb) to api_owner;
 
 create function api.prove_claim(caller jsonb, request jsonb) returns json
 language plpgsql security definer
@@ -6380,25 +6453,22 @@ declare
   refused text;
   answer  json;
 begin
-  perform private.act_as(caller, 'anyone');
+  perform private.act_as(caller, 'anyone', 'sandbox');
   perform private.count_visit(request);
   draft := private.enter_draft((request ->> 'draft_id')::uuid, true);
   view := private.claim_view(draft, request);
   if private.draft_state(draft) not in ('open', 'active') then
     refused := 'claim_not_open';
-  elsif draft.proved_hash = decode(request ->> 'repeat_hash', 'hex') and draft.proved_at > private.now() - interval '10 seconds' then
-    -- a second click: the answer to the first never reached the browser
-    update core.drafts d set proved_hash = null where d.partner_id = draft.partner_id and d.id = draft.id;
+  elsif private.is_second_click(draft, request ->> 'repeat_hash') then
     return view::json;
   else
     refused := private.claim_code_refusal(draft, request ->> 'code_hash');
   end if;
   if refused is null then
-    answer := private.prove_draft(draft, false);
+    answer := private.prove_draft(draft, false, request);
     refused := answer ->> 'refused';
     if answer is null then
-      update core.drafts d set proved_hash = decode(request ->> 'repeat_hash', 'hex'), proved_at = private.now()
-       where d.partner_id = draft.partner_id and d.id = draft.id;
+      perform private.expect_second_click(draft, request ->> 'repeat_hash');
     end if;
   end if;
   if refused is not null then
@@ -6466,17 +6536,22 @@ begin
   link := private.sign_in_link(request ->> 'token_hash');
   draft := private.enter_draft(link.draft_id, true);
   select * into link from core.draft_links l where l.partner_id = link.partner_id and l.id = link.id for update;
+  if link.used_by = decode(request ->> 'browser_hash', 'hex') and link.used_at > private.now() - interval '10 seconds' then
+    -- a second click: the answer to the first never reached the browser
+    link.used_at := null;
+    request := request - 'browser_hash';
+  end if;
   if private.sign_in_link_state(link, draft) <> 'open' or private.draft_state(draft) not in ('open', 'active') then
     perform private.refuse('link_not_open');
   end if;
-  answer := private.prove_draft(draft, true);
-  update core.draft_links l set used_at = private.now() where l.partner_id = link.partner_id and l.id = link.id;
+  answer := private.prove_draft(draft, true, request);
+  update core.draft_links l set used_at = private.now(), used_by = decode(request ->> 'browser_hash', 'hex') where l.partner_id = link.partner_id and l.id = link.id;
   update core.drafts d set progress = d.progress || jsonb_build_object('return_url', link.return_url)
    where d.partner_id = draft.partner_id and d.id = draft.id and link.return_url is not null and d.status <> 'conflict';
   return coalesce(answer, json_build_object('draft_id', draft.id, 'stage', case draft.status when 'active' then 'active' else 'claimed' end));
 end $$;
 comment on function api.use_sign_in_link(jsonb, jsonb) is
-  'Uses a sign-in link up, which begins a claim session until the customer signs: {token_hash} to {draft_id, stage}. Makes no login.';
+  'Uses a sign-in link up, which begins a claim session until the customer signs: {token_hash, browser_hash} to {draft_id, stage}. Makes no login. The browser may click twice.';
 select private.expose('api.use_sign_in_link(jsonb, jsonb)');
 
 -- The steps of a claim, each of which keeps what the customer confirmed.
@@ -6547,7 +6622,7 @@ as $$
 declare
   draft core.drafts;
 begin
-  perform private.act_as(caller, 'anyone');
+  perform private.act_as(caller, 'anyone', 'sandbox');
   draft := private.enter_draft((request ->> 'draft_id')::uuid, true);
   if draft.status is distinct from 'claimed' then
     perform private.refuse('claim_not_open');
@@ -6629,7 +6704,7 @@ declare
   violated text;
   login    record;
 begin
-  perform private.act_as(caller, 'anyone');
+  perform private.act_as(caller, 'anyone', 'sandbox');
   draft := private.draft_for(private.enter_draft((request ->> 'draft_id')::uuid, true), request ->> 'proved_by');
   if private.claim_stage(draft) is distinct from 'claimed' or private.claim_open_step(draft) is not null then
     perform private.refuse('claim_not_open');
@@ -6648,7 +6723,7 @@ begin
     return private.refusal('claim_conflict');
   elsif draft.user_id is null and login.confirmed is not true then
     -- begun by a sign-in link; the code proves now what the link did not
-    return private.ask('login', json_build_object('email', draft.email, 'unconfirmed_user', login.user_id, 'partner_id', draft.partner_id));
+    return private.ask_for_login(draft, login.user_id, request);
   end if;
   if draft.user_id is null then
     -- stored before the account is opened: from then on this transaction acts for the person, and sees their own drafts only
@@ -6744,10 +6819,15 @@ begin
     return null;
   elsif before is not null then
     perform private.act_for_partner(draft.partner_id);
+    if before = request #>> '{iban,last4}'
+       and (request ->> 'code_hash' is null or private.is_second_click(draft, request ->> 'repeat_hash')) then
+      return null;  -- a second click: this number is there
+    end if;
     refused := private.use_claim_code(draft, request ->> 'code_hash');
     if refused is not null then
       return private.refusal(refused);
     end if;
+    perform private.expect_second_click(draft, request ->> 'repeat_hash');
     perform private.enter_account(draft);
   end if;
   perform private.store_iban(draft.account_id, request -> 'iban');
@@ -6756,7 +6836,7 @@ begin
   return null;
 end $$;
 comment on function private.complete_payout(core.drafts, jsonb) is
-  'Stores where the compensation goes, also when the mandate has ended: what was registered before is still paid. The customer is mailed. Where another IBAN is there, a code that was mailed for this is needed, whose refusal is an answer; with missing that one stays.';
+  'Stores where the compensation goes, also when the mandate has ended: what was registered before is still paid. The customer is mailed. Where another IBAN is there, a code that was mailed for this is needed, whose refusal is an answer, and which the browser that repeat_hash names may send twice; with missing that one stays.';
 grant execute on function private.complete_payout(core.drafts, jsonb) to api_owner;
 
 create function private.complete_charger(draft core.drafts, answers jsonb) returns void
@@ -6798,7 +6878,7 @@ declare
   draft   core.drafts;
   refused json;
 begin
-  perform private.act_as(caller, 'anyone');
+  perform private.act_as(caller, 'anyone', 'sandbox');
   draft := private.enter_draft((request ->> 'draft_id')::uuid, true);
   if draft.status is distinct from 'active' then
     perform private.refuse('claim_not_open');
@@ -6812,7 +6892,7 @@ begin
   return coalesce(refused, json_build_object('ok', true));
 end $$;
 comment on function api.complete_claim(jsonb, jsonb) is
-  'Adds to a signed claim what was put off, or changes it: {draft_id, step: payout|charger, answers, iban, missing, code_hash, mail}. '
+  'Adds to a signed claim what was put off, or changes it: {draft_id, step: payout|charger, answers, iban, missing, code_hash, repeat_hash, mail}. '
   'The browser has a session of this claim.';
 select private.expose('api.complete_claim(jsonb, jsonb)');
 
@@ -6825,7 +6905,7 @@ declare
   connection uuid;
   refused    text;
 begin
-  perform private.act_as(caller, 'anyone');
+  perform private.act_as(caller, 'anyone', 'sandbox');
   draft := private.enter_draft((request ->> 'draft_id')::uuid, true);
   if draft.status is distinct from 'active' then
     perform private.refuse('claim_not_open');
@@ -7663,8 +7743,9 @@ begin
   if require_customer.account_id is null then
     perform private.refuse('customer_not_found');
   end if;
-  -- from here on the transaction acts as the customer
-  perform private.act_for_partner(private.house()), set_config('app.user_id', require_customer.user_id::text, true);
+  -- from here on the transaction reaches what is the customer's; the audit log says who plays them
+  perform private.act_for_partner(private.house()), set_config('app.user_id', require_customer.user_id::text, true),
+          set_config('app.caller_kind', 'sandbox', true);
 end $$;
 comment on function private.require_customer(text, text) is 'private.own_customer, or the refusal customer_not_found; the transaction then acts as that person.';
 grant execute on function private.require_customer(text, text) to api_owner;
@@ -7862,6 +7943,7 @@ begin
     'draft_status', private.draft_status(draft),
     'stage', private.claim_stage(draft),
     'foreign_login', private.foreign_login(draft.email, draft.partner_id),
+    'banned_login', not private.claimant_stands(draft),
     'account_id', draft.account_id,
     'customer_ref', private.customer_ref(draft.user_id, draft.partner_id, input ->> 'key'),
     'brand', private.partner_brand(private.own_partner()),

@@ -1,7 +1,7 @@
 // What a claim session is worth: one that a partner's sign-in link began ends when the customer signs, and what moves money or ends
 // the mandate after that needs a code mailed at that moment (specification section 4.2, docs/security.md).
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { createPartnerWorld, draftRow as importedRow } from "../partner/partner_world.ts";
 import {
   answer,
@@ -213,7 +213,9 @@ describe("contract §2 after signing", () => {
     const next = await changeForm(world, ask, draft, "payout");
     expect((await sent(next.code)).status).toBe(303);
     expect([(await accountOf(draft)).iban_last4, await ibanMails(draft)]).toEqual(["4567", 1]);
+    expect((await sent(next.code)).status, "a second click").toBe(303);
     expect((await sent(next.code)).status, "a code is used once").toBe(422);
+    expect(await ibanMails(draft)).toBe(1);
   });
 
   test("contract §2 the end of the mandate needs a code that was mailed for it", async () => {
@@ -229,6 +231,84 @@ describe("contract §2 after signing", () => {
     expect((await ask(`${draft.link}/revoke`, { form })).status).toBe(303);
     expect(await mandateOf(draft)).toBe("revoked");
   });
+});
+
+describe("contract §9 attack: claiming with a login that was banned", () => {
+  const ban = (draft: Draft, until: string | null) =>
+    world.row("update auth.users set banned_until = private.now() + $2::interval where email = $1", draft.email, until);
+
+  test("neither a code nor a sign-in link proves anything, and no step is taken, until the ban has ended", async () => {
+    const draft = await newDraft(world);
+    await world.row(
+      "insert into auth.users (id, email, email_confirmed_at) values (gen_random_uuid(), $1, now())",
+      draft.email,
+    );
+    const link = await newSignInLink(world, draft);
+    const ask = newBrowser(world);
+    await ask(`${draft.link}/code`, { form: {} });
+    const code = await mailedCode(world, draft);
+    await ban(draft, "10 years");
+    expect((await ask(draft.link)).status).toBe(404);
+    expect((await ask(`${draft.link}/proof`, { form: { code } })).headers.getSetCookie().join()).not.toContain(
+      "claim=",
+    );
+    expect((await ask(link)).status).toBe(404);
+    expect((await ask(link, { form: {} })).headers.getSetCookie().join()).not.toContain("claim=");
+    expect((await draftRow(world, draft)).status).toBe("invited");
+    await ban(draft, "-1 second");
+    expect((await ask(`${draft.link}/proof`, { form: { code } })).status).toBe(303);
+    expect((await draftRow(world, draft)).status).toBe("claimed");
+  });
+
+  test("who is banned while claiming does not sign; who is banned afterwards changes and ends nothing", async () => {
+    const draft = await newDraft(world);
+    const ask = newBrowser(world);
+    await prove(world, ask, draft);
+    await answer(ask, draft, { address: freshAddress(), payout: { account: "fresh", iban: IBAN } });
+    const form = await readyToSign(world, ask, draft);
+    await ban(draft, "1 day");
+    expect((await ask(`${draft.link}/sign`, { form })).status).toBe(303);
+    expect((await fill(ask, draft, "details", { full_name: "Sanne", type: "particulier", phone: "" })).status).toBe(
+      303,
+    );
+    expect((await draftRow(world, draft)).status).toBe("claimed");
+    await ban(draft, null);
+    expect((await ask(`${draft.link}/sign`, { form })).status).toBe(303);
+    const ending = await changeForm(world, ask, draft, "revoke");
+    const paying = await changeForm(world, ask, draft, "payout");
+    await ban(draft, "1 day");
+    for (const [path, fields] of [
+      ["revoke", ending],
+      ["payout", { ...paying, account: "fresh", iban: OTHER_IBAN }],
+    ] as const)
+      expect((await ask(`${draft.link}/${path}`, { form: fields })).status, path).toBe(303);
+    expect((await ask(draft.link)).status).toBe(404);
+    expect([await mandateOf(draft), (await accountOf(draft)).iban_last4]).toEqual(["signed", "4300"]);
+  });
+});
+
+test("contract §4 somebody signs up with the address while its login is made: 503, and the same code works on the next try", async () => {
+  const draft = await newDraft(world);
+  const ask = newBrowser(world);
+  await ask(`${draft.link}/code`, { form: {} });
+  const form = { code: await mailedCode(world, draft) };
+  const fetched = globalThis.fetch;
+  const spy = vi.spyOn(globalThis, "fetch").mockImplementation(async (input, init) => {
+    if (String(input).endsWith("/auth/v1/admin/users"))
+      await world.row(
+        "insert into auth.users (id, email) values (gen_random_uuid(), $1) on conflict do nothing",
+        draft.email,
+      );
+    return fetched(input, init);
+  });
+  const { status, headers } = await ask(`${draft.link}/proof`, { form }).finally(() => spy.mockRestore());
+  expect([status, headers.get("retry-after"), await loginOf(draft)]).toEqual([
+    503,
+    "5",
+    { id: expect.any(String), confirmed: false },
+  ]);
+  expect((await ask(`${draft.link}/proof`, { form })).status).toBe(303);
+  expect((await loginOf(draft)).confirmed).toBe(true);
 });
 
 test("contract §4 over https the cookie of a claim is __Secure-, and no other is read", async () => {

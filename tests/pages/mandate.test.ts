@@ -309,6 +309,35 @@ describe("§2 facts that change between reading and signing", () => {
 });
 
 describe("§2 links", () => {
+  test("contract §9 of a deactivated partner are closed: nothing is mailed, signed or declined; once it is active again they open", async () => {
+    const issued = await issueLink(world);
+    const signed = await issueLink(world);
+    expect((await ask(`${signed.link}/sign`, { form: await readyToSign(world, ask, signed) })).status).toBe(303);
+    const form = await readyToSign(world, ask, issued);
+    const set = (active: boolean) =>
+      world.row("update core.partners set is_active = $2 where id = $1", world.partnerA.id, active);
+    const mails = () => world.row("select count(*)::int as n from core.mail_outbox");
+    const before = await mails();
+    await set(false);
+    try {
+      for (const [path, sent] of [
+        ["", undefined],
+        ["/code", { seen: form.seen ?? "" }],
+        ["/sign", form],
+        ["/decline", {}],
+      ] as const) {
+        const page = await ask(issued.link + path, sent ? { form: sent } : {});
+        expect([page.status, heading(page.text)], path).toEqual([404, "Deze link geldt niet meer"]);
+      }
+      expect([await mandateOf(issued.connection_id), await mails()]).toEqual([undefined, before]);
+      expect((await ask(signed.link)).status, "what was signed can still be read").toBe(200);
+    } finally {
+      await set(true);
+    }
+    expect((await ask(`${issued.link}/sign`, { form })).status).toBe(303);
+    expect((await mandateOf(issued.connection_id))?.status).toBe("signed");
+  });
+
   test("unknown, tampered, voided and expired links: one status, no personal data, nothing to do with them", async () => {
     const voided = await issueLink(world);
     await linkFor(world, voided.account_id);

@@ -6,6 +6,7 @@ import {
   type ClaimWorld,
   changeForm,
   createClaimWorld,
+  type Draft,
   formToken,
   freshAddress,
   heading,
@@ -15,6 +16,7 @@ import {
   newSignInLink,
   prove,
   readyToSign,
+  signedClaim,
 } from "./claimant.ts";
 import { issueLink, type PageAnswer, pageClient, readyToSign as readyLink } from "./signatory.ts";
 
@@ -174,7 +176,7 @@ describe("contract §2 a double click on the form of a code", () => {
     const { draft, send } = await asked();
     expect((await send()).status).toBe(303);
     await world.row(
-      "update core.drafts set proved_at = proved_at - interval '10 seconds' where id = $1 returning 1",
+      "update core.drafts set code_used_at = code_used_at - interval '10 seconds' where id = $1 returning 1",
       draft.id,
     );
     expect((await send()).status).toBe(422);
@@ -190,6 +192,79 @@ describe("contract §2 a double click on the form of a code", () => {
     const ending = await changeForm(world, ask, draft, "revoke");
     for (const click of [1, 2])
       expect((await ask(`${draft.link}/revoke`, { form: ending })).status, `${click}`).toBe(303);
+  });
+});
+
+describe("contract §2 a double click on the form of an account number", () => {
+  const NUMBERS = ["NL91 ABNA 0417 1643 00", "NL20 INGB 0001 2345 67"] as const;
+  const stored = async (draft: Draft) =>
+    world.row(
+      `select a.iban_last4 as last4, (select count(*)::int from core.mail_outbox m where m.recipient = d.email and m.template = 'customer_iban_changed') as mails
+         from core.drafts d join core.accounts a on a.id = d.account_id where d.id = $1`,
+      draft.id,
+    );
+
+  test("that changes it after signing leads on, stores and mails once; a third time, or another number, needs a new code", async () => {
+    const { draft, ask } = await signedClaim(world, { payout: { account: "fresh", iban: NUMBERS[0] } });
+    const form = { ...(await changeForm(world, ask, draft, "payout")), account: "fresh", iban: NUMBERS[1] };
+    const send = (fields = {}) => ask(`${draft.link}/payout`, { form: { ...form, ...fields } });
+    const clicks = await Promise.all([send(), send()]);
+    expect(clicks.map(({ status, location }) => [status, location?.split("?")[0]])).toEqual(
+      Array(2).fill([303, new URL(draft.link).pathname]),
+    );
+    expect(await stored(draft)).toEqual({ last4: "4567", mails: 1 });
+    expect((await send()).status, "a third").toBe(422);
+    const again = await changeForm(world, ask, draft, "payout");
+    expect((await send({ ...again, iban: NUMBERS[0] })).status).toBe(303);
+    expect((await send(again)).status, "another number").toBe(422);
+    expect(await stored(draft)).toEqual({ last4: "4300", mails: 2 });
+  });
+
+  test("that gives the first one after signing leads on; it was not that number that is there: asked for a code", async () => {
+    const { draft, ask } = await signedClaim(world);
+    const form = { form_token: formToken((await ask(`${draft.link}/payout`)).text), account: "fresh" };
+    const send = (iban: string) => ask(`${draft.link}/payout`, { form: { ...form, iban } });
+    const clicks = await Promise.all([send(NUMBERS[0]), send(NUMBERS[0])]);
+    for (const { status, location } of [...clicks, await send(NUMBERS[0])])
+      expect([status, location?.split("?")[0]]).toEqual([303, new URL(draft.link).pathname]);
+    expect((await send(NUMBERS[1])).location).toContain("/payout");
+    expect(await stored(draft)).toEqual({ last4: "4300", mails: 1 });
+  });
+});
+
+describe("contract §2 a double click on a sign-in link", () => {
+  /** A browser that was shown the link, as often as told: none of the copies saw what another one was answered. */
+  async function shown() {
+    const draft = await newDraft(world);
+    const link = await newSignInLink(world, draft);
+    const page = await newBrowser(world)(link);
+    const cookie = (page.headers.getSetCookie()[0] ?? "").split(";")[0] ?? "";
+    return { draft, link, click: (from = cookie) => newBrowser(world)(link, { form: {}, headers: { cookie: from } }) };
+  }
+
+  test("leads on, also at once, though the answer to the first never arrived; a third time the link is used", async () => {
+    const { draft, click } = await shown();
+    const answers = await Promise.all([click(), click()]);
+    for (const { status, location, headers } of answers)
+      expect([status, location, headers.getSetCookie().join()]).toEqual([
+        303,
+        new URL(draft.link).pathname,
+        expect.stringMatching(/^claim=/),
+      ]);
+    expect((await click()).status).toBe(404);
+  });
+
+  test("is of one browser, and of ten seconds: any other click finds it used", async () => {
+    const { click, draft } = await shown();
+    expect((await click()).status).toBe(303);
+    for (const other of ["", `forms=${"x".repeat(43)}`]) {
+      const { status, headers } = await click(other);
+      expect([status, headers.getSetCookie().join()]).toEqual([404, expect.not.stringContaining("claim=")]);
+    }
+    const back =
+      "update core.draft_links set used_at = used_at - interval '10 seconds' where draft_id = $1 returning 1";
+    await world.row(back, draft.id);
+    expect((await click()).status).toBe(404);
   });
 });
 

@@ -108,6 +108,28 @@ test("contract §4 no reminder where send_invite was false, once claimed or with
   await world.row("update core.partners set is_active = true where id = $1", world.partnerB.id);
 });
 
+test("contract §9 reminders that fall due while a partner is deactivated are sent once it is active again", async () => {
+  const { email } = await invite();
+  const set = (active: boolean) =>
+    world.row("update core.partners set is_active = $2 where id = $1", world.partnerA.id, active);
+  await set(false);
+  await onDay(12);
+  await work();
+  expect(await mailTo(email)).toHaveLength(1);
+  await set(true);
+  await work();
+  expect((await mailTo(email)).map(({ template }) => template)).toEqual(["claim", "reminder"]);
+});
+
+test("contract §4 mail about a draft that waits until the draft expires is not sent any more", async () => {
+  const { email, draft_id } = await invite();
+  const other = await invite();
+  await world.row("update core.mail_outbox set status = 'queued'");
+  await world.row("update core.drafts set expires_at = private.now() where id = $1", draft_id);
+  await work();
+  expect([(await mailTo(email)).length, (await mailTo(other.email)).length]).toEqual([0, 1]);
+});
+
 test("contract §4 invited expires 60 days after creation, claimed does not; 30 days later the expired draft is deleted", async () => {
   const open = await addDraft(world);
   const claimed = await addDraft(world);

@@ -54,6 +54,28 @@ async function changesNothing(run: () => Promise<unknown>) {
   expect({ ...(await everyCount(world)), rate_limit_state: 0 }).toEqual({ ...before, rate_limit_state: 0 });
 }
 
+test("§4.3 the audit log names the sandbox helper, and not the customer it plays, in every row", async () => {
+  const { draft_id } = await world.draft();
+  expect((await world.claim(draft_id, { submit: true })).status).toBe(200);
+  const { rows } = await world.database.admin.query(
+    `select distinct split_part(a.actor, ':', 1) as actor from core.audit_log a join core.drafts d on d.id = $1
+      where (a.subject_id in (d.id, d.account_id, d.user_id) or a.actor like '%' || d.user_id
+            or a.subject_id in (select c.id from core.connections c where c.account_id = d.account_id))`,
+    [draft_id],
+  );
+  expect(rows).toEqual([{ actor: "sandbox" }]);
+});
+
+test("§4.3 a customer whose login is banned is not played: 409 draft_not_claimable says so", async () => {
+  const { draft_id, email } = await world.draft();
+  expect((await world.claim(draft_id)).status).toBe(200);
+  await world.row("update auth.users set banned_until = private.now() + interval '1 day' where email = $1", email);
+  expect(await world.claim(draft_id, { submit: true })).toMatchObject({
+    status: 409,
+    body: { error: "draft_not_claimable", reason: "banned_login", status: "active" },
+  });
+});
+
 describe("§4.3 claim: the customer played from draft to submitted registration", () => {
   test("§4.3 by draft id, plain: claimed and activated, no IBAN, no charger, and what to do next", async () => {
     const { draft_id, email } = await world.draft({ external_ref: "PLAIN-1" });

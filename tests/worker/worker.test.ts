@@ -126,6 +126,23 @@ describe("§6 mail", () => {
     expect((await run()).jobs.mandates_expired).toBe(1);
   });
 
+  test("contract §9 of a deactivated partner no invitation leaves until it is active again; what was signed is told", async () => {
+    const invitation = await enqueue("sanne@example.nl");
+    const told = await enqueue("eva@example.nl");
+    await world.row("update core.mail_outbox set template = 'customer_iban_changed' where id = $1", told);
+    const set = (active: boolean) =>
+      world.row("update core.partners set is_active = $2 where id = $1", world.partnerA.id, active);
+    await set(false);
+    try {
+      expect((await run()).mail).toEqual({ sent: 1, failed: 0 });
+      expect(await outbox(invitation)).toMatchObject({ status: "queued", attempts: 0 });
+    } finally {
+      await set(true);
+    }
+    expect((await run()).mail).toEqual({ sent: 1, failed: 0 });
+    expect(smtp.received.map(({ to }) => to)).toEqual([["eva@example.nl"], ["sanne@example.nl"]]);
+  });
+
   test("is sent as text and HTML, known by its outbox id, and wiped once sent", async () => {
     const id = await enqueue("sanne@example.nl", "Łukasz vraagt uw machtiging 🐢");
     expect((await run()).mail).toEqual({ sent: 1, failed: 0 });

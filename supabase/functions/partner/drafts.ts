@@ -30,7 +30,10 @@ const Draft = z
     city: z.string().nullable(),
     ean_status: EanStatus,
     ean_candidates: z.int(),
-    claim_url: z.url().nullable().meta({ description: "Null unless the draft can be claimed" }),
+    claim_url: z
+      .url()
+      .nullable()
+      .meta({ description: "Null unless the draft can be claimed, and for a person once it was claimed" }),
     batch_id: z.guid(),
     created_at: instant(),
     invited_at: instant().nullable().meta({ description: "Null where send_invite was false" }),
@@ -46,7 +49,7 @@ export const listDrafts = endpoint(
     path: "/partner/drafts",
     summary: "List the partner's drafts, newest first",
     description:
-      "With a user token a claimed or active draft has no `naam`, `email` and `external_ref`, and is not found by its reference: it is a " +
+      "With a user token a claimed or active draft has no `naam`, `email`, `external_ref` and `claim_url`, and is not found by its reference: it is a " +
       "customer, and of customers a person sees no more here than in `GET /partner/customers`.",
     caller: { kind: "partner", scope: "partners:read", key: true },
     limit: "partner_read",

@@ -101,10 +101,6 @@ const Row = z.unknown().meta({
 });
 const Rows = z.array(Row).nullish();
 
-/** The Dutch text that the specification asks for beside `consent_required`. */
-const CONSENT_MESSAGE =
-  "Bevestig met consent: true dat elke klant toestemming gaf om zijn of haar gegevens met ons te delen.";
-
 type ImportContext = Context<unknown, unknown, ErrorCode, "import_drafts" | "record_draft_lookups">;
 type Import = {
   rows: unknown[];
@@ -224,7 +220,7 @@ export const importDrafts = endpoint(
   },
   (context) => {
     const { consent, rows, csv, source, send_invite } = context.body;
-    if (consent !== true) return context.fail("consent_required", { message: CONSENT_MESSAGE });
+    if (consent !== true) return context.fail("consent_required");
     const given = context as unknown as ImportContext;
     return importRows(given, {
       rows: rows ?? (csv ? rowsOfCsv(given, csv) : []),
@@ -250,7 +246,7 @@ export const addCustomers = endpoint(
   },
   (context) => {
     const { consent, send_invite, rows, ...row } = context.body;
-    if (consent !== true) return context.fail("consent_required", { message: CONSENT_MESSAGE });
+    if (consent !== true) return context.fail("consent_required");
     const given = rows ?? (Object.keys(row).length > 0 ? [row] : []);
     return importRows(context as unknown as ImportContext, { rows: given, source: "api", send_invite });
   },
@@ -289,8 +285,7 @@ export const uploadDrafts = endpoint(
   (context) => {
     const { file, csv, consent, send_invite } = context.body;
     // a form has no booleans
-    if (consent !== true && !(consent === "true" && csv === undefined))
-      return context.fail("consent_required", { message: CONSENT_MESSAGE });
+    if (consent !== true && !(consent === "true" && csv === undefined)) return context.fail("consent_required");
     const given = context as unknown as ImportContext;
     const text = file ?? csv;
     if (text === undefined)

@@ -76,6 +76,7 @@ type Standing = {
   draft_status: "invited" | "claimed" | "expired" | "conflict" | "active";
   stage: Stage | "active";
   foreign_login: boolean;
+  banned_login: boolean;
   account_id: string | null;
   customer_ref: string | null;
   brand: Brand;
@@ -162,6 +163,7 @@ const NOT_CLAIMABLE = {
   expired: "The draft expired 60 days after it was made; withdraw it and make it anew.",
   conflict:
     "The address has a login of its own or belongs to another partner, or the EAN is held by another connection.",
+  banned_login: "The login of its customer is banned.",
   existing_login: "The address has a login that no claim of yours made, and the helper enters nobody else's account.",
 } as const;
 
@@ -175,10 +177,11 @@ function notClaimable(status: Standing["draft_status"], reason: keyof typeof NOT
  * conflict it does too, and an EAN that is given is judged like an uploaded one.
  */
 async function enter(asked: Asked, draft: Standing, ean: string | null): Promise<void> {
-  const { draft_status, foreign_login } = draft;
+  const { draft_status, foreign_login, banned_login } = draft;
   if (draft_status === "expired" || draft_status === "conflict") throw notClaimable(draft_status, draft_status);
   if (draft_status !== "active") await settle(asked, draft, ean);
   if (foreign_login) throw notClaimable(draft_status, "existing_login");
+  if (banned_login) throw notClaimable(draft_status, "banned_login");
 }
 
 async function settle({ call }: Asked, { draft_id }: Standing, ean: string | null): Promise<void> {
@@ -215,10 +218,13 @@ async function mailedCode(flow: ClaimFlow, draft: Standing, purpose: CodePurpose
 /** Each request counts as another visitor, because the limit of the partner's key counts requests already. */
 const visitorOf = ({ environment, caller }: Asked) => hashAddress(environment, `sandbox:${caller.request_id}`);
 
+/** What the customer does, with the helper as who does it. */
+const flowOf = ({ environment, caller }: Asked, { draft_id }: Standing) =>
+  new ClaimFlow(environment, caller.request_id, draft_id, "sandbox");
+
 /** Whether it was this call that proved the address; false when somebody moved the draft meanwhile. */
 async function claim(asked: Asked, draft: Standing): Promise<boolean> {
-  const { environment, caller } = asked;
-  const flow = new ClaimFlow(environment, caller.request_id, draft.draft_id);
+  const flow = flowOf(asked, draft);
   const code = await mailedCode(flow, draft, "prove");
   if (code === null) return false;
   const { refused } = await attempt(flow.prove(code, visitorOf(asked)), REFUSALS.prove);
@@ -228,8 +234,7 @@ async function claim(asked: Asked, draft: Standing): Promise<boolean> {
 
 /** Confirms what is not confirmed yet, or what the caller wants otherwise, and signs. False as for claim(). */
 async function activate(asked: Asked, draft: Standing, wishes: Wishes, iban: string | null): Promise<boolean> {
-  const { environment, caller } = asked;
-  const flow = new ClaimFlow(environment, caller.request_id, draft.draft_id);
+  const flow = flowOf(asked, draft);
   const wanted = new Set<StepName>([
     ...(wishes.phone ? ["details" as const] : []),
     ...(wishes.street ? ["address" as const] : []),
@@ -240,7 +245,7 @@ async function activate(asked: Asked, draft: Standing, wishes: Wishes, iban: str
   for (const step of STEP_NAMES) {
     if (step === "company" && draft.type === "particulier") continue;
     if (draft.confirmed.includes(step) && !wanted.has(step)) continue;
-    const kept = await answers[step](environment, iban);
+    const kept = await answers[step](asked.environment, iban);
     const { refused } = await attempt(flow.save(step, kept), ["claim_not_open", "ean_in_use"]);
     // what came to be in use meanwhile, or is in use at the address
     if (refused?.code === "ean_in_use") await settle(asked, draft, String(kept.answers.ean_code));
@@ -262,22 +267,17 @@ async function activate(asked: Asked, draft: Standing, wishes: Wishes, iban: str
 }
 
 /** Ends the mandate as the customer does, by a code; a draft that somebody moved meanwhile is left. */
-export async function endMandate({ environment, caller }: Asked, draft: Standing): Promise<void> {
-  const flow = new ClaimFlow(environment, caller.request_id, draft.draft_id);
+export async function endMandate(asked: Asked, draft: Standing): Promise<void> {
+  const flow = flowOf(asked, draft);
   const code = await mailedCode(flow, draft, "revoke");
   if (code) await attempt(flow.revoke(code), REFUSALS.revoke);
 }
 
 /** Of a customer who signed without. */
-async function addIban(
-  { environment, caller }: Asked,
-  { draft_id, locale, brand }: Standing,
-  iban: string,
-): Promise<void> {
-  const flow = new ClaimFlow(environment, caller.request_id, draft_id);
-  const kept = { answers: {}, iban: sealIban(environment, HOUSE, iban), missing: true };
+async function addIban(asked: Asked, draft: Standing, iban: string): Promise<void> {
+  const kept = { answers: {}, iban: sealIban(asked.environment, HOUSE, iban), missing: true };
   // where somebody moved the draft meanwhile, the answer shows it
-  await attempt(flow.complete("payout", kept, locale, brand), ["claim_not_open"]);
+  await attempt(flowOf(asked, draft).complete("payout", kept, draft.locale, draft.brand), ["claim_not_open"]);
 }
 
 type Answerer = (environment: Environment, iban: string | null) => Kept | Promise<Kept>;

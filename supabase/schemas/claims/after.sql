@@ -56,10 +56,15 @@ begin
     return null;
   elsif before is not null then
     perform private.act_for_partner(draft.partner_id);
+    if before = request #>> '{iban,last4}'
+       and (request ->> 'code_hash' is null or private.is_second_click(draft, request ->> 'repeat_hash')) then
+      return null;  -- a second click: this number is there
+    end if;
     refused := private.use_claim_code(draft, request ->> 'code_hash');
     if refused is not null then
       return private.refusal(refused);
     end if;
+    perform private.expect_second_click(draft, request ->> 'repeat_hash');
     perform private.enter_account(draft);
   end if;
   perform private.store_iban(draft.account_id, request -> 'iban');
@@ -68,7 +73,7 @@ begin
   return null;
 end $$;
 comment on function private.complete_payout(core.drafts, jsonb) is
-  'Stores where the compensation goes, also when the mandate has ended: what was registered before is still paid. The customer is mailed. Where another IBAN is there, a code that was mailed for this is needed, whose refusal is an answer; with missing that one stays.';
+  'Stores where the compensation goes, also when the mandate has ended: what was registered before is still paid. The customer is mailed. Where another IBAN is there, a code that was mailed for this is needed, whose refusal is an answer, and which the browser that repeat_hash names may send twice; with missing that one stays.';
 grant execute on function private.complete_payout(core.drafts, jsonb) to api_owner;
 
 create function private.complete_charger(draft core.drafts, answers jsonb) returns void
@@ -110,7 +115,7 @@ declare
   draft   core.drafts;
   refused json;
 begin
-  perform private.act_as(caller, 'anyone');
+  perform private.act_as(caller, 'anyone', 'sandbox');
   draft := private.enter_draft((request ->> 'draft_id')::uuid, true);
   if draft.status is distinct from 'active' then
     perform private.refuse('claim_not_open');
@@ -124,7 +129,7 @@ begin
   return coalesce(refused, json_build_object('ok', true));
 end $$;
 comment on function api.complete_claim(jsonb, jsonb) is
-  'Adds to a signed claim what was put off, or changes it: {draft_id, step: payout|charger, answers, iban, missing, code_hash, mail}. '
+  'Adds to a signed claim what was put off, or changes it: {draft_id, step: payout|charger, answers, iban, missing, code_hash, repeat_hash, mail}. '
   'The browser has a session of this claim.';
 select private.expose('api.complete_claim(jsonb, jsonb)');
 
@@ -137,7 +142,7 @@ declare
   connection uuid;
   refused    text;
 begin
-  perform private.act_as(caller, 'anyone');
+  perform private.act_as(caller, 'anyone', 'sandbox');
   draft := private.enter_draft((request ->> 'draft_id')::uuid, true);
   if draft.status is distinct from 'active' then
     perform private.refuse('claim_not_open');

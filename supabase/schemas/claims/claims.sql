@@ -8,6 +8,20 @@ comment on function private.draft_by_id(uuid) is
   'Finds a draft before its tenant is known; definer for that reason alone. The claim token, verified before it gets here, is the credential.';
 grant execute on function private.draft_by_id(uuid) to api_owner;
 
+create function private.claimant_stands(draft core.drafts) returns boolean
+language plpgsql stable security definer
+set search_path = ''
+as $$
+declare
+  login constant uuid := coalesce(draft.user_id, (
+    select u.id from auth.users u where u.email = draft.email and not u.is_sso_user and u.deleted_at is null));
+begin
+  return login is null or private.login_stands(login);
+end $$;
+comment on function private.claimant_stands(core.drafts) is
+  'Whether the customer of a draft may act: false while their login is banned, by whatever link they come. Definer, because logins belong to Supabase Auth.';
+grant execute on function private.claimant_stands(core.drafts) to api_owner;
+
 create function private.enter_draft(draft_id uuid, lock boolean) returns core.drafts
 language plpgsql
 set search_path = ''
@@ -16,16 +30,22 @@ declare
   draft core.drafts := private.draft_by_id(draft_id);
 begin
   -- nobody claims for a partner that was deactivated; what a customer has signed stays theirs to see and to change
-  if draft.status in ('invited', 'claimed') and private.active_partner(draft.partner_id) is null then
+  if draft.status in ('invited', 'claimed') and private.active_partner(draft.partner_id) is null or not private.claimant_stands(draft) then
     draft := null;
   end if;
-  perform private.act_for_partner(draft.partner_id), set_config('app.caller_kind', 'customer', true);
+  perform private.act_for_partner(draft.partner_id);
+  if current_setting('app.caller_kind') = 'sandbox' then
+    perform private.only_in_sandbox();
+  else
+    perform set_config('app.caller_kind', 'customer', true);
+  end if;
   if lock then
     select * into draft from core.drafts d where d.partner_id = private.partner_id() and d.id = draft_id for update;
   end if;
   return draft;
 end $$;
-comment on function private.enter_draft(uuid, boolean) is 'Makes the bearer of a claim link the caller, within the tenant of the draft. An open draft of a deactivated partner is as good as gone.';
+comment on function private.enter_draft(uuid, boolean) is
+  'Makes the bearer of a claim link the caller, within the tenant of the draft; a sandbox helper that plays the customer stays who it is. An open draft of a deactivated partner is as good as gone, and any draft while its customer''s login is banned.';
 grant execute on function private.enter_draft(uuid, boolean) to api_owner;
 
 create function private.draft_state(draft core.drafts) returns text
@@ -252,7 +272,7 @@ language plpgsql security definer
 set search_path = ''
 as $$
 begin
-  perform private.act_as(caller, 'anyone');
+  perform private.act_as(caller, 'anyone', 'sandbox');
   perform private.count_visit(request);
   return private.claim_view(private.enter_draft((request ->> 'draft_id')::uuid, false), request)::json;
 end $$;

@@ -8,7 +8,7 @@ declare
   draft core.drafts;
   rate  jsonb;
 begin
-  perform private.act_as(caller, 'anyone');
+  perform private.act_as(caller, 'anyone', 'sandbox');
   draft := private.enter_draft((request ->> 'draft_id')::uuid, true);
   if private.draft_state(draft) not in ('open', 'active') or private.claim_stage(draft) <> coalesce(request ->> 'stage', private.claim_stage(draft)) then
     perform private.refuse('claim_not_open');
@@ -44,6 +44,44 @@ end $$;
 comment on function private.claim_code_refusal(core.drafts, text) is 'Why a one-time code is refused, or null; a wrong one is counted, so the refusal has to be an answer.';
 grant execute on function private.claim_code_refusal(core.drafts, text) to api_owner;
 
+create function private.is_second_click(draft core.drafts, repeat_hash text) returns boolean
+language plpgsql
+set search_path = ''
+as $$
+begin
+  update core.drafts d set used_code_hash = null
+   where d.partner_id = draft.partner_id and d.id = draft.id
+     and d.used_code_hash = decode(repeat_hash, 'hex') and d.code_used_at > private.now() - interval '10 seconds';
+  return found;
+end $$;
+comment on function private.is_second_click(core.drafts, text) is
+  'Whether the browser that repeat_hash names sends the code that it just used once more, because the answer to the first click never reached it: true once, within ten seconds.';
+grant execute on function private.is_second_click(core.drafts, text) to api_owner;
+
+create function private.expect_second_click(draft core.drafts, repeat_hash text) returns void
+language sql
+set search_path = ''
+as $$
+  update core.drafts d set used_code_hash = decode(repeat_hash, 'hex'), code_used_at = private.now()
+   where d.partner_id = draft.partner_id and d.id = draft.id
+$$;
+grant execute on function private.expect_second_click(core.drafts, text) to api_owner;
+
+create function private.ask_for_login(draft core.drafts, login uuid, request jsonb) returns json
+language plpgsql
+set search_path = ''
+as $$
+begin
+  if request ? 'login' then
+    -- it was made, and is not there: somebody signed up with the address at that moment, or the login ended
+    perform private.refuse('service_unavailable');
+  end if;
+  return private.ask('login', json_build_object('email', draft.email, 'unconfirmed_user', login, 'partner_id', draft.partner_id));
+end $$;
+comment on function private.ask_for_login(core.drafts, uuid, jsonb) is
+  'Asks for the login of a draft''s customer, with the unconfirmed one that it replaces or null. Once: after that the customer tries again, with the same code.';
+grant execute on function private.ask_for_login(core.drafts, uuid, jsonb) to api_owner;
+
 create function private.claimant(email text, partner uuid, out user_id uuid, out confirmed boolean, out taken boolean)
 language sql stable security definer
 set search_path = ''
@@ -69,7 +107,7 @@ begin
 end $$;
 grant execute on function private.end_in_conflict(core.drafts, text) to api_owner;
 
-create function private.prove_draft(draft core.drafts, by_link boolean) returns json
+create function private.prove_draft(draft core.drafts, by_link boolean, request jsonb) returns json
 language plpgsql
 set search_path = ''
 as $$
@@ -85,7 +123,7 @@ begin
     perform private.end_in_conflict(draft, 'existing_user');
     return private.refusal('claim_conflict');
   elsif login.confirmed is not true and not by_link then
-    return private.ask('login', json_build_object('email', draft.email, 'unconfirmed_user', login.user_id, 'partner_id', draft.partner_id));
+    return private.ask_for_login(draft, login.user_id, request);
   elsif draft.status = 'invited' and draft.ean is not null and private.ean_taken(draft.ean) then
     perform private.end_in_conflict(draft, 'ean_in_use');
     return private.refusal('claim_conflict');
@@ -100,9 +138,9 @@ begin
   end if;
   return null;
 end $$;
-comment on function private.prove_draft(core.drafts, boolean) is
+comment on function private.prove_draft(core.drafts, boolean, jsonb) is
   'The address is proven: the draft is claimed, and null; or it is in conflict, which stays, so the refusal is an answer. Asks for login, and stores nothing, where Supabase Auth must make it first; a link makes and replaces none, for the partner may have opened it.';
-grant execute on function private.prove_draft(core.drafts, boolean) to api_owner;
+grant execute on function private.prove_draft(core.drafts, boolean, jsonb) to api_owner;
 
 create function api.prove_claim(caller jsonb, request jsonb) returns json
 language plpgsql security definer
@@ -114,25 +152,22 @@ declare
   refused text;
   answer  json;
 begin
-  perform private.act_as(caller, 'anyone');
+  perform private.act_as(caller, 'anyone', 'sandbox');
   perform private.count_visit(request);
   draft := private.enter_draft((request ->> 'draft_id')::uuid, true);
   view := private.claim_view(draft, request);
   if private.draft_state(draft) not in ('open', 'active') then
     refused := 'claim_not_open';
-  elsif draft.proved_hash = decode(request ->> 'repeat_hash', 'hex') and draft.proved_at > private.now() - interval '10 seconds' then
-    -- a second click: the answer to the first never reached the browser
-    update core.drafts d set proved_hash = null where d.partner_id = draft.partner_id and d.id = draft.id;
+  elsif private.is_second_click(draft, request ->> 'repeat_hash') then
     return view::json;
   else
     refused := private.claim_code_refusal(draft, request ->> 'code_hash');
   end if;
   if refused is null then
-    answer := private.prove_draft(draft, false);
+    answer := private.prove_draft(draft, false, request);
     refused := answer ->> 'refused';
     if answer is null then
-      update core.drafts d set proved_hash = decode(request ->> 'repeat_hash', 'hex'), proved_at = private.now()
-       where d.partner_id = draft.partner_id and d.id = draft.id;
+      perform private.expect_second_click(draft, request ->> 'repeat_hash');
     end if;
   end if;
   if refused is not null then
@@ -200,15 +235,20 @@ begin
   link := private.sign_in_link(request ->> 'token_hash');
   draft := private.enter_draft(link.draft_id, true);
   select * into link from core.draft_links l where l.partner_id = link.partner_id and l.id = link.id for update;
+  if link.used_by = decode(request ->> 'browser_hash', 'hex') and link.used_at > private.now() - interval '10 seconds' then
+    -- a second click: the answer to the first never reached the browser
+    link.used_at := null;
+    request := request - 'browser_hash';
+  end if;
   if private.sign_in_link_state(link, draft) <> 'open' or private.draft_state(draft) not in ('open', 'active') then
     perform private.refuse('link_not_open');
   end if;
-  answer := private.prove_draft(draft, true);
-  update core.draft_links l set used_at = private.now() where l.partner_id = link.partner_id and l.id = link.id;
+  answer := private.prove_draft(draft, true, request);
+  update core.draft_links l set used_at = private.now(), used_by = decode(request ->> 'browser_hash', 'hex') where l.partner_id = link.partner_id and l.id = link.id;
   update core.drafts d set progress = d.progress || jsonb_build_object('return_url', link.return_url)
    where d.partner_id = draft.partner_id and d.id = draft.id and link.return_url is not null and d.status <> 'conflict';
   return coalesce(answer, json_build_object('draft_id', draft.id, 'stage', case draft.status when 'active' then 'active' else 'claimed' end));
 end $$;
 comment on function api.use_sign_in_link(jsonb, jsonb) is
-  'Uses a sign-in link up, which begins a claim session until the customer signs: {token_hash} to {draft_id, stage}. Makes no login.';
+  'Uses a sign-in link up, which begins a claim session until the customer signs: {token_hash, browser_hash} to {draft_id, stage}. Makes no login. The browser may click twice.';
 select private.expose('api.use_sign_in_link(jsonb, jsonb)');

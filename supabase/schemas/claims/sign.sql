@@ -69,7 +69,7 @@ declare
   violated text;
   login    record;
 begin
-  perform private.act_as(caller, 'anyone');
+  perform private.act_as(caller, 'anyone', 'sandbox');
   draft := private.draft_for(private.enter_draft((request ->> 'draft_id')::uuid, true), request ->> 'proved_by');
   if private.claim_stage(draft) is distinct from 'claimed' or private.claim_open_step(draft) is not null then
     perform private.refuse('claim_not_open');
@@ -88,7 +88,7 @@ begin
     return private.refusal('claim_conflict');
   elsif draft.user_id is null and login.confirmed is not true then
     -- begun by a sign-in link; the code proves now what the link did not
-    return private.ask('login', json_build_object('email', draft.email, 'unconfirmed_user', login.user_id, 'partner_id', draft.partner_id));
+    return private.ask_for_login(draft, login.user_id, request);
   end if;
   if draft.user_id is null then
     -- stored before the account is opened: from then on this transaction acts for the person, and sees their own drafts only

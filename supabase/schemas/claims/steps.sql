@@ -66,7 +66,7 @@ as $$
 declare
   draft core.drafts;
 begin
-  perform private.act_as(caller, 'anyone');
+  perform private.act_as(caller, 'anyone', 'sandbox');
   draft := private.enter_draft((request ->> 'draft_id')::uuid, true);
   if draft.status is distinct from 'claimed' then
     perform private.refuse('claim_not_open');

@@ -7,7 +7,10 @@ as $$
 begin
   with ended as (
     update core.drafts d set status = 'expired', progress = '{}', code_hash = null, code_expires_at = null
-     where d.status = 'invited' and d.expires_at <= private.now() returning 1)
+     where d.status = 'invited' and d.expires_at <= private.now() returning d.partner_id, d.id
+  ), dropped as (
+    delete from core.mail_outbox m using ended e
+     where m.partner_id = e.partner_id and m.status = 'queued' and m.cause like 'claim%:' || e.id || '%')
   select count(*) into expired from ended;
   with ended as (
     delete from core.drafts d where d.status in ('expired', 'conflict') and d.expires_at <= private.now() - interval '30 days'
@@ -20,7 +23,7 @@ begin
   delete from core.draft_uploads u where u.at <= private.now() - interval '31 days';
 end $$;
 comment on function private.expire_drafts() is
-  'Writes expiry down, deletes what expired or conflicted 30 days after its last day, and sweeps what the rolling cap counts no longer. Definer: every tenant at once.';
+  'Writes expiry down and drops the mail that still waits, deletes what expired or conflicted 30 days after its last day, and sweeps what the rolling cap counts no longer. Definer: every tenant at once.';
 grant execute on function private.expire_drafts() to api_owner;
 
 create function private.remind_drafts(mails jsonb, links jsonb, size int) returns bigint
@@ -40,12 +43,14 @@ begin
          select w.id from core.drafts w
           where w.status = 'invited' and w.send_invite and w.reminders_sent < 3 and w.expires_at > private.now()
             and w.created_at + make_interval(days => (array[3, 10, 30])[w.reminders_sent + 1]) <= private.now()
+            -- those of a deactivated partner stay due
+            and w.partner_id in (select p.id from core.partners p where p.is_active)
           order by w.created_at limit size for update skip locked)
       returning d as draft)
     select p.id as partner_id, (due.draft).locale,
            jsonb_agg(jsonb_build_object('recipient', (due.draft).email, 'cause', 'claim_reminder:' || (due.draft).id || ':' || (due.draft).reminders_sent,
              'fields', private.letter_fields(due.draft, private.partner_display_name(p), links))) as letters
-      from due join core.partners p on p.id = (due.draft).partner_id and p.is_active
+      from due join core.partners p on p.id = (due.draft).partner_id
      where not private.is_suppressed(private.email_hash((due.draft).email, links ->> 'key'))
      group by p.id, (due.draft).locale
   loop

@@ -9,12 +9,14 @@ create table core.draft_links (
   return_url text,
   expires_at timestamptz not null,
   used_at    timestamptz,
+  used_by    bytea,
   created_at timestamptz not null default private.now(),
   constraint draft_links_pkey primary key (partner_id, id),
   constraint draft_links_token_hash_key unique (token_hash),
   constraint draft_links_draft_fkey foreign key (partner_id, draft_id) references core.drafts (partner_id, id) on delete cascade
 );
 comment on table core.draft_links is 'A sign-in link (auth-link) as its SHA-256: 300 seconds, single use, voided by a newer one.';
+comment on column core.draft_links.used_by is 'The browser that used it, by its secret with the token, as SHA-256: it may click twice.';
 -- serves: voiding the older link of a draft
 create index draft_links_draft on core.draft_links (partner_id, draft_id) where used_at is null;
 select private.isolate('core.draft_links', 'select, insert, update');
@@ -96,8 +98,7 @@ begin
   select p.return_url into registered from core.partners p where p.id = draft.partner_id;
   target := coalesce(input ->> 'return_url', registered);
   if input ->> 'return_url' is not null and not private.return_url_allowed(target, registered) then
-    perform private.refuse('return_url_not_allowed', json_build_object('message',
-      'return_url must be the return URL registered in the partner portal, followed by /, ? or nothing, without a fragment.'));
+    perform private.refuse('return_url_not_allowed');
   end if;
   status := private.draft_status(draft);
   select * into customer from private.draft_login(draft);

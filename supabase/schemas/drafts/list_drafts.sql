@@ -20,7 +20,7 @@ begin
         'city', d.city,
         'ean_status', d.ean_status,
         'ean_candidates', jsonb_array_length(d.ean_candidates),
-        'claim_url', case when s.status in ('invited', 'claimed') then private.claim_url(d.id, links) end,
+        'claim_url', case when s.disclosed and s.status in ('invited', 'claimed') then private.claim_url(d.id, links) end,
         'batch_id', d.batch_id,
         'created_at', private.iso(d.created_at),
         'invited_at', private.iso(d.invited_at),
@@ -32,5 +32,5 @@ begin
        and (query ->> 'external_ref' is null or s.disclosed and d.external_ref = query ->> 'external_ref')
        and (query ->> 'status' is null or s.status = query ->> 'status'));
 end $$;
-comment on function api.list_drafts(jsonb, jsonb) is 'GET /partner/drafts: {external_ref, status, links} to {drafts}, newest first. claim_url is null unless the draft can be claimed. For a person (manager_id) a draft that was claimed has no identity, as its customer has none in private.customer_page.';
+comment on function api.list_drafts(jsonb, jsonb) is 'GET /partner/drafts: {external_ref, status, links} to {drafts}, newest first. claim_url is null unless the draft can be claimed. For a person (manager_id) a draft that was claimed has no identity and no link, as its customer has none in private.customer_page.';
 select private.expose('api.list_drafts(jsonb, jsonb)');

@@ -117,6 +117,9 @@ as $$
        set attempts = m.attempts + 1, next_attempt_at = private.now() + interval '5 minutes'
      where m.id in (select q.id from core.mail_outbox q
                      where q.status = 'queued' and q.next_attempt_at <= private.now()
+                       -- what a deactivated partner invites to opens nothing, and waits until it is active again; what was signed stays told
+                       and (q.template not in ('claim', 'reminder', 'sign_in', 'mandate_link')
+                            or q.partner_id in (select p.id from core.partners p where p.is_active))
                      order by q.next_attempt_at limit size for update skip locked)
     returning m.*)
   select coalesce(json_agg(json_build_object('id', id, 'recipient', recipient, 'subject', subject, 'html', html, 'text', text,

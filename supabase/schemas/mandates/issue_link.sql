@@ -16,8 +16,7 @@ begin
   perform private.act_as(caller, 'cpo');
   select c.return_url into registered from core.oauth_clients c where c.id = private.client_id();
   if input ->> 'return_url' is not null and not private.return_url_allowed(input ->> 'return_url', registered) then
-    perform private.refuse('return_url_not_allowed', json_build_object('message',
-      'return_url must be the URL registered for this client, followed by /, ? or nothing, without a fragment.'));
+    perform private.refuse('return_url_not_allowed');
   end if;
   account := private.find_account(input);
   connection := private.pick_connection(account, (input ->> 'connection_id')::uuid, false);

@@ -31,7 +31,8 @@ as $$
     when link.used_at is not null then coalesce(
       (select case m.status when 'declined' then 'declined' else 'signed' end
          from core.mandates m where m.partner_id = link.partner_id and m.link_id = link.id), 'voided')
-    when link.voided_at is not null then 'voided'
+    -- nobody signs for a partner that was deactivated; once it is active again, its links are good again
+    when link.voided_at is not null or private.active_partner(link.partner_id) is null then 'voided'
     when link.expires_at <= private.now() then 'expired'
     else 'open' end
 $$;

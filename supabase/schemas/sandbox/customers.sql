@@ -25,8 +25,9 @@ begin
   if require_customer.account_id is null then
     perform private.refuse('customer_not_found');
   end if;
-  -- from here on the transaction acts as the customer
-  perform private.act_for_partner(private.house()), set_config('app.user_id', require_customer.user_id::text, true);
+  -- from here on the transaction reaches what is the customer's; the audit log says who plays them
+  perform private.act_for_partner(private.house()), set_config('app.user_id', require_customer.user_id::text, true),
+          set_config('app.caller_kind', 'sandbox', true);
 end $$;
 comment on function private.require_customer(text, text) is 'private.own_customer, or the refusal customer_not_found; the transaction then acts as that person.';
 grant execute on function private.require_customer(text, text) to api_owner;

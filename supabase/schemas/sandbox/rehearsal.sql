@@ -64,6 +64,7 @@ begin
     'draft_status', private.draft_status(draft),
     'stage', private.claim_stage(draft),
     'foreign_login', private.foreign_login(draft.email, draft.partner_id),
+    'banned_login', not private.claimant_stands(draft),
     'account_id', draft.account_id,
     'customer_ref', private.customer_ref(draft.user_id, draft.partner_id, input ->> 'key'),
     'brand', private.partner_brand(private.own_partner()),

@@ -5,10 +5,10 @@ import type { ErrorField, ErrorFields } from "./error_fields.ts";
  * The error table: the one place that knows a status number or the text of an error on the wire.
  *
  * A key is the name used inside (TypeScript and SQL alike); `error` is what the client reads, where the specification's text
- * differs from the key. `detail` says what to do next. `fields` names what else the body may carry (specification section 7): see
+ * differs from the key. `detail` says what to do next, and `message` is the text of that field where the specification has one. `fields` names what else the body may carry (specification section 7): see
  * error_fields.ts.
  */
-type ErrorRow = { status: number; error?: string; detail: string; fields?: readonly ErrorField[] };
+type ErrorRow = { status: number; error?: string; detail: string; message?: string; fields?: readonly ErrorField[] };
 
 const table = {
   // 400: cannot be read, or breaks a field rule
@@ -33,6 +33,7 @@ const table = {
     status: 400,
     detail:
       "return_url must start with the URL registered for this client, followed by /, ? or nothing, without a fragment.",
+    message: "return_url must be the registered return URL, followed by /, ? or nothing, without a fragment.",
     fields: ["message"],
   },
   draft_id_required: {
@@ -43,6 +44,7 @@ const table = {
   consent_required: {
     status: 400,
     detail: "Send consent: true once every customer agreed that you pass their data on.",
+    message: "Bevestig met consent: true dat elke klant toestemming gaf om zijn of haar gegevens met ons te delen.",
     fields: ["message"],
   },
   unknown_state: {
@@ -345,9 +347,11 @@ export class ApiError extends Refusal {
   }
 
   body(): Record<string, unknown> {
+    const { detail, message } = ERRORS[this.code];
     return {
       error: wireText(this.code, this.fields),
-      detail: ERRORS[this.code].detail,
+      detail,
+      ...(message === undefined ? {} : { message }),
       ...this.fields,
       ...(this.status === 429 ? { retry_after_seconds: this.retryAfter } : {}),
     };

@@ -28,7 +28,7 @@ export const showEnter: Handler<Name> = async (request) => {
   switch (state) {
     case "open":
     case "active":
-      return visit.page(enterPage({ ...visit.frame, brand }, `?lang=${visit.locale}`));
+      return visit.formPage(() => enterPage({ ...visit.frame, brand }, `?lang=${visit.locale}`));
     case "used":
       // this browser went through it, or was let in otherwise
       if (draft_id && readClaimSession(c, environment, draft_id))
@@ -45,10 +45,12 @@ export const showEnter: Handler<Name> = async (request) => {
   }
 };
 
+/** A second click of the same browser leads on as the first one did, whose answer it may never have seen. */
 export const useEnter: Handler<Name> = async (request) => {
-  const { token } = request;
+  const { token, browser } = request;
   if (!token) return request.unknown();
-  const asked = { token_hash: hashSecret(token) };
+  const browser_hash = browser ? hashSecret(`${browser}:${token}`) : null;
+  const asked = { token_hash: hashSecret(token), browser_hash };
   const using = request.call<{ draft_id: string; stage: Stage }>("use_sign_in_link", asked);
   const { answer, refused } = await request.attempt(using, ["link_not_open", "claim_conflict"]);
   if (refused) return showEnter(request);

@@ -72,10 +72,12 @@ export const saveStep = onClaim(
     if ("errors" in read) return again(read.errors);
     const code = readCode(form);
     const changing = name === "payout" && changesIban(claim);
+    // a form of before there was an account number to change: a second click, or another browser's
+    if (changing && !form.has("code")) return visit.go(read.iban?.last4 === claim.iban_last4 ? "" : "/payout");
     if (changing && code === null) return again({ code: frame.words.code.errors.code_missing });
     const { answer: next, refused } = isLater(claim, name)
       ? await visit.attempt(
-          flow.complete(name, { ...read, code }, locale, claim.brand ?? null).then(() => ""),
+          flow.complete(name, { ...read, code, browser: visit.browser }, locale, claim.brand ?? null).then(() => ""),
           REFUSALS.complete,
         )
       : await visit.attempt(

@@ -55,7 +55,7 @@ Would you like to sign after all? Then ask ${partner} for a new link.`,
   },
   voided: {
     title: "This link is no longer valid",
-    text: "A newer link was made, or the details were changed. Nothing was signed.",
+    text: "A newer link was made, the details were changed, or the company that sent it no longer takes part. Nothing was signed.",
     help: "Use the newest link you received, or ask the company that sent you the link for one.",
   },
 };

@@ -54,7 +54,7 @@ Wilt u toch ondertekenen? Vraag ${partner} dan om een nieuwe link.`,
   },
   voided: {
     title: "Deze link geldt niet meer",
-    text: "Er is een nieuwere link gemaakt, of de gegevens zijn gewijzigd. Er is niets ondertekend.",
+    text: "Er is een nieuwere link gemaakt, de gegevens zijn gewijzigd, of het bedrijf dat de link stuurde doet niet meer mee. Er is niets ondertekend.",
     help: "Gebruik de nieuwste link die u kreeg, of vraag er een aan het bedrijf dat u de link stuurde.",
   },
 };

@@ -75,11 +75,12 @@ export class ClaimFlow {
   readonly token: string;
   readonly #run: ReturnType<typeof callFor<(typeof CLAIM_SQL)[number]>>;
 
-  constructor(environment: Environment, request_id: string, draft_id: string) {
+  /** `kind` is who acts, for the audit log: somebody with the link, or a sandbox helper that plays the customer. */
+  constructor(environment: Environment, request_id: string, draft_id: string, kind: "anyone" | "sandbox" = "anyone") {
     this.environment = environment;
     this.draft_id = draft_id;
     this.token = claimToken(environment, draft_id);
-    const caller = { kind: "anyone", host: environment.config.API_HOST, request_id };
+    const caller = { kind, host: environment.config.API_HOST, request_id };
     this.#run = callFor({ id: "a claim", sql: CLAIM_SQL, next: { login: makeLogin } }, environment, caller);
   }
 
@@ -109,9 +110,7 @@ export class ClaimFlow {
 
   /** Proves the address by its code, and gives what open() does, as a refusal does: `claim`. Makes the customer's login where there is none. A `browser` with a secret may send its code twice. */
   prove<View>(code: string, address_hash: string, browser?: string): Promise<View> {
-    const code_hash = this.#hashCode(code, "prove");
-    const repeat_hash = browser ? hashSecret(`${browser}:${code_hash}`) : null;
-    return this.#call("prove_claim", { address_hash, code_hash, repeat_hash });
+    return this.#call("prove_claim", { address_hash, ...this.#hashesOf(code, "prove", browser) });
   }
 
   /** Keeps a step, and says which is next; none where only the mandate is left. */
@@ -140,23 +139,35 @@ export class ClaimFlow {
     });
   }
 
-  /** Adds to a signed claim what was put off, or changes it; an IBAN with `missing` only where there is none, another one by a `code`. */
+  /** Adds to a signed claim what was put off, or changes it; an IBAN with `missing` only where there is none, another one by a `code`, which a `browser` with a secret may send twice. */
   complete(
     step: LaterStep,
-    { answers, iban, missing = false, code }: Kept & { missing?: boolean; code?: string | null },
+    {
+      answers,
+      iban,
+      missing = false,
+      code,
+      browser,
+    }: Kept & { missing?: boolean; code?: string | null; browser?: string | undefined },
     locale: Locale,
     brand: Brand | null,
   ): Promise<unknown> {
     const { config } = this.environment;
     const sender = { config, locale, brand: brand ?? { name: config.SERVICE_NAME } };
     const mail = iban ? composeCustomerIbanChanged({ ...sender, iban_masked: `**** ${iban.last4}` }) : null;
-    const code_hash = code ? this.#hashCode(code, "iban") : null;
-    return this.#call("complete_claim", { step, answers, iban, missing, code_hash, mail });
+    const hashes = code ? this.#hashesOf(code, "iban", browser) : {};
+    return this.#call("complete_claim", { step, answers, iban, missing, mail, ...hashes });
   }
 
   /** Ends the mandate, which nothing undoes. */
   revoke(code: string): Promise<unknown> {
     return this.#call("revoke_claim", { code_hash: this.#hashCode(code, "revoke") });
+  }
+
+  /** A code as it is judged, and as the browser that sends it may send it once more. */
+  #hashesOf(code: string, purpose: CodePurpose, browser: string | undefined) {
+    const code_hash = this.#hashCode(code, purpose);
+    return { code_hash, repeat_hash: browser ? hashSecret(`${browser}:${code_hash}`) : null };
   }
 
   /** Hashed with the token, which the database does not hold, and with what the code is for: one that proves cannot sign. */

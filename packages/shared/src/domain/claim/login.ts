@@ -3,8 +3,8 @@ import { newSecret } from "#shared/auth/tokens.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
 import { ApiError } from "#shared/foundation/errors.ts";
 
-/** What private.prove_draft asks for when Supabase Auth does not know the address, or nobody ever confirmed it. */
-export type LoginWanted = {
+/** What private.ask_for_login asks for when Supabase Auth does not know the address, or nobody ever confirmed it. */
+type LoginWanted = {
   email: string;
   unconfirmed_user: string | null;
   /** Whose draft was claimed: kept with the login, where only we can write it. */
@@ -19,7 +19,7 @@ export type LoginWanted = {
 export async function makeLogin(
   environment: Environment,
   { email, unconfirmed_user, partner_id }: LoginWanted,
-): Promise<void> {
+): Promise<true> {
   const { admin } = await authAsAdmin(environment);
   if (unconfirmed_user) {
     const { error } = await admin.deleteUser(unconfirmed_user);
@@ -31,7 +31,8 @@ export async function makeLogin(
     email_confirm: true,
     app_metadata: { claimed_for: partner_id },
   });
-  // a parallel request of the same person made it a moment ago
+  // a parallel request of the same person made it a moment ago; what else it may be, the call after this one sees
   if (error && error.code !== "email_exists" && error.code !== "user_already_exists")
     throw new ApiError("service_unavailable", {}, error);
+  return true;
 }
