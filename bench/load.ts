@@ -3,7 +3,7 @@
 import http from "node:http";
 
 export type Target = { url: string; method?: "GET" | "POST"; headers?: Record<string, string>; body?: () => string };
-export type Figures = { per_second: number; requests: number; p50_ms: number; p99_ms: number };
+type Figures = { per_second: number; requests: number; p50_ms: number; p99_ms: number };
 
 /** Runs `requests` requests, `concurrency` at a time. @throws when one does not answer 200: a figure over errors is none. */
 export async function load(target: Target, requests: number, concurrency: number): Promise<Figures> {

@@ -178,15 +178,18 @@ grant execute on function private.iso(timestamptz) to api_owner;
 -- Which host this database belongs to: sandbox or production.
 
 create table core.deployment (
-  only_row boolean     not null default true,
-  host     text        not null,
-  set_at   timestamptz not null default private.now(),
+  only_row   boolean     not null default true,
+  host       text        not null,
+  key_prefix text        not null default 'ere',
+  set_at     timestamptz not null default private.now(),
   constraint deployment_pkey primary key (only_row),
   constraint deployment_has_one_row check (only_row),
-  constraint deployment_host_known check (host in ('sandbox', 'production'))
+  constraint deployment_host_known check (host in ('sandbox', 'production')),
+  constraint deployment_key_prefix_shape check (key_prefix ~ '^[a-z]{2,12}$')
 );
 comment on table core.deployment is
   'One row: the host that this database belongs to, as the operator said before the first partner. Customers of the two hosts never share a database.';
+comment on column core.deployment.key_prefix is 'What keys of this deployment begin with, as KEY_PREFIX says to its functions: for the keys that the operator makes.';
 alter table core.deployment enable row level security;
 create policy "every function may know the host" on core.deployment for select to api_owner using (true);
 grant select on core.deployment to api_owner;
@@ -8256,7 +8259,7 @@ begin
   if not found then
     perform private.refuse('host_not_set');
   end if;
-  return json_build_object('host', json_build_object('host', deployment.host, 'set_at', private.iso(deployment.set_at)));
+  return json_build_object('host', json_build_object('host', deployment.host, 'key_prefix', deployment.key_prefix, 'set_at', private.iso(deployment.set_at)));
 end $$;
 comment on function ops.host_show(jsonb) is 'The host of this database: {} to {host}.';
 select private.expose_ops('ops.host_show(jsonb)');
@@ -8270,7 +8273,7 @@ declare
   changed boolean;
 begin
   perform private.act_as_operator(input);
-  insert into core.deployment (host) values (wanted) on conflict on constraint deployment_pkey do nothing;
+  insert into core.deployment (host, key_prefix) values (wanted, coalesce(input ->> 'key_prefix', 'ere')) on conflict on constraint deployment_pkey do nothing;
   changed := found;
   if not changed and private.host() <> wanted then
     -- a mistake is undone as long as nobody is here
@@ -8281,13 +8284,15 @@ begin
     update core.deployment set host = wanted, set_at = private.now();
     changed := true;
   end if;
+  update core.deployment d set key_prefix = input ->> 'key_prefix' where d.key_prefix <> input ->> 'key_prefix';
+  changed := changed or found;
   if changed then
-    perform private.audit('host.set', null, jsonb_build_object('host', wanted));
+    perform private.audit('host.set', null, jsonb_build_object('host', wanted, 'key_prefix', (select d.key_prefix from core.deployment d)));
   end if;
   return (ops.host_show(input)::jsonb || jsonb_build_object('changed', changed))::json;
 end $$;
 comment on function ops.host_set(jsonb) is
-  'Says which host this database belongs to: {host} to {changed, host}. Refused once it is another one''s and has partners, clients or customers.';
+  'Says which host this database belongs to, and what its keys begin with: {host, key_prefix?} to {changed, host}. Another host is refused once it is another one''s and has partners, clients or customers.';
 select private.expose_ops('ops.host_set(jsonb)');
 
 -- The operator on partners: create, list, activate, settings, managers, the first key.
@@ -8511,7 +8516,7 @@ begin
   partner := private.business_named(input ->> 'partner');
   if private.host() is null then
     perform private.refuse('host_not_set');
-  elsif input ->> 'prefix' not like (case private.host() when 'sandbox' then '%\_test\_' else '%\_live\_' end) then
+  elsif input ->> 'prefix' <> (select d.key_prefix || case d.host when 'sandbox' then '_test_' else '_live_' end from core.deployment d) then
     perform private.refuse('key_of_another_host', json_build_object('host', private.host()));
   end if;
   perform from core.partners p where p.id = partner.id for no key update;
@@ -8521,7 +8526,7 @@ begin
   end if;
   return json_build_object('key', minted || jsonb_build_object('partner_id', partner.id, 'partner_slug', partner.slug));
 end $$;
-comment on function ops.partner_mint_key(jsonb) is 'The first API key of a partner, or its successor: {partner, rotate?, key_hash, prefix, last4} to {key}. The prefix says the host, which must be this one.';
+comment on function ops.partner_mint_key(jsonb) is 'The first API key of a partner, or its successor: {partner, rotate?, key_hash, prefix, last4} to {key}. The prefix says the deployment and the host, which must be this one.';
 select private.expose_ops('ops.partner_mint_key(jsonb)');
 
 -- The operator on clients of charge-point operators: create, list, rotate the secret, disable, change scopes, link to a partner.

@@ -61,11 +61,13 @@ describe("one data folder over several starts", () => {
 
   beforeAll(async () => {
     here = await place();
+    ({ stack, run: running } = await here.start());
+    issued = ((await (await token(stack)).json()) as { access_token: string }).access_token;
+    await signUp(stack, "first@example.com");
   });
   afterAll(() => here.remove());
 
   test("the first start brings everything up and prints what a newcomer needs", async () => {
-    ({ stack, run: running } = await here.start());
     expect(stack).toMatchObject({
       host: "sandbox",
       base_url: `http://127.0.0.1:${here.port}`,
@@ -74,10 +76,8 @@ describe("one data folder over several starts", () => {
     });
     expect(statSync(join(here.data_dir, "stack.json")).mode & 0o777).toBe(0o600);
     expect(statSync(join(here.data_dir, "secrets.json")).mode & 0o777).toBe(0o600);
-    const answer = await token(stack);
-    expect(answer.status).toBe(200);
-    issued = ((await answer.json()) as { access_token: string }).access_token;
-    expect((await signUp(stack, "first@example.com")).status).toBe(200);
+    expect((await token(stack)).status).toBe(200);
+    expect((await signIn(stack, "first@example.com")).status).toBe(200);
     await expect.poll(() => running.output()).toContain(stack.demo.cpo.client_secret);
     expect(running.output()).toContain("curl -s");
   });
@@ -183,6 +183,8 @@ describe("one data folder over several starts", () => {
 
   test("a warm start answers within 3 s, keeps the data and accepts the old token", async () => {
     const { demo } = stack;
+    running.child.kill("SIGTERM");
+    await running.exit;
     const begun = performance.now();
     ({ stack, run: running } = await here.start());
     const answer = await fetch(`${stack.base_url}/v1/accounts`, { headers: { Authorization: `Bearer ${issued}` } });

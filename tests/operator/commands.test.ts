@@ -7,7 +7,7 @@ import { cloneDatabase } from "../harness/database.ts";
 import { signMandate } from "../harness/mandate.ts";
 import { accountBody, createAccount, newEan } from "../harness/people.ts";
 import { createWorld, rowCounts, type World } from "../harness/world.ts";
-import { auditOf, operatorOf, type Ran } from "./operator.ts";
+import { auditOf, operate, operatorOf, type Ran } from "./operator.ts";
 
 const NOBODY = "0b0d1e00-0000-4000-8000-000000000000";
 
@@ -971,6 +971,26 @@ describe("contract §9 the host of the database", () => {
       expect((await operator("host set sandbox")).code, "a client's secret would work on the other host").toBe(1);
       const { rows } = await database.admin.query("select details from core.audit_log where action = 'host.set'");
       expect(rows.map(({ details }) => details.host)).toEqual(["sandbox", "production"]);
+    } finally {
+      await database.drop();
+    }
+  });
+
+  test("contract §9 keys that the operator makes begin as the database says, whatever the operator's own environment says", async () => {
+    const database = await cloneDatabase(null);
+    const env = { OPERATOR_DATABASE_URL: database.url("operator"), KEY_PREFIX: "mine" };
+    const operator = (command: string) => operate([...command.split(" "), "--json"], env);
+    try {
+      expect((await operator("host set sandbox --key-prefix Laad")).code).toBe(2);
+      expect((await operator("host set sandbox --key-prefix laad")).json).toMatchObject({
+        changed: true,
+        host: { host: "sandbox", key_prefix: "laad" },
+      });
+      expect((await operator("host set sandbox")).json).toMatchObject({ changed: false, host: { key_prefix: "laad" } });
+      await operator("partner create Zuid");
+      expect((await operator("partner mint-key zuid")).json.api_key).toMatch(/^laad_test_\w{43}$/);
+      expect((await operator("host set sandbox --key-prefix ere")).json.changed).toBe(true);
+      expect((await operator("partner mint-key zuid --rotate --yes")).json.api_key).toMatch(/^ere_test_\w{43}$/);
     } finally {
       await database.drop();
     }

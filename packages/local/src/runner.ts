@@ -181,7 +181,9 @@ async function becomeHost(admin_url: string, host: Options["host"], data_dir: st
   const client = new pg.Client({ connectionString: admin_url });
   await client.connect();
   try {
-    await client.query("select ops.host_set($1)", [{ operator: "npm start", host }]);
+    await client.query("select ops.host_set($1)", [
+      { operator: "npm start", host, key_prefix: process.env.KEY_PREFIX || undefined },
+    ]);
   } catch (error) {
     if ((error as Error).message !== "host_is_set") throw error;
     const other = host === "sandbox" ? "production" : "sandbox";

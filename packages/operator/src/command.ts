@@ -29,7 +29,7 @@ export type Command = {
 
 export type Row = Record<string, unknown>;
 
-/** A question about the thing that an argument names: `The client cpo_4fGh2kLm stops working at once.` */
+/** What will come of it, about the thing that an argument names: `Client cpo_4fGh2kLm will stop working for good.` */
 export const about =
   (argument: string, what: string) =>
   (input: Input): string =>

@@ -1,6 +1,7 @@
 // Every command as data: what it takes, which ops function it runs, how a person reads the answer.
 
 import { Argument, Option } from "commander";
+import { keyPrefix } from "#shared/foundation/environment.ts";
 import { eanCode, houseNumber, postalCode, trimmedTo } from "#shared/values/fields.ts";
 import { CPO_SCOPES } from "#shared/values/scopes.ts";
 import { APP_COMMANDS } from "./app_commands.ts";
@@ -30,7 +31,13 @@ export const COMMANDS: Command[] = [
     details:
       "Functions with another API_HOST than this are refused by the database. It stays: another host has a database of its own.",
     example: "host set production",
-    takes: [new Argument("<host>", "which host this is").choices(["sandbox", "production"])],
+    takes: [
+      new Argument("<host>", "which host this is").choices(["sandbox", "production"]),
+      new Option(
+        "--key-prefix <letters>",
+        "what keys begin with, as KEY_PREFIX of the functions; ere unless set",
+      ).argParser(read(keyPrefix)),
+    ],
     ops: "host_set",
     view: changed("host", "Host set."),
   },
@@ -66,7 +73,7 @@ export const COMMANDS: Command[] = [
     details: "Its clients' requests answer client_not_linked. Nothing is deleted; partner activate undoes it.",
     example: "partner deactivate laadpunt-zuid",
     takes: [partner()],
-    ends: about("partner", "can do nothing any more: its key, its clients and its managers are refused"),
+    ends: about("partner", "will be able to do nothing any more: its key, its clients and its managers are refused"),
     ops: "partner_deactivate",
     view: changed("partner", "Partner deactivated."),
   },
@@ -106,7 +113,7 @@ export const COMMANDS: Command[] = [
     takes: [partner(), new Option("--rotate", "replace the active key")],
     ends: (input) =>
       input.rotate
-        ? about("partner", "is refused with the key it has, from the moment there is a new one")(input)
+        ? about("partner", "will be refused with the key it has, from the moment there is a new one")(input)
         : undefined,
     ops: "partner_mint_key",
     makes: "key",
@@ -142,7 +149,7 @@ export const COMMANDS: Command[] = [
     details: "Access tokens that were issued before live on for up to an hour, unless --revoke-tokens ends them too.",
     example: "client rotate-secret cpo_4fGh2kLm --revoke-tokens",
     takes: [client(), new Option("--revoke-tokens", "end every token issued before as well")],
-    ends: about("client", "gets no token any more with the secret it has"),
+    ends: about("client", "will get no token any more with the secret it has"),
     ops: "client_rotate_secret",
     makes: "secret",
     view: changed("client", "Secret replaced. The new one is shown this once; only a hash of it is stored."),
@@ -152,7 +159,7 @@ export const COMMANDS: Command[] = [
     summary: "End a client for good: its secret and its tokens stop at once",
     example: "client disable cpo_4fGh2kLm",
     takes: [client()],
-    ends: about("client", "stops working for good"),
+    ends: about("client", "will stop working for good"),
     ops: "client_disable",
     view: changed("client", "Client disabled."),
   },
@@ -162,7 +169,7 @@ export const COMMANDS: Command[] = [
     details: "A scope that is taken away stops in tokens already issued; one that is added comes with the next token.",
     example: "client set-scopes cpo_4fGh2kLm cpo:accounts:read cpo:sessions:write",
     takes: [client(), new Argument("<scopes...>", "all it may do from now on").choices(scopes)],
-    ends: about("client", "may do nothing any more but what is named here"),
+    ends: about("client", "will be allowed nothing any more but what is named here"),
     ops: "client_set_scopes",
     view: changed("client", "Scopes set."),
   },
@@ -222,7 +229,7 @@ export const COMMANDS: Command[] = [
     details: "Revokes a signed mandate and voids open mandate links. The connection and its months stay listed.",
     example: "connection archive 871687120000000016",
     takes: [connection()],
-    ends: about("connection", "is retired for good, and a signed mandate of it is revoked"),
+    ends: about("connection", "will be retired for good, and a signed mandate of it revoked"),
     ops: "connection_archive",
     view: changed("connection", "Connection archived."),
   },
@@ -233,7 +240,7 @@ export const COMMANDS: Command[] = [
       "The gate mandate_signed closes and open months become outside_mandate. Locked months and registration_status stay.",
     example: "mandate revoke KLANT-1001",
     takes: [connection()],
-    ends: about("connection", "loses its signed mandate; only the customer can sign again"),
+    ends: about("connection", "will lose its signed mandate; only the customer can sign again"),
     ops: "mandate_revoke",
     view: changed("connection", "Mandate revoked."),
   },
@@ -252,7 +259,7 @@ export const COMMANDS: Command[] = [
     example: "registration review KLANT-1001 goedgekeurd",
     takes: [connection(), new Argument("<verdict>", "the outcome").choices(["goedgekeurd", "afgekeurd"])],
     ends: ({ connection, verdict }) =>
-      verdict === "afgekeurd" ? `The registration of ${connection} is rejected for good.` : undefined,
+      verdict === "afgekeurd" ? `The registration of ${connection} will be rejected for good.` : undefined,
     ops: "registration_review",
     view: changed("connection", "Registration reviewed."),
   },

@@ -19,6 +19,8 @@ type Io = {
   confirm?: (question: string) => Promise<boolean>;
 };
 
+type Deployment = { host: "sandbox" | "production"; key_prefix: string };
+
 const NAME = "npm run -s operator --";
 const DONE = 0;
 const FAILED = 1;
@@ -104,7 +106,7 @@ async function execute(command: Command, leaf: Program, io: Io): Promise<void> {
   const url = findDatabase(databaseUrl, io);
   const question = command.ends?.(typed);
   if (question && !yes) await confirm(question, io);
-  const made = await makeCredentials(command, url, io);
+  const made = await makeCredentials(command, url);
   const name = typeof command.ops === "string" ? command.ops : command.ops(typed);
   const answer = await callOps(url, name, {
     ...(command.prepare?.(typed) ?? typed),
@@ -143,13 +145,12 @@ function readInput(leaf: Program): Input {
 async function makeCredentials(
   { makes }: Command,
   url: string,
-  { env }: Io,
 ): Promise<{ stored?: Input; shown?: Record<string, string> }> {
   if (!makes) return {};
   if (makes === "key") {
-    // the prefix of a key says the host it is for, and the database knows which host it is
-    const { host } = (await callOps(url, "host_show", {})).host as { host: "sandbox" | "production" };
-    const { api_key, stored } = newPartnerKey({ KEY_PREFIX: env.KEY_PREFIX ?? "ere", API_HOST: host });
+    // the prefix of a key says the deployment and the host it is for, and the database knows both
+    const { host, key_prefix } = (await callOps(url, "host_show", {})).host as Deployment;
+    const { api_key, stored } = newPartnerKey({ KEY_PREFIX: key_prefix, API_HOST: host });
     return { stored, shown: { api_key } };
   }
   const client_secret = `cs_${newSecret()}`;

@@ -10,7 +10,7 @@ const SECTION = /(?:contract )?§\d+(?:\.\d+)?/;
 const REFERENCE = new RegExp(`^${SECTION.source}(?:, ${SECTION.source})*(?= |$)`);
 
 /** A test as its file writes it: a table of cases is one test. */
-export type Titled = { file: string; titles: string[]; sections: string[] };
+type Titled = { file: string; titles: string[]; sections: string[] };
 
 /** Every test of the tree. Vitest reads their titles without running them. */
 export function listTests(): Titled[] {

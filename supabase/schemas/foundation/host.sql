@@ -1,15 +1,18 @@
 -- Which host this database belongs to: sandbox or production.
 
 create table core.deployment (
-  only_row boolean     not null default true,
-  host     text        not null,
-  set_at   timestamptz not null default private.now(),
+  only_row   boolean     not null default true,
+  host       text        not null,
+  key_prefix text        not null default 'ere',
+  set_at     timestamptz not null default private.now(),
   constraint deployment_pkey primary key (only_row),
   constraint deployment_has_one_row check (only_row),
-  constraint deployment_host_known check (host in ('sandbox', 'production'))
+  constraint deployment_host_known check (host in ('sandbox', 'production')),
+  constraint deployment_key_prefix_shape check (key_prefix ~ '^[a-z]{2,12}$')
 );
 comment on table core.deployment is
   'One row: the host that this database belongs to, as the operator said before the first partner. Customers of the two hosts never share a database.';
+comment on column core.deployment.key_prefix is 'What keys of this deployment begin with, as KEY_PREFIX says to its functions: for the keys that the operator makes.';
 alter table core.deployment enable row level security;
 create policy "every function may know the host" on core.deployment for select to api_owner using (true);
 grant select on core.deployment to api_owner;

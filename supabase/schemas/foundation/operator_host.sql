@@ -11,7 +11,7 @@ begin
   if not found then
     perform private.refuse('host_not_set');
   end if;
-  return json_build_object('host', json_build_object('host', deployment.host, 'set_at', private.iso(deployment.set_at)));
+  return json_build_object('host', json_build_object('host', deployment.host, 'key_prefix', deployment.key_prefix, 'set_at', private.iso(deployment.set_at)));
 end $$;
 comment on function ops.host_show(jsonb) is 'The host of this database: {} to {host}.';
 select private.expose_ops('ops.host_show(jsonb)');
@@ -25,7 +25,7 @@ declare
   changed boolean;
 begin
   perform private.act_as_operator(input);
-  insert into core.deployment (host) values (wanted) on conflict on constraint deployment_pkey do nothing;
+  insert into core.deployment (host, key_prefix) values (wanted, coalesce(input ->> 'key_prefix', 'ere')) on conflict on constraint deployment_pkey do nothing;
   changed := found;
   if not changed and private.host() <> wanted then
     -- a mistake is undone as long as nobody is here
@@ -36,11 +36,13 @@ begin
     update core.deployment set host = wanted, set_at = private.now();
     changed := true;
   end if;
+  update core.deployment d set key_prefix = input ->> 'key_prefix' where d.key_prefix <> input ->> 'key_prefix';
+  changed := changed or found;
   if changed then
-    perform private.audit('host.set', null, jsonb_build_object('host', wanted));
+    perform private.audit('host.set', null, jsonb_build_object('host', wanted, 'key_prefix', (select d.key_prefix from core.deployment d)));
   end if;
   return (ops.host_show(input)::jsonb || jsonb_build_object('changed', changed))::json;
 end $$;
 comment on function ops.host_set(jsonb) is
-  'Says which host this database belongs to: {host} to {changed, host}. Refused once it is another one''s and has partners, clients or customers.';
+  'Says which host this database belongs to, and what its keys begin with: {host, key_prefix?} to {changed, host}. Another host is refused once it is another one''s and has partners, clients or customers.';
 select private.expose_ops('ops.host_set(jsonb)');

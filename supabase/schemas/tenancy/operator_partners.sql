@@ -219,7 +219,7 @@ begin
   partner := private.business_named(input ->> 'partner');
   if private.host() is null then
     perform private.refuse('host_not_set');
-  elsif input ->> 'prefix' not like (case private.host() when 'sandbox' then '%\_test\_' else '%\_live\_' end) then
+  elsif input ->> 'prefix' <> (select d.key_prefix || case d.host when 'sandbox' then '_test_' else '_live_' end from core.deployment d) then
     perform private.refuse('key_of_another_host', json_build_object('host', private.host()));
   end if;
   perform from core.partners p where p.id = partner.id for no key update;
@@ -229,5 +229,5 @@ begin
   end if;
   return json_build_object('key', minted || jsonb_build_object('partner_id', partner.id, 'partner_slug', partner.slug));
 end $$;
-comment on function ops.partner_mint_key(jsonb) is 'The first API key of a partner, or its successor: {partner, rotate?, key_hash, prefix, last4} to {key}. The prefix says the host, which must be this one.';
+comment on function ops.partner_mint_key(jsonb) is 'The first API key of a partner, or its successor: {partner, rotate?, key_hash, prefix, last4} to {key}. The prefix says the deployment and the host, which must be this one.';
 select private.expose_ops('ops.partner_mint_key(jsonb)');

@@ -3,7 +3,7 @@ import { type Environment, oncePerEnvironment } from "#shared/foundation/environ
 import { ApiError } from "#shared/foundation/errors.ts";
 
 /** A person signed in with Supabase Auth. */
-export type SignInSession = { userId: string; sessionId: string | null };
+type SignInSession = { userId: string; sessionId: string | null };
 
 /**
  * The public keys of Supabase Auth, fetched when a key is first needed and again when an unknown `kid` appears (at most once in

@@ -22,6 +22,9 @@ const addressSource = z
     return { header, entry: entry === undefined ? null : Number(entry) };
   });
 
+/** What the keys and tokens of a deployment begin with. */
+export const keyPrefix = z.string().regex(/^[a-z]{2,12}$/, "must be 2 to 12 lower-case letters");
+
 /** What an operator sets; `.env.example` describes each. */
 const Configuration = z.object({
   API_HOST: z.enum(["sandbox", "production"]),
@@ -57,10 +60,7 @@ const Configuration = z.object({
   PUBLISHABLE_KEY: z.string().min(1).optional(),
   SUPABASE_SECRET_KEY: z.string().min(1).optional(),
   SUPABASE_SECRET_KEYS: json.pipe(z.record(z.string(), z.string())).optional(),
-  KEY_PREFIX: z
-    .string()
-    .regex(/^[a-z]{2,12}$/)
-    .default("ere"),
+  KEY_PREFIX: keyPrefix.default("ere"),
   SERVICE_NAME: z.string().default("ERE Service"),
   SUPPORT_EMAIL: z.email().default("support@example.com"),
   EAN_REGISTER: z.enum(["http", "table"]).default("table"),
