@@ -244,20 +244,29 @@ create function private.act_as(caller jsonb, variadic kinds text[]) returns void
 language plpgsql
 set search_path = ''
 as $$
+declare
+  admitted jsonb := caller;
+  ignored  text;
 begin
-  if (caller ->> 'kind') = any (kinds) is not true then
-    raise exception 'caller kind % may not run this function', coalesce(caller ->> 'kind', 'none')
+  perform private.require_host(caller ->> 'host');
+  if caller ? 'credential' then
+    admitted := private.admit(caller);
+  end if;
+  if (admitted ->> 'kind') = any (kinds) is not true then
+    raise exception 'caller kind % may not run this function', coalesce(admitted ->> 'kind', 'none')
       using errcode = 'insufficient_privilege';
   end if;
-  perform private.require_host(caller ->> 'host');
-  perform set_config('app.caller_kind', coalesce(caller ->> 'kind', ''), true),
-          set_config('app.partner_id',  coalesce(caller ->> 'partner_id', ''), true),
-          set_config('app.client_id',   coalesce(caller ->> 'client_id', ''), true),
-          set_config('app.user_id',     coalesce(caller ->> 'user_id', ''), true),
-          set_config('app.request_id',  coalesce(caller ->> 'request_id', ''), true);
+  -- assignments, because plpgsql evaluates these by themselves: a perform of the same goes through the executor
+  ignored := set_config('app.caller_kind', coalesce(admitted ->> 'kind', ''), true);
+  ignored := set_config('app.partner_id',  coalesce(admitted ->> 'partner_id', ''), true);
+  ignored := set_config('app.client_id',   coalesce(admitted ->> 'client_id', ''), true);
+  ignored := set_config('app.user_id',     coalesce(admitted ->> 'user_id', ''), true);
+  ignored := set_config('app.manager_id',  coalesce(admitted ->> 'manager_id', ''), true);
+  ignored := set_config('app.signed_in_at', coalesce(admitted ->> 'signed_in_at', ''), true);
+  ignored := set_config('app.request_id',  coalesce(caller ->> 'request_id', ''), true);
 end $$;
 comment on function private.act_as(jsonb, text[]) is
-  'First line of every api function: the second lock behind the scope check, and the tenant for row-level security, local to the transaction.';
+  'First line of every api function: who calls, admitted here where caller is a ticket (admission/admit.sql); the second lock behind the scope check, and the tenant for row-level security, local to the transaction.';
 grant execute on function private.act_as(jsonb, text[]) to api_owner;
 
 create function private.act_for_partner(partner uuid) returns void
@@ -301,6 +310,20 @@ end $$;
 comment on function private.owner_id() is
   'Whose rows this transaction reaches within its tenant: a person''s or a CPO client''s. Null where a partner, the worker or the bearer of a link acts: the whole tenant''s.';
 grant execute on function private.owner_id() to api_owner;
+
+create function private.manager_id() returns uuid
+language plpgsql stable
+set search_path = ''
+as $$ begin return nullif(current_setting('app.manager_id', true), '')::uuid; end $$;
+comment on function private.manager_id() is 'The person who acts for a partner in this transaction; null where its API key does.';
+grant execute on function private.manager_id() to api_owner;
+
+create function private.session_began() returns timestamptz
+language plpgsql stable
+set search_path = ''
+as $$ begin return nullif(current_setting('app.signed_in_at', true), '')::timestamptz; end $$;
+comment on function private.session_began() is 'When the person of a session signed in.';
+grant execute on function private.session_began() to api_owner;
 
 -- What an api function answers in place of its JSON: a refusal, or what it needs first. packages/shared/src/foundation/db.ts reads both.
 
@@ -574,20 +597,19 @@ end $$;
 comment on function private.managed_partner(uuid) is 'The active partner a person manages, or null. Definer, because admission runs before a tenant is set.';
 grant execute on function private.managed_partner(uuid) to api_owner;
 
-create function private.act_as_manager(caller jsonb) returns void
+create function private.act_as_manager() returns void
 language plpgsql
 set search_path = ''
 as $$
 begin
-  perform private.act_as(caller, 'partner');
-  if caller ->> 'manager_id' is null then
+  if private.manager_id() is null then
     raise exception 'a partner key may not run this function' using errcode = 'insufficient_privilege';
   end if;
   -- one change of a partner's settings at a time
   perform from core.partners p where p.id = private.partner_id() for no key update;
 end $$;
-comment on function private.act_as_manager(jsonb) is 'The second lock behind admission: settings are changed by a person, never by a key.';
-grant execute on function private.act_as_manager(jsonb) to api_owner;
+comment on function private.act_as_manager() is 'The second lock behind admission: settings are changed by a person, never by a key.';
+grant execute on function private.act_as_manager() to api_owner;
 
 create function private.manager_emails(partner uuid) returns setof text
 language sql stable security definer
@@ -622,26 +644,18 @@ create unique index partner_keys_active on core.partner_keys (partner_id) where 
 select private.isolate('core.partner_keys', 'select, insert, update');
 
 create function private.key_holder(credential jsonb, out partner_id uuid, out partner_active boolean)
-language plpgsql security definer
+language plpgsql stable security definer
 set search_path = ''
 as $$
-declare
-  hash constant bytea := decode(credential ->> 'key_hash', 'hex');
 begin
   select k.partner_id, p.is_active into key_holder.partner_id, key_holder.partner_active
     from core.partner_keys k join core.partners p on p.id = k.partner_id
-   where k.key_hash = hash and k.revoked_at is null
+   where k.key_hash = decode(credential ->> 'key_hash', 'hex') and k.revoked_at is null
      -- the sandbox handed out keys of the other prefix until September 2026
      and (credential ->> 'key_host' = credential ->> 'host' or credential ->> 'host' = 'sandbox' and k.created_at < '2026-09-01Z');
-  if found then
-    -- to the minute is enough to show, and saves a write on most requests
-    update core.partner_keys k set last_used_at = private.now()
-     where k.key_hash = hash and (k.last_used_at is null or k.last_used_at < private.now() - interval '1 minute');
-  end if;
 end $$;
 comment on function private.key_holder(jsonb) is
   'Whose active key this is: {key_hash, key_host, host}, where key_host is what the key''s prefix says. Definer, because admission runs before a tenant is set.';
-grant execute on function private.key_holder(jsonb) to api_owner;
 
 create function private.store_partner_key(key jsonb, rotate boolean) returns json
 language plpgsql
@@ -917,51 +931,92 @@ comment on table core.rate_limit_state is
 -- table, which holds those who called within their window.
 alter table core.rate_limit_state enable row level security;
 
-create function private.debit(subject text, bucket text, cost int default 1) returns jsonb
+create function private.rate_json(bucket text, quota int, window_seconds int, full_at timestamptz, allowed boolean) returns jsonb
+language plpgsql stable
+set search_path = ''
+as $$
+declare
+  -- in whole microseconds. Rounded down: rounded up, the last request of a quota would not fit into its window
+  step  constant bigint := greatest(window_seconds * 1000000::bigint / quota, 1);
+  until constant bigint := greatest(extract(epoch from full_at - private.now()) * 1000000, 0);
+  slack constant bigint := window_seconds * 1000000::bigint - until;
+begin
+  return jsonb_build_object(
+    'allowed', allowed,
+    'bucket', bucket,
+    'quota', quota,
+    'window', window_seconds,
+    'remaining', least(greatest(slack / step, 0), quota),
+    'reset', (until + 999999) / 1000000,
+    'retry_after', greatest((step - slack + 999999) / 1000000, case when allowed then 0 else 1 end));
+end $$;
+comment on function private.rate_json(text, int, int, timestamptz, boolean) is
+  'What is left of a bucket that is full again at a time, in the words that packages/shared/src/foundation/caller.ts reads; window, reset and retry_after in seconds.';
+
+create function private.rate_of(subject text, bucket text) returns jsonb
 language plpgsql security definer
 set search_path = ''
 as $$
 declare
-  at       constant timestamptz := private.now();
-  policy   record;
-  step     interval;
-  full_at  timestamptz;
-  allowed  boolean := true;
-  slack    numeric;
+  standing record;
 begin
-  select coalesce(o.quota, l.quota) as quota, make_interval(secs => l.window_seconds) as span, l.window_seconds
+  select coalesce(o.quota, l.quota) as quota, l.window_seconds, coalesce(s.full_at, private.now()) as full_at
+    into strict standing
+    from core.rate_limits l
+    left join core.rate_limit_overrides o on o.subject = rate_of.subject and o.bucket = l.bucket
+    left join core.rate_limit_state s on s.subject = rate_of.subject and s.bucket = l.bucket
+   where l.bucket = rate_of.bucket;
+  return private.rate_json(bucket, standing.quota, standing.window_seconds, standing.full_at,
+    greatest(standing.full_at, private.now()) + greatest(standing.window_seconds * 1000000::bigint / standing.quota, 1) * interval '1 microsecond'
+      <= private.now() + standing.window_seconds * interval '1 second');
+end $$;
+comment on function private.rate_of(text, text) is
+  'Looks at a subject''s bucket: whether one more request fits, and what is left without it. Definer, because limits belong to no tenant.';
+grant execute on function private.rate_of(text, text) to api_owner;
+
+create function private.take(subject text, bucket text, quota int, window_seconds int) returns jsonb
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  at      constant timestamptz := private.now();
+  step    constant interval := greatest(window_seconds * 1000000::bigint / quota, 1) * interval '1 microsecond';
+  span    constant interval := window_seconds * interval '1 second';
+  full_at timestamptz;
+  allowed boolean;
+begin
+  insert into core.rate_limit_state as s (subject, bucket, full_at)
+  values (take.subject, take.bucket, at + step)
+  on conflict on constraint rate_limit_state_pkey do update
+     set full_at = greatest(s.full_at, at) + step
+   where greatest(s.full_at, at) + step <= at + span
+  returning s.full_at into full_at;
+  allowed := found;
+  if not allowed then
+    select s.full_at into full_at from core.rate_limit_state s where s.subject = take.subject and s.bucket = take.bucket;
+  end if;
+  return private.rate_json(bucket, quota, window_seconds, full_at, allowed);
+end $$;
+comment on function private.take(text, text, int, int) is
+  'Takes one request from a subject''s bucket of this size, if it fits, and says what is left. Definer, because limits belong to no tenant.';
+grant execute on function private.take(text, text, int, int) to api_owner;
+
+create function private.debit(subject text, bucket text) returns jsonb
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  policy record;
+begin
+  select coalesce(o.quota, l.quota) as quota, l.window_seconds
     into strict policy
     from core.rate_limits l
     left join core.rate_limit_overrides o on o.bucket = l.bucket and o.subject = debit.subject
    where l.bucket = debit.bucket;
-  -- rounded down to whole microseconds: rounded up, the last request of a quota would not fit into its window
-  step := greatest(floor(policy.window_seconds * 1e6 / policy.quota), 1) * interval '1 microsecond';
-
-  insert into core.rate_limit_state as s (subject, bucket, full_at)
-  values (debit.subject, debit.bucket, at + step * cost)
-  on conflict on constraint rate_limit_state_pkey do update
-     set full_at = greatest(s.full_at, at) + step * cost
-   where greatest(s.full_at, at) + step * cost <= at + policy.span
-  returning s.full_at into full_at;
-
-  if not found then
-    allowed := false;
-    select s.full_at into full_at from core.rate_limit_state s where s.subject = debit.subject and s.bucket = debit.bucket;
-  end if;
-
-  slack := extract(epoch from at + policy.span - full_at);
-  return jsonb_build_object(
-    'allowed', allowed,
-    'bucket', debit.bucket,
-    'quota', policy.quota,
-    'window', policy.window_seconds,
-    'remaining', least(greatest(floor(slack / extract(epoch from step)), 0), policy.quota)::int,
-    'reset', greatest(ceil(extract(epoch from full_at - at)), 0)::int,
-    'retry_after', greatest(ceil(extract(epoch from step) - slack), case when allowed then 0 else 1 end)::int);
+  return private.take(subject, bucket, policy.quota, policy.window_seconds);
 end $$;
-comment on function private.debit(text, text, int) is
-  'Takes from a subject''s bucket and says what is left. Definer, because limits belong to no tenant. A cost of 0 only looks.';
-grant execute on function private.debit(text, text, int) to api_owner;
+comment on function private.debit(text, text) is 'Takes one request from a subject''s bucket, if it fits, and says what is left. Definer, because limits belong to no tenant.';
+grant execute on function private.debit(text, text) to api_owner;
 
 create function private.count_visit(request jsonb) returns void
 language plpgsql
@@ -992,50 +1047,54 @@ $$;
 comment on function private.sweep_rate_limits() is 'Deletes buckets that are full again: same as never used. Definer, because limits belong to no tenant.';
 grant execute on function private.sweep_rate_limits() to api_owner;
 
--- Admission, the first of a request's two statements: is the credential still good, may it do this, is the limit kept.
+-- Admission, within the statement that does the work: is the credential still good, may it do this, does the limit allow one more. The
+-- limit is debited by charge(), last, so that its row is locked for a moment and not for as long as an import takes.
 
-create function private.admit_cpo(credential jsonb, demand jsonb) returns json
+create function private.turn_away(code text, detail json default '{}') returns void
 language plpgsql
 set search_path = ''
 as $$
-declare
-  client  core.oauth_clients := private.client_by_client_id(credential ->> 'client_id');
-  scope   constant text := demand ->> 'scope';
-  rate    jsonb;
 begin
-  if client.id is null or client.disabled_at is not null
-     or to_timestamp((credential ->> 'issued_at')::bigint) < client.tokens_valid_from then
-    return private.refusal('missing_or_invalid_token');
-  elsif demand ->> 'kind' <> 'cpo' then
-    return private.refusal('wrong_kind');
-  elsif private.active_partner(client.partner_id) is null then
-    return private.refusal('client_not_linked');
-  elsif scope is not null and not (scope = any (client.scopes) and credential -> 'scopes' ? scope) then
-    return private.refusal('insufficient_scope', json_build_object('required_scope', scope));
-  end if;
+  raise exception using errcode = 'RULE0', message = code, detail = detail::text;
+end $$;
+comment on function private.turn_away(text, json) is
+  'Refuses to admit, before anything is done; packages/shared/src/http/admit.ts reads it. A refusal of the rules, private.refuse, costs the caller a request of its quota, this one does not.';
 
-  rate := private.debit('client:' || client.id, demand ->> 'bucket');
-  if not (rate ->> 'allowed')::boolean then
-    return private.refusal('too_many_requests', json_build_object('rate', rate));
+create function private.admit_cpo(credential jsonb, demand jsonb) returns jsonb
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  client record;
+  scope  constant text := demand ->> 'scope';
+begin
+  select c.id, c.partner_id, c.scopes, p.is_active into client
+    from core.oauth_clients c left join core.partners p on p.id = c.partner_id
+   where c.client_id = credential ->> 'client_id' and c.disabled_at is null
+     and to_timestamp((credential ->> 'issued_at')::bigint) >= c.tokens_valid_from
+     and not exists (select from core.revoked_access_tokens r where r.id = credential ->> 'token_id');
+  if not found then
+    perform private.turn_away('missing_or_invalid_token');
+  elsif demand ->> 'kind' <> 'cpo' then
+    perform private.turn_away('wrong_kind');
+  elsif client.is_active is not true then
+    perform private.turn_away('client_not_linked');
+  elsif scope is not null and not (scope = any (client.scopes) and credential -> 'scopes' ? scope) then
+    perform private.turn_away('insufficient_scope', json_build_object('required_scope', scope));
   end if;
-  return json_build_object(
-    'caller', json_build_object('kind', 'cpo', 'client_id', client.id, 'partner_id', client.partner_id),
-    'rate', rate);
+  return jsonb_build_object(
+    'caller', jsonb_build_object('kind', 'cpo', 'client_id', client.id, 'partner_id', client.partner_id),
+    'subject', 'client:' || client.id);
 end $$;
 comment on function private.admit_cpo(jsonb, jsonb) is
-  'A client-credentials token, its signature already verified. A scope holds only while token and client both have it.';
-grant execute on function private.admit_cpo(jsonb, jsonb) to api_owner;
+  'A client-credentials token, its signature already verified. A scope holds only while token and client both have it. Definer, as all of admission: there is no tenant yet.';
 
 create function private.user_scopes(credential jsonb, out user_id uuid, out client_id uuid, out scopes text[])
-language plpgsql security definer
+language plpgsql stable security definer
 set search_path = ''
 as $$
 begin
   if credential ->> 'kind' = 'personal_token' then
-    -- to the minute is enough to show, and saves a write on most requests
-    update core.personal_tokens t set last_used_at = private.now()
-     where t.token_hash = decode(credential ->> 'token_hash', 'hex') and t.revoked_at is null
-       and (t.last_used_at is null or t.last_used_at < private.now() - interval '1 minute');
     select t.user_id, t.scopes into user_scopes.user_id, user_scopes.scopes
       from core.personal_tokens t
      where t.token_hash = decode(credential ->> 'token_hash', 'hex')
@@ -1047,138 +1106,167 @@ begin
       join core.oauth_clients c on c.id = g.client_id
      where g.id = (credential ->> 'grant_id')::uuid and g.revoked_at is null
        and g.user_id = (credential ->> 'user_id')::uuid and c.client_id = credential ->> 'client_id'
-       and c.disabled_at is null and private.may_act_for_people(c) and to_timestamp((credential ->> 'issued_at')::bigint) >= c.tokens_valid_from;
+       and c.disabled_at is null and private.may_act_for_people(c) and to_timestamp((credential ->> 'issued_at')::bigint) >= c.tokens_valid_from
+       and not exists (select from core.revoked_access_tokens r where r.id = credential ->> 'token_id');
   end if;
 end $$;
 comment on function private.user_scopes(jsonb) is
-  'Whose token this is and what it may do, all null when it is no longer good. A scope holds only while token and client both have it. Definer: admission runs before there is a person.';
-grant execute on function private.user_scopes(jsonb) to api_owner;
+  'Whose token this is and what it may do, all null when it is no longer good. A scope holds only while token and client both have it. Definer, as all of admission.';
 
-create function private.admit_user(credential jsonb, demand jsonb) returns json
-language plpgsql
+create function private.admit_user(credential jsonb, demand jsonb) returns jsonb
+language plpgsql security definer
 set search_path = ''
 as $$
 declare
-  person record;
-  rate   jsonb;
+  person  record;
+  partner uuid;
+  caller  jsonb;
 begin
   select * into person from private.user_scopes(credential);
   if person.user_id is null or not private.login_stands(person.user_id) then
-    return private.refusal('missing_or_invalid_token');
+    perform private.turn_away('missing_or_invalid_token');
   elsif demand ->> 'kind' not in ('user', 'partner') then
-    return private.refusal('wrong_kind');
+    perform private.turn_away('wrong_kind');
   elsif demand ->> 'scope' is not null and not (demand ->> 'scope') = any (person.scopes) then
-    return private.refusal('insufficient_scope', json_build_object('required_scope', demand ->> 'scope'));
+    perform private.turn_away('insufficient_scope', json_build_object('required_scope', demand ->> 'scope'));
   elsif demand ->> 'kind' = 'partner' then
-    return private.admit_partner_user(person.user_id, person.client_id, demand);
+    partner := private.managed_partner(person.user_id);
+    if partner is null then
+      perform private.turn_away('no_partner_linked');
+    end if;
+    -- manager_id says that a person asks, for whom customers are pseudonymised
+    caller := jsonb_build_object('kind', 'partner', 'partner_id', partner, 'manager_id', person.user_id, 'client_id', person.client_id);
+  else
+    caller := jsonb_build_object('kind', 'user', 'user_id', person.user_id, 'client_id', person.client_id, 'partner_id', private.house());
   end if;
-  -- limits are kept per client and person, or per person for their own tokens
-  rate := private.debit('user:' || person.user_id || coalesce(':' || person.client_id, ''), demand ->> 'bucket');
-  if not (rate ->> 'allowed')::boolean then
-    return private.refusal('too_many_requests', json_build_object('rate', rate));
-  end if;
-  return json_build_object(
-    'caller', json_build_object('kind', 'user', 'user_id', person.user_id, 'client_id', person.client_id, 'partner_id', private.house()),
-    'rate', rate);
+  return jsonb_build_object(
+    'caller', caller,
+    -- limits are kept per client and person, or per person for their own tokens
+    'subject', 'user:' || person.user_id || coalesce(':' || person.client_id, ''),
+    'token_hash', credential -> 'token_hash');
 end $$;
-comment on function private.admit_user(jsonb, jsonb) is 'A personal token, or the access token of an application acting for a person.';
-grant execute on function private.admit_user(jsonb, jsonb) to api_owner;
+comment on function private.admit_user(jsonb, jsonb) is
+  'A personal token, or the access token of an application acting for a person, who may manage a partner: with partners:* it then acts for that. Definer, as all of admission.';
 
-create function private.admit_sign_in_session(credential jsonb, demand jsonb) returns json
-language plpgsql
+create function private.admit_sign_in_session(credential jsonb, demand jsonb) returns jsonb
+language plpgsql security definer
 set search_path = ''
 as $$
 declare
   person constant uuid := (credential ->> 'user_id')::uuid;
   began  constant timestamptz := private.signed_in_at(person, private.as_uuid(credential ->> 'session_id'));
-  rate   jsonb;
 begin
   if began is null or not private.login_stands(person) then
-    return private.refusal('missing_or_invalid_token');
+    perform private.turn_away('missing_or_invalid_token');
   elsif demand ->> 'kind' <> 'session' then
-    return private.refusal('wrong_kind');
+    perform private.turn_away('wrong_kind');
   end if;
-  rate := private.debit('user:' || person, demand ->> 'bucket');
-  if not (rate ->> 'allowed')::boolean then
-    return private.refusal('too_many_requests', json_build_object('rate', rate));
-  end if;
-  return json_build_object(
-    'caller', json_build_object('kind', 'session', 'user_id', person, 'partner_id', private.house(), 'signed_in_at', began),
-    'rate', rate);
+  return jsonb_build_object(
+    'caller', jsonb_build_object('kind', 'session', 'user_id', person, 'partner_id', private.house(), 'signed_in_at', began),
+    'subject', 'user:' || person);
 end $$;
-comment on function private.admit_sign_in_session(jsonb, jsonb) is 'A person signed in with Supabase Auth, its session JWT already verified: {user_id, session_id}. Signing out ends it at once.';
-grant execute on function private.admit_sign_in_session(jsonb, jsonb) to api_owner;
+comment on function private.admit_sign_in_session(jsonb, jsonb) is 'A person signed in with Supabase Auth, its session JWT already verified: {user_id, session_id}. Signing out ends it at once. Definer, as all of admission.';
 
-create function private.admit_partner_key(credential jsonb, demand jsonb) returns json
-language plpgsql
+create function private.admit_partner_key(credential jsonb, demand jsonb) returns jsonb
+language plpgsql security definer
 set search_path = ''
 as $$
 declare
   holder record;
-  rate   jsonb;
 begin
   select * into holder from private.key_holder(credential);
   if holder.partner_id is null then
-    return private.refusal('missing_or_invalid_token');
+    perform private.turn_away('missing_or_invalid_token');
   elsif demand ->> 'kind' not in ('partner', 'sandbox') then
-    return private.refusal('wrong_kind');
+    perform private.turn_away('wrong_kind');
   elsif not (demand ->> 'key')::boolean then
-    return private.refusal('insufficient_scope', json_build_object('required_scope', demand ->> 'scope'));
+    perform private.turn_away('insufficient_scope', json_build_object('required_scope', demand ->> 'scope'));
   elsif not holder.partner_active then
-    return private.refusal('no_partner_linked');
+    perform private.turn_away('no_partner_linked');
   end if;
-  rate := private.debit('partner:' || holder.partner_id, demand ->> 'bucket');
-  if not (rate ->> 'allowed')::boolean then
-    return private.refusal('too_many_requests', json_build_object('rate', rate));
-  end if;
-  return json_build_object('caller', json_build_object('kind', 'partner', 'partner_id', holder.partner_id), 'rate', rate);
+  return jsonb_build_object(
+    'caller', jsonb_build_object('kind', 'partner', 'partner_id', holder.partner_id),
+    'subject', 'partner:' || holder.partner_id,
+    'key_hash', credential -> 'key_hash');
 end $$;
-comment on function private.admit_partner_key(jsonb, jsonb) is 'A partner API key: {key_hash, key_host, host}. Routes that need a managing person refuse it.';
-grant execute on function private.admit_partner_key(jsonb, jsonb) to api_owner;
+comment on function private.admit_partner_key(jsonb, jsonb) is 'A partner API key: {key_hash, key_host, host}. Routes that need a managing person refuse it. Definer, as all of admission.';
 
-create function private.admit_partner_user(person uuid, client uuid, demand jsonb) returns json
-language plpgsql
-set search_path = ''
-as $$
-declare
-  partner constant uuid := private.managed_partner(person);
-  rate    jsonb;
-begin
-  if partner is null then
-    return private.refusal('no_partner_linked');
-  end if;
-  rate := private.debit('user:' || person || coalesce(':' || client, ''), demand ->> 'bucket');
-  if not (rate ->> 'allowed')::boolean then
-    return private.refusal('too_many_requests', json_build_object('rate', rate));
-  end if;
-  return json_build_object(
-    'caller', json_build_object('kind', 'partner', 'partner_id', partner, 'manager_id', person, 'client_id', client), 'rate', rate);
-end $$;
-comment on function private.admit_partner_user(uuid, uuid, jsonb) is
-  'A person who manages a partner, through an application with partners:*; manager_id says so, and customers are pseudonymised.';
-grant execute on function private.admit_partner_user(uuid, uuid, jsonb) to api_owner;
-
-create function api.admit(credential jsonb, demand jsonb) returns json
+create function private.admit(ticket jsonb) returns jsonb
 language plpgsql security definer
 set search_path = ''
 as $$
+declare
+  credential constant jsonb := ticket -> 'credential';
+  demand     constant jsonb := ticket -> 'demand';
+  admitted   jsonb;
+  rate       jsonb;
 begin
-  if private.is_revoked(credential ->> 'token_id') then
-    return private.refusal('missing_or_invalid_token');
-  end if;
-  return case credential ->> 'kind'
+  admitted := case credential ->> 'kind'
     when 'cpo' then private.admit_cpo(credential, demand)
     when 'user' then private.admit_user(credential, demand)
     when 'personal_token' then private.admit_user(credential, demand)
     when 'session' then private.admit_sign_in_session(credential, demand)
     when 'partner_key' then private.admit_partner_key(credential, demand)
-    else private.refusal('missing_or_invalid_token')
   end;
+  if admitted is null then
+    perform private.turn_away('missing_or_invalid_token');
+  end if;
+  -- a look, so that who is over the limit is refused before the work; that the request fits is for charge() to decide
+  rate := private.rate_of(admitted ->> 'subject', demand ->> 'bucket');
+  if not (rate ->> 'allowed')::boolean then
+    perform private.turn_away('too_many_requests', json_build_object('rate', rate));
+  end if;
+  perform set_config('app.admission', (admitted || jsonb_build_object('rate', rate))::text, true);
+  return admitted -> 'caller';
 end $$;
-comment on function api.admit(jsonb, jsonb) is
-  'The first of a request''s two statements: credential still good, partner active, scope held, rate limit debited, in that order. '
-  'credential {kind, …}, demand {kind, scope, bucket} to {caller, rate}; wrong_kind is a good credential of another kind, for which admit.ts has the refusal. Refusals are answers: the debit must stay.';
-select private.expose('api.admit(jsonb, jsonb)');
+comment on function private.admit(jsonb) is
+  'The caller of a ticket {credential: {kind, …}, demand: {kind, scope, key, bucket}}: credential still good, of the kind wanted, partner active, scope held, limit not spent, in that order. '
+  'What charge() needs stays behind in app.admission. wrong_kind is a good credential of another kind, for which admit.ts has the refusal. Definer, because there is no tenant yet.';
+grant execute on function private.admit(jsonb) to api_owner;
+
+create function private.charge() returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  admitted constant jsonb := current_setting('app.admission')::jsonb;
+  rate     constant jsonb := private.take(admitted ->> 'subject', admitted #>> '{rate,bucket}', (admitted #>> '{rate,quota}')::int, (admitted #>> '{rate,window}')::int);
+begin
+  if not (rate ->> 'allowed')::boolean then
+    perform private.turn_away('too_many_requests', json_build_object('rate', rate));
+  end if;
+  -- to the minute is enough to show, and saves a write on most requests
+  if admitted ->> 'key_hash' is not null then
+    update core.partner_keys k set last_used_at = private.now()
+     where k.key_hash = decode(admitted ->> 'key_hash', 'hex') and (k.last_used_at is null or k.last_used_at < private.now() - interval '1 minute');
+  elsif admitted ->> 'token_hash' is not null then
+    update core.personal_tokens t set last_used_at = private.now()
+     where t.token_hash = decode(admitted ->> 'token_hash', 'hex') and (t.last_used_at is null or t.last_used_at < private.now() - interval '1 minute');
+  end if;
+  return json_build_object('caller', admitted -> 'caller', 'rate', rate);
+end $$;
+comment on function private.charge() is 'Debits the limit of whom admit() let in, and notes that the credential was used. Definer, because limits belong to no tenant.';
+grant execute on function private.charge() to api_owner;
+
+create function api.charge() returns json
+language plpgsql security definer
+set search_path = ''
+as $$ begin return private.charge(); end $$;
+comment on function api.charge() is
+  'The end of every statement that began with a ticket: debits its limit, {caller, rate}. Of requests that run at the same time as the last one of a quota, all but one end here, and what they did is undone.';
+select private.expose('api.charge()');
+
+create function api.admit(ticket jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  perform private.admit(ticket);
+  return private.charge();
+end $$;
+comment on function api.admit(jsonb) is
+  'Admission by itself, for a request that does nothing else in the database, or that was refused there: a ticket to {caller, rate}.';
+select private.expose('api.admit(jsonb)');
 
 -- What an application holds of a person: grants, the codes and refresh tokens of each, and access tokens revoked before their end.
 
@@ -1262,14 +1350,6 @@ begin
 end $$;
 comment on function private.end_grant(uuid, text) is 'Ends every token of a grant at once; says whether it was still live.';
 
-create function private.is_revoked(token_id text) returns boolean
-language sql stable security definer
-set search_path = ''
-as $$ select exists (select from core.revoked_access_tokens r where r.id = token_id) $$;
-comment on function private.is_revoked(text) is
-  'Whether an access token (jti) was revoked on its own. Definer: admission runs before there is a client or a person.';
-grant execute on function private.is_revoked(text) to api_owner;
-
 create function private.is_live(oauth_grant core.oauth_grants) returns boolean
 language sql stable
 set search_path = ''
@@ -1339,8 +1419,8 @@ begin
   -- an unknown client_id shares one subject an address, so that guessing names does not grow the table
   subject := coalesce('client:' || client.id, 'unknown');
   failures := subject || '@' || (request ->> 'address_hash');
-  rate := private.debit(failures, 'token_failures', 0);
-  if (rate ->> 'remaining')::int < 1 then
+  rate := private.rate_of(failures, 'token_failures');
+  if not (rate ->> 'allowed')::boolean then
     refusal := private.refusal('too_many_requests', json_build_object('rate', rate));
   elsif client.id is null or client.disabled_at is not null or client.secret_hash <> decode(request ->> 'secret_hash', 'hex') then
     rate := private.debit(failures, 'token_failures');
@@ -4044,7 +4124,7 @@ begin
   perform from core.connections c where c.partner_id = tenant and c.id = connection for no key update;
 
   insert into core.deliveries (partner_id, connection_id, client_id, request_id, body, body_sha256)
-  values (tenant, connection, private.client_id(), caller ->> 'request_id', input ->> 'body', input ->> 'body_sha256')
+  values (tenant, connection, private.client_id(), current_setting('app.request_id'), input ->> 'body', input ->> 'body_sha256')
   returning id into delivery;
 
   with judged as materialized (
@@ -5883,9 +5963,10 @@ set search_path = ''
 as $$
 declare
   links      constant jsonb   := query -> 'links';
-  disclosing constant boolean := caller ->> 'manager_id' is null;
+  disclosing boolean;
 begin
   perform private.act_as(caller, 'partner');
+  disclosing := private.manager_id() is null;
   return (
     select json_build_object('drafts', coalesce(json_agg(json_build_object(
         'draft_id', d.id,
@@ -7035,7 +7116,7 @@ set search_path = ''
 as $$
 begin
   perform private.act_as(caller, 'partner');
-  return private.customer_page(private.own_partner(), caller ->> 'manager_id' is null, query);
+  return private.customer_page(private.own_partner(), private.manager_id() is null, query);
 end $$;
 comment on function api.list_customers(jsonb, jsonb) is
   'GET /partner/customers, one stretch of it: {size, after, key} to {more_after, customers}, newest first. For a person (manager_id) everybody is pseudonymised.';
@@ -7065,7 +7146,8 @@ begin
                    from unnest(array['display_name', 'logo_url', 'primary_color', 'reply_to']) as f (name)),
     'cap', json_build_object('rolling_days', 30, 'rolling_cap', private.draft_cap(), 'remaining', greatest(private.draft_cap() - private.drafts_made(), 0)),
     'api_key', (select json_build_object('prefix', k.prefix, 'last4', k.last4, 'created_at', private.iso(k.created_at),
-                                         'last_used_at', private.iso(k.last_used_at))
+                                         -- a key that asks is in use; its row says so when the request is charged
+                                         'last_used_at', private.iso(case when private.manager_id() is null then private.now() else k.last_used_at end))
                   from core.partner_keys k where k.partner_id = p.id and k.revoked_at is null))
     from core.partners p where p.id = private.partner_id());
 end $$;
@@ -7164,9 +7246,9 @@ language plpgsql security definer
 set search_path = ''
 as $$
 begin
-  perform private.act_as(caller, 'partner'), private.act_as_manager(caller);
+  perform private.act_as(caller, 'partner'), private.act_as_manager();
   update core.partners p set company = p.company || set_partner_company.company where p.id = private.partner_id();
-  perform private.audit('partner.company_changed', private.partner_id(), jsonb_build_object('manager_id', caller -> 'manager_id'));
+  perform private.audit('partner.company_changed', private.partner_id(), jsonb_build_object('manager_id', private.manager_id()));
   return json_build_object('ok', true, 'company', private.partner_answer() -> 'company');
 end $$;
 comment on function api.set_partner_company(jsonb, jsonb) is 'POST /partner/company: what was sent replaces, what was not stays.';
@@ -7177,9 +7259,9 @@ language plpgsql security definer
 set search_path = ''
 as $$
 begin
-  perform private.act_as(caller, 'partner'), private.act_as_manager(caller);
+  perform private.act_as(caller, 'partner'), private.act_as_manager();
   update core.partners p set branding = p.branding || set_partner_branding.branding where p.id = private.partner_id();
-  perform private.audit('partner.branding_changed', private.partner_id(), jsonb_build_object('manager_id', caller -> 'manager_id'));
+  perform private.audit('partner.branding_changed', private.partner_id(), jsonb_build_object('manager_id', private.manager_id()));
   return json_build_object('ok', true, 'branding', private.partner_answer() -> 'branding');
 end $$;
 comment on function api.set_partner_branding(jsonb, jsonb) is 'POST /partner/branding: what was sent replaces, what was not stays. With a primary_color come light and dark, where it can be read.';
@@ -7190,7 +7272,7 @@ language plpgsql security definer
 set search_path = ''
 as $$
 begin
-  perform private.act_as(caller, 'partner'), private.act_as_manager(caller);
+  perform private.act_as(caller, 'partner'), private.act_as_manager();
   update core.partners p
      set iban_ciphertext = input #>> '{iban,ciphertext}', iban_key_id = input #>> '{iban,key_id}', iban_last4 = input #>> '{iban,last4}',
          iban_holder = input ->> 'account_holder'
@@ -7199,7 +7281,7 @@ begin
     select jsonb_agg(jsonb_build_object('recipient', m.email, 'cause', 'partner_iban:' || gen_random_uuid(), 'fields', jsonb_build_object(
              'partner_name', (private.own_partner()).name, 'iban_masked', '**** ' || (input #>> '{iban,last4}'), 'account_holder', input ->> 'account_holder')))
       from private.manager_emails(private.partner_id()) m (email)));
-  perform private.audit('partner.iban_changed', private.partner_id(), jsonb_build_object('manager_id', caller -> 'manager_id'));
+  perform private.audit('partner.iban_changed', private.partner_id(), jsonb_build_object('manager_id', private.manager_id()));
   return json_build_object('ok', true, 'payout', private.partner_answer() -> 'payout');
 end $$;
 comment on function api.set_partner_iban(jsonb, jsonb) is
@@ -7213,7 +7295,7 @@ as $$
 declare
   minted json;
 begin
-  perform private.act_as(caller, 'partner'), private.act_as_manager(caller);
+  perform private.act_as(caller, 'partner'), private.act_as_manager();
   minted := private.store_partner_key(input, (input ->> 'rotate')::boolean);
   if minted is null then
     perform private.refuse('api_key_exists');
@@ -7230,11 +7312,11 @@ as $$
 declare
   revoked boolean;
 begin
-  perform private.act_as(caller, 'partner'), private.act_as_manager(caller);
+  perform private.act_as(caller, 'partner'), private.act_as_manager();
   update core.partner_keys k set revoked_at = private.now() where k.partner_id = private.partner_id() and k.revoked_at is null;
   revoked := found;
   if revoked then
-    perform private.audit('partner.key_revoked', private.partner_id(), jsonb_build_object('manager_id', caller -> 'manager_id'));
+    perform private.audit('partner.key_revoked', private.partner_id(), jsonb_build_object('manager_id', private.manager_id()));
   end if;
   return json_build_object('ok', true, 'revoked', revoked);
 end $$;
@@ -7548,7 +7630,7 @@ begin
       'detail', 'expires_at: must be in the future',
       'issues', json_build_array(json_build_object('path', 'expires_at', 'message', 'must be in the future'))));
   elsif (expires is null or expires > private.now() + interval '1 year')
-        and (caller ->> 'signed_in_at')::timestamptz < private.now() - interval '15 minutes' then
+        and private.session_began() < private.now() - interval '15 minutes' then
     -- whoever finds an open browser does not leave with a key for good
     perform private.refuse('recent_sign_in_required');
   end if;

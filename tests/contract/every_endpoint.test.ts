@@ -526,7 +526,11 @@ const withDatabase = ENDPOINTS.filter(({ sql }) => sql.length > 0);
 function failing(url: string, down: () => boolean): Environment {
   const closed = connect(url);
   const { db, slowDb } = world.environment;
-  const instead = (open: Db): Db => ({ ...open, call: (...args) => (down() ? closed : open).call(...args) });
+  const instead = (open: Db): Db => ({
+    ...open,
+    call: (...args) => (down() ? closed : open).call(...args),
+    open: (...args) => (down() ? closed : open).open(...args),
+  });
   return { ...world.environment, db: instead(db), slowDb: instead(slowDb) };
 }
 

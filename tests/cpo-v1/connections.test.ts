@@ -237,7 +237,7 @@ describe("contract §2 nothing changes: changed is false", () => {
         ean_code,
       });
     });
-    expect(names).toEqual(["admit", "update_connection"]);
+    expect(names).toEqual(["update_connection"]);
     expect(await connectionState(world, account.connection_id)).toEqual(before);
     expect(await rowCounts(world, "ean_checks", "audit_log", "locations")).toEqual(counts);
   });

@@ -168,7 +168,7 @@ describe("contract §2 production asks a table of its own", () => {
       expect((await addressOf(world, body.connection_id)).street).toBe(street);
       expect(await lastCheck(world)).toMatchObject({ source: "table", connection_id: body.connection_id });
     });
-    expect(names, "two statements").toEqual(["admit", "create_account"]);
+    expect(names, "one to seal the IBAN for its tenant, one statement").toEqual(["admit", "create_account"]);
   });
 
   test("contract §2 an EAN that is not among the points of the address is refused", async () => {

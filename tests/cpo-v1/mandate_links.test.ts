@@ -70,7 +70,7 @@ describe("contract §2 POST /v1/mandate-links issues a link", () => {
       });
       expect(JSON.stringify(row)).not.toContain(body.mandate_link.split("/").pop());
     });
-    expect(names).toEqual(["admit", "issue_mandate_link"]);
+    expect(names).toEqual(["issue_mandate_link"]);
   });
 
   test.each<[string, (account: Account) => object]>([

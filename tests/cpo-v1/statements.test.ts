@@ -2,7 +2,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { accountBody, createAccount, newEan } from "../harness/people.ts";
 import { createWorld, statementsOf, type World } from "../harness/world.ts";
 
-// A request costs at most two round trips to the database: it is admitted, and it is done (architecture, section 4). One more only
+// A request is one round trip to the database, which admits it, does it and debits its limit. What a rule refused is undone with its
+// debit, so that one is made up for by a statement of its own; what is refused before the database has that one alone. One more
 // where the EAN register must be asked about an address that the caller left out, for then the database has to say it first.
 
 let world: World;
@@ -20,8 +21,21 @@ afterAll(() => world.close());
 const whole = () => ({ ean_code: newEan(), postal_code: "3818LH", house_number: 8 });
 
 test.each<[string, string, () => object | undefined, number, string[]]>([
-  ["a new account", "/v1/accounts", () => accountBody(), 200, ["create_account"]],
-  ["a repeat", "/v1/accounts", () => ({ ...accountBody(), ...owned.account }), 200, ["create_account"]],
+  ["a new account", "/v1/accounts", () => accountBody({ iban: undefined }), 200, ["create_account"]],
+  [
+    "a new account with an IBAN, which is sealed for its tenant and so has to know it",
+    "/v1/accounts",
+    () => accountBody({ iban: "NL91ABNA0417164300" }),
+    200,
+    ["admit", "create_account"],
+  ],
+  [
+    "a repeat",
+    "/v1/accounts",
+    () => ({ ...accountBody({ iban: undefined }), ...owned.account }),
+    200,
+    ["create_account"],
+  ],
   [
     "a repeat of which the rest is broken",
     "/v1/accounts",
@@ -30,14 +44,14 @@ test.each<[string, string, () => object | undefined, number, string[]]>([
     ["repeat_account"],
   ],
   ["a broken body with a new reference", "/v1/accounts", () => ({ cpo_external_ref: "new" }), 400, ["repeat_account"]],
-  ["a broken body without reference", "/v1/accounts", () => ({}), 400, []],
-  ["an invalid IBAN", "/v1/accounts", () => accountBody({ iban: "x" }), 400, []],
+  ["a broken body without reference", "/v1/accounts", () => ({}), 400, ["admit"]],
+  ["an invalid IBAN", "/v1/accounts", () => accountBody({ iban: "x" }), 400, ["admit"]],
   [
     "a taken EAN",
     "/v1/accounts",
-    () => accountBody({ connection: { ...whole(), ean_code: taken } }),
+    () => accountBody({ iban: undefined, connection: { ...whole(), ean_code: taken } }),
     409,
-    ["create_account"],
+    ["create_account", "admit"],
   ],
   ["the list", "/v1/accounts", () => undefined, 200, ["list_accounts"]],
   [
@@ -73,7 +87,7 @@ test.each<[string, string, () => object | undefined, number, string[]]>([
   const names = await statementsOf(world, async () => {
     expect((await world.send(path, { token, body: body() })).status).toBe(status);
   });
-  expect(names).toEqual(["admit", ...operations]);
+  expect(names).toEqual(operations);
 });
 
 test("§4.1 a forged token is refused before the database is touched", async () => {

@@ -90,6 +90,8 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
       ...(payload === undefined ? {} : { body: payload }),
       headers: {
         ...(payload === undefined ? {} : { "content-type": "application/json" }),
+        // as every HTTP client says for a body that it has whole
+        ...(typeof payload === "string" ? { "content-length": String(Buffer.byteLength(payload)) } : {}),
         ...(token ? { authorization: `Bearer ${token}` } : {}),
         "x-forwarded-for": "192.0.2.1",
         ...headers,
@@ -152,6 +154,10 @@ export async function statementsOf(world: World, run: () => Promise<unknown>): P
     call(name, ...args) {
       names.push(name);
       return one.call(name, ...args);
+    },
+    open(name, ...args) {
+      names.push(name);
+      return one.open(name, ...args);
     },
   });
   Object.assign(world.environment, { db: noting(db), slowDb: noting(slowDb) });

@@ -42,7 +42,7 @@ const probe = endpoint(
     errors: [],
     failure: "internal_error",
   },
-  async ({ caller }) => ({ user_id: caller.user_id }),
+  async ({ admitted }) => ({ user_id: (await admitted()).user_id }),
 );
 const probes: Surface = { slug: "probe", prefix: "", endpoints: [probe] };
 

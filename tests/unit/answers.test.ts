@@ -55,6 +55,7 @@ test.each([
   ["null", []],
 ])("a test hears SQL answer in a dialect, and passes the answer on: %s", async (answer, expected) => {
   const heard: string[] = [];
-  const db = listening({ call: async () => answer, end: async () => {} } satisfies Db, heard);
+  const open = async () => ({ answer, admission: "{}" });
+  const db = listening({ call: async () => answer, open, end: async () => {} } satisfies Db, heard);
   expect([await db.call("open_claim"), heard]).toEqual([answer, expected]);
 });

@@ -27,5 +27,5 @@ export const authorize = endpoint(
     ],
     failure: "authorize_failed",
   },
-  async ({ body, caller, environment }) => ({ redirect_url: await issueCode(environment, caller, body) }),
+  async ({ body, call, environment }) => ({ redirect_url: await issueCode(environment, call, body) }),
 );

@@ -73,11 +73,12 @@ export const claimDraft = endpoint(
     errors: [...REHEARSAL_ERRORS, "invalid_ean", "invalid_iban"],
     failure: "sandbox_step_failed",
   },
-  async ({ body, param, call, environment, caller, address, fail }) => {
+  async ({ body, param, call, environment, admitted, address, fail }) => {
     const ean = orNull(eanCode()).safeParse(body.ean).data;
     if (ean === undefined) return fail("invalid_ean");
     const iban = body.iban === undefined || body.iban === null ? body.iban : ibanRule().safeParse(body.iban).data;
     if (iban === undefined && body.iban !== undefined) return fail("invalid_iban");
+    const caller = await admitted();
     const rehearsed = await rehearse({ environment, caller, address, call }, named(param), {
       ...{ submit: body.submit, iban, ean, phone: body.phone, street: body.street },
       profile: body.charger ?? ChargerProfile.parse({}),

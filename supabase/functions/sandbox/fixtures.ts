@@ -77,11 +77,12 @@ export const createFixtures = endpoint(
     errors: ["unknown_state", ...REHEARSAL_ERRORS, "nothing_to_review"],
     failure: "sandbox_step_failed",
   },
-  async ({ body, call, environment, caller, address, fail }) => {
+  async ({ body, call, environment, admitted, address, fail }) => {
     const unknown = body.states?.filter((state) => !isState(state)) ?? [];
     if (unknown.length > 0)
       return fail("unknown_state", { unknown: unknown.map((state) => String(state).slice(0, 40)) });
     const states = [...new Set(body.states ?? STATES)].filter(isState);
+    const caller = await admitted();
 
     const create = async (state: State, email: string): Promise<Rehearsed> => {
       const { ean, wishes = {}, ending }: Recipe = RECIPES[state];

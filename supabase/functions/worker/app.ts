@@ -57,12 +57,13 @@ const run = endpoint(
     errors: [],
     failure: "internal_error",
   },
-  async ({ call, environment, caller }) => {
+  async ({ call, environment, admitted }) => {
+    const { request_id } = await admitted();
     const deadline = Date.now() + BUDGET_MS;
     const jobs = JSON.parse(await call("run_due_jobs"));
-    const drafts = await tendDrafts(environment, call, deadline, caller.request_id);
-    const mail = await deliverMail(environment, call, deadline, caller.request_id);
-    const ean_checks = await checkEans(environment, call, deadline, caller.request_id);
+    const drafts = await tendDrafts(environment, call, deadline, request_id);
+    const mail = await deliverMail(environment, call, deadline, request_id);
+    const ean_checks = await checkEans(environment, call, deadline, request_id);
     return {
       ok: mail.problem === undefined && ean_checks.failed + drafts.failed === 0,
       jobs,

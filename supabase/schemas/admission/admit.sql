@@ -1,47 +1,51 @@
--- Admission, the first of a request's two statements: is the credential still good, may it do this, is the limit kept.
+-- Admission, within the statement that does the work: is the credential still good, may it do this, does the limit allow one more. The
+-- limit is debited by charge(), last, so that its row is locked for a moment and not for as long as an import takes.
 
-create function private.admit_cpo(credential jsonb, demand jsonb) returns json
+create function private.turn_away(code text, detail json default '{}') returns void
 language plpgsql
 set search_path = ''
 as $$
-declare
-  client  core.oauth_clients := private.client_by_client_id(credential ->> 'client_id');
-  scope   constant text := demand ->> 'scope';
-  rate    jsonb;
 begin
-  if client.id is null or client.disabled_at is not null
-     or to_timestamp((credential ->> 'issued_at')::bigint) < client.tokens_valid_from then
-    return private.refusal('missing_or_invalid_token');
-  elsif demand ->> 'kind' <> 'cpo' then
-    return private.refusal('wrong_kind');
-  elsif private.active_partner(client.partner_id) is null then
-    return private.refusal('client_not_linked');
-  elsif scope is not null and not (scope = any (client.scopes) and credential -> 'scopes' ? scope) then
-    return private.refusal('insufficient_scope', json_build_object('required_scope', scope));
-  end if;
+  raise exception using errcode = 'RULE0', message = code, detail = detail::text;
+end $$;
+comment on function private.turn_away(text, json) is
+  'Refuses to admit, before anything is done; packages/shared/src/http/admit.ts reads it. A refusal of the rules, private.refuse, costs the caller a request of its quota, this one does not.';
 
-  rate := private.debit('client:' || client.id, demand ->> 'bucket');
-  if not (rate ->> 'allowed')::boolean then
-    return private.refusal('too_many_requests', json_build_object('rate', rate));
+create function private.admit_cpo(credential jsonb, demand jsonb) returns jsonb
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  client record;
+  scope  constant text := demand ->> 'scope';
+begin
+  select c.id, c.partner_id, c.scopes, p.is_active into client
+    from core.oauth_clients c left join core.partners p on p.id = c.partner_id
+   where c.client_id = credential ->> 'client_id' and c.disabled_at is null
+     and to_timestamp((credential ->> 'issued_at')::bigint) >= c.tokens_valid_from
+     and not exists (select from core.revoked_access_tokens r where r.id = credential ->> 'token_id');
+  if not found then
+    perform private.turn_away('missing_or_invalid_token');
+  elsif demand ->> 'kind' <> 'cpo' then
+    perform private.turn_away('wrong_kind');
+  elsif client.is_active is not true then
+    perform private.turn_away('client_not_linked');
+  elsif scope is not null and not (scope = any (client.scopes) and credential -> 'scopes' ? scope) then
+    perform private.turn_away('insufficient_scope', json_build_object('required_scope', scope));
   end if;
-  return json_build_object(
-    'caller', json_build_object('kind', 'cpo', 'client_id', client.id, 'partner_id', client.partner_id),
-    'rate', rate);
+  return jsonb_build_object(
+    'caller', jsonb_build_object('kind', 'cpo', 'client_id', client.id, 'partner_id', client.partner_id),
+    'subject', 'client:' || client.id);
 end $$;
 comment on function private.admit_cpo(jsonb, jsonb) is
-  'A client-credentials token, its signature already verified. A scope holds only while token and client both have it.';
-grant execute on function private.admit_cpo(jsonb, jsonb) to api_owner;
+  'A client-credentials token, its signature already verified. A scope holds only while token and client both have it. Definer, as all of admission: there is no tenant yet.';
 
 create function private.user_scopes(credential jsonb, out user_id uuid, out client_id uuid, out scopes text[])
-language plpgsql security definer
+language plpgsql stable security definer
 set search_path = ''
 as $$
 begin
   if credential ->> 'kind' = 'personal_token' then
-    -- to the minute is enough to show, and saves a write on most requests
-    update core.personal_tokens t set last_used_at = private.now()
-     where t.token_hash = decode(credential ->> 'token_hash', 'hex') and t.revoked_at is null
-       and (t.last_used_at is null or t.last_used_at < private.now() - interval '1 minute');
     select t.user_id, t.scopes into user_scopes.user_id, user_scopes.scopes
       from core.personal_tokens t
      where t.token_hash = decode(credential ->> 'token_hash', 'hex')
@@ -53,135 +57,164 @@ begin
       join core.oauth_clients c on c.id = g.client_id
      where g.id = (credential ->> 'grant_id')::uuid and g.revoked_at is null
        and g.user_id = (credential ->> 'user_id')::uuid and c.client_id = credential ->> 'client_id'
-       and c.disabled_at is null and private.may_act_for_people(c) and to_timestamp((credential ->> 'issued_at')::bigint) >= c.tokens_valid_from;
+       and c.disabled_at is null and private.may_act_for_people(c) and to_timestamp((credential ->> 'issued_at')::bigint) >= c.tokens_valid_from
+       and not exists (select from core.revoked_access_tokens r where r.id = credential ->> 'token_id');
   end if;
 end $$;
 comment on function private.user_scopes(jsonb) is
-  'Whose token this is and what it may do, all null when it is no longer good. A scope holds only while token and client both have it. Definer: admission runs before there is a person.';
-grant execute on function private.user_scopes(jsonb) to api_owner;
+  'Whose token this is and what it may do, all null when it is no longer good. A scope holds only while token and client both have it. Definer, as all of admission.';
 
-create function private.admit_user(credential jsonb, demand jsonb) returns json
-language plpgsql
+create function private.admit_user(credential jsonb, demand jsonb) returns jsonb
+language plpgsql security definer
 set search_path = ''
 as $$
 declare
-  person record;
-  rate   jsonb;
+  person  record;
+  partner uuid;
+  caller  jsonb;
 begin
   select * into person from private.user_scopes(credential);
   if person.user_id is null or not private.login_stands(person.user_id) then
-    return private.refusal('missing_or_invalid_token');
+    perform private.turn_away('missing_or_invalid_token');
   elsif demand ->> 'kind' not in ('user', 'partner') then
-    return private.refusal('wrong_kind');
+    perform private.turn_away('wrong_kind');
   elsif demand ->> 'scope' is not null and not (demand ->> 'scope') = any (person.scopes) then
-    return private.refusal('insufficient_scope', json_build_object('required_scope', demand ->> 'scope'));
+    perform private.turn_away('insufficient_scope', json_build_object('required_scope', demand ->> 'scope'));
   elsif demand ->> 'kind' = 'partner' then
-    return private.admit_partner_user(person.user_id, person.client_id, demand);
+    partner := private.managed_partner(person.user_id);
+    if partner is null then
+      perform private.turn_away('no_partner_linked');
+    end if;
+    -- manager_id says that a person asks, for whom customers are pseudonymised
+    caller := jsonb_build_object('kind', 'partner', 'partner_id', partner, 'manager_id', person.user_id, 'client_id', person.client_id);
+  else
+    caller := jsonb_build_object('kind', 'user', 'user_id', person.user_id, 'client_id', person.client_id, 'partner_id', private.house());
   end if;
-  -- limits are kept per client and person, or per person for their own tokens
-  rate := private.debit('user:' || person.user_id || coalesce(':' || person.client_id, ''), demand ->> 'bucket');
-  if not (rate ->> 'allowed')::boolean then
-    return private.refusal('too_many_requests', json_build_object('rate', rate));
-  end if;
-  return json_build_object(
-    'caller', json_build_object('kind', 'user', 'user_id', person.user_id, 'client_id', person.client_id, 'partner_id', private.house()),
-    'rate', rate);
+  return jsonb_build_object(
+    'caller', caller,
+    -- limits are kept per client and person, or per person for their own tokens
+    'subject', 'user:' || person.user_id || coalesce(':' || person.client_id, ''),
+    'token_hash', credential -> 'token_hash');
 end $$;
-comment on function private.admit_user(jsonb, jsonb) is 'A personal token, or the access token of an application acting for a person.';
-grant execute on function private.admit_user(jsonb, jsonb) to api_owner;
+comment on function private.admit_user(jsonb, jsonb) is
+  'A personal token, or the access token of an application acting for a person, who may manage a partner: with partners:* it then acts for that. Definer, as all of admission.';
 
-create function private.admit_sign_in_session(credential jsonb, demand jsonb) returns json
-language plpgsql
+create function private.admit_sign_in_session(credential jsonb, demand jsonb) returns jsonb
+language plpgsql security definer
 set search_path = ''
 as $$
 declare
   person constant uuid := (credential ->> 'user_id')::uuid;
   began  constant timestamptz := private.signed_in_at(person, private.as_uuid(credential ->> 'session_id'));
-  rate   jsonb;
 begin
   if began is null or not private.login_stands(person) then
-    return private.refusal('missing_or_invalid_token');
+    perform private.turn_away('missing_or_invalid_token');
   elsif demand ->> 'kind' <> 'session' then
-    return private.refusal('wrong_kind');
+    perform private.turn_away('wrong_kind');
   end if;
-  rate := private.debit('user:' || person, demand ->> 'bucket');
-  if not (rate ->> 'allowed')::boolean then
-    return private.refusal('too_many_requests', json_build_object('rate', rate));
-  end if;
-  return json_build_object(
-    'caller', json_build_object('kind', 'session', 'user_id', person, 'partner_id', private.house(), 'signed_in_at', began),
-    'rate', rate);
+  return jsonb_build_object(
+    'caller', jsonb_build_object('kind', 'session', 'user_id', person, 'partner_id', private.house(), 'signed_in_at', began),
+    'subject', 'user:' || person);
 end $$;
-comment on function private.admit_sign_in_session(jsonb, jsonb) is 'A person signed in with Supabase Auth, its session JWT already verified: {user_id, session_id}. Signing out ends it at once.';
-grant execute on function private.admit_sign_in_session(jsonb, jsonb) to api_owner;
+comment on function private.admit_sign_in_session(jsonb, jsonb) is 'A person signed in with Supabase Auth, its session JWT already verified: {user_id, session_id}. Signing out ends it at once. Definer, as all of admission.';
 
-create function private.admit_partner_key(credential jsonb, demand jsonb) returns json
-language plpgsql
+create function private.admit_partner_key(credential jsonb, demand jsonb) returns jsonb
+language plpgsql security definer
 set search_path = ''
 as $$
 declare
   holder record;
-  rate   jsonb;
 begin
   select * into holder from private.key_holder(credential);
   if holder.partner_id is null then
-    return private.refusal('missing_or_invalid_token');
+    perform private.turn_away('missing_or_invalid_token');
   elsif demand ->> 'kind' not in ('partner', 'sandbox') then
-    return private.refusal('wrong_kind');
+    perform private.turn_away('wrong_kind');
   elsif not (demand ->> 'key')::boolean then
-    return private.refusal('insufficient_scope', json_build_object('required_scope', demand ->> 'scope'));
+    perform private.turn_away('insufficient_scope', json_build_object('required_scope', demand ->> 'scope'));
   elsif not holder.partner_active then
-    return private.refusal('no_partner_linked');
+    perform private.turn_away('no_partner_linked');
   end if;
-  rate := private.debit('partner:' || holder.partner_id, demand ->> 'bucket');
-  if not (rate ->> 'allowed')::boolean then
-    return private.refusal('too_many_requests', json_build_object('rate', rate));
-  end if;
-  return json_build_object('caller', json_build_object('kind', 'partner', 'partner_id', holder.partner_id), 'rate', rate);
+  return jsonb_build_object(
+    'caller', jsonb_build_object('kind', 'partner', 'partner_id', holder.partner_id),
+    'subject', 'partner:' || holder.partner_id,
+    'key_hash', credential -> 'key_hash');
 end $$;
-comment on function private.admit_partner_key(jsonb, jsonb) is 'A partner API key: {key_hash, key_host, host}. Routes that need a managing person refuse it.';
-grant execute on function private.admit_partner_key(jsonb, jsonb) to api_owner;
+comment on function private.admit_partner_key(jsonb, jsonb) is 'A partner API key: {key_hash, key_host, host}. Routes that need a managing person refuse it. Definer, as all of admission.';
 
-create function private.admit_partner_user(person uuid, client uuid, demand jsonb) returns json
-language plpgsql
-set search_path = ''
-as $$
-declare
-  partner constant uuid := private.managed_partner(person);
-  rate    jsonb;
-begin
-  if partner is null then
-    return private.refusal('no_partner_linked');
-  end if;
-  rate := private.debit('user:' || person || coalesce(':' || client, ''), demand ->> 'bucket');
-  if not (rate ->> 'allowed')::boolean then
-    return private.refusal('too_many_requests', json_build_object('rate', rate));
-  end if;
-  return json_build_object(
-    'caller', json_build_object('kind', 'partner', 'partner_id', partner, 'manager_id', person, 'client_id', client), 'rate', rate);
-end $$;
-comment on function private.admit_partner_user(uuid, uuid, jsonb) is
-  'A person who manages a partner, through an application with partners:*; manager_id says so, and customers are pseudonymised.';
-grant execute on function private.admit_partner_user(uuid, uuid, jsonb) to api_owner;
-
-create function api.admit(credential jsonb, demand jsonb) returns json
+create function private.admit(ticket jsonb) returns jsonb
 language plpgsql security definer
 set search_path = ''
 as $$
+declare
+  credential constant jsonb := ticket -> 'credential';
+  demand     constant jsonb := ticket -> 'demand';
+  admitted   jsonb;
+  rate       jsonb;
 begin
-  if private.is_revoked(credential ->> 'token_id') then
-    return private.refusal('missing_or_invalid_token');
-  end if;
-  return case credential ->> 'kind'
+  admitted := case credential ->> 'kind'
     when 'cpo' then private.admit_cpo(credential, demand)
     when 'user' then private.admit_user(credential, demand)
     when 'personal_token' then private.admit_user(credential, demand)
     when 'session' then private.admit_sign_in_session(credential, demand)
     when 'partner_key' then private.admit_partner_key(credential, demand)
-    else private.refusal('missing_or_invalid_token')
   end;
+  if admitted is null then
+    perform private.turn_away('missing_or_invalid_token');
+  end if;
+  -- a look, so that who is over the limit is refused before the work; that the request fits is for charge() to decide
+  rate := private.rate_of(admitted ->> 'subject', demand ->> 'bucket');
+  if not (rate ->> 'allowed')::boolean then
+    perform private.turn_away('too_many_requests', json_build_object('rate', rate));
+  end if;
+  perform set_config('app.admission', (admitted || jsonb_build_object('rate', rate))::text, true);
+  return admitted -> 'caller';
 end $$;
-comment on function api.admit(jsonb, jsonb) is
-  'The first of a request''s two statements: credential still good, partner active, scope held, rate limit debited, in that order. '
-  'credential {kind, …}, demand {kind, scope, bucket} to {caller, rate}; wrong_kind is a good credential of another kind, for which admit.ts has the refusal. Refusals are answers: the debit must stay.';
-select private.expose('api.admit(jsonb, jsonb)');
+comment on function private.admit(jsonb) is
+  'The caller of a ticket {credential: {kind, …}, demand: {kind, scope, key, bucket}}: credential still good, of the kind wanted, partner active, scope held, limit not spent, in that order. '
+  'What charge() needs stays behind in app.admission. wrong_kind is a good credential of another kind, for which admit.ts has the refusal. Definer, because there is no tenant yet.';
+grant execute on function private.admit(jsonb) to api_owner;
+
+create function private.charge() returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  admitted constant jsonb := current_setting('app.admission')::jsonb;
+  rate     constant jsonb := private.take(admitted ->> 'subject', admitted #>> '{rate,bucket}', (admitted #>> '{rate,quota}')::int, (admitted #>> '{rate,window}')::int);
+begin
+  if not (rate ->> 'allowed')::boolean then
+    perform private.turn_away('too_many_requests', json_build_object('rate', rate));
+  end if;
+  -- to the minute is enough to show, and saves a write on most requests
+  if admitted ->> 'key_hash' is not null then
+    update core.partner_keys k set last_used_at = private.now()
+     where k.key_hash = decode(admitted ->> 'key_hash', 'hex') and (k.last_used_at is null or k.last_used_at < private.now() - interval '1 minute');
+  elsif admitted ->> 'token_hash' is not null then
+    update core.personal_tokens t set last_used_at = private.now()
+     where t.token_hash = decode(admitted ->> 'token_hash', 'hex') and (t.last_used_at is null or t.last_used_at < private.now() - interval '1 minute');
+  end if;
+  return json_build_object('caller', admitted -> 'caller', 'rate', rate);
+end $$;
+comment on function private.charge() is 'Debits the limit of whom admit() let in, and notes that the credential was used. Definer, because limits belong to no tenant.';
+grant execute on function private.charge() to api_owner;
+
+create function api.charge() returns json
+language plpgsql security definer
+set search_path = ''
+as $$ begin return private.charge(); end $$;
+comment on function api.charge() is
+  'The end of every statement that began with a ticket: debits its limit, {caller, rate}. Of requests that run at the same time as the last one of a quota, all but one end here, and what they did is undone.';
+select private.expose('api.charge()');
+
+create function api.admit(ticket jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  perform private.admit(ticket);
+  return private.charge();
+end $$;
+comment on function api.admit(jsonb) is
+  'Admission by itself, for a request that does nothing else in the database, or that was refused there: a ticket to {caller, rate}.';
+select private.expose('api.admit(jsonb)');

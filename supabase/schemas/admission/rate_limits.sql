@@ -67,51 +67,92 @@ comment on table core.rate_limit_state is
 -- table, which holds those who called within their window.
 alter table core.rate_limit_state enable row level security;
 
-create function private.debit(subject text, bucket text, cost int default 1) returns jsonb
+create function private.rate_json(bucket text, quota int, window_seconds int, full_at timestamptz, allowed boolean) returns jsonb
+language plpgsql stable
+set search_path = ''
+as $$
+declare
+  -- in whole microseconds. Rounded down: rounded up, the last request of a quota would not fit into its window
+  step  constant bigint := greatest(window_seconds * 1000000::bigint / quota, 1);
+  until constant bigint := greatest(extract(epoch from full_at - private.now()) * 1000000, 0);
+  slack constant bigint := window_seconds * 1000000::bigint - until;
+begin
+  return jsonb_build_object(
+    'allowed', allowed,
+    'bucket', bucket,
+    'quota', quota,
+    'window', window_seconds,
+    'remaining', least(greatest(slack / step, 0), quota),
+    'reset', (until + 999999) / 1000000,
+    'retry_after', greatest((step - slack + 999999) / 1000000, case when allowed then 0 else 1 end));
+end $$;
+comment on function private.rate_json(text, int, int, timestamptz, boolean) is
+  'What is left of a bucket that is full again at a time, in the words that packages/shared/src/foundation/caller.ts reads; window, reset and retry_after in seconds.';
+
+create function private.rate_of(subject text, bucket text) returns jsonb
 language plpgsql security definer
 set search_path = ''
 as $$
 declare
-  at       constant timestamptz := private.now();
-  policy   record;
-  step     interval;
-  full_at  timestamptz;
-  allowed  boolean := true;
-  slack    numeric;
+  standing record;
 begin
-  select coalesce(o.quota, l.quota) as quota, make_interval(secs => l.window_seconds) as span, l.window_seconds
+  select coalesce(o.quota, l.quota) as quota, l.window_seconds, coalesce(s.full_at, private.now()) as full_at
+    into strict standing
+    from core.rate_limits l
+    left join core.rate_limit_overrides o on o.subject = rate_of.subject and o.bucket = l.bucket
+    left join core.rate_limit_state s on s.subject = rate_of.subject and s.bucket = l.bucket
+   where l.bucket = rate_of.bucket;
+  return private.rate_json(bucket, standing.quota, standing.window_seconds, standing.full_at,
+    greatest(standing.full_at, private.now()) + greatest(standing.window_seconds * 1000000::bigint / standing.quota, 1) * interval '1 microsecond'
+      <= private.now() + standing.window_seconds * interval '1 second');
+end $$;
+comment on function private.rate_of(text, text) is
+  'Looks at a subject''s bucket: whether one more request fits, and what is left without it. Definer, because limits belong to no tenant.';
+grant execute on function private.rate_of(text, text) to api_owner;
+
+create function private.take(subject text, bucket text, quota int, window_seconds int) returns jsonb
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  at      constant timestamptz := private.now();
+  step    constant interval := greatest(window_seconds * 1000000::bigint / quota, 1) * interval '1 microsecond';
+  span    constant interval := window_seconds * interval '1 second';
+  full_at timestamptz;
+  allowed boolean;
+begin
+  insert into core.rate_limit_state as s (subject, bucket, full_at)
+  values (take.subject, take.bucket, at + step)
+  on conflict on constraint rate_limit_state_pkey do update
+     set full_at = greatest(s.full_at, at) + step
+   where greatest(s.full_at, at) + step <= at + span
+  returning s.full_at into full_at;
+  allowed := found;
+  if not allowed then
+    select s.full_at into full_at from core.rate_limit_state s where s.subject = take.subject and s.bucket = take.bucket;
+  end if;
+  return private.rate_json(bucket, quota, window_seconds, full_at, allowed);
+end $$;
+comment on function private.take(text, text, int, int) is
+  'Takes one request from a subject''s bucket of this size, if it fits, and says what is left. Definer, because limits belong to no tenant.';
+grant execute on function private.take(text, text, int, int) to api_owner;
+
+create function private.debit(subject text, bucket text) returns jsonb
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  policy record;
+begin
+  select coalesce(o.quota, l.quota) as quota, l.window_seconds
     into strict policy
     from core.rate_limits l
     left join core.rate_limit_overrides o on o.bucket = l.bucket and o.subject = debit.subject
    where l.bucket = debit.bucket;
-  -- rounded down to whole microseconds: rounded up, the last request of a quota would not fit into its window
-  step := greatest(floor(policy.window_seconds * 1e6 / policy.quota), 1) * interval '1 microsecond';
-
-  insert into core.rate_limit_state as s (subject, bucket, full_at)
-  values (debit.subject, debit.bucket, at + step * cost)
-  on conflict on constraint rate_limit_state_pkey do update
-     set full_at = greatest(s.full_at, at) + step * cost
-   where greatest(s.full_at, at) + step * cost <= at + policy.span
-  returning s.full_at into full_at;
-
-  if not found then
-    allowed := false;
-    select s.full_at into full_at from core.rate_limit_state s where s.subject = debit.subject and s.bucket = debit.bucket;
-  end if;
-
-  slack := extract(epoch from at + policy.span - full_at);
-  return jsonb_build_object(
-    'allowed', allowed,
-    'bucket', debit.bucket,
-    'quota', policy.quota,
-    'window', policy.window_seconds,
-    'remaining', least(greatest(floor(slack / extract(epoch from step)), 0), policy.quota)::int,
-    'reset', greatest(ceil(extract(epoch from full_at - at)), 0)::int,
-    'retry_after', greatest(ceil(extract(epoch from step) - slack), case when allowed then 0 else 1 end)::int);
+  return private.take(subject, bucket, policy.quota, policy.window_seconds);
 end $$;
-comment on function private.debit(text, text, int) is
-  'Takes from a subject''s bucket and says what is left. Definer, because limits belong to no tenant. A cost of 0 only looks.';
-grant execute on function private.debit(text, text, int) to api_owner;
+comment on function private.debit(text, text) is 'Takes one request from a subject''s bucket, if it fits, and says what is left. Definer, because limits belong to no tenant.';
+grant execute on function private.debit(text, text) to api_owner;
 
 create function private.count_visit(request jsonb) returns void
 language plpgsql

@@ -6,9 +6,10 @@ set search_path = ''
 as $$
 declare
   links      constant jsonb   := query -> 'links';
-  disclosing constant boolean := caller ->> 'manager_id' is null;
+  disclosing boolean;
 begin
   perform private.act_as(caller, 'partner');
+  disclosing := private.manager_id() is null;
   return (
     select json_build_object('drafts', coalesce(json_agg(json_build_object(
         'draft_id', d.id,

@@ -4,20 +4,29 @@ create function private.act_as(caller jsonb, variadic kinds text[]) returns void
 language plpgsql
 set search_path = ''
 as $$
+declare
+  admitted jsonb := caller;
+  ignored  text;
 begin
-  if (caller ->> 'kind') = any (kinds) is not true then
-    raise exception 'caller kind % may not run this function', coalesce(caller ->> 'kind', 'none')
+  perform private.require_host(caller ->> 'host');
+  if caller ? 'credential' then
+    admitted := private.admit(caller);
+  end if;
+  if (admitted ->> 'kind') = any (kinds) is not true then
+    raise exception 'caller kind % may not run this function', coalesce(admitted ->> 'kind', 'none')
       using errcode = 'insufficient_privilege';
   end if;
-  perform private.require_host(caller ->> 'host');
-  perform set_config('app.caller_kind', coalesce(caller ->> 'kind', ''), true),
-          set_config('app.partner_id',  coalesce(caller ->> 'partner_id', ''), true),
-          set_config('app.client_id',   coalesce(caller ->> 'client_id', ''), true),
-          set_config('app.user_id',     coalesce(caller ->> 'user_id', ''), true),
-          set_config('app.request_id',  coalesce(caller ->> 'request_id', ''), true);
+  -- assignments, because plpgsql evaluates these by themselves: a perform of the same goes through the executor
+  ignored := set_config('app.caller_kind', coalesce(admitted ->> 'kind', ''), true);
+  ignored := set_config('app.partner_id',  coalesce(admitted ->> 'partner_id', ''), true);
+  ignored := set_config('app.client_id',   coalesce(admitted ->> 'client_id', ''), true);
+  ignored := set_config('app.user_id',     coalesce(admitted ->> 'user_id', ''), true);
+  ignored := set_config('app.manager_id',  coalesce(admitted ->> 'manager_id', ''), true);
+  ignored := set_config('app.signed_in_at', coalesce(admitted ->> 'signed_in_at', ''), true);
+  ignored := set_config('app.request_id',  coalesce(caller ->> 'request_id', ''), true);
 end $$;
 comment on function private.act_as(jsonb, text[]) is
-  'First line of every api function: the second lock behind the scope check, and the tenant for row-level security, local to the transaction.';
+  'First line of every api function: who calls, admitted here where caller is a ticket (admission/admit.sql); the second lock behind the scope check, and the tenant for row-level security, local to the transaction.';
 grant execute on function private.act_as(jsonb, text[]) to api_owner;
 
 create function private.act_for_partner(partner uuid) returns void
@@ -61,3 +70,17 @@ end $$;
 comment on function private.owner_id() is
   'Whose rows this transaction reaches within its tenant: a person''s or a CPO client''s. Null where a partner, the worker or the bearer of a link acts: the whole tenant''s.';
 grant execute on function private.owner_id() to api_owner;
+
+create function private.manager_id() returns uuid
+language plpgsql stable
+set search_path = ''
+as $$ begin return nullif(current_setting('app.manager_id', true), '')::uuid; end $$;
+comment on function private.manager_id() is 'The person who acts for a partner in this transaction; null where its API key does.';
+grant execute on function private.manager_id() to api_owner;
+
+create function private.session_began() returns timestamptz
+language plpgsql stable
+set search_path = ''
+as $$ begin return nullif(current_setting('app.signed_in_at', true), '')::timestamptz; end $$;
+comment on function private.session_began() is 'When the person of a session signed in.';
+grant execute on function private.session_began() to api_owner;

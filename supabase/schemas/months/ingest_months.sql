@@ -57,7 +57,7 @@ begin
   perform from core.connections c where c.partner_id = tenant and c.id = connection for no key update;
 
   insert into core.deliveries (partner_id, connection_id, client_id, request_id, body, body_sha256)
-  values (tenant, connection, private.client_id(), caller ->> 'request_id', input ->> 'body', input ->> 'body_sha256')
+  values (tenant, connection, private.client_id(), current_setting('app.request_id'), input ->> 'body', input ->> 'body_sha256')
   returning id into delivery;
 
   with judged as materialized (

@@ -13,8 +13,8 @@ begin
   -- an unknown client_id shares one subject an address, so that guessing names does not grow the table
   subject := coalesce('client:' || client.id, 'unknown');
   failures := subject || '@' || (request ->> 'address_hash');
-  rate := private.debit(failures, 'token_failures', 0);
-  if (rate ->> 'remaining')::int < 1 then
+  rate := private.rate_of(failures, 'token_failures');
+  if not (rate ->> 'allowed')::boolean then
     refusal := private.refusal('too_many_requests', json_build_object('rate', rate));
   elsif client.id is null or client.disabled_at is not null or client.secret_hash <> decode(request ->> 'secret_hash', 'hex') then
     rate := private.debit(failures, 'token_failures');

@@ -80,14 +80,6 @@ begin
 end $$;
 comment on function private.end_grant(uuid, text) is 'Ends every token of a grant at once; says whether it was still live.';
 
-create function private.is_revoked(token_id text) returns boolean
-language sql stable security definer
-set search_path = ''
-as $$ select exists (select from core.revoked_access_tokens r where r.id = token_id) $$;
-comment on function private.is_revoked(text) is
-  'Whether an access token (jti) was revoked on its own. Definer: admission runs before there is a client or a person.';
-grant execute on function private.is_revoked(text) to api_owner;
-
 create function private.is_live(oauth_grant core.oauth_grants) returns boolean
 language sql stable
 set search_path = ''

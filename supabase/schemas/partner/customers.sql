@@ -104,7 +104,7 @@ set search_path = ''
 as $$
 begin
   perform private.act_as(caller, 'partner');
-  return private.customer_page(private.own_partner(), caller ->> 'manager_id' is null, query);
+  return private.customer_page(private.own_partner(), private.manager_id() is null, query);
 end $$;
 comment on function api.list_customers(jsonb, jsonb) is
   'GET /partner/customers, one stretch of it: {size, after, key} to {more_after, customers}, newest first. For a person (manager_id) everybody is pseudonymised.';

@@ -22,7 +22,8 @@ begin
                    from unnest(array['display_name', 'logo_url', 'primary_color', 'reply_to']) as f (name)),
     'cap', json_build_object('rolling_days', 30, 'rolling_cap', private.draft_cap(), 'remaining', greatest(private.draft_cap() - private.drafts_made(), 0)),
     'api_key', (select json_build_object('prefix', k.prefix, 'last4', k.last4, 'created_at', private.iso(k.created_at),
-                                         'last_used_at', private.iso(k.last_used_at))
+                                         -- a key that asks is in use; its row says so when the request is charged
+                                         'last_used_at', private.iso(case when private.manager_id() is null then private.now() else k.last_used_at end))
                   from core.partner_keys k where k.partner_id = p.id and k.revoked_at is null))
     from core.partners p where p.id = private.partner_id());
 end $$;

@@ -5,9 +5,9 @@ language plpgsql security definer
 set search_path = ''
 as $$
 begin
-  perform private.act_as(caller, 'partner'), private.act_as_manager(caller);
+  perform private.act_as(caller, 'partner'), private.act_as_manager();
   update core.partners p set company = p.company || set_partner_company.company where p.id = private.partner_id();
-  perform private.audit('partner.company_changed', private.partner_id(), jsonb_build_object('manager_id', caller -> 'manager_id'));
+  perform private.audit('partner.company_changed', private.partner_id(), jsonb_build_object('manager_id', private.manager_id()));
   return json_build_object('ok', true, 'company', private.partner_answer() -> 'company');
 end $$;
 comment on function api.set_partner_company(jsonb, jsonb) is 'POST /partner/company: what was sent replaces, what was not stays.';
@@ -18,9 +18,9 @@ language plpgsql security definer
 set search_path = ''
 as $$
 begin
-  perform private.act_as(caller, 'partner'), private.act_as_manager(caller);
+  perform private.act_as(caller, 'partner'), private.act_as_manager();
   update core.partners p set branding = p.branding || set_partner_branding.branding where p.id = private.partner_id();
-  perform private.audit('partner.branding_changed', private.partner_id(), jsonb_build_object('manager_id', caller -> 'manager_id'));
+  perform private.audit('partner.branding_changed', private.partner_id(), jsonb_build_object('manager_id', private.manager_id()));
   return json_build_object('ok', true, 'branding', private.partner_answer() -> 'branding');
 end $$;
 comment on function api.set_partner_branding(jsonb, jsonb) is 'POST /partner/branding: what was sent replaces, what was not stays. With a primary_color come light and dark, where it can be read.';
@@ -31,7 +31,7 @@ language plpgsql security definer
 set search_path = ''
 as $$
 begin
-  perform private.act_as(caller, 'partner'), private.act_as_manager(caller);
+  perform private.act_as(caller, 'partner'), private.act_as_manager();
   update core.partners p
      set iban_ciphertext = input #>> '{iban,ciphertext}', iban_key_id = input #>> '{iban,key_id}', iban_last4 = input #>> '{iban,last4}',
          iban_holder = input ->> 'account_holder'
@@ -40,7 +40,7 @@ begin
     select jsonb_agg(jsonb_build_object('recipient', m.email, 'cause', 'partner_iban:' || gen_random_uuid(), 'fields', jsonb_build_object(
              'partner_name', (private.own_partner()).name, 'iban_masked', '**** ' || (input #>> '{iban,last4}'), 'account_holder', input ->> 'account_holder')))
       from private.manager_emails(private.partner_id()) m (email)));
-  perform private.audit('partner.iban_changed', private.partner_id(), jsonb_build_object('manager_id', caller -> 'manager_id'));
+  perform private.audit('partner.iban_changed', private.partner_id(), jsonb_build_object('manager_id', private.manager_id()));
   return json_build_object('ok', true, 'payout', private.partner_answer() -> 'payout');
 end $$;
 comment on function api.set_partner_iban(jsonb, jsonb) is
@@ -54,7 +54,7 @@ as $$
 declare
   minted json;
 begin
-  perform private.act_as(caller, 'partner'), private.act_as_manager(caller);
+  perform private.act_as(caller, 'partner'), private.act_as_manager();
   minted := private.store_partner_key(input, (input ->> 'rotate')::boolean);
   if minted is null then
     perform private.refuse('api_key_exists');
@@ -71,11 +71,11 @@ as $$
 declare
   revoked boolean;
 begin
-  perform private.act_as(caller, 'partner'), private.act_as_manager(caller);
+  perform private.act_as(caller, 'partner'), private.act_as_manager();
   update core.partner_keys k set revoked_at = private.now() where k.partner_id = private.partner_id() and k.revoked_at is null;
   revoked := found;
   if revoked then
-    perform private.audit('partner.key_revoked', private.partner_id(), jsonb_build_object('manager_id', caller -> 'manager_id'));
+    perform private.audit('partner.key_revoked', private.partner_id(), jsonb_build_object('manager_id', private.manager_id()));
   end if;
   return json_build_object('ok', true, 'revoked', revoked);
 end $$;

@@ -68,7 +68,7 @@ begin
       'detail', 'expires_at: must be in the future',
       'issues', json_build_array(json_build_object('path', 'expires_at', 'message', 'must be in the future'))));
   elsif (expires is null or expires > private.now() + interval '1 year')
-        and (caller ->> 'signed_in_at')::timestamptz < private.now() - interval '15 minutes' then
+        and private.session_began() < private.now() - interval '15 minutes' then
     -- whoever finds an open browser does not leave with a key for good
     perform private.refuse('recent_sign_in_required');
   end if;

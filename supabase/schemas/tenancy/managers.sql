@@ -24,20 +24,19 @@ end $$;
 comment on function private.managed_partner(uuid) is 'The active partner a person manages, or null. Definer, because admission runs before a tenant is set.';
 grant execute on function private.managed_partner(uuid) to api_owner;
 
-create function private.act_as_manager(caller jsonb) returns void
+create function private.act_as_manager() returns void
 language plpgsql
 set search_path = ''
 as $$
 begin
-  perform private.act_as(caller, 'partner');
-  if caller ->> 'manager_id' is null then
+  if private.manager_id() is null then
     raise exception 'a partner key may not run this function' using errcode = 'insufficient_privilege';
   end if;
   -- one change of a partner's settings at a time
   perform from core.partners p where p.id = private.partner_id() for no key update;
 end $$;
-comment on function private.act_as_manager(jsonb) is 'The second lock behind admission: settings are changed by a person, never by a key.';
-grant execute on function private.act_as_manager(jsonb) to api_owner;
+comment on function private.act_as_manager() is 'The second lock behind admission: settings are changed by a person, never by a key.';
+grant execute on function private.act_as_manager() to api_owner;
 
 create function private.manager_emails(partner uuid) returns setof text
 language sql stable security definer

@@ -1,7 +1,5 @@
 import { createHash } from "node:crypto";
 import * as z from "zod";
-import { callFor } from "#shared/foundation/call.ts";
-import type { Caller } from "#shared/foundation/caller.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
 import { ApiError } from "#shared/foundation/errors.ts";
 import { hashSecret, newSecret } from "./tokens.ts";
@@ -55,21 +53,17 @@ export const AUTHORIZE = {
 } as const;
 
 /**
- * Where the browser goes with its code, which works once. `session` is the person, as admission of AUTHORIZE found them.
+ * Where the browser goes with its code, which works once. `call` runs what AUTHORIZE declares, for the person.
  * @throws {ApiError} a refusal of the request, which no redirect may tell.
  */
 export async function authorize(
   environment: Environment,
-  session: Caller,
+  call: (name: "issue_authorization_code", request: object) => Promise<string>,
   { response_type, redirect_uri, state, client_id, scope, code_challenge }: AuthorizationRequest,
 ): Promise<string> {
   if (response_type !== "code") throw new ApiError("unsupported_response_type");
   const code = newSecret();
-  await callFor(
-    AUTHORIZE,
-    environment,
-    session,
-  )("issue_authorization_code", {
+  await call("issue_authorization_code", {
     client_id,
     redirect_uri,
     scope,

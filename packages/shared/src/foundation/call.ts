@@ -1,5 +1,5 @@
 import type { Caller } from "./caller.ts";
-import { Asked } from "./db.ts";
+import { Asked, type Db } from "./db.ts";
 import type { Environment } from "./environment.ts";
 
 /**
@@ -20,21 +20,25 @@ export type Declared<Name extends string = string> = {
   next?: Fetchers;
 };
 
+/** Somebody who is admitted by the first statement they have run: see Visitor of http/admit.ts. */
+export type Entering = { enter(db: Db, name: string, input: (object | null)[]): Promise<string> };
+
 /**
- * Runs declared api functions for one caller, and gives their JSON text.
+ * Runs declared api functions for one caller, or for who becomes one with the first of them, and gives their JSON text.
  * @throws {Error} for one that is not declared, of which the grants would not know, and when a function asks for what nobody is declared
  *   to fetch, or asks twice.
  */
 export function callFor<Name extends string>(
   { id, sql, slow, next = {} }: Declared<Name>,
   environment: Environment,
-  caller: Caller,
+  who: Caller | Entering,
 ): (name: Name, ...input: (object | null)[]) => Promise<string> {
   const run = async (name: Name, input: (object | null)[]): Promise<string> => {
     const fetched: Record<string, unknown> = {};
     for (;;) {
       try {
-        return await (slow ? environment.slowDb : environment.db).call(name, caller, ...input);
+        const db = slow ? environment.slowDb : environment.db;
+        return await ("enter" in who ? who.enter(db, name, input) : db.call(name, who, ...input));
       } catch (error) {
         if (!(error instanceof Asked)) throw error;
         const { next: kind, about, message } = error;

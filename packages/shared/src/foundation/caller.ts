@@ -12,6 +12,19 @@ export type Caller = {
   request_id: string;
 };
 
+/** A credential still to be admitted, as SQL receives it in place of a caller: the function that a request runs first admits it. */
+export type Ticket = {
+  /** A credential whose signature or form was verified; whether it is still good is for the database to say. */
+  credential: { kind: string };
+  /** What the endpoint asks of it. `key`: whether a partner's API key will do. */
+  demand: { kind: string; scope: string | null; key: boolean; bucket: string | null };
+  host: Caller["host"];
+  request_id: string;
+};
+
+/** What the database says of a ticket. */
+export type Admission = { caller: Caller; rate: Rate | null };
+
 /** What the rate limiter said, in SQL's own words; `window`, `reset` and `retry_after` in seconds. */
 export type Rate = {
   allowed: boolean;

@@ -1,7 +1,7 @@
 import "./pinned.js";
 // @ts-types="npm:@types/pg@8.23.1"
 import pg from "pg";
-import type { Rate } from "./caller.ts";
+import type { Rate, Ticket } from "./caller.ts";
 import { ApiError, isErrorCode, Refusal } from "./errors.ts";
 
 /**
@@ -16,6 +16,14 @@ export type Db = {
    * @throws {Asked} when the function needs something first; callFor() fetches it.
    */
   call(name: string, ...args: (object | null)[]): Promise<string>;
+  /**
+   * Runs `api.<name>(…)` for who holds a ticket: the same statement admits them, does the work, and debits their limit.
+   * `admission` is the JSON of what the database says of the ticket. `answer` is for read(), which throws what an envelope in its
+   * place says; the admission and all that was written stand nevertheless.
+   * @throws {TurnedAway} when they are not admitted.
+   * @throws as call() does for what is raised: then nothing was written, the debit included.
+   */
+  open(name: string, ticket: Ticket, ...args: (object | null)[]): Promise<{ answer: string; admission: string }>;
   end(): Promise<void>;
 };
 
@@ -43,6 +51,16 @@ export class Asked extends Error {
   }
 }
 
+/** The database admits nobody on this ticket. Nothing was done, and nothing debited. */
+export class TurnedAway extends Error {
+  readonly refusal: Refusal;
+
+  constructor(refusal: Refusal) {
+    super(refusal.code);
+    this.refusal = refusal;
+  }
+}
+
 const asText = (value: string) => value;
 /** JSON stays text: a page built in SQL is passed through, never parsed and written again. */
 const types: pg.CustomTypesConfig = {
@@ -54,6 +72,8 @@ const types: pg.CustomTypesConfig = {
 
 /** Raised by the rules in SQL: message is an error code, detail its extra fields as JSON. */
 const RULE = "RULE1";
+/** Raised by admission, in the same way. */
+const ADMISSION = "RULE0";
 /** Safe to repeat at once: the transaction was rolled back whole. */
 const TRANSIENT = new Set(["40001", "40P01"]);
 /** 08 connection, 28 a login that is refused, 53 out of resources, 57 shut down or cancelled, 55P03 waited too long for a lock. */
@@ -91,7 +111,7 @@ export function connect(connectionString: string, { max, patience_ms }: Limits =
   };
 
   /** As `pool.query`, which however closes the connection after any error: a refusal would cost the next request a new one. */
-  const query = async (config: pg.QueryConfig): Promise<pg.QueryResult<{ answer: string }>> => {
+  const query = async <Row extends pg.QueryResultRow>(config: pg.QueryConfig): Promise<pg.QueryResult<Row>> => {
     const client = await open().connect();
     let broken: Error | undefined;
     // without a listener a connection that is lost in the middle of a query would end the process
@@ -102,7 +122,7 @@ export function connect(connectionString: string, { max, patience_ms }: Limits =
     try {
       return await client.query(config);
     } catch (error) {
-      if (isUnavailable(error) && !OUT_OF_TIME.has((error as pg.DatabaseError).code ?? "")) broken = error as Error;
+      if (isUnavailable(error) && !ranOutOfTime(error)) broken = error as Error;
       throw error;
     } finally {
       client.off("error", onLost);
@@ -110,32 +130,50 @@ export function connect(connectionString: string, { max, patience_ms }: Limits =
     }
   };
 
+  const run = async <Row extends pg.QueryResultRow>(text: string, args: (object | null)[]): Promise<Row> => {
+    const config = { text, values: args.map((arg) => JSON.stringify(arg)) };
+    try {
+      const { rows } = await query<Row>(config).catch((error) => {
+        if (TRANSIENT.has(error?.code)) return query<Row>(config);
+        throw error;
+      });
+      return rows[0] as Row; // a select without from has one
+    } catch (error) {
+      throw translate(error);
+    }
+  };
+
   return {
     async call(name, ...args) {
-      const placeholders = args.map((_, index) => `$${index + 1}::jsonb`).join(", ");
-      const config = {
-        text: `select api.${name}(${placeholders}) as answer`,
-        values: args.map((arg) => JSON.stringify(arg)),
-      };
-      let result: pg.QueryResult<{ answer: string }>;
-      try {
-        result = await query(config).catch((error) => {
-          if (TRANSIENT.has(error?.code)) return query(config);
-          throw error;
-        });
-      } catch (error) {
-        throw translate(error);
-      }
-      const answer = result.rows[0]?.answer ?? "null";
-      const envelope = readEnvelope(answer);
-      if (!envelope) return answer;
-      throw "refused" in envelope ? refusal(envelope.refused, envelope.with) : new Asked(name, envelope);
+      const { answer } = await run<{ answer: string | null }>(`select ${invocation(name, args)} as answer`, args);
+      return read(name, answer ?? "null");
+    },
+    async open(name, ...args) {
+      // offset 0 keeps the function in a step of its own, which has ended when the limit is debited
+      const { answer, admission } = await run<{ answer: string | null; admission: string }>(
+        `select o.answer, api.charge() as admission from (select ${invocation(name, args)} as answer offset 0) o`,
+        args,
+      );
+      return { answer: answer ?? "null", admission };
     },
     async end() {
       await pool?.end();
       pool = undefined;
     },
   };
+}
+
+const invocation = (name: string, args: unknown[]) =>
+  `api.${name}(${args.map((_, index) => `$${index + 1}::jsonb`).join(", ")})`;
+
+/**
+ * What an api function answered.
+ * @throws {Refusal} and {Asked}, where it is one of the envelopes.
+ */
+export function read(name: string, answer: string): string {
+  const envelope = readEnvelope(answer);
+  if (!envelope) return answer;
+  throw "refused" in envelope ? refusal(envelope.refused, envelope.with) : new Asked(name, envelope);
 }
 
 /**
@@ -160,8 +198,16 @@ function refusal(
 function translate(error: unknown): Error {
   if (!(error instanceof Error)) return new Error("the driver threw something that is no error");
   const { code, detail } = error as pg.DatabaseError;
-  if (code === RULE) return refusal(error.message, detail ? JSON.parse(detail) : undefined);
+  if (code === RULE || code === ADMISSION) {
+    const refused = refusal(error.message, detail ? JSON.parse(detail) : undefined);
+    return code === RULE ? refused : new TurnedAway(refused);
+  }
   return isUnavailable(error) ? new ApiError("service_unavailable", {}, error) : error;
+}
+
+/** Whether a time limit of the role ended the statement, which had reached the database then. */
+export function ranOutOfTime(error: unknown): boolean {
+  return OUT_OF_TIME.has((error as Partial<pg.DatabaseError> | undefined)?.code ?? "");
 }
 
 /** Without SQLSTATE the driver never got an answer. */

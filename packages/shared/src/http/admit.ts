@@ -1,8 +1,10 @@
 import { readSignInSession } from "#shared/auth/sign_in_session.ts";
 import { hashSecret, readAccessToken, sameSecret } from "#shared/auth/tokens.ts";
-import type { Caller, Rate } from "#shared/foundation/caller.ts";
+import type { Entering } from "#shared/foundation/call.ts";
+import type { Admission, Caller, Ticket } from "#shared/foundation/caller.ts";
+import { type Db, ranOutOfTime, read, TurnedAway } from "#shared/foundation/db.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
-import { ApiError, type ErrorCode, Refusal } from "#shared/foundation/errors.ts";
+import { ApiError, type ErrorCode } from "#shared/foundation/errors.ts";
 import type { CallerRule, EndpointSpec } from "./endpoint.ts";
 
 /** A credential whose signature or form was verified; whether it is still good is for the database to say. */
@@ -83,57 +85,134 @@ function wrongKind(credential: Credential, rule: CallerRule): ApiError {
   return new ApiError(code);
 }
 
-type Admission = { caller: Caller; rate: Rate | null };
+type Rule = Pick<EndpointSpec, "caller" | "limit">;
 
 /**
- * Admits a request to an endpoint, failing closed: credential (401), kind of caller (403), scope (403), rate limit (429), in
- * that order. Signatures are checked before the database is touched; the database decides the rest in one statement.
- * @throws {ApiError} the refusal.
+ * Who sent a request. At first a credential of which nothing but form and signature is known; the first statement that is run for
+ * them admits them, fails closed, and debits their limit, in one with what it does. Credential (401), kind of caller (403),
+ * scope (403), rate limit (429), in that order.
  */
-export async function admit(
-  spec: EndpointSpec,
+export class Visitor implements Entering {
+  readonly #environment: Environment;
+  readonly #rule: Rule;
+  readonly #ticket: Ticket | null;
+  #admission: Admission | null;
+  #closed = false;
+
+  private constructor(environment: Environment, rule: Rule, ticket: Ticket | null, admission: Admission | null) {
+    this.#environment = environment;
+    this.#rule = rule;
+    this.#ticket = ticket;
+    this.#admission = admission;
+  }
+
+  static admitted(environment: Environment, rule: Rule, caller: Caller): Visitor {
+    return new Visitor(environment, rule, null, { caller, rate: null });
+  }
+
+  static with(credential: Credential, environment: Environment, rule: Rule, requestId: string): Visitor {
+    const { kind, scope = null, key = false } = rule.caller as { kind: string; scope?: string | null; key?: boolean };
+    const ticket: Ticket = {
+      credential,
+      demand: { kind, scope, key, bucket: rule.limit },
+      host: environment.config.API_HOST,
+      request_id: requestId,
+    };
+    return new Visitor(environment, rule, ticket, null);
+  }
+
+  /** What the database said, or null as long as it was not asked. */
+  get admission(): Admission | null {
+    return this.#admission;
+  }
+
+  /** Whether to ask the database is still of use: neither has it admitted, nor refused to, nor was out of reach. */
+  get isWaiting(): boolean {
+    return !this.#admission && !this.#closed;
+  }
+
+  async enter(db: Db, name: string, input: (object | null)[]): Promise<string> {
+    if (this.#admission) return db.call(name, this.#admission.caller, ...input);
+    const { answer, admission } = await this.#present((ticket) => db.open(name, ticket, ...input));
+    this.#admit(admission);
+    return read(name, answer);
+  }
+
+  /**
+   * Admission as a statement of its own, where it has not come with another: the request does nothing in the database, was refused
+   * there and so undone with its debit, or is too large to be read for just anybody.
+   */
+  async admit(): Promise<Admission> {
+    if (!this.#admission) this.#admit(await this.#present((ticket) => this.#environment.db.call("admit", ticket)));
+    return this.#admission as Admission;
+  }
+
+  #admit(admission: string): void {
+    const { caller, rate } = JSON.parse(admission) as Admission;
+    const { host, request_id } = this.#ticket as Ticket;
+    this.#admission = { caller: { ...caller, host, request_id }, rate };
+  }
+
+  /** @throws {ApiError} why they are not admitted; @throws as the statement does, where that failed after it. */
+  async #present<T>(run: (ticket: Ticket) => Promise<T>): Promise<T> {
+    try {
+      return await run(this.#ticket as Ticket);
+    } catch (error) {
+      if (error instanceof TurnedAway) {
+        this.#closed = true;
+        throw this.#refused(error);
+      }
+      if (error instanceof ApiError && error.code === "service_unavailable") {
+        this.#closed = true;
+        // a wait for a lock, or work that took too long, came after admission
+        if (!ranOutOfTime(error.cause)) throw new ApiError("authentication_unavailable", {}, error);
+      }
+      throw error;
+    }
+  }
+
+  #refused({ refusal }: TurnedAway): Error {
+    const credential = (this.#ticket as Ticket).credential as Credential;
+    if (refusal.code === "wrong_kind") return wrongKind(credential, this.#rule.caller);
+    return refusal.code === "missing_or_invalid_token" ? explained(refusal as ApiError, credential) : refusal;
+  }
+}
+
+/**
+ * Reads who sent a request. What can be told without the database is refused here: no credential, a forged one, an expired one.
+ * @throws {ApiError} `missing_or_invalid_token`.
+ */
+export async function readVisitor(
+  rule: Rule,
   request: Request,
   environment: Environment,
   requestId: string,
-): Promise<Admission> {
+): Promise<Visitor> {
   const base = { host: environment.config.API_HOST, request_id: requestId };
-  if (spec.caller.kind === "anyone") return { caller: { kind: "anyone", ...base }, rate: null };
+  if (rule.caller.kind === "anyone") return Visitor.admitted(environment, rule, { kind: "anyone", ...base });
 
   const bearer = /^Bearer +([\x21-\x7e]+)$/i.exec(request.headers.get("authorization") ?? "")?.[1];
   if (!bearer) throw new ApiError("missing_or_invalid_token");
 
-  if (spec.caller.kind === "worker") {
+  if (rule.caller.kind === "worker") {
     if (!sameSecret(bearer, environment.config.WORKER_SECRET)) throw new ApiError("missing_or_invalid_token");
-    return { caller: { kind: "worker", ...base }, rate: null };
+    return Visitor.admitted(environment, rule, { kind: "worker", ...base });
   }
-  return admitBearer(spec, bearer, environment, requestId);
+  return readBearer(rule, bearer, environment, requestId);
 }
 
-/**
- * Admits whoever a bearer is of, as admit() does for a request that carries it in its header.
- * @throws {ApiError} the refusal.
- */
-export async function admitBearer(
-  spec: Pick<EndpointSpec, "caller" | "limit">,
+/** Who a bearer is of, as readVisitor() reads it for a request that carries it in its header. @throws as that does. */
+export async function readBearer(
+  rule: Rule,
   bearer: string,
   environment: Environment,
   requestId: string,
-): Promise<Admission> {
-  const credential = await read(bearer, environment);
-  if (!credential) throw new ApiError("missing_or_invalid_token");
-  const { kind, scope = null, key = false } = spec.caller as { kind: string; scope?: string | null; key?: boolean };
-  try {
-    const admitted = JSON.parse(
-      await environment.db.call("admit", credential, { kind, scope, key, bucket: spec.limit }),
-    );
-    const base = { host: environment.config.API_HOST, request_id: requestId };
-    return { caller: { ...admitted.caller, ...base }, rate: admitted.rate };
-  } catch (error) {
-    if (error instanceof Refusal && error.code === "wrong_kind") throw wrongKind(credential, spec.caller);
-    if (error instanceof ApiError && error.code === "missing_or_invalid_token") throw explained(error, credential);
-    if (error instanceof ApiError && error.code !== "service_unavailable") throw error;
-    throw new ApiError("authentication_unavailable", {}, error);
+): Promise<Visitor> {
+  for (const reader of READERS) {
+    const credential = await reader(bearer, environment);
+    if (credential) return Visitor.with(credential, environment, rule, requestId);
   }
+  throw new ApiError("missing_or_invalid_token");
 }
 
 /** A partner key that says itself that it is for the other host: the one refusal of a credential that is worth explaining. */
@@ -141,12 +220,4 @@ function explained(error: ApiError, credential: Credential): ApiError {
   if (credential.kind !== "partner_key" || credential.key_host === credential.host) return error;
   const { key_host, host } = credential;
   return new ApiError(error.code, { detail: `This is a ${key_host} key; it does not work on the ${host} host.` });
-}
-
-async function read(bearer: string, environment: Environment): Promise<Credential | null> {
-  for (const reader of READERS) {
-    const credential = await reader(bearer, environment);
-    if (credential) return credential;
-  }
-  return null;
 }

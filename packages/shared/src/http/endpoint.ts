@@ -30,7 +30,11 @@ export type Context<Body, Query, Errors extends ErrorCode, Functions extends str
   /** Where the request comes from, to count by. */
   readonly address_hash: string;
   request: Request;
-  caller: Caller;
+  /**
+   * Who calls. The first `call` admits them in passing; before it this is a statement of its own, for who has to know earlier.
+   * @throws {ApiError} why they are not admitted.
+   */
+  admitted: () => Promise<Caller>;
   environment: Environment;
   /** What stands in the path at `{name}`. */
   param: (name: string) => string;

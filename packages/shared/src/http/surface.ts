@@ -7,7 +7,7 @@ import { type Environment, readEnvironment } from "#shared/foundation/environmen
 import { ApiError, type ErrorCode } from "#shared/foundation/errors.ts";
 import { describeCause, logToConsole } from "#shared/foundation/log.ts";
 import { storable } from "#shared/values/fields.ts";
-import { admit } from "./admit.ts";
+import { readVisitor, type Visitor } from "./admit.ts";
 import { dropBody, MAX_BODY, readMultipart, readParameters, readText } from "./body.ts";
 import { clientAddress, clientHash } from "./client_address.ts";
 import { type Answer, type Context, type Endpoint, errorsOf } from "./endpoint.ts";
@@ -132,23 +132,38 @@ async function handle(
   note: Note,
 ): Promise<Response> {
   note.endpoint = endpoint.id;
-  let rate: Rate | null = null;
+  let debited: Rate | null = null;
+  let visitor: Visitor | undefined;
   let response: Response;
   try {
-    const admission = await admit(endpoint, request, environment, note.request_id);
-    note.caller = admission.caller;
-    rate = admission.rate;
-    const context = contextOf(endpoint, request, params, environment, admission.caller, (debited) => {
-      rate = debited;
+    visitor = await readVisitor(endpoint, request, environment, note.request_id);
+    const context = contextOf(endpoint, request, params, environment, visitor, (rate) => {
+      debited = rate;
     });
-    response = toResponse(await answer(endpoint, context), endpoint.status);
+    try {
+      if (isAdmittedFirst(endpoint, request)) await visitor.admit();
+      response = toResponse(await answer(endpoint, context), endpoint.status);
+    } finally {
+      // whoever was not admitted by what they asked for, as it was refused or needed no database: a request is a request
+      if (visitor.isWaiting) await visitor.admit();
+    }
   } catch (error) {
     note.refusal = declared(endpoint, error);
-    rate = note.refusal.rate ?? rate;
+    debited = note.refusal.rate ?? debited;
     response = errorResponse(surface, note);
   }
-  setRateHeaders(response.headers, rate);
+  if (visitor?.admission) note.caller = visitor.admission.caller;
+  setRateHeaders(response.headers, debited ?? visitor?.admission?.rate ?? null);
   return response;
+}
+
+/** What is read before it is known whether the sender may send anything, in bytes: about a millisecond's work. */
+const SMALL = 64 * 1024;
+
+/** Where admission does not ride along: too much to read for just anybody, too long to run, or steps that each name their failures. */
+function isAdmittedFirst({ caller, slow }: Endpoint, { body, headers }: Request): boolean {
+  const isSmall = body === null || Number(headers.get("content-length") ?? Infinity) <= SMALL;
+  return !isSmall || slow === true || caller.kind === "sandbox";
 }
 
 type AnyContext = Context<unknown, unknown, ErrorCode, string>;
@@ -158,7 +173,7 @@ function contextOf(
   request: Request,
   params: Record<string, string>,
   environment: Environment,
-  caller: Caller,
+  visitor: Visitor,
   rate: (rate: Rate) => void,
 ): AnyContext {
   return {
@@ -173,14 +188,14 @@ function contextOf(
       return clientHash(request, environment);
     },
     request,
-    caller,
+    admitted: async () => (await visitor.admit()).caller,
     environment,
     param: (name) => {
       const value = params[name];
       if (value === undefined) throw new Error(`${endpoint.path} has no {${name}}`);
       return storable(value);
     },
-    call: callFor(endpoint, environment, caller),
+    call: callFor(endpoint, environment, visitor),
     fail: (code, fields) => {
       throw new ApiError(code, fields);
     },

@@ -2,8 +2,9 @@ import { AUTHORIZE, authorize } from "#shared/auth/authorize.ts";
 import { secretKey, signInByMail, signInByPassword } from "#shared/auth/supabase_auth.ts";
 import { hashAddress, hashSecret, newCode, newSecret, sameSecret } from "#shared/auth/tokens.ts";
 import { composeSignInCode } from "#shared/domain/mail/mail.ts";
+import { callFor } from "#shared/foundation/call.ts";
 import { ApiError, CODE_REFUSALS } from "#shared/foundation/errors.ts";
-import { admitBearer } from "#shared/http/admit.ts";
+import { readBearer } from "#shared/http/admit.ts";
 import { email } from "#shared/values/fields.ts";
 import { readCode } from "../kit/code.ts";
 import type { Flow } from "../kit/visit.ts";
@@ -130,8 +131,9 @@ const allow = onRequest(async (visit) => {
 /** Where the application waits for its code. The session is admitted as a request of oauth-authorize would be. */
 async function allowed({ environment, c, request }: ConsentVisit, jwt: string): Promise<string> {
   try {
-    const { caller } = await admitBearer(AUTHORIZE, jwt, environment, c.var.request_id);
-    return await authorize(environment, caller, request);
+    const visitor = await readBearer(AUTHORIZE, jwt, environment, c.var.request_id);
+    await visitor.admit();
+    return await authorize(environment, callFor(AUTHORIZE, environment, visitor), request);
   } catch (error) {
     throw error instanceof ApiError && error.status === 503 ? new ApiError("service_unavailable", {}, error) : error;
   }

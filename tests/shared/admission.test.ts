@@ -1,0 +1,124 @@
+// A request is admitted, done and charged in one statement (contract section 1): what of it stands when it is refused, or raced.
+
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { accountBody, createAccount, newEan } from "../harness/people.ts";
+import { createWorld, rowCounts, statementsOf, type World } from "../harness/world.ts";
+
+let world: World;
+let token: string;
+let owned: Awaited<ReturnType<typeof createAccount>>;
+beforeAll(async () => {
+  world = await createWorld({ limits: "lifted", now: "2026-11-20T09:00:00Z" });
+  owned = await createAccount(world);
+});
+afterAll(() => world.close());
+beforeEach(async () => {
+  // a client of its own, of which nothing has been counted
+  token = await (await world.addClient(world.partnerA.id)).token();
+});
+
+const left = ({ headers }: { headers: Headers }) => Number(/;r=(\d+)/.exec(headers.get("ratelimit") ?? "")?.[1]);
+const withoutIban = (fields = {}) => accountBody({ iban: undefined, ...fields });
+
+test("contract §1 attack: of thirty writes at once with ten left, ten are done and twenty leave nothing behind", async () => {
+  await world.limit("cpo_write", 10);
+  const before = await rowCounts(world, "accounts", "connections", "locations", "signatories", "audit_log");
+  const answers = await Promise.all(Array.from({ length: 30 }, () => world.post("/v1/accounts", withoutIban(), token)));
+  await world.limit("cpo_write");
+  expect(answers.map(({ status }) => status).sort()).toEqual([...Array(10).fill(200), ...Array(20).fill(429)]);
+  for (const { status, headers } of answers) if (status === 429) expect(headers.get("retry-after")).toMatch(/^[1-9]/);
+  const after = await rowCounts(world, "accounts", "connections");
+  expect([after.accounts, after.connections]).toEqual([(before.accounts ?? 0) + 10, (before.connections ?? 0) + 10]);
+});
+
+test("contract §1 whatever refuses a request, and a success, each cost one of its quota", async () => {
+  await world.limit("cpo_write", 10);
+  const taken = newEan();
+  const connection = { ean_code: taken, postal_code: "3818LH", house_number: 8 };
+  const sent: [number, object | string][] = [
+    [200, withoutIban({ connection })],
+    [409, withoutIban({ connection })],
+    [400, withoutIban({ connection: { ean_code: "x" } })],
+    [400, {}],
+    [400, "{"],
+    [413, "x".repeat(1024 * 1024 + 1)],
+  ];
+  const said: [number, number][] = [];
+  for (const [, body] of sent) {
+    const answer = await world.send("/v1/accounts", {
+      token,
+      ...(typeof body === "string" ? { raw: body, method: "POST" } : { body }),
+    });
+    said.push([answer.status, left(answer)]);
+  }
+  await world.limit("cpo_write");
+  expect(said).toEqual(sent.map(([status], n) => [status, 9 - n]));
+});
+
+test("contract §1 a request that is turned away costs nothing, and does nothing", async () => {
+  await world.limit("cpo_write", 1);
+  expect((await world.post("/v1/accounts", withoutIban(), token)).status).toBe(200);
+  const before = await rowCounts(world, "accounts", "rate_limit_state");
+  for (let n = 0; n < 3; n += 1) {
+    const names = await statementsOf(world, async () => {
+      const answer = await world.post("/v1/accounts", withoutIban(), token);
+      expect([answer.status, answer.headers.get("retry-after")]).toEqual([429, "60"]);
+    });
+    expect(names).toEqual(["create_account"]);
+  }
+  await world.limit("cpo_write");
+  expect(await rowCounts(world, "accounts", "rate_limit_state")).toEqual(before);
+});
+
+test("contract §1 attack: a client that is disabled, or its token revoked, is stopped by the next statement, with everything it asked for undone", async () => {
+  const client = await world.addClient(world.partnerA.id);
+  const its = await client.token();
+  const ask = () => world.post("/v1/accounts", withoutIban(), its);
+  expect((await ask()).status).toBe(200);
+  const before = await rowCounts(world, "accounts");
+  await world.row("update core.oauth_clients set disabled_at = now() where id = $1", client.id);
+  expect((await ask()).status).toBe(401);
+  await world.row("update core.oauth_clients set disabled_at = null where id = $1", client.id);
+  const { jti, exp } = JSON.parse(Buffer.from(its.split(".")[1] ?? "", "base64url").toString());
+  await world.row("insert into core.revoked_access_tokens (id, expires_at) values ($1, to_timestamp($2))", jti, exp);
+  expect((await ask()).status).toBe(401);
+  expect(await rowCounts(world, "accounts")).toEqual(before);
+});
+
+test("contract §9 the limit of a client is not locked while one of its requests waits or works: its others are answered meanwhile", async () => {
+  const holder = await world.database.admin.connect();
+  try {
+    await holder.query("begin");
+    await holder.query("select from core.connections where id = $1 for update", [owned.connection_id]);
+    const its = await world.partnerA.client.token();
+    const months = [{ period: "2026-01", total_kwh: 1 }];
+    const waiting = world.post("/v1/sessions:batch", { account_id: owned.account_id, months }, its);
+    const isWaiting = async () =>
+      (
+        await world.row(
+          "select count(*)::int as n from pg_locks where not granted and locktype in ('tuple', 'transactionid')",
+        )
+      ).n;
+    await expect.poll(isWaiting).toBe(1);
+    const other = await createAccount(world);
+    const answer = await world.post("/v1/sessions:batch", { account_id: other.account_id, months }, its);
+    expect(answer.status).toBe(200);
+    expect(await isWaiting(), "the first still waits").toBe(1);
+    await holder.query("rollback");
+    expect((await waiting).status).toBe(200);
+  } finally {
+    holder.release();
+  }
+});
+
+test("§5 attack: a large body with a key that nobody made is refused before it is read", async () => {
+  const rows = `{"consent": true, "rows": [${"{},".repeat(30_000)}{}]}`;
+  const send = (bearer: string, headers = {}) =>
+    world.send("/partner/drafts/import", { method: "POST", raw: rows, token: bearer, headers });
+  for (const headers of [{}, { "content-length": "nonsense" }]) {
+    const names = await statementsOf(world, async () => {
+      expect((await send(`ere_test_${"A".repeat(43)}`, headers)).status).toBe(401);
+    });
+    expect(names).toEqual(["admit"]);
+  }
+});
