@@ -206,7 +206,7 @@ language plpgsql stable
 set search_path = ''
 as $$
 declare
-  host constant text := private.host();
+  host constant text := (select d.host from core.deployment d);
 begin
   -- cannot_connect_now: to a function that is another host, or a database that is none, there is nothing here to work with
   if host is null then
@@ -248,9 +248,10 @@ declare
   admitted jsonb := caller;
   ignored  text;
 begin
-  perform private.require_host(caller ->> 'host');
   if caller ? 'credential' then
     admitted := private.admit(caller);
+  else
+    perform private.require_host(caller ->> 'host');
   end if;
   if (admitted ->> 'kind') = any (kinds) is not true then
     raise exception 'caller kind % may not run this function', coalesce(admitted ->> 'kind', 'none')
@@ -931,48 +932,54 @@ comment on table core.rate_limit_state is
 -- table, which holds those who called within their window.
 alter table core.rate_limit_state enable row level security;
 
-create function private.rate_json(bucket text, quota int, window_seconds int, full_at timestamptz, allowed boolean) returns jsonb
-language plpgsql stable
+-- The generic cell rate algorithm: a bucket of so many requests a window is full again at some time; each request puts that off by a
+-- step, and fits as long as it is no further off than the window. In whole microseconds; what every request runs is written in few
+-- expressions, because each is prepared anew in every transaction.
+
+create function private.step(quota int, window_seconds int) returns bigint
+language plpgsql immutable
+set search_path = ''
+-- rounded down: rounded up, the last request of a quota would not fit into its window
+as $$ begin return greatest(window_seconds * 1000000::bigint / quota, 1); end $$;
+comment on function private.step(int, int) is 'Microseconds between two requests of who makes use of a whole quota.';
+grant execute on function private.step(int, int) to api_owner;
+
+create function private.rate_json(bucket text, quota int, window_seconds int, full_in bigint, allowed boolean) returns jsonb
+language plpgsql immutable
 set search_path = ''
 as $$
 declare
-  -- in whole microseconds. Rounded down: rounded up, the last request of a quota would not fit into its window
-  step  constant bigint := greatest(window_seconds * 1000000::bigint / quota, 1);
-  until constant bigint := greatest(extract(epoch from full_at - private.now()) * 1000000, 0);
-  slack constant bigint := window_seconds * 1000000::bigint - until;
+  step constant bigint := private.step(quota, window_seconds);
 begin
   return jsonb_build_object(
     'allowed', allowed,
     'bucket', bucket,
     'quota', quota,
     'window', window_seconds,
-    'remaining', least(greatest(slack / step, 0), quota),
-    'reset', (until + 999999) / 1000000,
-    'retry_after', greatest((step - slack + 999999) / 1000000, case when allowed then 0 else 1 end));
+    'remaining', least(greatest((window_seconds * 1000000::bigint - full_in) / step, 0), quota),
+    'reset', (full_in + 999999) / 1000000,
+    'retry_after', greatest((step + full_in - window_seconds * 1000000::bigint + 999999) / 1000000, case when allowed then 0 else 1 end));
 end $$;
-comment on function private.rate_json(text, int, int, timestamptz, boolean) is
-  'What is left of a bucket that is full again at a time, in the words that packages/shared/src/foundation/caller.ts reads; window, reset and retry_after in seconds.';
+comment on function private.rate_json(text, int, int, bigint, boolean) is
+  'What is left of a bucket that is full again in so many microseconds, in the words that packages/shared/src/foundation/caller.ts reads; window, reset and retry_after in seconds.';
+grant execute on function private.rate_json(text, int, int, bigint, boolean) to api_owner;
 
-create function private.rate_of(subject text, bucket text) returns jsonb
-language plpgsql security definer
+create function private.standing(subject text, bucket text, out quota int, out window_seconds int, out full_in bigint, out fits boolean)
+language plpgsql stable security definer
 set search_path = ''
 as $$
-declare
-  standing record;
 begin
-  select coalesce(o.quota, l.quota) as quota, l.window_seconds, coalesce(s.full_at, private.now()) as full_at
-    into strict standing
+  select coalesce(o.quota, l.quota), l.window_seconds, coalesce(greatest(extract(epoch from s.full_at - private.now()) * 1000000, 0), 0)
+    into strict standing.quota, standing.window_seconds, standing.full_in
     from core.rate_limits l
-    left join core.rate_limit_overrides o on o.subject = rate_of.subject and o.bucket = l.bucket
-    left join core.rate_limit_state s on s.subject = rate_of.subject and s.bucket = l.bucket
-   where l.bucket = rate_of.bucket;
-  return private.rate_json(bucket, standing.quota, standing.window_seconds, standing.full_at,
-    greatest(standing.full_at, private.now()) + greatest(standing.window_seconds * 1000000::bigint / standing.quota, 1) * interval '1 microsecond'
-      <= private.now() + standing.window_seconds * interval '1 second');
+    left join core.rate_limit_overrides o on o.subject = standing.subject and o.bucket = l.bucket
+    left join core.rate_limit_state s on s.subject = standing.subject and s.bucket = l.bucket
+   where l.bucket = standing.bucket;
+  fits := full_in + private.step(quota, window_seconds) <= window_seconds * 1000000::bigint;
 end $$;
-comment on function private.rate_of(text, text) is
-  'Looks at a subject''s bucket: whether one more request fits, and what is left without it. Definer, because limits belong to no tenant.';
-grant execute on function private.rate_of(text, text) to api_owner;
+comment on function private.standing(text, text) is
+  'A look at a subject''s bucket: its size, in how many microseconds it is full again, and whether one more request fits. Definer, because limits belong to no tenant.';
+grant execute on function private.standing(text, text) to api_owner;
 
 create function private.take(subject text, bucket text, quota int, window_seconds int) returns jsonb
 language plpgsql security definer
@@ -980,22 +987,19 @@ set search_path = ''
 as $$
 declare
   at      constant timestamptz := private.now();
-  step    constant interval := greatest(window_seconds * 1000000::bigint / quota, 1) * interval '1 microsecond';
-  span    constant interval := window_seconds * interval '1 second';
-  full_at timestamptz;
-  allowed boolean;
+  step    constant interval := private.step(quota, window_seconds) * interval '1 microsecond';
+  full_in bigint;
 begin
   insert into core.rate_limit_state as s (subject, bucket, full_at)
   values (take.subject, take.bucket, at + step)
   on conflict on constraint rate_limit_state_pkey do update
      set full_at = greatest(s.full_at, at) + step
-   where greatest(s.full_at, at) + step <= at + span
-  returning s.full_at into full_at;
-  allowed := found;
-  if not allowed then
-    select s.full_at into full_at from core.rate_limit_state s where s.subject = take.subject and s.bucket = take.bucket;
+   where greatest(s.full_at, at) + step <= at + take.window_seconds * interval '1 second'
+  returning extract(epoch from s.full_at - at) * 1000000 into full_in;
+  if found then
+    return private.rate_json(bucket, quota, window_seconds, full_in, true);
   end if;
-  return private.rate_json(bucket, quota, window_seconds, full_at, allowed);
+  return private.rate_json(bucket, quota, window_seconds, (private.standing(subject, bucket)).full_in, false);
 end $$;
 comment on function private.take(text, text, int, int) is
   'Takes one request from a subject''s bucket of this size, if it fits, and says what is left. Definer, because limits belong to no tenant.';
@@ -1008,11 +1012,7 @@ as $$
 declare
   policy record;
 begin
-  select coalesce(o.quota, l.quota) as quota, l.window_seconds
-    into strict policy
-    from core.rate_limits l
-    left join core.rate_limit_overrides o on o.bucket = l.bucket and o.subject = debit.subject
-   where l.bucket = debit.bucket;
+  policy := private.standing(subject, bucket);
   return private.take(subject, bucket, policy.quota, policy.window_seconds);
 end $$;
 comment on function private.debit(text, text) is 'Takes one request from a subject''s bucket, if it fits, and says what is left. Definer, because limits belong to no tenant.';
@@ -1199,8 +1199,9 @@ declare
   credential constant jsonb := ticket -> 'credential';
   demand     constant jsonb := ticket -> 'demand';
   admitted   jsonb;
-  rate       jsonb;
+  standing   record;
 begin
+  perform private.require_host(ticket ->> 'host');
   admitted := case credential ->> 'kind'
     when 'cpo' then private.admit_cpo(credential, demand)
     when 'user' then private.admit_user(credential, demand)
@@ -1212,11 +1213,13 @@ begin
     perform private.turn_away('missing_or_invalid_token');
   end if;
   -- a look, so that who is over the limit is refused before the work; that the request fits is for charge() to decide
-  rate := private.rate_of(admitted ->> 'subject', demand ->> 'bucket');
-  if not (rate ->> 'allowed')::boolean then
-    perform private.turn_away('too_many_requests', json_build_object('rate', rate));
+  standing := private.standing(admitted ->> 'subject', demand ->> 'bucket');
+  if not standing.fits then
+    perform private.turn_away('too_many_requests', json_build_object('rate',
+      private.rate_json(demand ->> 'bucket', standing.quota, standing.window_seconds, standing.full_in, false)));
   end if;
-  perform set_config('app.admission', (admitted || jsonb_build_object('rate', rate))::text, true);
+  admitted := set_config('app.admission', (admitted || jsonb_build_object(
+    'bucket', demand -> 'bucket', 'quota', standing.quota, 'window_seconds', standing.window_seconds))::text, true);
   return admitted -> 'caller';
 end $$;
 comment on function private.admit(jsonb) is
@@ -1224,36 +1227,37 @@ comment on function private.admit(jsonb) is
   'What charge() needs stays behind in app.admission. wrong_kind is a good credential of another kind, for which admit.ts has the refusal. Definer, because there is no tenant yet.';
 grant execute on function private.admit(jsonb) to api_owner;
 
-create function private.charge() returns json
+create function private.note_use(key_hash bytea, token_hash bytea) returns void
 language plpgsql security definer
 set search_path = ''
 as $$
-declare
-  admitted constant jsonb := current_setting('app.admission')::jsonb;
-  rate     constant jsonb := private.take(admitted ->> 'subject', admitted #>> '{rate,bucket}', (admitted #>> '{rate,quota}')::int, (admitted #>> '{rate,window}')::int);
 begin
-  if not (rate ->> 'allowed')::boolean then
-    perform private.turn_away('too_many_requests', json_build_object('rate', rate));
-  end if;
   -- to the minute is enough to show, and saves a write on most requests
-  if admitted ->> 'key_hash' is not null then
-    update core.partner_keys k set last_used_at = private.now()
-     where k.key_hash = decode(admitted ->> 'key_hash', 'hex') and (k.last_used_at is null or k.last_used_at < private.now() - interval '1 minute');
-  elsif admitted ->> 'token_hash' is not null then
-    update core.personal_tokens t set last_used_at = private.now()
-     where t.token_hash = decode(admitted ->> 'token_hash', 'hex') and (t.last_used_at is null or t.last_used_at < private.now() - interval '1 minute');
-  end if;
-  return json_build_object('caller', admitted -> 'caller', 'rate', rate);
+  update core.partner_keys k set last_used_at = private.now()
+   where k.key_hash = note_use.key_hash and (k.last_used_at is null or k.last_used_at < private.now() - interval '1 minute');
+  update core.personal_tokens t set last_used_at = private.now()
+   where t.token_hash = note_use.token_hash and (t.last_used_at is null or t.last_used_at < private.now() - interval '1 minute');
 end $$;
-comment on function private.charge() is 'Debits the limit of whom admit() let in, and notes that the credential was used. Definer, because limits belong to no tenant.';
-grant execute on function private.charge() to api_owner;
+comment on function private.note_use(bytea, bytea) is 'Notes when a partner key or a personal token was last used. Definer, because admission by itself sets no tenant.';
+grant execute on function private.note_use(bytea, bytea) to api_owner;
 
 create function api.charge() returns json
 language plpgsql security definer
 set search_path = ''
-as $$ begin return private.charge(); end $$;
+as $$
+declare
+  admitted constant jsonb := current_setting('app.admission');
+  rate     constant jsonb := private.take(admitted ->> 'subject', admitted ->> 'bucket', (admitted ->> 'quota')::int, (admitted ->> 'window_seconds')::int);
+begin
+  if not (rate ->> 'allowed')::boolean then
+    perform private.turn_away('too_many_requests', json_build_object('rate', rate));
+  elsif coalesce(admitted ->> 'key_hash', admitted ->> 'token_hash') is not null then
+    perform private.note_use(decode(admitted ->> 'key_hash', 'hex'), decode(admitted ->> 'token_hash', 'hex'));
+  end if;
+  return json_build_object('caller', admitted -> 'caller', 'rate', rate);
+end $$;
 comment on function api.charge() is
-  'The end of every statement that began with a ticket: debits its limit, {caller, rate}. Of requests that run at the same time as the last one of a quota, all but one end here, and what they did is undone.';
+  'The end of every statement that began with a ticket: debits its limit, {caller, rate}, and notes that the credential was used. Of requests that run at the same time as the last one of a quota, all but one end here, and what they did is undone.';
 select private.expose('api.charge()');
 
 create function api.admit(ticket jsonb) returns json
@@ -1262,7 +1266,7 @@ set search_path = ''
 as $$
 begin
   perform private.admit(ticket);
-  return private.charge();
+  return api.charge();
 end $$;
 comment on function api.admit(jsonb) is
   'Admission by itself, for a request that does nothing else in the database, or that was refused there: a ticket to {caller, rate}.';
@@ -1414,13 +1418,15 @@ as $$
 declare
   subject  text;
   failures text;
+  failed   record;
 begin
   client := private.client_by_client_id(left(request ->> 'client_id', 200));
   -- an unknown client_id shares one subject an address, so that guessing names does not grow the table
   subject := coalesce('client:' || client.id, 'unknown');
   failures := subject || '@' || (request ->> 'address_hash');
-  rate := private.rate_of(failures, 'token_failures');
-  if not (rate ->> 'allowed')::boolean then
+  failed := private.standing(failures, 'token_failures');
+  if not failed.fits then
+    rate := private.rate_json('token_failures', failed.quota, failed.window_seconds, failed.full_in, false);
     refusal := private.refusal('too_many_requests', json_build_object('rate', rate));
   elsif client.id is null or client.disabled_at is not null or client.secret_hash <> decode(request ->> 'secret_hash', 'hex') then
     rate := private.debit(failures, 'token_failures');

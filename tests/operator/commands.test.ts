@@ -1007,14 +1007,17 @@ describe("contract §9 the host of the database", () => {
       const key = await operatorOf(other.database)("partner mint-key partner-a");
       await other.row(change);
       const before = await rowCounts(other, "accounts", "drafts", "mail_outbox");
-      for (const answer of [
-        await other.get("/v1/accounts", token),
-        await other.post("/v1/accounts", accountBody(), token),
-        await other.post("/partner/customers", draft, key.json.api_key),
-        await other.get("/sandbox/v1/mail", key.json.api_key),
-        await other.send("/worker/run", { method: "POST", token: other.environment.config.WORKER_SECRET }),
-      ])
-        expect([answer.status, answer.body.error]).toEqual([503, wireText("service_unavailable")]);
+      for (const [answer, unavailable] of [
+        [await other.get("/v1/accounts", token), "authentication_unavailable"],
+        [await other.post("/v1/accounts", accountBody(), token), "authentication_unavailable"],
+        [await other.post("/partner/customers", draft, key.json.api_key), "authentication_unavailable"],
+        [await other.get("/sandbox/v1/mail", key.json.api_key), "authentication_unavailable"],
+        [
+          await other.send("/worker/run", { method: "POST", token: other.environment.config.WORKER_SECRET }),
+          "service_unavailable",
+        ],
+      ] as const)
+        expect([answer.status, answer.body.error]).toEqual([503, wireText(unavailable)]);
       expect(await rowCounts(other, "accounts", "drafts", "mail_outbox")).toEqual(before);
       expect(other.log.filter(({ status }) => status === 503).map(({ cause }) => cause)).toEqual(
         Array(5).fill(expect.objectContaining({ place: expect.stringMatching(/private\.require_host/) })),

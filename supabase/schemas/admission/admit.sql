@@ -150,8 +150,9 @@ declare
   credential constant jsonb := ticket -> 'credential';
   demand     constant jsonb := ticket -> 'demand';
   admitted   jsonb;
-  rate       jsonb;
+  standing   record;
 begin
+  perform private.require_host(ticket ->> 'host');
   admitted := case credential ->> 'kind'
     when 'cpo' then private.admit_cpo(credential, demand)
     when 'user' then private.admit_user(credential, demand)
@@ -163,11 +164,13 @@ begin
     perform private.turn_away('missing_or_invalid_token');
   end if;
   -- a look, so that who is over the limit is refused before the work; that the request fits is for charge() to decide
-  rate := private.rate_of(admitted ->> 'subject', demand ->> 'bucket');
-  if not (rate ->> 'allowed')::boolean then
-    perform private.turn_away('too_many_requests', json_build_object('rate', rate));
+  standing := private.standing(admitted ->> 'subject', demand ->> 'bucket');
+  if not standing.fits then
+    perform private.turn_away('too_many_requests', json_build_object('rate',
+      private.rate_json(demand ->> 'bucket', standing.quota, standing.window_seconds, standing.full_in, false)));
   end if;
-  perform set_config('app.admission', (admitted || jsonb_build_object('rate', rate))::text, true);
+  admitted := set_config('app.admission', (admitted || jsonb_build_object(
+    'bucket', demand -> 'bucket', 'quota', standing.quota, 'window_seconds', standing.window_seconds))::text, true);
   return admitted -> 'caller';
 end $$;
 comment on function private.admit(jsonb) is
@@ -175,36 +178,37 @@ comment on function private.admit(jsonb) is
   'What charge() needs stays behind in app.admission. wrong_kind is a good credential of another kind, for which admit.ts has the refusal. Definer, because there is no tenant yet.';
 grant execute on function private.admit(jsonb) to api_owner;
 
-create function private.charge() returns json
+create function private.note_use(key_hash bytea, token_hash bytea) returns void
 language plpgsql security definer
 set search_path = ''
 as $$
-declare
-  admitted constant jsonb := current_setting('app.admission')::jsonb;
-  rate     constant jsonb := private.take(admitted ->> 'subject', admitted #>> '{rate,bucket}', (admitted #>> '{rate,quota}')::int, (admitted #>> '{rate,window}')::int);
 begin
-  if not (rate ->> 'allowed')::boolean then
-    perform private.turn_away('too_many_requests', json_build_object('rate', rate));
-  end if;
   -- to the minute is enough to show, and saves a write on most requests
-  if admitted ->> 'key_hash' is not null then
-    update core.partner_keys k set last_used_at = private.now()
-     where k.key_hash = decode(admitted ->> 'key_hash', 'hex') and (k.last_used_at is null or k.last_used_at < private.now() - interval '1 minute');
-  elsif admitted ->> 'token_hash' is not null then
-    update core.personal_tokens t set last_used_at = private.now()
-     where t.token_hash = decode(admitted ->> 'token_hash', 'hex') and (t.last_used_at is null or t.last_used_at < private.now() - interval '1 minute');
-  end if;
-  return json_build_object('caller', admitted -> 'caller', 'rate', rate);
+  update core.partner_keys k set last_used_at = private.now()
+   where k.key_hash = note_use.key_hash and (k.last_used_at is null or k.last_used_at < private.now() - interval '1 minute');
+  update core.personal_tokens t set last_used_at = private.now()
+   where t.token_hash = note_use.token_hash and (t.last_used_at is null or t.last_used_at < private.now() - interval '1 minute');
 end $$;
-comment on function private.charge() is 'Debits the limit of whom admit() let in, and notes that the credential was used. Definer, because limits belong to no tenant.';
-grant execute on function private.charge() to api_owner;
+comment on function private.note_use(bytea, bytea) is 'Notes when a partner key or a personal token was last used. Definer, because admission by itself sets no tenant.';
+grant execute on function private.note_use(bytea, bytea) to api_owner;
 
 create function api.charge() returns json
 language plpgsql security definer
 set search_path = ''
-as $$ begin return private.charge(); end $$;
+as $$
+declare
+  admitted constant jsonb := current_setting('app.admission');
+  rate     constant jsonb := private.take(admitted ->> 'subject', admitted ->> 'bucket', (admitted ->> 'quota')::int, (admitted ->> 'window_seconds')::int);
+begin
+  if not (rate ->> 'allowed')::boolean then
+    perform private.turn_away('too_many_requests', json_build_object('rate', rate));
+  elsif coalesce(admitted ->> 'key_hash', admitted ->> 'token_hash') is not null then
+    perform private.note_use(decode(admitted ->> 'key_hash', 'hex'), decode(admitted ->> 'token_hash', 'hex'));
+  end if;
+  return json_build_object('caller', admitted -> 'caller', 'rate', rate);
+end $$;
 comment on function api.charge() is
-  'The end of every statement that began with a ticket: debits its limit, {caller, rate}. Of requests that run at the same time as the last one of a quota, all but one end here, and what they did is undone.';
+  'The end of every statement that began with a ticket: debits its limit, {caller, rate}, and notes that the credential was used. Of requests that run at the same time as the last one of a quota, all but one end here, and what they did is undone.';
 select private.expose('api.charge()');
 
 create function api.admit(ticket jsonb) returns json
@@ -213,7 +217,7 @@ set search_path = ''
 as $$
 begin
   perform private.admit(ticket);
-  return private.charge();
+  return api.charge();
 end $$;
 comment on function api.admit(jsonb) is
   'Admission by itself, for a request that does nothing else in the database, or that was refused there: a ticket to {caller, rate}.';

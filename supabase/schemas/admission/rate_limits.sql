@@ -67,48 +67,54 @@ comment on table core.rate_limit_state is
 -- table, which holds those who called within their window.
 alter table core.rate_limit_state enable row level security;
 
-create function private.rate_json(bucket text, quota int, window_seconds int, full_at timestamptz, allowed boolean) returns jsonb
-language plpgsql stable
+-- The generic cell rate algorithm: a bucket of so many requests a window is full again at some time; each request puts that off by a
+-- step, and fits as long as it is no further off than the window. In whole microseconds; what every request runs is written in few
+-- expressions, because each is prepared anew in every transaction.
+
+create function private.step(quota int, window_seconds int) returns bigint
+language plpgsql immutable
+set search_path = ''
+-- rounded down: rounded up, the last request of a quota would not fit into its window
+as $$ begin return greatest(window_seconds * 1000000::bigint / quota, 1); end $$;
+comment on function private.step(int, int) is 'Microseconds between two requests of who makes use of a whole quota.';
+grant execute on function private.step(int, int) to api_owner;
+
+create function private.rate_json(bucket text, quota int, window_seconds int, full_in bigint, allowed boolean) returns jsonb
+language plpgsql immutable
 set search_path = ''
 as $$
 declare
-  -- in whole microseconds. Rounded down: rounded up, the last request of a quota would not fit into its window
-  step  constant bigint := greatest(window_seconds * 1000000::bigint / quota, 1);
-  until constant bigint := greatest(extract(epoch from full_at - private.now()) * 1000000, 0);
-  slack constant bigint := window_seconds * 1000000::bigint - until;
+  step constant bigint := private.step(quota, window_seconds);
 begin
   return jsonb_build_object(
     'allowed', allowed,
     'bucket', bucket,
     'quota', quota,
     'window', window_seconds,
-    'remaining', least(greatest(slack / step, 0), quota),
-    'reset', (until + 999999) / 1000000,
-    'retry_after', greatest((step - slack + 999999) / 1000000, case when allowed then 0 else 1 end));
+    'remaining', least(greatest((window_seconds * 1000000::bigint - full_in) / step, 0), quota),
+    'reset', (full_in + 999999) / 1000000,
+    'retry_after', greatest((step + full_in - window_seconds * 1000000::bigint + 999999) / 1000000, case when allowed then 0 else 1 end));
 end $$;
-comment on function private.rate_json(text, int, int, timestamptz, boolean) is
-  'What is left of a bucket that is full again at a time, in the words that packages/shared/src/foundation/caller.ts reads; window, reset and retry_after in seconds.';
+comment on function private.rate_json(text, int, int, bigint, boolean) is
+  'What is left of a bucket that is full again in so many microseconds, in the words that packages/shared/src/foundation/caller.ts reads; window, reset and retry_after in seconds.';
+grant execute on function private.rate_json(text, int, int, bigint, boolean) to api_owner;
 
-create function private.rate_of(subject text, bucket text) returns jsonb
-language plpgsql security definer
+create function private.standing(subject text, bucket text, out quota int, out window_seconds int, out full_in bigint, out fits boolean)
+language plpgsql stable security definer
 set search_path = ''
 as $$
-declare
-  standing record;
 begin
-  select coalesce(o.quota, l.quota) as quota, l.window_seconds, coalesce(s.full_at, private.now()) as full_at
-    into strict standing
+  select coalesce(o.quota, l.quota), l.window_seconds, coalesce(greatest(extract(epoch from s.full_at - private.now()) * 1000000, 0), 0)
+    into strict standing.quota, standing.window_seconds, standing.full_in
     from core.rate_limits l
-    left join core.rate_limit_overrides o on o.subject = rate_of.subject and o.bucket = l.bucket
-    left join core.rate_limit_state s on s.subject = rate_of.subject and s.bucket = l.bucket
-   where l.bucket = rate_of.bucket;
-  return private.rate_json(bucket, standing.quota, standing.window_seconds, standing.full_at,
-    greatest(standing.full_at, private.now()) + greatest(standing.window_seconds * 1000000::bigint / standing.quota, 1) * interval '1 microsecond'
-      <= private.now() + standing.window_seconds * interval '1 second');
+    left join core.rate_limit_overrides o on o.subject = standing.subject and o.bucket = l.bucket
+    left join core.rate_limit_state s on s.subject = standing.subject and s.bucket = l.bucket
+   where l.bucket = standing.bucket;
+  fits := full_in + private.step(quota, window_seconds) <= window_seconds * 1000000::bigint;
 end $$;
-comment on function private.rate_of(text, text) is
-  'Looks at a subject''s bucket: whether one more request fits, and what is left without it. Definer, because limits belong to no tenant.';
-grant execute on function private.rate_of(text, text) to api_owner;
+comment on function private.standing(text, text) is
+  'A look at a subject''s bucket: its size, in how many microseconds it is full again, and whether one more request fits. Definer, because limits belong to no tenant.';
+grant execute on function private.standing(text, text) to api_owner;
 
 create function private.take(subject text, bucket text, quota int, window_seconds int) returns jsonb
 language plpgsql security definer
@@ -116,22 +122,19 @@ set search_path = ''
 as $$
 declare
   at      constant timestamptz := private.now();
-  step    constant interval := greatest(window_seconds * 1000000::bigint / quota, 1) * interval '1 microsecond';
-  span    constant interval := window_seconds * interval '1 second';
-  full_at timestamptz;
-  allowed boolean;
+  step    constant interval := private.step(quota, window_seconds) * interval '1 microsecond';
+  full_in bigint;
 begin
   insert into core.rate_limit_state as s (subject, bucket, full_at)
   values (take.subject, take.bucket, at + step)
   on conflict on constraint rate_limit_state_pkey do update
      set full_at = greatest(s.full_at, at) + step
-   where greatest(s.full_at, at) + step <= at + span
-  returning s.full_at into full_at;
-  allowed := found;
-  if not allowed then
-    select s.full_at into full_at from core.rate_limit_state s where s.subject = take.subject and s.bucket = take.bucket;
+   where greatest(s.full_at, at) + step <= at + take.window_seconds * interval '1 second'
+  returning extract(epoch from s.full_at - at) * 1000000 into full_in;
+  if found then
+    return private.rate_json(bucket, quota, window_seconds, full_in, true);
   end if;
-  return private.rate_json(bucket, quota, window_seconds, full_at, allowed);
+  return private.rate_json(bucket, quota, window_seconds, (private.standing(subject, bucket)).full_in, false);
 end $$;
 comment on function private.take(text, text, int, int) is
   'Takes one request from a subject''s bucket of this size, if it fits, and says what is left. Definer, because limits belong to no tenant.';
@@ -144,11 +147,7 @@ as $$
 declare
   policy record;
 begin
-  select coalesce(o.quota, l.quota) as quota, l.window_seconds
-    into strict policy
-    from core.rate_limits l
-    left join core.rate_limit_overrides o on o.bucket = l.bucket and o.subject = debit.subject
-   where l.bucket = debit.bucket;
+  policy := private.standing(subject, bucket);
   return private.take(subject, bucket, policy.quota, policy.window_seconds);
 end $$;
 comment on function private.debit(text, text) is 'Takes one request from a subject''s bucket, if it fits, and says what is left. Definer, because limits belong to no tenant.';

@@ -8,9 +8,10 @@ declare
   admitted jsonb := caller;
   ignored  text;
 begin
-  perform private.require_host(caller ->> 'host');
   if caller ? 'credential' then
     admitted := private.admit(caller);
+  else
+    perform private.require_host(caller ->> 'host');
   end if;
   if (admitted ->> 'kind') = any (kinds) is not true then
     raise exception 'caller kind % may not run this function', coalesce(admitted ->> 'kind', 'none')

@@ -29,7 +29,7 @@ language plpgsql stable
 set search_path = ''
 as $$
 declare
-  host constant text := private.host();
+  host constant text := (select d.host from core.deployment d);
 begin
   -- cannot_connect_now: to a function that is another host, or a database that is none, there is nothing here to work with
   if host is null then

@@ -8,13 +8,15 @@ as $$
 declare
   subject  text;
   failures text;
+  failed   record;
 begin
   client := private.client_by_client_id(left(request ->> 'client_id', 200));
   -- an unknown client_id shares one subject an address, so that guessing names does not grow the table
   subject := coalesce('client:' || client.id, 'unknown');
   failures := subject || '@' || (request ->> 'address_hash');
-  rate := private.rate_of(failures, 'token_failures');
-  if not (rate ->> 'allowed')::boolean then
+  failed := private.standing(failures, 'token_failures');
+  if not failed.fits then
+    rate := private.rate_json('token_failures', failed.quota, failed.window_seconds, failed.full_in, false);
     refusal := private.refusal('too_many_requests', json_build_object('rate', rate));
   elsif client.id is null or client.disabled_at is not null or client.secret_hash <> decode(request ->> 'secret_hash', 'hex') then
     rate := private.debit(failures, 'token_failures');
