@@ -382,6 +382,13 @@ as $$ select case when jsonb_typeof(value) = 'number' and abs((value #>> '{}')::
 comment on function private.as_count(jsonb) is 'A number of JSON as a whole one; null where it is none, or too large.';
 grant execute on function private.as_count(jsonb) to api_owner;
 
+create function private.as_decimal(value text, places int) returns numeric
+language sql immutable
+set search_path = ''
+as $$ select case when value ~ ('^[0-9]{1,9}([.][0-9]{1,' || places || '})?$') then value::numeric end $$;
+comment on function private.as_decimal(text, int) is 'A number of at most nine digits and so many decimals, without a sign; null where it is none.';
+grant execute on function private.as_decimal(text, int) to api_owner;
+
 create function private.as_border(value text) returns timestamptz
 language sql stable
 set search_path = ''
@@ -395,6 +402,17 @@ set search_path = ''
 as $$ begin return translate(rtrim(encode(bytes, 'base64'), '='), E'+/\n', '-_'); end $$;
 comment on function private.base64url(bytea) is 'RFC 4648 section 5, without padding.';
 grant execute on function private.base64url(bytea) to api_owner;
+
+create function private.csv_line(variadic fields text[]) returns text
+language sql immutable
+set search_path = ''
+as $$
+  -- a spreadsheet would compute what begins like a formula
+  select string_agg(case when f.field ~ '[",\r\n]' then '"' || replace(f.field, '"', '""') || '"' else f.field end, ',' order by f.place) || E'\r\n'
+    from (select place, case when value ~ '^[=+@\t\r-]' then '''' || value else coalesce(value, '') end as field
+            from unnest(fields) with ordinality as u (value, place)) f
+$$;
+comment on function private.csv_line(text[]) is 'A line of CSV as RFC 4180 says: null is an empty field; one that begins like a formula gets a quote in front.';
 
 -- One-time codes: how long one works, and how many guesses it allows.
 
@@ -482,6 +500,18 @@ begin
   return btrim(value);
 end $$;
 comment on function private.operator_name(text) is 'A name of 1 to 120 characters on one line, trimmed.';
+
+create function private.operator_reason(value text) returns text
+language plpgsql immutable
+set search_path = ''
+as $$
+begin
+  if coalesce(length(btrim(value)), 0) not between 1 and 500 or value ~ '[[:cntrl:]]' then
+    perform private.refuse('invalid_reason');
+  end if;
+  return btrim(value);
+end $$;
+comment on function private.operator_reason(text) is 'Why something was taken back, 1 to 500 characters on one line, trimmed.';
 
 -- Partners: the tenants, and the service's own tenant among them, the house.
 
@@ -2596,6 +2626,8 @@ comment on table core.connections is
 comment on column core.connections.ean_exclusive is 'False only for the sandbox''s test values, which every integrator may use at once.';
 -- serves: ean_in_use; unique across tenants on purpose
 create unique index connections_active_ean on core.connections (ean_code) where status = 'active' and ean_exclusive;
+-- serves: what an EAN was before, for the operator and for bookings
+create index connections_archived_ean on core.connections (ean_code) where status = 'archived';
 -- serves: the connections of an account
 create index connections_account on core.connections (partner_id, account_id, created_at);
 -- serves: the location that became unused
@@ -4048,10 +4080,12 @@ create table core.ere_factors (
   renewable_share numeric(5, 4) not null,
   -- 183 g CO2-eq per MJ avoided, 3.6 MJ per kWh, 1000 g per ERE
   ere_per_kwh     numeric(9, 6) not null generated always as (renewable_share * 183 * 3.6 / 1000) stored,
+  bookable_until  date,
   constraint ere_factors_pkey primary key (delivery_year),
   constraint ere_factors_share_is_share check (renewable_share between 0 and 1)
 );
-comment on table core.ere_factors is 'What a delivered kWh is worth in ERE, by the year of delivery. Published by the authority; reference data.';
+comment on table core.ere_factors is 'What a delivered kWh is worth in ERE, by the year of delivery. Published by the authority; reference data. A share by which something was booked never changes.';
+comment on column core.ere_factors.bookable_until is 'The last day on which the register takes months of this year; null while it has not said.';
 alter table core.ere_factors enable row level security;
 create policy "api functions read the factors" on core.ere_factors for select to api_owner using (true);
 grant select on core.ere_factors to api_owner;
@@ -4272,6 +4306,8 @@ create index charging_sessions_owner on core.charging_sessions (owner_id, starte
 create index charging_sessions_connection on core.charging_sessions (partner_id, connection_id, month);
 -- serves: the session that is going on at a charger
 create index charging_sessions_open on core.charging_sessions (partner_id, charger_id) where ended_at is null;
+-- serves: what came too late for a booking
+create index charging_sessions_after_lock on core.charging_sessions (partner_id, month) where 'after_lock' = any (flags);
 select private.isolate('core.charging_sessions', 'select, insert, update');
 select private.belong_with('core.charging_sessions', 'core.chargers', 'charger_id');
 
@@ -4674,7 +4710,7 @@ comment on function api.ingest_charging_sessions(jsonb, jsonb) is
   'Sessions from the gateway, of any tenant: {sessions} to {ok, results} in their order. A bad item is a result, never an exception.';
 select private.expose('api.ingest_charging_sessions(jsonb, jsonb)', 'edge_slow');
 
--- What else changes what counts: a charger that moves or whose meter is confirmed, a month that is unlocked.
+-- What else changes what counts: a charger that moves or whose meter is confirmed, a month that is open again.
 
 create function private.charger_changed() returns trigger
 language plpgsql
@@ -4697,28 +4733,36 @@ create trigger charger_changed after update of connection_id, mid_eligible on co
   for each row when (old.connection_id is distinct from new.connection_id or old.mid_eligible is distinct from new.mid_eligible)
   execute function private.charger_changed();
 
-create function private.month_unlocked() returns trigger
+create function private.release_charging_sessions(connections uuid[], months date[]) returns void
 language plpgsql
-set search_path = ''
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
 as $$
 declare
-  months date[];
+  touched_connections uuid[];
+  touched_months      date[];
 begin
-  perform private.act_for_partner(new.partner_id);
-  with released as (
+  with opened as (
+    select * from unnest(connections, months) as o (connection_id, month)
+  ), released as (
     update core.charging_sessions s set flags = array_remove(s.flags, 'after_lock')
-     where s.partner_id = new.partner_id and s.connection_id = new.connection_id and 'after_lock' = any (s.flags)
-       and (s.month = new.period or exists (
-              select from core.replaced_charging_sessions r where r.partner_id = s.partner_id and r.session_id = s.id and r.month = new.period))
-    returning s.month)
-  select array_append(array_agg(distinct r.month), new.period) into months from released r;
-  perform private.deliver_charging_sessions(array_fill(new.connection_id, array[cardinality(months)]), months);
-  return null;
+      from opened o
+     where s.partner_id = private.partner_id() and s.connection_id = o.connection_id and 'after_lock' = any (s.flags)
+       and (s.month = o.month or exists (
+              select from core.replaced_charging_sessions r where r.partner_id = s.partner_id and r.session_id = s.id and r.month = o.month))
+       -- one that moved between months waits until both are open: where the other is booked, it is booked with it
+       and not exists (
+              select from core.delivered_months d
+               where d.partner_id = s.partner_id and d.connection_id = s.connection_id and d.locked
+                 and (d.period = s.month or exists (
+                        select from core.replaced_charging_sessions r
+                         where r.partner_id = s.partner_id and r.session_id = s.id and r.month = d.period)))
+    returning s.connection_id, s.month)
+  select array_agg(t.connection_id), array_agg(t.month) into touched_connections, touched_months
+    from (select * from released union select * from opened) t;
+  perform private.deliver_charging_sessions(touched_connections, touched_months);
 end $$;
-comment on function private.month_unlocked() is 'What came after a month was locked counts when it is open again.';
-create trigger month_unlocked after update of status on core.delivered_months
-  for each row when (old.locked and not new.locked)
-  execute function private.month_unlocked();
+comment on function private.release_charging_sessions(uuid[], date[]) is
+  'Called where months that were locked are open again: what came meanwhile counts.';
 
 -- The ledger: every kWh, ERE and cent, from which account to which. docs/ere.md says what moves when.
 
@@ -4990,6 +5034,312 @@ create unique index credits_standing on core.credits (partner_id, row_id) where 
 select private.isolate('core.credits', 'select');
 select private.keep_to_owner('core.credits');
 
+-- What a booking of a quarter would take in, why it leaves the rest out, and what looks implausible.
+
+create type private.judged_month as (
+  connection_id uuid,
+  account_id    uuid,
+  ean_code      text,
+  period        date,
+  kwh           numeric,
+  session_count int,
+  delivery_id   uuid,
+  mandate_id    uuid,
+  ere_per_kwh   numeric,
+  flags         text[],
+  reason        text);
+
+create function private.month_flags(tenant uuid, quarter date)
+returns table (connection_id uuid, period date, flags text[])
+language plpgsql stable
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+begin
+  return query
+  with month as materialized (
+    select d.connection_id, d.period, d.total_kwh, d.session_count,
+           extract(epoch from (d.period + interval '1 month') at time zone 'Europe/Amsterdam' - d.period::timestamp at time zone 'Europe/Amsterdam') / 3600
+             as hours
+      from core.delivered_months d
+     where d.partner_id = tenant and d.period >= quarter and d.period < (quarter + interval '3 months')::date and d.total_kwh > 0
+  ), before as materialized (
+    select m.connection_id, m.period, avg(p.total_kwh) as average,
+           count(*) filter (where p.period >= m.period - interval '2 months' and p.total_kwh = m.total_kwh) as repeats
+      from month m
+      join core.delivered_months p
+        on p.partner_id = tenant and p.connection_id = m.connection_id and p.period >= m.period - interval '12 months' and p.period < m.period
+     group by m.connection_id, m.period
+  ), power as materialized (
+    -- of a charger that nobody described as much as of its sessions is believed
+    select h.connection_id, sum(coalesce(h.power_kw, 50)) as kw
+      from core.chargers h
+     where h.partner_id = tenant and h.status = 'active' and h.connection_id is not null
+     group by h.connection_id
+  )
+  select m.connection_id, m.period, array_remove(array[
+           case when m.total_kwh > p.kw * m.hours then 'beyond_power' end,
+           case when m.total_kwh > 5 * b.average then 'above_average' end,
+           case when m.session_count > m.hours then 'too_many_sessions' end,
+           case when b.repeats = 2 then 'repeated_total' end,
+           case when m.session_count = 0 then 'no_sessions' end], null)
+    from month m
+    left join before b on b.connection_id = m.connection_id and b.period = m.period
+    left join power p on p.connection_id = m.connection_id;
+end $$;
+comment on function private.month_flags(uuid, date) is
+  'What is implausible about the months of a quarter: more kWh than the chargers'' power allows, more than five times the average of the twelve months before, more sessions than hours, the same total for the third month running, kWh without a session. It holds nothing back.';
+
+create function private.ean_booked(ean text, month date) returns boolean
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  return exists (select from core.booking_rows r where r.ean_code = ean and r.period = month and r.live and r.ean_exclusive);
+end $$;
+comment on function private.ean_booked(text, date) is
+  'Whether the kWh of an EAN in a month are in a booking of whatever tenant. Definer, because it looks across tenants.';
+
+create function private.ean_delivered(ean text, month date, except_connection uuid) returns boolean
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  return exists (
+    select from core.connections c
+      join core.delivered_months d on d.partner_id = c.partner_id and d.connection_id = c.id and d.period = month
+       and d.delivery_id is not null and (d.status = 'staged' or d.locked)
+     where (c.ean_code = ean and c.status = 'active' and c.ean_exclusive or c.ean_code = ean and c.status = 'archived' and c.ean_exclusive)
+       and c.id <> except_connection);
+end $$;
+comment on function private.ean_delivered(text, date, uuid) is
+  'Whether another connection with this EAN, of whatever tenant, has a delivered total of the month. Definer, because it looks across tenants.';
+
+create function private.year_is_booked(year int) returns boolean
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  return exists (
+    select from core.bookings b
+      join core.booking_rows r on r.partner_id = b.partner_id and r.booking_id = b.id and r.live
+     where b.status = 'submitted' and extract(year from b.quarter) = year);
+end $$;
+comment on function private.year_is_booked(int) is
+  'Whether kWh of a year are in a booking of whatever tenant, by the factor of that year. Definer, because it looks across tenants.';
+
+create function private.judge_quarter(tenant uuid, quarter date, chosen uuid[] default null) returns setof private.judged_month
+language plpgsql stable
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+declare
+  today constant date := private.today();
+begin
+  return query
+  with month as materialized (
+    select d.connection_id, d.period, d.total_kwh, d.session_count, d.delivery_id, d.status, d.locked,
+           c.account_id, c.ean_code, c.ean_exclusive, c.registration_status
+      from core.delivered_months d
+      join core.connections c on c.partner_id = d.partner_id and c.id = d.connection_id
+     where d.partner_id = tenant and d.period >= quarter and d.period < (quarter + interval '3 months')::date
+       and (chosen is null or c.account_id = any (chosen))
+  ), signed as materialized (
+    -- one that covers the month before one that does not, the newest first
+    select distinct on (m.connection_id, m.period) m.connection_id, m.period, case when k.covers then s.id end as mandate_id
+      from month m
+      join core.mandates s on s.partner_id = tenant and s.connection_id = m.connection_id and s.status <> 'declined'
+      cross join lateral (
+        select s.status in ('signed', 'expired') and s.lapsed_at is null and m.period between s.valid_from and s.valid_until as covers) k
+     order by m.connection_id, m.period, k.covers desc, s.signed_at desc, s.id
+  ), gate as materialized (
+    select * from core.connection_gates g where g.partner_id = tenant
+  ), flag as materialized (
+    select * from private.month_flags(tenant, quarter)
+  )
+  select m.connection_id, m.account_id, m.ean_code, m.period, m.total_kwh, m.session_count, m.delivery_id, s.mandate_id, f.ere_per_kwh,
+         coalesce(l.flags, '{}'),
+         case when m.locked or m.ean_exclusive and private.ean_booked(m.ean_code, m.period) then 'already_booked'
+              when (m.period + interval '1 month')::date > today then 'month_not_over'
+              when f.bookable_until < today then 'year_closed'
+              when s.connection_id is null then 'no_mandate'
+              when s.mandate_id is null then 'outside_mandate'
+              when g.ean_validated is not true then 'gate:ean_validated'  -- an archived connection has no gates
+              when not g.mid_charger_registered then 'gate:mid_charger_registered'
+              when not g.iban_present then 'gate:iban_present'
+              when m.registration_status in ('concept', 'ingediend') then 'registration_open'
+              when m.registration_status = 'afgekeurd' then 'registration_rejected'
+              when m.status = 'rejected' then 'rejected_by_register'
+              when m.total_kwh = 0 then 'zero_kwh'
+              when m.delivery_id is null and m.ean_exclusive and private.ean_delivered(m.ean_code, m.period, m.connection_id)
+                then 'already_delivered' end
+    from month m
+    join core.ere_factors f on f.delivery_year = extract(year from m.period)
+    left join signed s on s.connection_id = m.connection_id and s.period = m.period
+    left join gate g on g.connection_id = m.connection_id
+    left join flag l on l.connection_id = m.connection_id and l.period = m.period;
+end $$;
+comment on function private.judge_quarter(uuid, date, uuid[]) is
+  'Every delivered month of a quarter, of all accounts or of those chosen, judged as it is now. reason is null where a booking takes it in, else the first that holds of already_booked, month_not_over, year_closed, no_mandate, outside_mandate, gate:<name>, registration_open, registration_rejected, rejected_by_register, zero_kwh, already_delivered.';
+
+-- Opening a booking, taking its months in, and withdrawing it.
+
+create function private.open_booking(tenant uuid, quarter date, run uuid) returns core.bookings
+language plpgsql
+set search_path = ''
+as $$
+declare
+  booking core.bookings;
+begin
+  -- of two at once the second finds what the first opened
+  perform pg_advisory_xact_lock(hashtextextended('bookings of ' || tenant || ' for ' || quarter, 0));
+  select * into booking from core.bookings b where b.partner_id = tenant and b.quarter = open_booking.quarter and b.status = 'open';
+  if not found then
+    insert into core.bookings (partner_id, run_id, quarter, number)
+    select tenant, run, open_booking.quarter, 1 + count(*) from core.bookings b where b.partner_id = tenant and b.quarter = open_booking.quarter
+    returning * into booking;
+    perform private.audit('booking.opened', booking.id, jsonb_build_object('quarter', booking.quarter, 'number', booking.number));
+  end if;
+  return booking;
+end $$;
+comment on function private.open_booking(uuid, date, uuid) is
+  'The open booking of a quarter, or where there is none a new one: the first, or one that supplements those that were submitted.';
+
+create function private.lock_booking(tenant uuid, booking_id uuid) returns core.bookings
+language plpgsql
+set search_path = ''
+as $$
+declare
+  booking core.bookings;
+begin
+  select * into strict booking from core.bookings b where b.partner_id = tenant and b.id = booking_id for update;
+  return booking;
+end $$;
+comment on function private.lock_booking(uuid, uuid) is 'A booking, its row locked: whatever is done with it is done by one at a time.';
+
+create function private.lock_connections(tenant uuid, connections uuid[]) returns void
+language plpgsql
+set search_path = ''
+as $$
+begin
+  -- in their order, as deliveries lock them, so that neither waits for the other
+  perform from core.connections c where c.partner_id = tenant and c.id = any (connections) order by c.id for no key update;
+end $$;
+comment on function private.lock_connections(uuid, uuid[]) is 'Until the end of the transaction nobody delivers, signs or corrects anything of these connections.';
+
+create function private.claim_months(booking core.bookings, chosen uuid[]) returns private.posting[]
+language plpgsql
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+declare
+  postings private.posting[];
+begin
+  with claimed as (
+    insert into core.booking_rows
+      (partner_id, booking_id, account_id, connection_id, owner_id, period, kwh, session_count, source, delivery_id, ere_per_kwh, ean_code,
+       ean_exclusive, signatory, postal_code, house_number, house_number_addition, street, city, mandate_id, mandate_signed_at,
+       mandate_valid_from, mandate_valid_until, fee_pct, partner_share_pct, share_partner_id, charger_brand, charger_model, charger_serial, flags)
+    select c.partner_id, booking.id, c.account_id, c.id, c.owner_id, j.period, j.kwh, j.session_count,
+           case when j.delivery_id is null then 'own_sessions' else 'delivered_total' end, j.delivery_id, j.ere_per_kwh, c.ean_code,
+           c.ean_exclusive, coalesce(s.full_name, m.signed_name), l.postal_code, l.house_number, l.house_number_addition, l.street, l.city,
+           m.id, m.signed_at, m.valid_from, m.valid_until, m.fee_pct, m.partner_share_pct,
+           -- a person is in the house, and belongs to whoever had brought them by that month
+           case when a.user_id is null then a.partner_id else t.partner_id end,
+           h.brands, h.models, h.serials, j.flags
+      from private.judge_quarter(booking.partner_id, booking.quarter, chosen) j
+      join core.connections c on c.partner_id = booking.partner_id and c.id = j.connection_id
+      join core.accounts a on a.partner_id = c.partner_id and a.id = c.account_id
+      left join core.signatories s on s.partner_id = c.partner_id and s.account_id = c.account_id
+      left join core.attributions t on t.user_id = a.user_id and t.attached_month <= j.period
+      join core.locations l on l.partner_id = c.partner_id and l.id = c.location_id
+      join core.mandates m on m.partner_id = c.partner_id and m.id = j.mandate_id
+      cross join lateral (
+        select string_agg(coalesce(h.brand, h.ocpp_vendor), '; ' order by h.created_at, h.id) as brands,
+               string_agg(coalesce(k.model, h.ocpp_model), '; ' order by h.created_at, h.id) as models,
+               string_agg(h.serial_number, '; ' order by h.created_at, h.id) as serials
+          from core.chargers h left join core.charger_models k on k.id = h.catalog_charger_id
+         where h.partner_id = c.partner_id and h.connection_id = c.id and h.status = 'active' and h.mid_eligible) h
+     where j.reason is null
+     order by j.ean_code, j.period  -- two tenants that claim the same EANs wait for each other in one order
+    -- somebody else's booking took the EAN and month a moment ago
+    on conflict do nothing
+    returning *
+  ), locked as (
+    update core.delivered_months d set status = 'submitted'
+      from claimed r
+     where d.partner_id = r.partner_id and d.connection_id = r.connection_id and d.period = r.period
+  )
+  select array_agg(row('row:' || r.id || ':submitted', 'kWh', r.kwh, 'delivered', r.account_id, 'submitted', r.booking_id)::private.posting)
+    into postings from claimed r;
+  return postings;
+end $$;
+comment on function private.claim_months(core.bookings, uuid[]) is
+  'Takes in what a booking may, writes down what is true of it, and locks the months; what is to be posted of it. The connections are locked. The one function that relies on the index over EAN and month of all tenants.';
+
+create function private.submit_booking(tenant uuid, booking_id uuid, chosen uuid[] default null) returns int
+language plpgsql
+set search_path = ''
+as $$
+declare
+  booking  constant core.bookings := private.lock_booking(tenant, booking_id);
+  postings private.posting[];
+begin
+  if booking.status <> 'open' then
+    return null;
+  end if;
+  -- the factor by which the months are taken in does not change meanwhile, nor afterwards
+  perform from core.ere_factors f where f.delivery_year = extract(year from booking.quarter) for share;
+  perform private.lock_connections(tenant, array(
+    select d.connection_id from core.delivered_months d
+     where d.partner_id = tenant and d.period >= booking.quarter and d.period < (booking.quarter + interval '3 months')::date and not d.locked));
+  postings := private.claim_months(booking, chosen);
+  if postings is null then
+    return 0;
+  end if;
+  perform private.post(tenant, postings);
+  update core.bookings b set status = 'submitted', submitted_at = private.now() where b.partner_id = tenant and b.id = booking.id;
+  perform private.audit('booking.submitted', booking.id, jsonb_build_object('rows', cardinality(postings)));
+  return cardinality(postings);
+end $$;
+comment on function private.submit_booking(uuid, uuid, uuid[]) is
+  'Takes in every month that may be booked, of all accounts or of those chosen, and locks them: says how many. 0: there was none, and it stays open. Null: it is not open any more.';
+
+create function private.unlock_months(tenant uuid, connections uuid[], months date[]) returns void
+language plpgsql
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+begin
+  update core.delivered_months d set status = private.month_status(d.connection_id, d.period)
+    from unnest(connections, months) as m (connection_id, month)
+   where d.partner_id = tenant and d.connection_id = m.connection_id and d.period = m.month and d.locked;
+  perform private.release_charging_sessions(connections, months);
+end $$;
+comment on function private.unlock_months(uuid, uuid[], date[]) is
+  'Opens months again, as staged or outside_mandate, whichever each now is; what came in meanwhile counts. Their connections are locked.';
+
+create function private.withdraw_booking(tenant uuid, booking_id uuid) returns boolean
+language plpgsql
+set search_path = ''
+as $$
+declare
+  booking constant core.bookings := private.lock_booking(tenant, booking_id);
+  taken   core.booking_rows[];
+begin
+  if booking.status = 'withdrawn' then
+    return false;
+  elsif exists (select from core.booking_rows r where r.partner_id = tenant and r.booking_id = booking.id and r.status in ('registered', 'rejected')) then
+    perform private.refuse('booking_credited', json_build_object('booking', booking.id));
+  end if;
+  taken := array(select r from core.booking_rows r where r.partner_id = tenant and r.booking_id = booking.id);
+  perform private.lock_connections(tenant, array(select r.connection_id from unnest(taken) r));
+  update core.booking_rows r set status = 'withdrawn' where r.partner_id = tenant and r.booking_id = booking.id;
+  perform private.reverse_postings(tenant, array(select 'row:' || r.id || ':submitted' from unnest(taken) r));
+  perform private.unlock_months(tenant, array_agg(r.connection_id), array_agg(r.period)) from unnest(taken) r;
+  update core.bookings b set status = 'withdrawn', withdrawn_at = private.now() where b.partner_id = tenant and b.id = booking.id;
+  perform private.audit('booking.withdrawn', booking.id, jsonb_build_object('rows', cardinality(taken)));
+  return true;
+end $$;
+comment on function private.withdraw_booking(uuid, uuid) is
+  'Takes a booking back before anything of it was credited: its months can be delivered and booked again. False: it was withdrawn already.';
+
 -- Sales of ERE, and how each is split over the rows of its booking.
 
 create table core.sales (
@@ -5044,9 +5394,9 @@ create table core.allocations (
   gross             numeric(14, 2) not null,
   fee_pct           numeric(5, 2)  not null,
   partner_share_pct numeric(5, 2)  not null,
-  fee               numeric(14, 2) not null generated always as (trunc(gross * fee_pct / 100, 2)) stored,
+  fee               numeric(14, 2) not null generated always as (trunc(gross * fee_pct * 0.01, 2)) stored,
   partner_share     numeric(14, 2) not null,
-  net               numeric(14, 2) not null generated always as (gross - trunc(gross * fee_pct / 100, 2)) stored,
+  net               numeric(14, 2) not null generated always as (gross - trunc(gross * fee_pct * 0.01, 2)) stored,
   reversal_id       uuid,
   constraint allocations_pkey primary key (partner_id, id),
   constraint allocations_sale_fkey foreign key (partner_id, sale_id) references core.sales (partner_id, id),
@@ -5057,7 +5407,7 @@ create table core.allocations (
   constraint allocations_row_key unique (partner_id, sale_id, row_id),
   constraint allocations_positive check (ere > 0 and gross >= 0),
   constraint allocations_partner_share check (
-    partner_share = case when share_partner_id is null then 0 else trunc(trunc(gross * fee_pct / 100, 2) * partner_share_pct / 100, 2) end)
+    partner_share = case when share_partner_id is null then 0 else trunc(trunc(gross * fee_pct * 0.01, 2) * partner_share_pct * 0.01, 2) end)
 );
 comment on table core.allocations is
   'A row''s part of a sale: its ERE, its cents, and how those are divided between the customer (net), the partner (partner_share) and the service (fee less partner_share), by the percentages agreed when the mandate was signed. Written once, never computed again. Kept seven years.';
@@ -5068,6 +5418,318 @@ create index allocations_row on core.allocations (partner_id, row_id);
 create index allocations_account on core.allocations (partner_id, account_id);
 select private.isolate('core.allocations', 'select');
 select private.keep_to_owner('core.allocations');
+
+-- What the register grants of a booking: row by row, for the whole, and what takes that back.
+
+create type private.credit_line as (line int, row_id uuid, accepted_kwh numeric, reason text, problem text);
+
+create function private.read_credit_lines(booking core.bookings, lines jsonb) returns setof private.credit_line
+language plpgsql stable
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+begin
+  return query
+  with sent as materialized (
+    select coalesce((l.item ->> 'line')::int, l.place::int) as line, private.as_uuid(l.item ->> 'row_id') as row_id,
+           private.as_decimal(l.item ->> 'accepted_kwh', 3) as accepted_kwh, nullif(btrim(l.item ->> 'reason'), '') as reason
+      from jsonb_array_elements(lines) with ordinality as l (item, place)
+  )
+  select s.line, s.row_id, s.accepted_kwh, s.reason,
+         case when r.id is null then 'unknown_row'
+              when r.booking_id <> booking.id then 'row_of_another_booking'
+              when count(*) over (partition by s.row_id) > 1 then 'doubled_row'
+              when s.accepted_kwh is null then 'invalid_kwh'
+              when s.accepted_kwh > r.kwh then 'more_than_submitted'
+              when s.accepted_kwh < r.kwh and s.reason is null then 'reason_missing'
+              when length(s.reason) > 500 or s.reason ~ '[[:cntrl:]]' then 'invalid_reason'
+              when c.accepted_kwh <> s.accepted_kwh then 'credited_otherwise' end
+    from sent s
+    left join core.booking_rows r on r.partner_id = booking.partner_id and r.id = s.row_id
+    left join core.credits c on c.partner_id = r.partner_id and c.row_id = r.id and c.reversed_at is null;
+end $$;
+comment on function private.read_credit_lines(core.bookings, jsonb) is
+  'What the register said of rows, [{line?, row_id, accepted_kwh, reason?}], each read on its own; problem is null where it can be credited, or is already. kWh, three decimals.';
+
+create function private.credit_rows(booking core.bookings, lines private.credit_line[]) returns int
+language plpgsql
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+declare
+  postings private.posting[];
+  opened_connections uuid[];
+  opened_months      date[];
+begin
+  -- a rejected month is open for a new delivery
+  perform private.lock_connections(booking.partner_id, array(
+    select r.connection_id from unnest(lines) l
+      join core.booking_rows r on r.partner_id = booking.partner_id and r.id = l.row_id
+     where l.accepted_kwh = 0));
+  with granted as (
+    insert into core.credits (partner_id, row_id, owner_id, accepted_kwh, ere, reason)
+    select r.partner_id, r.id, r.owner_id, l.accepted_kwh, trunc(l.accepted_kwh * r.ere_per_kwh, 6), l.reason
+      from unnest(lines) l
+      join core.booking_rows r on r.partner_id = booking.partner_id and r.id = l.row_id and r.status = 'submitted'
+    returning *
+  ), marked as (
+    update core.booking_rows r set status = case when g.accepted_kwh > 0 then 'registered' else 'rejected' end
+      from granted g where r.partner_id = g.partner_id and r.id = g.row_id
+    returning r.*, g.id as credit_id, g.accepted_kwh, g.ere
+  ), judged as (
+    update core.delivered_months d set status = m.status
+      from marked m where d.partner_id = m.partner_id and d.connection_id = m.connection_id and d.period = m.period
+  )
+  select array_agg(row('credit:' || m.credit_id || ':' || p.what, p.unit, p.amount, p.debit_kind, m.booking_id, p.credit_kind, p.credit_owner)::private.posting),
+         array_agg(m.connection_id) filter (where m.accepted_kwh = 0 and p.what = 'ere'),
+         array_agg(m.period) filter (where m.accepted_kwh = 0 and p.what = 'ere')
+    into postings, opened_connections, opened_months
+    from marked m
+    cross join lateral (values
+      ('registered', 'kWh', m.accepted_kwh, 'submitted', 'registered', m.booking_id),
+      ('written_off', 'kWh', case when m.accepted_kwh > 0 then m.kwh - m.accepted_kwh else 0 end, 'submitted', 'written_off', m.booking_id),
+      ('rejected', 'kWh', case when m.accepted_kwh > 0 then 0 else m.kwh end, 'submitted', 'delivered', m.account_id),
+      ('ere', 'ERE', m.ere, 'register', 'unsold', m.booking_id)) p (what, unit, amount, debit_kind, credit_kind, credit_owner);
+  if postings is null then
+    return 0;
+  end if;
+  perform private.post(booking.partner_id, postings);
+  perform private.release_charging_sessions(opened_connections, opened_months);
+  return cardinality(postings) / 4;
+end $$;
+comment on function private.credit_rows(core.bookings, private.credit_line[]) is
+  'Credits the rows that wait for it, and leaves those alone that were credited: says how many. None of an accepted kWh is a rejection; less than submitted is credited, and the rest written off.';
+
+create function private.settle_difference(booking core.bookings) returns void
+language plpgsql
+set search_path = ''
+as $$
+declare
+  tenant   constant uuid := booking.partner_id;
+  credited constant numeric := private.balance(tenant, 'ERE', 'unsold', booking.id) + private.balance(tenant, 'ERE', 'sold', booking.id);
+  missing  constant numeric := booking.granted_ere - credited - private.balance(tenant, 'ERE', 'difference', booking.id);
+  cause    text;
+begin
+  if missing <> 0 then
+    select 'booking:' || booking.id || ':difference:' || 1 + count(*) into cause
+      from core.ledger_entries e
+     where e.partner_id = tenant and e.cause > 'booking:' || booking.id || ':difference:' and e.cause < 'booking:' || booking.id || ':difference;';
+    perform private.post(tenant, array[case when missing > 0
+      then row(cause, 'ERE', missing, 'register', booking.id, 'difference', booking.id)::private.posting
+      else row(cause, 'ERE', -missing, 'difference', booking.id, 'register', booking.id)::private.posting end]);
+  end if;
+end $$;
+comment on function private.settle_difference(core.bookings) is
+  'Where the register granted another total than the rows come to, the difference has an account of its own: what came from the register is what it granted.';
+
+create function private.credit_booking(booking core.bookings, lines private.credit_line[], granted numeric) returns int
+language plpgsql
+set search_path = ''
+as $$
+declare
+  credited constant int := private.credit_rows(booking, lines);
+  sold     constant numeric := private.balance(booking.partner_id, 'ERE', 'sold', booking.id);
+begin
+  if granted < sold then
+    perform private.refuse('granted_below_sold', json_build_object('granted_ere', granted, 'sold_ere', sold));
+  elsif granted is distinct from booking.granted_ere and granted is not null then
+    update core.bookings b set granted_ere = granted where b.partner_id = booking.partner_id and b.id = booking.id;
+    perform private.audit('booking.granted', booking.id, jsonb_build_object('before', booking.granted_ere, 'after', granted));
+    booking.granted_ere := granted;
+  end if;
+  perform private.settle_difference(booking);
+  if credited > 0 then
+    perform private.audit('booking.credited', booking.id, jsonb_build_object('rows', credited));
+  end if;
+  return credited;
+end $$;
+comment on function private.credit_booking(core.bookings, private.credit_line[], numeric) is
+  'Credits rows of a booking, its row locked, and notes what the register granted for the whole, where that was said: says how many rows.';
+
+create function private.reverse_credit(line core.booking_rows, reason text) returns boolean
+language plpgsql
+set search_path = ''
+as $$
+declare
+  credit core.credits;
+  sold   text;
+begin
+  select * into credit from core.credits c where c.partner_id = line.partner_id and c.row_id = line.id and c.reversed_at is null;
+  if not found then
+    return false;
+  end if;
+  select min(s.reference) into sold
+    from core.allocations a join core.sales s on s.partner_id = a.partner_id and s.id = a.sale_id
+   where a.partner_id = line.partner_id and a.row_id = line.id and a.reversal_id is null;
+  if sold is not null then
+    perform private.refuse('row_sold', json_build_object('row', line.id, 'reference', sold));
+  elsif line.status = 'rejected' then
+    perform private.lock_connections(line.partner_id, array[line.connection_id]);
+    if not exists (select from core.delivered_months d
+                    where d.partner_id = line.partner_id and d.connection_id = line.connection_id and d.period = line.period
+                      and d.status = 'rejected' and d.total_kwh = line.kwh)
+       or line.ean_exclusive and private.ean_booked(line.ean_code, line.period) then
+      perform private.refuse('month_delivered_again', json_build_object('row', line.id, 'period', to_char(line.period, 'YYYY-MM')));
+    end if;
+  end if;
+  update core.credits c set reversed_at = private.now(), reversed_reason = reason where c.partner_id = credit.partner_id and c.id = credit.id;
+  update core.booking_rows r set status = 'submitted' where r.partner_id = line.partner_id and r.id = line.id;
+  update core.delivered_months d set status = 'submitted'
+   where d.partner_id = line.partner_id and d.connection_id = line.connection_id and d.period = line.period;
+  perform private.reverse_postings(line.partner_id, array(
+    select 'credit:' || credit.id || ':' || what from unnest(array['registered', 'written_off', 'rejected', 'ere']) what));
+  perform private.audit('credit.reversed', line.id, jsonb_build_object('accepted_kwh', credit.accepted_kwh));
+  return true;
+end $$;
+comment on function private.reverse_credit(core.booking_rows, text) is
+  'Takes back what the register granted or rejected of a row, so that it can be credited anew; its booking is locked. False: nothing of it stands. Not while its ERE are sold, nor where its month was delivered again after a rejection.';
+
+-- The split of a sale over the rows of its booking.
+
+create function private.split_sale(sale core.sales)
+returns table (row_id uuid, ere numeric, gross numeric)
+language plpgsql stable
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+declare
+  -- whole numbers from here on: millionths of an ERE, and cents
+  quantity constant numeric := sale.ere * 1000000;
+  cents    constant numeric := sale.gross * 100;
+begin
+  return query
+  with sold as materialized (
+    select a.row_id, sum(a.ere) as ere
+      from core.sales s
+      join core.allocations a on a.partner_id = s.partner_id and a.sale_id = s.id and a.reversal_id is null
+     where s.partner_id = sale.partner_id and s.booking_id = sale.booking_id
+     group by a.row_id
+  ), held as materialized (
+    select r.id, (c.ere - coalesce(s.ere, 0)) * 1000000 as unsold
+      from core.booking_rows r
+      join core.credits c on c.partner_id = r.partner_id and c.row_id = r.id and c.reversed_at is null
+      left join sold s on s.row_id = r.id
+     where r.partner_id = sale.partner_id and r.booking_id = sale.booking_id and r.status = 'registered' and c.ere > coalesce(s.ere, 0)
+  ), share as (
+    select h.id, div(quantity * h.unsold, t.unsold) as whole, mod(quantity * h.unsold, t.unsold) as rest
+      from held h cross join (select sum(unsold) as unsold from held) t
+  ), part as materialized (
+    -- what the division leaves goes to the largest remainders, of equal ones to the first row ids, which are ordered as their text is
+    select s.id, s.whole + (row_number() over (order by s.rest desc, s.id) <= quantity - sum(s.whole) over ())::int as micro
+      from share s
+  ), money as (
+    select p.id, p.micro, div(cents * p.micro, quantity) as whole, mod(cents * p.micro, quantity) as rest from part p where p.micro > 0
+  )
+  select m.id, m.micro / 1000000,
+         (m.whole + (row_number() over (order by m.rest desc, m.id) <= cents - sum(m.whole) over ())::int) / 100
+    from money m;
+end $$;
+comment on function private.split_sale(core.sales) is
+  'What each row gives and gets of a sale: ERE in proportion to what of it is credited and unsold, at six decimals, and cents in proportion to that ERE, both by largest remainder, so that each adds up to the sale.';
+
+create function private.allocate_sale(sale core.sales) returns int
+language plpgsql
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+declare
+  postings private.posting[];
+begin
+  with allocated as (
+    insert into core.allocations
+      (partner_id, sale_id, row_id, account_id, owner_id, share_partner_id, ere, gross, fee_pct, partner_share_pct, partner_share)
+    select sale.partner_id, sale.id, r.id, r.account_id, r.owner_id, r.share_partner_id, s.ere, s.gross, r.fee_pct, r.partner_share_pct,
+           case when r.share_partner_id is null then 0
+                else trunc(trunc(s.gross * r.fee_pct * 0.01, 2) * r.partner_share_pct * 0.01, 2) end
+      from private.split_sale(sale) s
+      join core.booking_rows r on r.partner_id = sale.partner_id and r.id = s.row_id
+    returning *
+  )
+  select array_agg(row('allocation:' || a.id || ':' || p.what, p.unit, p.amount, p.debit_kind, p.debit_owner, p.credit_kind, p.credit_owner)::private.posting)
+    into postings
+    from allocated a
+    cross join lateral (values
+      ('ere', 'ERE', a.ere, 'unsold', sale.booking_id, 'sold', sale.booking_id),
+      ('net', 'EUR', a.net, 'buyer', sale.id, 'customer', a.account_id),
+      ('share', 'EUR', a.partner_share, 'buyer', sale.id, 'partner', coalesce(a.share_partner_id, private.house())),
+      ('fee', 'EUR', a.fee - a.partner_share, 'buyer', sale.id, 'service', private.house())
+    ) p (what, unit, amount, debit_kind, debit_owner, credit_kind, credit_owner);
+  perform private.post(sale.partner_id, postings);
+  return cardinality(postings) / 4;
+end $$;
+comment on function private.allocate_sale(core.sales) is
+  'Splits a sale, writes each part down for good, and moves its ERE and its money: to the customer what is left of the gross after the fee, of the fee the partner''s share to the partner and the rest to the service.';
+
+-- Taking a sale back.
+
+create function private.paid_out_allocations(sale core.sales) returns uuid[]
+language plpgsql stable
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+begin
+  return array(
+    with part as materialized (
+      -- what each part of each sale brings to its payees: to a customer, and where there is one to a partner
+      select p.kind, p.owner, p.amount, a.id, a.sale_id
+        from core.allocations a
+        cross join lateral (values ('customer', a.account_id, a.net), ('partner', a.share_partner_id, a.partner_share)) p (kind, owner, amount)
+       where a.partner_id = sale.partner_id and a.reversal_id is null and p.amount > 0
+    ), payee as materialized (
+      select l.id, l.kind, l.owner
+        from (select distinct p.kind, p.owner from part p where p.sale_id = sale.id) w
+        join core.ledger_accounts l on l.partner_id = sale.partner_id and l.owner = w.owner and l.kind = w.kind and l.unit = 'EUR'
+    ), paid as materialized (
+      select y.kind, y.owner, sum(m.amount) as amount
+        from payee y
+        cross join lateral (
+          select e.amount from core.ledger_entries e
+            join core.ledger_accounts o on o.partner_id = e.partner_id and o.id = e.credit and o.kind = 'payout'
+           where e.partner_id = sale.partner_id and e.debit = y.id
+          union all
+          select -e.amount from core.ledger_entries e
+            join core.ledger_accounts o on o.partner_id = e.partner_id and o.id = e.debit and o.kind = 'payout'
+           where e.partner_id = sale.partner_id and e.credit = y.id) m
+       group by y.kind, y.owner
+    ), due as (
+      -- the oldest is paid first: a part is paid out as soon as more was paid than is due of all before it
+      select p.id, p.sale_id, d.amount as paid,
+             sum(p.amount) over (partition by p.kind, p.owner order by s.recorded_at, s.id, p.id) - p.amount as due_before
+        from paid d
+        join part p on p.kind = d.kind and p.owner = d.owner
+        join core.sales s on s.partner_id = sale.partner_id and s.id = p.sale_id
+    )
+    select distinct d.id from due d where d.sale_id = sale.id and d.paid > d.due_before);
+end $$;
+comment on function private.paid_out_allocations(core.sales) is
+  'Which parts of a sale have been paid out, or are on their way, to the customer or to the partner, be it in part. What is paid is what moved from a payee''s account to one of the kind payout and did not come back.';
+
+create function private.reverse_sale(sale core.sales, reason text, recover boolean, out reversed int, out paid_out int)
+language plpgsql
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+declare
+  paid     uuid[] := private.paid_out_allocations(sale);
+  reversal uuid;
+  causes   text[];
+begin
+  paid_out := cardinality(paid);
+  if recover then
+    paid := '{}';
+  end if;
+  if not exists (select from core.allocations a
+                  where a.partner_id = sale.partner_id and a.sale_id = sale.id and a.reversal_id is null and a.id <> all (paid)) then
+    reversed := 0;
+    return;
+  end if;
+  insert into core.sale_reversals (partner_id, sale_id, reason, recover) values (sale.partner_id, sale.id, reverse_sale.reason, reverse_sale.recover)
+  returning id into reversal;
+  with taken_back as (
+    update core.allocations a set reversal_id = reversal
+     where a.partner_id = sale.partner_id and a.sale_id = sale.id and a.reversal_id is null and a.id <> all (paid)
+    returning a.id)
+  select array_agg('allocation:' || t.id || ':' || what), count(distinct t.id) into causes, reversed
+    from taken_back t cross join unnest(array['ere', 'net', 'share', 'fee']) what;
+  perform private.reverse_postings(sale.partner_id, causes);
+  perform private.audit('sale.reversed', sale.id, jsonb_build_object('allocations', reversed, 'recover', reverse_sale.recover));
+end $$;
+comment on function private.reverse_sale(core.sales, text, boolean) is
+  'Gives back what of a sale has not been paid out, or with recover all of it: what was paid is then a negative balance, which later payouts settle. Its booking is locked. How many parts were reversed, and how many had been paid out.';
 
 -- Figures: what a delivery year is said to yield, once the operator says so.
 
@@ -5082,6 +5744,169 @@ create table core.figures (
 comment on table core.figures is
   'A delivery year whose figures are published to a tenant: from then on positions say what it yields. Kept for good.';
 select private.isolate('core.figures', 'select');
+
+create function private.average_price(tenant uuid, year int) returns numeric
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  return (
+    select round(sum(a.gross) / sum(a.ere), 6)
+      from core.bookings b
+      join core.sales s on s.partner_id = b.partner_id and s.booking_id = b.id
+      join core.allocations a on a.partner_id = s.partner_id and a.sale_id = s.id and a.reversal_id is null
+     where b.partner_id = tenant and b.quarter >= make_date(year, 1, 1) and b.quarter < make_date(year + 1, 1, 1));
+end $$;
+comment on function private.average_price(uuid, int) is
+  'What an ERE of a delivery year brought on average, in euro: the gross of all its sales that stand by their ERE, six decimals. Null before the first.';
+
+-- Whether the ledger, the months, the bookings and the sales agree. Each function answers what should be, what is, how many things
+-- do not agree, and the first of them.
+
+create function private.check_units(tenant uuid)
+returns table (what text, expected numeric, found numeric, wrong bigint, example text)
+language sql stable
+set search_path = ''
+as $$
+  select b.unit || ' sums to zero', 0, sum(b.balance), (sum(b.balance) <> 0)::int, b.unit
+    from core.ledger_balances b where b.partner_id = tenant group by b.unit
+$$;
+
+create function private.check_kwh(tenant uuid)
+returns table (what text, expected numeric, found numeric, wrong bigint, example text)
+language sql stable
+set search_path = ''
+as $$
+  with booked as materialized (
+    select r.*, c.accepted_kwh
+      from core.booking_rows r
+      left join core.credits c on c.partner_id = r.partner_id and c.row_id = r.id and c.reversed_at is null
+     where r.partner_id = tenant and r.live
+  ), month as materialized (
+    select coalesce(d.connection_id, r.connection_id) as connection_id, coalesce(d.period, r.period) as period, d.total_kwh,
+           case when d.locked then 0 else d.total_kwh end as left_out, r.kwh as booked,
+           -- a locked month has a live row that says the same, and an open one has none
+           coalesce(d.locked, false) is distinct from (r.id is not null) or r.kwh <> d.total_kwh or r.status <> d.status as is_wrong
+      from (select * from core.delivered_months where partner_id = tenant) d
+      full join booked r on r.connection_id = d.connection_id and r.period = d.period
+  ), ledger as (
+    select b.owner, b.kind, b.balance from core.ledger_balances b where b.partner_id = tenant and b.unit = 'kWh' and b.kind <> 'delivered'
+  ), booking as (
+    select r.booking_id as owner, k.kind, sum(k.kwh) as kwh
+      from booked r
+      cross join lateral (values ('submitted', case r.status when 'submitted' then r.kwh end), ('registered', r.accepted_kwh),
+                                 ('written_off', r.kwh - r.accepted_kwh)) k (kind, kwh)
+     group by r.booking_id, k.kind
+  ), account as (
+    select coalesce(l.owner, b.owner) as owner, coalesce(l.balance, 0) as balance, coalesce(b.kwh, 0) as kwh
+      from ledger l full join booking b on b.owner = l.owner and b.kind = l.kind
+  )
+  select 'kWh booked and left out are those delivered', coalesce(sum(m.total_kwh), 0), coalesce(sum(m.left_out), 0) + coalesce(sum(m.booked), 0),
+         count(*) filter (where m.is_wrong), min(m.connection_id || ' ' || to_char(m.period, 'YYYY-MM')) filter (where m.is_wrong)
+    from month m
+  union all
+  select 'kWh in the ledger are those booked', coalesce(sum(a.kwh), 0), coalesce(sum(a.balance), 0),
+         count(*) filter (where a.kwh <> a.balance), min('booking ' || a.owner) filter (where a.kwh <> a.balance)
+    from account a
+$$;
+
+create function private.check_ere(tenant uuid)
+returns table (what text, expected numeric, found numeric, wrong bigint, example text)
+language sql stable
+set search_path = ''
+as $$
+  with credited as materialized (
+    select r.booking_id, r.id, c.ere, trunc(c.accepted_kwh * r.ere_per_kwh, 6) as by_factor
+      from core.booking_rows r
+      join core.credits c on c.partner_id = r.partner_id and c.row_id = r.id and c.reversed_at is null
+     where r.partner_id = tenant
+  ), sold as materialized (
+    select a.row_id, sum(a.ere) as ere from core.allocations a where a.partner_id = tenant and a.reversal_id is null group by a.row_id
+  ), booking as materialized (
+    select b.id, b.granted_ere, coalesce(sum(c.ere), 0) as credited, coalesce(sum(s.ere), 0) as sold
+      from core.bookings b
+      left join credited c on c.booking_id = b.id
+      left join sold s on s.row_id = c.id
+     where b.partner_id = tenant group by b.id, b.granted_ere
+  ), ledger as materialized (
+    select b.owner, coalesce(sum(b.balance) filter (where b.kind = 'unsold'), 0) as unsold, coalesce(sum(b.balance) filter (where b.kind = 'sold'), 0) as sold,
+           coalesce(-sum(b.balance) filter (where b.kind = 'register'), 0) as granted
+      from core.ledger_balances b where b.partner_id = tenant and b.unit = 'ERE' group by b.owner
+  ), judged as materialized (
+    select b.*, coalesce(l.unsold, 0) as in_unsold, coalesce(l.sold, 0) as in_sold, coalesce(l.granted, 0) as in_granted
+      from booking b full join ledger l on l.owner = b.id
+  )
+  select 'ERE credited are kWh by the factor', coalesce(sum(c.by_factor), 0), coalesce(sum(c.ere), 0),
+         count(*) filter (where c.ere <> c.by_factor), min('row ' || c.id) filter (where c.ere <> c.by_factor)
+    from credited c
+  union all
+  select 'ERE in the ledger are those credited', coalesce(sum(j.credited), 0), coalesce(sum(j.in_unsold + j.in_sold), 0),
+         count(*) filter (where j.credited is distinct from j.in_unsold + j.in_sold),
+         min('booking ' || j.id) filter (where j.credited is distinct from j.in_unsold + j.in_sold)
+    from judged j
+  union all
+  select 'ERE sold are those allocated', coalesce(sum(j.sold), 0), coalesce(sum(j.in_sold), 0),
+         count(*) filter (where j.sold is distinct from j.in_sold), min('booking ' || j.id) filter (where j.sold is distinct from j.in_sold)
+    from judged j
+  union all
+  select 'ERE from the register are those granted', coalesce(sum(coalesce(j.granted_ere, j.credited)), 0), coalesce(sum(j.in_granted), 0),
+         count(*) filter (where coalesce(j.granted_ere, j.credited) is distinct from j.in_granted or j.in_sold > j.in_granted),
+         min('booking ' || j.id) filter (where coalesce(j.granted_ere, j.credited) is distinct from j.in_granted or j.in_sold > j.in_granted)
+    from judged j
+$$;
+
+create function private.check_money(tenant uuid)
+returns table (what text, expected numeric, found numeric, wrong bigint, example text)
+language sql stable
+set search_path = ''
+as $$
+  with part as materialized (
+    select a.*, a.reversal_id is null as stands, k.net as in_net, k.share as in_share, k.fee as in_fee
+      from core.allocations a
+      left join lateral (
+        -- what was moved for it, less what was moved back
+        select coalesce(sum(e.amount * s.sign) filter (where s.what = 'net'), 0) as net,
+               coalesce(sum(e.amount * s.sign) filter (where s.what = 'share'), 0) as share,
+               coalesce(sum(e.amount * s.sign) filter (where s.what = 'fee'), 0) as fee
+          from core.ledger_entries e
+          cross join lateral (select split_part(e.cause, ':', 3) as what, case split_part(e.cause, ':', 4) when 'reversed' then -1 else 1 end as sign) s
+         where e.partner_id = a.partner_id and e.cause > 'allocation:' || a.id || ':' and e.cause < 'allocation:' || a.id || ';') k on true
+     where a.partner_id = tenant
+  ), sale as materialized (
+    select s.id, s.reference, s.gross, s.ere, sum(p.gross) as parts, sum(p.ere) as parts_ere, coalesce(sum(p.gross) filter (where p.stands), 0) as stands,
+           -private.balance(tenant, 'EUR', 'buyer', s.id) as owed
+      from core.sales s left join part p on p.sale_id = s.id
+     where s.partner_id = tenant group by s.id, s.reference, s.gross, s.ere
+  )
+  select 'parts of sales add up to them', coalesce(sum(s.gross), 0), coalesce(sum(s.parts), 0),
+         count(*) filter (where (s.gross, s.ere) is distinct from (s.parts, s.parts_ere)),
+         min('sale ' || s.reference) filter (where (s.gross, s.ere) is distinct from (s.parts, s.parts_ere))
+    from sale s
+  union all
+  select 'buyers owe what was sold', coalesce(sum(s.stands), 0), coalesce(sum(s.owed), 0),
+         count(*) filter (where s.stands <> s.owed), min('sale ' || s.reference) filter (where s.stands <> s.owed)
+    from sale s
+  union all
+  select 'customers, partners and the service got what was sold', coalesce(sum(p.gross) filter (where p.stands), 0),
+         coalesce(sum(p.in_net + p.in_share + p.in_fee), 0), count(*) filter (where k.is_wrong), min('row ' || p.row_id) filter (where k.is_wrong)
+    from part p
+    cross join lateral (
+      select (p.in_net, p.in_share, p.in_fee) is distinct from
+             case when p.stands then row(p.net, p.partner_share, p.fee - p.partner_share) else row(0.00, 0.00, 0.00) end as is_wrong) k
+$$;
+
+create function private.check_ledger(tenant uuid)
+returns table (what text, expected numeric, found numeric, wrong bigint, example text)
+language sql stable
+set search_path = ''
+as $$
+  select * from private.check_units(tenant)
+  union all select * from private.check_kwh(tenant)
+  union all select * from private.check_ere(tenant)
+  union all select * from private.check_money(tenant)
+$$;
+comment on function private.check_ledger(uuid) is
+  'What must hold of a tenant''s ledger, months, bookings and sales: what should be, what is, how many things are wrong, and the first of them.';
 
 -- The mail outbox: written in the transaction of what it is about, sent by the worker.
 
@@ -9050,8 +9875,12 @@ as $$
   select c.* from core.connections c
    where c.partner_id = any (array(select p.id from core.partners p)) and c.account_id = private.as_uuid(named)
   union
-  -- no index holds the EANs of archived connections: read them all, but only for what looks like an EAN
-  select c.* from core.connections c where named ~ '^[0-9]{18}$' and c.ean_code = named
+  select c.* from core.connections c where c.status = 'active' and c.ean_exclusive and c.ean_code = named
+  union
+  select c.* from core.connections c where c.status = 'archived' and c.ean_code = named
+  union
+  -- no index holds the sandbox's test EANs, which many have
+  select c.* from core.connections c where private.is_test_ean(named) and c.ean_code = named
   union
   select c.*
     from core.accounts a join core.connections c on c.partner_id = a.partner_id and c.account_id = a.id
@@ -9402,85 +10231,720 @@ comment on function ops.registration_review(jsonb) is
   'Judges a submitted registration: {connection, verdict: goedgekeurd|afgekeurd} to {changed, connection}. goedgekeurd needs mandate, EAN and MID charger.';
 select private.expose_ops('ops.registration_review(jsonb)');
 
--- The operator on months: lock and unlock.
+-- The operator on factors: what a kWh of a year is worth.
 
-create function private.delivered_month_named(input jsonb) returns core.delivered_months
-language plpgsql
+create function private.factor_row(factor core.ere_factors) returns json
+language sql stable
+set search_path = ''
+as $$
+  select json_build_object('delivery_year', factor.delivery_year, 'renewable_share', factor.renewable_share, 'ere_per_kwh', factor.ere_per_kwh,
+                           'bookable_until', factor.bookable_until)
+$$;
+
+create function ops.factor_list(input jsonb) returns json
+language sql stable security definer
+set search_path = ''
+as $$
+  select json_build_object('factors', coalesce(json_agg(private.factor_row(f) order by f.delivery_year desc), '[]')) from core.ere_factors f
+$$;
+comment on function ops.factor_list(jsonb) is 'The factors, newest year first: {} to {factors}.';
+select private.expose_ops('ops.factor_list(jsonb)');
+
+create function ops.factor_set(input jsonb) returns json
+language plpgsql security definer
 set search_path = ''
 as $$
 declare
-  connection core.connections;
-  month      core.delivered_months;
+  year   constant int := (input ->> 'delivery_year')::int;
+  share  constant numeric := private.as_decimal(input ->> 'share', 4);
+  before core.ere_factors;
+  after  core.ere_factors;
 begin
-  if coalesce(input ->> 'period', '') !~ '^[12][0-9]{3}-(0[1-9]|1[0-2])(-01)?$' then
-    perform private.refuse('invalid_period');
+  perform private.act_as_operator(input);
+  if year not between 2026 and 2100 or (input ? 'share' and (share is null or share > 1))
+     or (input ? 'bookable_until' and not pg_input_is_valid(input ->> 'bookable_until', 'date')) then
+    perform private.refuse('invalid_factor');
   end if;
-  connection := private.connection_named(input ->> 'connection');
-  select * into month from core.delivered_months d
-   where d.partner_id = connection.partner_id and d.connection_id = connection.id
-     and d.period = to_date(left(input ->> 'period', 7), 'YYYY-MM')
-     for update;
-  if not found then
-    perform private.refuse('month_not_found', json_build_object('period', left(input ->> 'period', 7)));
+  -- a booking that is submitted now holds the row that it judges by, and is seen below
+  select * into before from core.ere_factors f where f.delivery_year = year for update;
+  if not found and share is null then
+    perform private.refuse('factor_missing', json_build_object('delivery_year', year));
+  elsif share <> before.renewable_share and private.year_is_booked(year) then
+    perform private.refuse('factor_in_use', json_build_object('delivery_year', year, 'renewable_share', before.renewable_share));
   end if;
-  return month;
+  insert into core.ere_factors as f (delivery_year, renewable_share, bookable_until) values (year, share, (input ->> 'bookable_until')::date)
+  on conflict on constraint ere_factors_pkey do update
+     set renewable_share = coalesce(share, f.renewable_share), bookable_until = coalesce((input ->> 'bookable_until')::date, f.bookable_until)
+  returning * into after;
+  if after is distinct from before then
+    perform private.audit('factor.set', null, jsonb_build_object('before', to_jsonb(before), 'after', to_jsonb(after)));
+  end if;
+  return json_build_object('changed', after is distinct from before, 'factor', private.factor_row(after));
 end $$;
-comment on function private.delivered_month_named(jsonb) is 'The delivered month of {connection, period}, locked together with its connection.';
+comment on function ops.factor_set(jsonb) is
+  'Says what a kWh of a year is worth, and until when its months can be booked: {delivery_year, share?, bookable_until?} to {changed, factor}. The share is needed for a new year, and stays once something is booked by it.';
+select private.expose_ops('ops.factor_set(jsonb)');
 
-create function private.set_month_status(month core.delivered_months, wanted text, action text) returns json
+-- The operator on bookings: preview, open, submit, withdraw, list.
+
+create function private.read_quarter(value text) returns date
 language plpgsql
 set search_path = ''
 as $$
 declare
-  before constant text := month.status;
+  quarter date;
 begin
-  if wanted <> before then
-    update core.delivered_months d set status = wanted
-     where d.partner_id = month.partner_id and d.connection_id = month.connection_id and d.period = month.period
-    returning * into month;
-    perform private.audit(action, month.connection_id, jsonb_build_object('period', month.period, 'before', before, 'after', wanted));
+  if value ~ '^20[0-9]{2}-Q[1-4]$' then
+    quarter := make_date(left(value, 4)::int, right(value, 1)::int * 3 - 2, 1);
   end if;
+  if quarter is null or quarter < private.first_delivery_month() then
+    perform private.refuse('invalid_quarter');
+  elsif not exists (select from core.ere_factors f where f.delivery_year = extract(year from quarter)) then
+    perform private.refuse('factor_missing', json_build_object('delivery_year', extract(year from quarter)));
+  end if;
+  return quarter;
+end $$;
+comment on function private.read_quarter(text) is 'The first day of a quarter written 2026-Q2, of a year that has a factor.';
+
+create function private.quarter_name(quarter date) returns text
+language sql immutable
+set search_path = ''
+as $$ select to_char(quarter, 'YYYY-"Q"Q') $$;
+
+create function private.bookings_named(named text, partner uuid) returns setof core.bookings
+language sql stable
+set search_path = ''
+as $$
+  select b.* from core.bookings b
+   where b.partner_id = any (array(select p.id from core.partners p where partner is null or p.id = partner))
+     and (named is null or b.id = private.as_uuid(named) or b.run_id = private.as_uuid(named) or private.quarter_name(b.quarter) = named)
+$$;
+comment on function private.bookings_named(text, uuid) is 'The bookings of a booking id, a run id or a quarter, of one partner or of all.';
+
+create function private.booking_named(input jsonb) returns core.bookings
+language plpgsql
+set search_path = ''
+as $$
+declare
+  named      constant text := input ->> 'booking';
+  candidates constant core.bookings[] := array(
+    select b from private.bookings_named(named, case when input ? 'partner' then (private.partner_named(input ->> 'partner')).id end) b
+     where b.status <> 'withdrawn' or b.id = private.as_uuid(named));
+begin
+  if cardinality(candidates) = 0 then
+    perform private.refuse('booking_not_found', json_build_object('booking', named));
+  elsif cardinality(candidates) > 1 then
+    perform private.refuse('booking_ambiguous', json_build_object('booking', named));
+  end if;
+  perform private.act_for_partner((candidates[1]).partner_id);
+  return private.lock_booking((candidates[1]).partner_id, (candidates[1]).id);
+end $$;
+comment on function private.booking_named(jsonb) is
+  'The one booking that is meant by {booking, partner?}: its id, or a run or a quarter in which there is one; locked, and its partner made the tenant of this transaction.';
+
+create function private.booking_row(booking core.bookings) returns json
+language sql stable
+set search_path = ''
+as $$
+  select json_build_object(
+    'booking_id', booking.id, 'run_id', booking.run_id, 'partner_slug', (select p.slug from core.partners p where p.id = booking.partner_id),
+    'quarter', private.quarter_name(booking.quarter), 'number', booking.number, 'status', booking.status,
+    'rows', t.rows, 'kwh', t.kwh, 'waiting', t.waiting, 'registered', t.registered, 'rejected', t.rejected,
+    'accepted_kwh', t.accepted_kwh, 'ere', t.ere, 'granted_ere', booking.granted_ere, 'sold_ere', s.ere, 'gross_eur', s.gross,
+    'opened_at', private.iso(booking.opened_at), 'submitted_at', private.iso(booking.submitted_at),
+    'withdrawn_at', private.iso(booking.withdrawn_at), 'export_sha256', booking.export_sha256)
+  from (select count(*) as rows, coalesce(sum(r.kwh), 0) as kwh, count(*) filter (where r.status = 'submitted') as waiting,
+               count(*) filter (where r.status = 'registered') as registered, count(*) filter (where r.status = 'rejected') as rejected,
+               coalesce(sum(c.accepted_kwh), 0) as accepted_kwh, coalesce(sum(c.ere), 0) as ere
+          from core.booking_rows r
+          left join core.credits c on c.partner_id = r.partner_id and c.row_id = r.id and c.reversed_at is null
+         where r.partner_id = booking.partner_id and r.booking_id = booking.id) t
+  cross join (select coalesce(sum(a.ere), 0) as ere, coalesce(sum(a.gross), 0) as gross
+                from core.sales s
+                join core.allocations a on a.partner_id = s.partner_id and a.sale_id = s.id and a.reversal_id is null
+               where s.partner_id = booking.partner_id and s.booking_id = booking.id) s
+$$;
+comment on function private.booking_row(core.bookings) is 'A booking as the operator sees it, with what became of its rows.';
+
+create function private.booking_answer(booking core.bookings, changed boolean) returns json
+language sql stable
+set search_path = ''
+as $$
+  select json_build_object('changed', changed, 'booking', private.booking_row(b))
+    from core.bookings b where b.partner_id = booking.partner_id and b.id = booking.id
+$$;
+
+create function ops.booking_list(input jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+declare
+  partner uuid;
+begin
+  if input ? 'partner' then
+    partner := (private.partner_named(input ->> 'partner')).id;
+  end if;
+  if input ? 'booking' and not exists (select from private.bookings_named(input ->> 'booking', partner)) then
+    perform private.refuse('booking_not_found', json_build_object('booking', input ->> 'booking'));
+  end if;
+  return (
+    select json_build_object('bookings', coalesce(json_agg(private.booking_row(b) order by b.quarter desc, p.slug, b.number desc), '[]'))
+      from (select * from private.bookings_named(input ->> 'booking', partner)
+             where input ->> 'status' is null or status = input ->> 'status'
+             order by quarter desc, opened_at desc, id limit coalesce((input ->> 'limit')::int, 1000)) b
+      join core.partners p on p.id = b.partner_id);
+end $$;
+comment on function ops.booking_list(jsonb) is 'Bookings, newest quarter first: {booking?, partner?, status?, limit?} to {bookings}. booking is a booking id, a run id or a quarter.';
+select private.expose_ops('ops.booking_list(jsonb)');
+
+create function ops.booking_open(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  wanted  date;
+  run     constant uuid := gen_random_uuid();
+  chosen  uuid[];
+  opened  core.bookings[] := '{}';
+  tenant  uuid;
+begin
+  perform private.act_as_operator(input);
+  wanted := private.read_quarter(input ->> 'quarter');
+  if wanted > private.today() then
+    perform private.refuse('quarter_not_begun', json_build_object('quarter', input ->> 'quarter'));
+  elsif input ? 'partner' then
+    chosen := array[(private.partner_named(input ->> 'partner')).id];
+  else
+    -- whoever has something that could be booked, and whoever has a booking open already
+    chosen := array(
+      select p.id from core.partners p
+       where exists (select from core.bookings b where b.partner_id = p.id and b.quarter = wanted and b.status = 'open')
+          or exists (select from core.delivered_months d
+                      where d.partner_id = p.id and d.period >= wanted and d.period < (wanted + interval '3 months')::date
+                        and d.status = 'staged')
+       order by p.id);
+  end if;
+  foreach tenant in array chosen loop
+    perform private.act_for_partner(tenant);
+    opened := opened || private.open_booking(tenant, wanted, run);
+  end loop;
   return json_build_object(
-    'changed', wanted <> before,
-    'month', json_build_object('connection_id', month.connection_id, 'period', month.period, 'total_kwh', month.total_kwh,
-                               'session_count', month.session_count, 'status', month.status,
-                               'received_at', private.iso(month.received_at)));
+    'changed', exists (select from unnest(opened) b where b.run_id = run),
+    'bookings', (select coalesce(json_agg(private.booking_row(b) order by p.slug), '[]') from unnest(opened) b join core.partners p on p.id = b.partner_id));
 end $$;
+comment on function ops.booking_open(jsonb) is
+  'Opens a booking of a quarter, of one partner or one for each that has months for it: {quarter, partner?} to {changed, bookings}. One that is open already is answered; where it was submitted a supplementary one is opened.';
+select private.expose_ops('ops.booking_open(jsonb)');
 
-create function ops.month_lock(input jsonb) returns json
+create function ops.booking_submit(input jsonb) returns json
 language plpgsql security definer
 set search_path = ''
 as $$
 declare
-  month core.delivered_months;
+  booking core.bookings;
+  taken   int;
 begin
   perform private.act_as_operator(input);
-  month := private.delivered_month_named(input);
-  if month.status not in ('staged', 'registered') then
-    perform private.refuse('month_not_staged', json_build_object('status', month.status));
+  booking := private.booking_named(input);
+  if booking.status = 'withdrawn' then
+    perform private.refuse('booking_withdrawn', json_build_object('booking', booking.id));
+  elsif (booking.quarter + interval '3 months')::date > private.today() then
+    perform private.refuse('quarter_not_over', json_build_object('quarter', private.quarter_name(booking.quarter)));
   end if;
-  return private.set_month_status(month, 'registered', 'month.locked');
+  taken := private.submit_booking(booking.partner_id, booking.id);
+  return private.booking_answer(booking, coalesce(taken, 0) > 0);
 end $$;
-comment on function ops.month_lock(jsonb) is
-  'Marks a staged month as registered, after which deliveries no longer change it: {connection, period} to {changed, month}.';
-select private.expose_ops('ops.month_lock(jsonb)');
+comment on function ops.booking_submit(jsonb) is
+  'Takes in every month that may be booked and locks it: {booking, partner?} to {changed, booking}. Where there is none nothing changes and it stays open.';
+select private.expose_ops('ops.booking_submit(jsonb)');
 
-create function ops.month_unlock(input jsonb) returns json
+create function ops.booking_withdraw(input jsonb) returns json
 language plpgsql security definer
 set search_path = ''
 as $$
 declare
-  month core.delivered_months;
+  booking core.bookings;
 begin
   perform private.act_as_operator(input);
-  month := private.delivered_month_named(input);
-  return private.set_month_status(
-    month, case month.status when 'registered' then private.month_status(month.connection_id, month.period) else month.status end,
-    'month.unlocked');
+  booking := private.booking_named(input);
+  return private.booking_answer(booking, private.withdraw_booking(booking.partner_id, booking.id));
 end $$;
-comment on function ops.month_unlock(jsonb) is
-  'Opens a registered month again, as staged or outside_mandate, whichever it now is: {connection, period} to {changed, month}.';
-select private.expose_ops('ops.month_unlock(jsonb)');
+comment on function ops.booking_withdraw(jsonb) is
+  'Takes a booking back before the register has credited or rejected anything of it: {booking, partner?} to {changed, booking}. Its months are open again.';
+select private.expose_ops('ops.booking_withdraw(jsonb)');
+
+-- The operator looks before a booking takes anything in.
+
+create function private.preview_quarter(quarter date, partner uuid)
+returns table (slug text, taken boolean, reason text, flags text[], account_id uuid, connection_id uuid, ean_code text, period date,
+               kwh numeric, session_count int, source text, ere numeric)
+language plpgsql stable
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+begin
+  return query
+  select p.slug, j.reason is null, j.reason, j.flags, j.account_id, j.connection_id, j.ean_code, j.period, j.kwh, j.session_count,
+         case when j.delivery_id is null then 'own_sessions' else 'delivered_total' end, j.kwh * j.ere_per_kwh
+    from core.partners p
+    cross join lateral private.judge_quarter(p.id, quarter) j
+   where preview_quarter.partner is null or p.id = preview_quarter.partner
+  union all
+  -- charged, or corrected, after the month was booked
+  select p.slug, false, 'arrived_after_lock', '{}', c.account_id, c.id, c.ean_code, s.month, sum(s.wh) / 1000.0, count(*)::int, 'own_sessions', null
+    from core.charging_sessions s
+    join core.partners p on p.id = s.partner_id
+    join core.connections c on c.partner_id = s.partner_id and c.id = s.connection_id
+   where s.month >= quarter and s.month < (quarter + interval '3 months')::date and 'after_lock' = any (s.flags)
+     and (preview_quarter.partner is null or p.id = preview_quarter.partner)
+   group by p.slug, c.account_id, c.id, c.ean_code, s.month;
+end $$;
+comment on function private.preview_quarter(date, uuid) is
+  'What bookings of a quarter would take in now, and why they leave the rest out; and the sessions that came after their month was locked, which are in no booking. kWh; ERE exact.';
+
+create function ops.booking_preview(input jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+declare
+  quarter constant date := private.read_quarter(input ->> 'quarter');
+  partner uuid;
+begin
+  if input ? 'partner' then
+    partner := (private.partner_named(input ->> 'partner')).id;
+  end if;
+  return (
+    with month as materialized (
+      select * from private.preview_quarter(quarter, partner)
+    ), flagged as (
+      select m.* from month m where m.taken and m.flags <> '{}' order by cardinality(m.flags) desc, m.kwh desc, m.ean_code, m.period
+    )
+    select json_build_object(
+      'quarter', private.quarter_name(quarter),
+      'flagged', (select coalesce(json_agg(json_build_object(
+                    'partner_slug', f.slug, 'ean_code', f.ean_code, 'period', to_char(f.period, 'YYYY-MM'), 'kwh', f.kwh,
+                    'session_count', f.session_count, 'flags', f.flags)), '[]') from (select * from flagged limit 20) f),
+      'flagged_months', (select count(*) from flagged),
+      'taken', (select coalesce(json_agg(json_build_object(
+                  'partner_slug', t.slug, 'months', t.months, 'kwh', t.kwh, 'ere', t.ere) order by t.slug), '[]')
+                  from (select m.slug, count(*) as months, sum(m.kwh) as kwh, sum(m.ere) as ere from month m where m.taken group by m.slug) t),
+      'left_out', (select coalesce(json_agg(json_build_object(
+                     'reason', l.reason, 'months', l.months, 'kwh', l.kwh) order by l.months desc, l.reason), '[]')
+                     from (select m.reason, count(*) as months, sum(m.kwh) as kwh from month m where not m.taken group by m.reason) l),
+      'total', (select json_build_object('months', count(*), 'kwh', coalesce(sum(m.kwh), 0), 'ere', coalesce(sum(m.ere), 0)) from month m where m.taken),
+      'csv', case when input ? 'csv' then (
+        select private.csv_line('taken', 'reason', 'flags', 'partner', 'account_id', 'connection_id', 'ean', 'period', 'kwh', 'sessions', 'source', 'ere')
+               || coalesce(string_agg(private.csv_line(
+                    case when m.taken then 'yes' else 'no' end, m.reason, array_to_string(m.flags, ' '), m.slug, m.account_id::text,
+                    m.connection_id::text, m.ean_code, to_char(m.period, 'YYYY-MM'), m.kwh::text, m.session_count::text, m.source, m.ere::text), ''
+                    order by cardinality(m.flags) desc, m.taken desc, m.slug, m.ean_code, m.period, m.reason), '')
+          from month m) end));
+end $$;
+comment on function ops.booking_preview(jsonb) is
+  'What bookings of a quarter, also of the running one, would take in now, of one partner or of all: {quarter, partner?, csv?} to {quarter, flagged, flagged_months, taken, left_out, total, csv}. The implausible months come first; csv holds every month.';
+select private.expose_ops('ops.booking_preview(jsonb)');
+
+-- The operator and the register: the file for it, and what it granted.
+
+create function private.submitted_booking_named(input jsonb) returns core.bookings
+language plpgsql
+set search_path = ''
+as $$
+declare
+  booking constant core.bookings := private.booking_named(input);
+begin
+  if booking.status <> 'submitted' then
+    perform private.refuse('booking_not_submitted', json_build_object('booking', booking.id, 'status', booking.status));
+  end if;
+  return booking;
+end $$;
+comment on function private.submitted_booking_named(jsonb) is 'The one submitted booking that is meant, as booking_named.';
+
+create function private.export_csv(booking core.bookings) returns text
+language sql stable
+set search_path = ''
+as $$
+  select private.csv_line('row_id', 'booking', 'quarter', 'period', 'ean', 'kwh', 'ere', 'signatory', 'postal_code', 'house_number', 'addition',
+                          'street', 'city', 'mandate_id', 'mandate_signed_at', 'mandate_valid_from', 'mandate_valid_until', 'source',
+                          'charger_brand', 'charger_model', 'charger_serial')
+         || string_agg(private.csv_line(
+              r.id::text, r.booking_id::text, private.quarter_name(booking.quarter), to_char(r.period, 'YYYY-MM'), r.ean_code, r.kwh::text,
+              trunc(r.kwh * r.ere_per_kwh, 6)::text, r.signatory, r.postal_code, r.house_number::text, r.house_number_addition, r.street, r.city,
+              r.mandate_id::text, private.iso(r.mandate_signed_at), to_char(r.mandate_valid_from, 'YYYY-MM-DD'),
+              to_char(r.mandate_valid_until, 'YYYY-MM-DD'), r.source, r.charger_brand, r.charger_model, r.charger_serial), ''
+              order by r.ean_code, r.period, r.id)
+    from core.booking_rows r where r.partner_id = booking.partner_id and r.booking_id = booking.id
+$$;
+comment on function private.export_csv(core.bookings) is
+  'The file for the register: every row as it was submitted, whatever became of it since. The same booking gives the same text.';
+
+create function ops.booking_export(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  booking core.bookings;
+  csv     text;
+  hash    text;
+begin
+  perform private.act_as_operator(input);
+  booking := private.submitted_booking_named(input);
+  csv := private.export_csv(booking);
+  hash := encode(sha256(convert_to(csv, 'UTF8')), 'hex');
+  if booking.export_sha256 <> hash then
+    raise exception 'the rows of booking % are not those that were exported', booking.id;
+  end if;
+  update core.bookings b set export_sha256 = hash, exported_at = private.now() where b.partner_id = booking.partner_id and b.id = booking.id
+     and b.export_sha256 is null;
+  perform private.audit('booking.exported', booking.id, jsonb_build_object('sha256', hash));
+  return json_build_object('booking_id', booking.id, 'quarter', private.quarter_name(booking.quarter), 'again', booking.export_sha256 is not null,
+                           'sha256', hash, 'csv', csv);
+end $$;
+comment on function ops.booking_export(jsonb) is
+  'The file for the register: {booking, partner?} to {booking_id, quarter, again, sha256, csv}. Its hash is kept, and each time it is the same bytes.';
+select private.expose_ops('ops.booking_export(jsonb)');
+
+create function ops.booking_credit(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  booking  core.bookings;
+  lines    private.credit_line[];
+  wrong    private.credit_line;
+  granted  constant numeric := private.as_decimal(input ->> 'granted', 6);
+  credited int;
+begin
+  perform private.act_as_operator(input);
+  booking := private.submitted_booking_named(input);
+  if input ? 'granted' and granted is null then
+    perform private.refuse('invalid_ere');
+  elsif input ? 'rows' then
+    lines := array(select l from private.read_credit_lines(booking, input -> 'rows') l);
+  else
+    lines := array(select row(0, r.id, r.kwh, null, null)::private.credit_line
+                     from core.booking_rows r where r.partner_id = booking.partner_id and r.booking_id = booking.id and r.status = 'submitted');
+  end if;
+  select * into wrong from unnest(lines) l where l.problem is not null order by l.line limit 1;
+  if found then
+    perform private.refuse('credit_file_refused', json_build_object('line', wrong.line, 'row', wrong.row_id, 'problem', wrong.problem,
+      'others', (select count(*) - 1 from unnest(lines) l where l.problem is not null)));
+  end if;
+  credited := private.credit_booking(booking, lines, granted);
+  return private.booking_answer(booking, credited > 0 or granted is distinct from booking.granted_ere and granted is not null);
+end $$;
+comment on function ops.booking_credit(jsonb) is
+  'What the register granted: {booking, partner?, rows?, granted?} to {changed, booking}. rows, [{line?, row_id, accepted_kwh, reason?}], credits or rejects those alone; without it all that wait are credited whole. granted is the ERE of the whole, where that is another total. One wrong row, and nothing is credited.';
+select private.expose_ops('ops.booking_credit(jsonb)');
+
+create function ops.booking_reverse_credit(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  reason  constant text := private.operator_reason(input ->> 'reason');
+  line    core.booking_rows;
+  booking core.bookings;
+  changed boolean;
+begin
+  perform private.act_as_operator(input);
+  select * into line from core.booking_rows r
+   where r.partner_id = any (array(select p.id from core.partners p)) and r.id = private.as_uuid(input ->> 'row');
+  if not found then
+    perform private.refuse('row_not_found', json_build_object('row', input ->> 'row'));
+  end if;
+  perform private.act_for_partner(line.partner_id);
+  booking := private.lock_booking(line.partner_id, line.booking_id);
+  select * into line from core.booking_rows r where r.partner_id = line.partner_id and r.id = line.id;
+  changed := private.reverse_credit(line, reason);
+  perform private.settle_difference(booking);
+  return private.booking_answer(booking, changed);
+end $$;
+comment on function ops.booking_reverse_credit(jsonb) is
+  'Takes back what the register granted of a row, or that it rejected it: {row, reason} to {changed, booking}. The row waits for another credit.';
+select private.expose_ops('ops.booking_reverse_credit(jsonb)');
+
+-- The operator on sales: record, list, show, reverse.
+
+create function private.sale_row(sale core.sales) returns json
+language sql stable
+set search_path = ''
+as $$
+  select json_build_object(
+    'sale_id', sale.id, 'reference', sale.reference, 'booking_id', sale.booking_id,
+    'partner_slug', (select p.slug from core.partners p where p.id = sale.partner_id),
+    'quarter', (select private.quarter_name(b.quarter) from core.bookings b where b.partner_id = sale.partner_id and b.id = sale.booking_id),
+    'buyer', sale.buyer, 'sold_on', sale.sold_on, 'ere', sale.ere, 'price', sale.price, 'gross_eur', sale.gross,
+    'rows', t.rows, 'customers_eur', t.net, 'partners_eur', t.share, 'service_eur', t.kept, 'reversed_ere', t.reversed_ere,
+    'reversed_eur', t.reversed_eur, 'recorded_at', private.iso(sale.recorded_at))
+  from (select count(*) filter (where a.reversal_id is null) as rows,
+               coalesce(sum(a.net) filter (where a.reversal_id is null), 0) as net,
+               coalesce(sum(a.partner_share) filter (where a.reversal_id is null), 0) as share,
+               coalesce(sum(a.fee - a.partner_share) filter (where a.reversal_id is null), 0) as kept,
+               coalesce(sum(a.ere) filter (where a.reversal_id is not null), 0) as reversed_ere,
+               coalesce(sum(a.gross) filter (where a.reversal_id is not null), 0) as reversed_eur
+          from core.allocations a where a.partner_id = sale.partner_id and a.sale_id = sale.id) t
+$$;
+comment on function private.sale_row(core.sales) is 'A sale as the operator sees it: what of it stands, for whom, and what was reversed.';
+
+create function private.sale_named(input jsonb) returns core.sales
+language plpgsql
+set search_path = ''
+as $$
+declare
+  named      constant text := input ->> 'sale';
+  partner    constant uuid := case when input ? 'partner' then (private.partner_named(input ->> 'partner')).id end;
+  candidates constant core.sales[] := array(
+    select s from core.sales s
+     where s.partner_id = any (array(select p.id from core.partners p where partner is null or p.id = partner))
+       and (s.id = private.as_uuid(named) or s.reference = named));
+begin
+  if cardinality(candidates) = 0 then
+    perform private.refuse('sale_not_found', json_build_object('sale', named));
+  elsif cardinality(candidates) > 1 then
+    perform private.refuse('sale_ambiguous', json_build_object('sale', named));
+  end if;
+  perform private.act_for_partner((candidates[1]).partner_id);
+  return candidates[1];
+end $$;
+comment on function private.sale_named(jsonb) is 'The one sale that is meant by {sale, partner?}, its id or its reference; its partner made the tenant of this transaction.';
+
+create function private.sellable_ere(booking core.bookings) returns numeric
+language sql stable
+set search_path = ''
+as $$
+  select least(private.balance(booking.partner_id, 'ERE', 'unsold', booking.id),
+               booking.granted_ere - private.balance(booking.partner_id, 'ERE', 'sold', booking.id))
+$$;
+comment on function private.sellable_ere(core.bookings) is 'What of a booking is credited and unsold, and never more than the register granted for the whole.';
+
+create function private.read_sale(booking core.bookings, input jsonb) returns core.sales
+language plpgsql
+set search_path = ''
+as $$
+declare
+  sale core.sales;
+begin
+  sale.partner_id := booking.partner_id;
+  sale.booking_id := booking.id;
+  sale.reference := private.operator_name(input ->> 'reference');
+  sale.buyer := private.operator_name(input ->> 'buyer');
+  sale.ere := private.as_decimal(input ->> 'ere', 6);
+  sale.price := private.as_decimal(input ->> 'price', 6);
+  if sale.ere > 0 is not true then
+    perform private.refuse('invalid_ere');
+  elsif (sale.price > 0 and sale.price < 1000000) is not true then
+    perform private.refuse('invalid_price');
+  elsif not pg_input_is_valid(coalesce(input ->> 'date', '2026-01-01'), 'date') or (input ->> 'date')::date > private.today() then
+    perform private.refuse('invalid_date');
+  end if;
+  sale.gross := round(sale.ere * sale.price, 2);
+  sale.sold_on := coalesce((input ->> 'date')::date, private.today());
+  return sale;
+end $$;
+comment on function private.read_sale(core.bookings, jsonb) is 'The sale that {reference, buyer, ere, price, date?} says, not yet recorded; without a date it is of today.';
+
+create function private.record_sale(booking core.bookings, wanted core.sales) returns core.sales
+language plpgsql
+set search_path = ''
+as $$
+declare
+  sellable constant numeric := private.sellable_ere(booking);
+  sale     core.sales;
+begin
+  if wanted.ere > sellable then
+    perform private.refuse('not_enough_ere', json_build_object('ere', wanted.ere, 'sellable_ere', sellable));
+  elsif wanted.gross = 0 then
+    perform private.refuse('worth_nothing');
+  end if;
+  insert into core.sales (partner_id, booking_id, reference, buyer, ere, price, sold_on)
+  values (wanted.partner_id, wanted.booking_id, wanted.reference, wanted.buyer, wanted.ere, wanted.price, wanted.sold_on)
+  returning * into sale;
+  perform private.allocate_sale(sale);
+  perform private.audit('sale.recorded', sale.id, jsonb_build_object('reference', sale.reference, 'ere', sale.ere, 'gross', sale.gross));
+  return sale;
+end $$;
+comment on function private.record_sale(core.bookings, core.sales) is 'Records a sale of a booking, its row locked, and splits it over its rows.';
+
+create function ops.sale_record(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  booking core.bookings;
+  wanted  core.sales;
+  sale    core.sales;
+  changed boolean;
+begin
+  perform private.act_as_operator(input);
+  booking := private.submitted_booking_named(input);
+  wanted := private.read_sale(booking, input);
+  -- of two at once with one reference, for whatever bookings of a tenant, the second sees what the first recorded
+  perform pg_advisory_xact_lock(hashtextextended('sale of ' || wanted.partner_id || ' ' || wanted.reference, 0));
+  select * into sale from core.sales s where s.partner_id = wanted.partner_id and s.reference = wanted.reference;
+  changed := not found;
+  if changed then
+    sale := private.record_sale(booking, wanted);
+  elsif (sale.booking_id, sale.buyer, sale.ere, sale.price) <> (wanted.booking_id, wanted.buyer, wanted.ere, wanted.price)
+        or input ? 'date' and sale.sold_on <> wanted.sold_on then
+    perform private.refuse('reference_taken', json_build_object('reference', sale.reference));
+  end if;
+  return json_build_object('changed', changed, 'sale', private.sale_row(sale));
+end $$;
+comment on function ops.sale_record(jsonb) is
+  'Sells ERE of a booking and splits them over its rows: {booking, partner?, ere, price, buyer, reference, date?} to {changed, sale}. The same reference with the same values is a repeat.';
+select private.expose_ops('ops.sale_record(jsonb)');
+
+create function ops.sale_list(input jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+declare
+  partner uuid;
+begin
+  if input ? 'partner' then
+    partner := (private.partner_named(input ->> 'partner')).id;
+  end if;
+  return (
+    select json_build_object('sales', coalesce(json_agg(private.sale_row(s) order by s.recorded_at desc, s.id), '[]'))
+      from (select s.* from private.bookings_named(input ->> 'booking', partner) b
+              join core.sales s on s.partner_id = b.partner_id and s.booking_id = b.id
+             order by s.recorded_at desc, s.id limit coalesce((input ->> 'limit')::int, 50)) s);
+end $$;
+comment on function ops.sale_list(jsonb) is 'Sales, newest first: {booking?, partner?, limit?} to {sales}. booking is a booking id, a run id or a quarter.';
+select private.expose_ops('ops.sale_list(jsonb)');
+
+create function ops.sale_show(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  sale core.sales;
+begin
+  perform private.act_as_operator(input);
+  sale := private.sale_named(input);
+  return json_build_object(
+    'sale', private.sale_row(sale),
+    'allocations', (
+      select coalesce(json_agg(json_build_object(
+               'row_id', a.row_id, 'account_id', a.account_id, 'ean_code', a.ean_code, 'period', to_char(a.period, 'YYYY-MM'), 'ere', a.ere,
+               'gross_eur', a.gross, 'fee_pct', a.fee_pct, 'fee_eur', a.fee, 'partner_share_eur', a.partner_share, 'net_eur', a.net,
+               'reversed', a.reversal_id is not null) order by a.row_id), '[]')
+        from (select a.*, r.ean_code, r.period
+                from core.allocations a join core.booking_rows r on r.partner_id = a.partner_id and r.id = a.row_id
+               where a.partner_id = sale.partner_id and a.sale_id = sale.id
+               order by a.row_id limit coalesce((input ->> 'limit')::int, 1000)) a));
+end $$;
+comment on function ops.sale_show(jsonb) is 'A sale and its parts, by row id: {sale, partner?, limit?} to {sale, allocations}.';
+select private.expose_ops('ops.sale_show(jsonb)');
+
+create function ops.sale_reverse(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  reason constant text := private.operator_reason(input ->> 'reason');
+  sale   core.sales;
+  done   record;
+begin
+  perform private.act_as_operator(input);
+  sale := private.sale_named(input);
+  perform private.lock_booking(sale.partner_id, sale.booking_id);
+  select * into done from private.reverse_sale(sale, reason, coalesce((input ->> 'recover')::boolean, false));
+  if done.reversed = 0 and done.paid_out > 0 then
+    perform private.refuse('sale_paid_out', json_build_object('sale', sale.reference));
+  end if;
+  return json_build_object('changed', done.reversed > 0, 'reversed', done.reversed, 'paid_out', done.paid_out, 'sale', private.sale_row(sale));
+end $$;
+comment on function ops.sale_reverse(jsonb) is
+  'Takes a sale back as far as it has not been paid out, with recover all of it: {sale, partner?, reason, recover?} to {changed, reversed, paid_out, sale}.';
+select private.expose_ops('ops.sale_reverse(jsonb)');
+
+-- The operator on figures: publish a year.
+
+create function private.figures_row(figures core.figures) returns json
+language sql stable
+set search_path = ''
+as $$
+  select json_build_object(
+    'partner_slug', (select p.slug from core.partners p where p.id = figures.partner_id), 'delivery_year', figures.delivery_year,
+    'renewable_share', f.renewable_share, 'ere_per_kwh', f.ere_per_kwh,
+    'price_per_ere_eur', private.average_price(figures.partner_id, figures.delivery_year), 'published_at', private.iso(figures.published_at))
+  from core.ere_factors f where f.delivery_year = figures.delivery_year
+$$;
+
+create function ops.figures_publish(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  year   constant int := (input ->> 'delivery_year')::int;
+  chosen uuid;
+  tenant uuid;
+  made   boolean := false;
+begin
+  perform private.act_as_operator(input);
+  if input ? 'partner' then
+    chosen := (private.partner_named(input ->> 'partner')).id;
+  end if;
+  if not exists (select from core.ere_factors f where f.delivery_year = year) then
+    perform private.refuse('factor_missing', json_build_object('delivery_year', year));
+  end if;
+  for tenant in
+    insert into core.figures (partner_id, delivery_year)
+    select p.id, year from core.partners p where chosen is null or p.id = chosen order by p.id
+    on conflict on constraint figures_pkey do nothing
+    returning partner_id
+  loop
+    made := true;
+    perform private.act_for_partner(tenant), private.audit('figures.published', tenant, jsonb_build_object('delivery_year', year));
+  end loop;
+  return json_build_object('changed', made, 'figures', (
+    select json_agg(private.figures_row(g) order by p.slug)
+      from core.figures g join core.partners p on p.id = g.partner_id
+     where g.delivery_year = year and (chosen is null or g.partner_id = chosen)));
+end $$;
+comment on function ops.figures_publish(jsonb) is
+  'From now on positions say what a year yields, of one partner''s accounts or of everybody''s: {delivery_year, partner?} to {changed, figures}.';
+select private.expose_ops('ops.figures_publish(jsonb)');
+
+create function ops.figures_list(input jsonb) returns json
+language sql stable security definer
+set search_path = ''
+as $$
+  select json_build_object('figures', coalesce(json_agg(private.figures_row(g) order by g.delivery_year desc, p.slug), '[]'))
+    from core.figures g join core.partners p on p.id = g.partner_id
+$$;
+comment on function ops.figures_list(jsonb) is 'What is published, and the average price of each: {} to {figures}.';
+select private.expose_ops('ops.figures_list(jsonb)');
+
+-- The operator on the ledger: check.
+
+create function ops.ledger_check(input jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+declare
+  partner uuid;
+begin
+  if input ? 'partner' then
+    partner := (private.partner_named(input ->> 'partner')).id;
+  end if;
+  return (
+    with checked as materialized (
+      select p.slug, k.* from core.partners p cross join lateral private.check_ledger(p.id) k where partner is null or p.id = partner
+    )
+    select json_build_object(
+      'ok', coalesce(sum(k.wrong), 0) = 0 and coalesce(bool_and(k.expected = k.found), true),
+      'checks', (select json_agg(json_build_object('check', c.what, 'expected', c.expected, 'found', c.found, 'wrong', c.wrong) order by c.what)
+                   from (select k.what, sum(k.expected) as expected, sum(k.found) as found, sum(k.wrong) as wrong from checked k group by k.what) c),
+      'wrong', (select coalesce(json_agg(json_build_object('partner_slug', k.slug, 'check', k.what, 'expected', k.expected, 'found', k.found,
+                                                           'wrong', k.wrong, 'first', k.example) order by k.slug, k.what), '[]')
+                  from checked k where k.wrong > 0 or k.expected <> k.found))
+      from checked k);
+end $$;
+comment on function ops.ledger_check(jsonb) is
+  'Whether kWh, ERE and money agree from the delivered months to the last cent, of one partner or of all: {partner?} to {ok, checks, wrong}.';
+select private.expose_ops('ops.ledger_check(jsonb)');
 
 -- The operator on mail: list, show.
 

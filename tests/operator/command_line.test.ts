@@ -166,6 +166,8 @@ describe("contract §8 exit codes and errors", () => {
       expect(ends.map(({ name }) => name).sort()).toEqual([
         "app disable",
         "app rotate-secret",
+        "booking reverse-credit",
+        "booking withdraw",
         "client disable",
         "client rotate-secret",
         "client set-scopes",
@@ -174,6 +176,7 @@ describe("contract §8 exit codes and errors", () => {
         "partner deactivate",
         "partner mint-key",
         "registration review",
+        "sale reverse",
         "token revoke",
       ]);
     });

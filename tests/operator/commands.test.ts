@@ -61,6 +61,13 @@ const deliver = async (account_id: string, ...months: [period: string, total_kwh
   return body.results.map(({ status }: { status: string }) => status);
 };
 
+const lockMonth = (connection_id: string, period: string) =>
+  world.row(
+    "update core.delivered_months set status = 'registered' where connection_id = $1 and period = $2",
+    connection_id,
+    period,
+  );
+
 async function addCharger(account_id: string, charger: object = MID_CHARGER) {
   const { status, body } = await world.post(
     "/v1/chargers",
@@ -381,7 +388,7 @@ describe("contract §8 connection", () => {
     await addCharger(account.account_id, charger);
     await signMandate(world, account.account_id);
     expect(await deliver(account.account_id, ["2026-02", 100], ["2026-03", 50])).toEqual(["ingested", "ingested"]);
-    await done(`month lock ${account.connection_id} 2026-02`, "month.locked");
+    await lockMonth(account.connection_id, "2026-02-01");
 
     const { json } = await done(`connection archive ${ean_code}`, "mandate.revoked", "connection.archived");
     expect(json).toMatchObject({
@@ -520,7 +527,7 @@ describe("contract §8 mandate and registration", () => {
   test("contract §2 mandate revoke closes the gate, judges open months again, leaves locked ones and the registration", async () => {
     const account = await submittedAccount();
     await deliver(account.account_id, ["2026-02", 100], ["2026-03", 50]);
-    await done(`month lock ${account.account_id} 2026-02`, "month.locked");
+    await lockMonth(account.connection_id, "2026-02-01");
     const { json } = await done(`mandate revoke ${account.account_id}`, "mandate.revoked");
     expect(json).toMatchObject({
       changed: true,
@@ -649,65 +656,6 @@ describe("contract §8 charger", () => {
     await refused(`charger confirm-mid ${none}`, "certain that this model has no MID meter");
     await refused(`charger confirm-mid ${NOBODY}`, "No charger");
     await refused("charger confirm-mid nobody", "No charger");
-  });
-});
-
-describe("contract §8 month", () => {
-  test("§3 month lock registers a staged month, and deliveries leave it as it was; unlock stages it again", async () => {
-    const account = await createAccount(world);
-    await signMandate(world, account.account_id);
-    await deliver(account.account_id, ["2026-03", 412.5]);
-    const { json } = await done(`month lock ${account.account.cpo_external_ref} 2026-03`, "month.locked");
-    expect(json).toEqual({
-      changed: true,
-      month: {
-        connection_id: account.connection_id,
-        period: "2026-03-01",
-        total_kwh: 412.5,
-        session_count: 0,
-        status: "registered",
-        received_at: expect.stringMatching(/Z$/),
-      },
-    });
-    expect((await done(`month lock ${account.account_id} 2026-03-01`)).json).toEqual({ ...json, changed: false });
-    expect(await deliver(account.account_id, ["2026-03", 1])).toEqual(["locked"]);
-    expect((await position(account.account_id)).delivered_months[0].total_kwh).toBe(412.5);
-
-    const unlocked = await done(`month unlock ${account.account_id} 2026-03`, "month.unlocked");
-    expect(unlocked.json).toMatchObject({ changed: true, month: { status: "staged" } });
-    expect((await done(`month unlock ${account.account_id} 2026-03`)).json.changed).toBe(false);
-    expect(await deliver(account.account_id, ["2026-03", 1])).toEqual(["ingested"]);
-  });
-
-  test("contract §2 month unlock judges the month by the mandate as it now stands", async () => {
-    const account = await createAccount(world);
-    await signMandate(world, account.account_id);
-    await deliver(account.account_id, ["2026-03", 10]);
-    await done(`month lock ${account.account_id} 2026-03`, "month.locked");
-    await done(`mandate revoke ${account.account_id}`, "mandate.revoked");
-    const { json } = await done(`month unlock ${account.account_id} 2026-03`, "month.unlocked");
-    expect(json.month.status).toBe("outside_mandate");
-    await refused(`month lock ${account.account_id} 2026-03`, "this one is outside_mandate");
-  });
-
-  test("contract §8 month lock refuses a month that is not there, or is none", async () => {
-    const account = await createAccount(world);
-    await refused(`month lock ${account.account_id} 2026-03`, "Nothing was delivered for 2026-03");
-    for (const period of ["2026-13", "2026", "03-2026", "", "2026-03-02"]) {
-      await refused(["month", "lock", account.account_id, period], "A period is a month");
-    }
-    await refused("month unlock nobody 2026-03", "No active connection");
-  });
-
-  test("§3 month lock and a delivery at once: the month is one or the other, never both", async () => {
-    const account = await createAccount(world);
-    await deliver(account.account_id, ["2026-03", 1]);
-    const [, [status]] = await Promise.all([
-      operator(`month lock ${account.account_id} 2026-03`),
-      deliver(account.account_id, ["2026-03", 2]),
-    ]);
-    const [month] = (await position(account.account_id)).delivered_months;
-    expect(month).toMatchObject({ status: "registered", total_kwh: status === "locked" ? 1 : 2 });
   });
 });
 

@@ -62,6 +62,16 @@ const lockMonth = (period: string, status = "registered") =>
     period,
     status,
   );
+/** Opens a month again, as the end of a booking does. */
+async function openMonth(period: string, status: string) {
+  await lockMonth(period, status);
+  await world.row(
+    `select private.act_for_partner(partner_id), private.release_charging_sessions(array[id], array[$2::date])
+       from core.connections where id = $1`,
+    user.connection_id,
+    period,
+  );
+}
 
 describe("§1 a session belongs to the Dutch month in which it started", () => {
   test.each([
@@ -451,14 +461,26 @@ describe("§3 a locked month stays as it was", () => {
     await ingest(world, session("a", { ...april, wh: 4500 }));
     expect(await stored("a")).toMatchObject({ flags: ["after_lock"] });
     expect([await months(), await delivered()]).toEqual([{ "2026-04": 4500 }, { "2026-03": "5 registered 1" }]);
-    await lockMonth("2026-03-01", "staged");
+    await openMonth("2026-03-01", "staged");
     expect(await stored("a")).toMatchObject({ flags: [] });
     expect(await delivered()).toMatchObject({ "2026-04": "4.5 staged 1" });
   });
 
+  test("one that moved to another month that is booked too waits until both are open", async () => {
+    await ingest(world, session("b", { started_at: "2026-04-10T18:00:00Z", ended_at: "2026-04-10T19:00:00Z" }));
+    await lockMonth("2026-04-01");
+    await ingest(world, session("a", { started_at: "2026-04-12T18:00:00Z", ended_at: "2026-04-12T19:00:00Z" }));
+    await openMonth("2026-04-01", "staged");
+    // March is booked with it
+    expect(await stored("a")).toMatchObject({ flags: ["after_lock"] });
+    expect(await delivered()).toEqual({ "2026-03": "5 registered 1", "2026-04": "5 staged 1" });
+    await openMonth("2026-03-01", "staged");
+    expect(await delivered()).toEqual({ "2026-03": "0 staged 0", "2026-04": "10 staged 2" });
+  });
+
   test("opened again it takes in what came meanwhile", async () => {
     await ingest(world, session("a", { wh: 4000 }));
-    await lockMonth("2026-03-01", "rejected");
+    await openMonth("2026-03-01", "rejected");
     expect(await delivered()).toEqual({ "2026-03": "4 staged 1" });
     expect(await stored("a")).toMatchObject({ flags: [] });
   });
@@ -562,7 +584,7 @@ test("§1 whatever comes, in whatever order, the totals are the sums of what cou
         expect(results.every(({ status }) => status !== "rejected")).toBe(true);
         for (const { lock, unlock } of batch) {
           if (lock) await lockMonth(lock);
-          if (unlock) await lockMonth("2026-04-01", "staged");
+          if (unlock) await openMonth("2026-04-01", "staged");
         }
         const wrong = await rows(
           `select month from (

@@ -22,8 +22,15 @@ export type Command = {
   prepare?: (input: Input) => Input;
   /** What is lost at once and does not come back by itself: asked about before it is done. Nothing is asked where it says nothing. */
   ends?: (input: Input) => string | undefined;
+  /** Runs once for each row of a list that an ops function answers, in a transaction each: what is done stays done. */
+  each?: { list: string; key: string; input: (row: Row) => Input; label: (row: Row) => string };
+  /** A field of the answer that goes into the file which an option names. */
+  writes?: { field: string; option: string };
+  /** Whether the answer says that something is wrong, which is exit code 1. */
+  fails?: (answer: Answer) => boolean;
   /** Makes a secret, stored as its hash, and shows it once. */
   makes?: "client" | "app" | "secret" | "key";
+  /** What a person reads. With `each`, the answers are its `results`. */
   view: (answer: Answer) => string;
 };
 

@@ -6,6 +6,7 @@ import { eanCode, houseNumber, postalCode, trimmedTo } from "#shared/values/fiel
 import { CPO_SCOPES } from "#shared/values/scopes.ts";
 import { APP_COMMANDS } from "./app_commands.ts";
 import { about, type Command, changed, limit, list, partner, type Row, read, whole } from "./command.ts";
+import { ERE_COMMANDS } from "./ere_commands.ts";
 import { fields, plain } from "./text.ts";
 
 const client = () => new Argument("<client>", "client_id (or id) of the client");
@@ -286,23 +287,6 @@ export const COMMANDS: Command[] = [
     view: changed("charger", "Charger judged."),
   },
   {
-    name: "month lock",
-    summary: "Mark a staged month as registered: deliveries no longer change it",
-    example: "month lock KLANT-1001 2026-03",
-    takes: [connection(), new Argument("<period>", "the month, YYYY-MM")],
-    ops: "month_lock",
-    view: changed("month", "Month locked."),
-  },
-  {
-    name: "month unlock",
-    summary: "Open a registered month again",
-    details: "It becomes staged or outside_mandate, whichever its mandate now says.",
-    example: "month unlock KLANT-1001 2026-03",
-    takes: [connection(), new Argument("<period>", "the month, YYYY-MM")],
-    ops: "month_unlock",
-    view: changed("month", "Month unlocked."),
-  },
-  {
     name: "rate-limit list",
     summary: "List the quota of every bucket, and of the clients that have their own",
     example: "rate-limit list",
@@ -350,4 +334,5 @@ export const COMMANDS: Command[] = [
         : list("mails", MAIL_COLUMNS)(answer),
   },
   ...APP_COMMANDS,
+  ...ERE_COMMANDS,
 ];

@@ -4,6 +4,17 @@ type Detail = Record<string, unknown>;
 
 const join = (value: unknown) => (Array.isArray(value) ? value.join(", ") : String(value));
 
+const CREDIT_PROBLEMS: Record<string, string> = {
+  unknown_row: "is no row of this booking",
+  row_of_another_booking: "belongs to another booking",
+  doubled_row: "is in the file more than once",
+  invalid_kwh: "has an accepted_kwh that is no number with a point and at most three decimals",
+  more_than_submitted: "would be credited more kWh than were submitted",
+  reason_missing: "is credited less than was submitted, and the reason is missing",
+  invalid_reason: "has a reason that is longer than 500 characters or one line",
+  credited_otherwise: "was credited another amount; take that back first with booking reverse-credit",
+};
+
 export const SENTENCES: Record<string, (detail: Detail) => string> = {
   invalid_name: () => "A name is 1 to 120 characters on one line.",
   invalid_slug: () =>
@@ -58,9 +69,49 @@ export const SENTENCES: Record<string, (detail: Detail) => string> = {
   mid_is_certain: ({ mid_meter }) =>
     `The catalogue is certain that this model has ${mid_meter ? "a" : "no"} MID meter; there is nothing to judge.`,
 
-  invalid_period: () => "A period is a month written YYYY-MM.",
-  month_not_found: ({ period }) => `Nothing was delivered for ${period} on this connection.`,
-  month_not_staged: ({ status }) => `Only a staged month can be locked; this one is ${status}.`,
+  invalid_factor: () =>
+    "A factor has a year from 2026 on, a share from 0 to 1 with at most four decimals, and a date written 2028-03-31.",
+  factor_missing: ({ delivery_year }) =>
+    `There is no factor for ${delivery_year} yet; say what a kWh of that year is worth with factor set ${delivery_year} --share.`,
+  factor_in_use: ({ delivery_year, renewable_share }) =>
+    `Months of ${delivery_year} are booked by the share ${renewable_share}, so it stays; bookings that are not credited can be withdrawn first.`,
+
+  invalid_quarter: () => "A quarter is written 2026-Q2, from 2026-Q1 on.",
+  quarter_not_begun: ({ quarter }) => `${quarter} has not begun; nothing is delivered for it yet.`,
+  quarter_not_over: ({ quarter }) =>
+    `${quarter} is not over, so its booking cannot be submitted; booking preview ${quarter} shows it as it stands.`,
+  booking_not_found: ({ booking }) =>
+    `No booking is meant by "${booking}"; name an id, a run or a quarter of booking list.`,
+  booking_ambiguous: ({ booking }) =>
+    `"${booking}" means several bookings; name one by its id, from booking list ${booking}, or add --partner.`,
+  booking_not_submitted: ({ booking, status }) =>
+    `The booking ${booking} is ${status}; only of one that is submitted can this be done.`,
+  booking_withdrawn: ({ booking }) => `The booking ${booking} was withdrawn; open another with booking open.`,
+  booking_credited: ({ booking }) =>
+    `The register has credited or rejected rows of booking ${booking}, so it cannot be withdrawn; take those back with booking reverse-credit first.`,
+  credit_file_refused: ({ line, row, problem, others }) =>
+    `Line ${line} of the file${row ? `, row ${row},` : ""} ${CREDIT_PROBLEMS[String(problem)]}${Number(others) > 0 ? `; so are ${others} other lines at fault` : ""}. Nothing was credited.`,
+  row_not_found: ({ row }) => `No booking has a row with the id "${row}"; it stands in the file of booking export.`,
+  row_sold: ({ row, reference }) =>
+    `ERE of row ${row} are sold, by ${reference}; take that back first with sale reverse ${reference}.`,
+  month_delivered_again: ({ row, period }) =>
+    `${period} of row ${row} was delivered or booked again since it was rejected; it goes into another booking.`,
+  granted_below_sold: ({ granted_ere, sold_ere }) =>
+    `The register cannot have granted ${granted_ere} ERE, because ${sold_ere} of them are sold.`,
+  invalid_reason: () => "A reason is 1 to 500 characters on one line.",
+
+  invalid_ere: () => "A number of ERE is above zero, with at most nine digits and six decimals, and without a sign.",
+  invalid_price: () => "A price is above zero and below a million euro, with at most six decimals.",
+  invalid_date: () => "A date is written 2026-06-30, and a sale is of today or before.",
+  worth_nothing: () => "So few ERE at that price come to less than half a cent; sell more of them at once.",
+  not_enough_ere: ({ ere, sellable_ere }) =>
+    `${ere} ERE cannot be sold: ${sellable_ere} of the booking are credited and unsold.`,
+  reference_taken: ({ reference }) =>
+    `The reference ${reference} is that of another sale, with other values; see sale show ${reference}.`,
+  sale_not_found: ({ sale }) => `No sale has the id or reference "${sale}"; see sale list.`,
+  sale_ambiguous: ({ sale }) => `Several partners have a sale "${sale}"; add --partner, or name it by its id.`,
+  sale_paid_out: ({ sale }) =>
+    `All that the sale ${sale} brought has been paid out; with --recover it becomes a debt, which later payouts settle.`,
 
   unknown_bucket: ({ bucket, buckets }) => `"${bucket}" is no bucket for this; there are ${join(buckets)}.`,
   invalid_quota: () => "A quota is a whole number from 1 to 1000000.",

@@ -1,8 +1,9 @@
 // The command line: reads what was typed, runs one ops function, prints a table or JSON, answers with an exit code.
 
+import { writeFileSync } from "node:fs";
 import { Argument, CommanderError, Help, type Option, Command as Program } from "commander";
 import { hashSecret, newPartnerKey, newSecret } from "#shared/auth/tokens.ts";
-import type { Command, Input } from "./command.ts";
+import type { Command, Input, Row } from "./command.ts";
 import { COMMANDS } from "./commands.ts";
 import { type Answer, callOps, OperatorError } from "./database.ts";
 
@@ -30,8 +31,12 @@ const EXIT_CODES = "Exit code: 0 done, 1 refused or failed, 2 not understood.";
 /** Exit code: 0 done, 1 refused or failed, 2 not understood. */
 export async function run(argv: string[], io: Io): Promise<number> {
   try {
-    await build(io).parseAsync(readHelp(argv), { from: "user" });
-    return DONE;
+    let code = DONE;
+    const program = build(io, async (command, leaf) => {
+      code = await execute(command, leaf, io);
+    });
+    await program.parseAsync(readHelp(argv), { from: "user" });
+    return code;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? DONE : USAGE;
     if (!(error instanceof OperatorError)) throw error;
@@ -51,7 +56,7 @@ function readHelp(argv: string[]): string[] {
   return known ? [...asked, "--help"] : asked;
 }
 
-function build(io: Io): Program {
+function build(io: Io, run: (command: Command, leaf: Program) => Promise<void>): Program {
   const program = new Program(NAME)
     .description("Runs the service: partners, clients, connections, reviews. Every change leaves an audit row.")
     .exitOverride()
@@ -80,7 +85,7 @@ function build(io: Io): Program {
     leaf
       .option("--json", "print JSON, for scripts")
       .option("--database-url <url>", "the database to run it on, with the login operator")
-      .action(() => execute(command, leaf, io));
+      .action(() => run(command, leaf));
   }
   return program;
 }
@@ -100,7 +105,8 @@ function describe(option: Option): string {
   return option.mandatory ? `${said} (required)` : said;
 }
 
-async function execute(command: Command, leaf: Program, io: Io): Promise<void> {
+/** @returns the exit code */
+async function execute(command: Command, leaf: Program, io: Io): Promise<number> {
   const { json, databaseUrl, yes } = leaf.opts<{ json?: boolean; databaseUrl?: string; yes?: boolean }>();
   const typed = readInput(leaf);
   const url = findDatabase(databaseUrl, io);
@@ -108,15 +114,59 @@ async function execute(command: Command, leaf: Program, io: Io): Promise<void> {
   if (question && !yes) await confirm(question, io);
   const made = await makeCredentials(command, url);
   const name = typeof command.ops === "string" ? command.ops : command.ops(typed);
-  const answer = await callOps(url, name, {
-    ...(command.prepare?.(typed) ?? typed),
-    ...made.stored,
-    operator: io.operator,
-  });
-  const shown: Answer = { ...answer, ...made.shown };
-  if (json) return io.out(`${JSON.stringify(shown, null, 2)}\n`);
-  const secret = Object.entries(made.shown ?? {}).map(([name, value]) => `\n\n  ${name}  ${value}`);
-  io.out(`${command.view(answer)}${secret.join("")}\n`);
+  const call = (input: Input, label: string = command.name) =>
+    patiently(label, io, callOps(url, name, { ...input, ...made.stored, operator: io.operator }));
+
+  const input = command.prepare?.(typed) ?? typed;
+  const answer = command.each
+    ? await callEach(command.each, (await callOps(url, command.each.list, typed))[command.each.key] as Row[], call, io)
+    : await call(input);
+  const shown = writeFile(command, answer, typed);
+  if (json) io.out(`${JSON.stringify({ ...shown, ...made.shown }, null, 2)}\n`);
+  else {
+    const secret = Object.entries(made.shown ?? {}).map(([name, value]) => `\n\n  ${name}  ${value}`);
+    io.out(`${command.view(shown)}${secret.join("")}\n`);
+  }
+  return command.fails?.(answer) ? FAILED : DONE;
+}
+
+/** One after the other, so that what stops in the middle has done the first ones whole. Says how far it is. */
+async function callEach(
+  { input, label }: NonNullable<Command["each"]>,
+  rows: Row[],
+  call: (input: Input, label: string) => Promise<Answer>,
+  io: Io,
+): Promise<Answer> {
+  const results: Answer[] = [];
+  for (const row of rows) {
+    results.push(await call(input(row), label(row)));
+    if (rows.length > 1) io.err(`${label(row)}: done, ${results.length} of ${rows.length}\n`);
+  }
+  return { results };
+}
+
+/** Says every ten seconds that the database is still at work. */
+async function patiently<T>(label: string, io: Io, work: Promise<T>): Promise<T> {
+  const began = Date.now();
+  const timer = setInterval(
+    () => io.err(`${label}: at work for ${Math.round((Date.now() - began) / 1000)} seconds\n`),
+    10_000,
+  );
+  return work.finally(() => clearInterval(timer));
+}
+
+/** The answer without its field for a file, which is written where it was asked for. */
+function writeFile({ writes }: Command, answer: Answer, typed: Input): Answer {
+  if (!writes) return answer;
+  const { [writes.field]: content, ...shown } = answer;
+  const path = typed[writes.option];
+  if (path === undefined) return shown;
+  try {
+    writeFileSync(String(path), String(content));
+  } catch (error) {
+    throw new OperatorError(`${path} cannot be written (${(error as NodeJS.ErrnoException).code}).`);
+  }
+  return { ...shown, file: path };
 }
 
 /** Options that are about the command line, which the database is not told. */

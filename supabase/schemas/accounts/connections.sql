@@ -30,6 +30,8 @@ comment on table core.connections is
 comment on column core.connections.ean_exclusive is 'False only for the sandbox''s test values, which every integrator may use at once.';
 -- serves: ean_in_use; unique across tenants on purpose
 create unique index connections_active_ean on core.connections (ean_code) where status = 'active' and ean_exclusive;
+-- serves: what an EAN was before, for the operator and for bookings
+create index connections_archived_ean on core.connections (ean_code) where status = 'archived';
 -- serves: the connections of an account
 create index connections_account on core.connections (partner_id, account_id, created_at);
 -- serves: the location that became unused

@@ -11,8 +11,12 @@ as $$
   select c.* from core.connections c
    where c.partner_id = any (array(select p.id from core.partners p)) and c.account_id = private.as_uuid(named)
   union
-  -- no index holds the EANs of archived connections: read them all, but only for what looks like an EAN
-  select c.* from core.connections c where named ~ '^[0-9]{18}$' and c.ean_code = named
+  select c.* from core.connections c where c.status = 'active' and c.ean_exclusive and c.ean_code = named
+  union
+  select c.* from core.connections c where c.status = 'archived' and c.ean_code = named
+  union
+  -- no index holds the sandbox's test EANs, which many have
+  select c.* from core.connections c where private.is_test_ean(named) and c.ean_code = named
   union
   select c.*
     from core.accounts a join core.connections c on c.partner_id = a.partner_id and c.account_id = a.id

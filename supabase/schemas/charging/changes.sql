@@ -1,4 +1,4 @@
--- What else changes what counts: a charger that moves or whose meter is confirmed, a month that is unlocked.
+-- What else changes what counts: a charger that moves or whose meter is confirmed, a month that is open again.
 
 create function private.charger_changed() returns trigger
 language plpgsql
@@ -21,25 +21,33 @@ create trigger charger_changed after update of connection_id, mid_eligible on co
   for each row when (old.connection_id is distinct from new.connection_id or old.mid_eligible is distinct from new.mid_eligible)
   execute function private.charger_changed();
 
-create function private.month_unlocked() returns trigger
+create function private.release_charging_sessions(connections uuid[], months date[]) returns void
 language plpgsql
-set search_path = ''
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
 as $$
 declare
-  months date[];
+  touched_connections uuid[];
+  touched_months      date[];
 begin
-  perform private.act_for_partner(new.partner_id);
-  with released as (
+  with opened as (
+    select * from unnest(connections, months) as o (connection_id, month)
+  ), released as (
     update core.charging_sessions s set flags = array_remove(s.flags, 'after_lock')
-     where s.partner_id = new.partner_id and s.connection_id = new.connection_id and 'after_lock' = any (s.flags)
-       and (s.month = new.period or exists (
-              select from core.replaced_charging_sessions r where r.partner_id = s.partner_id and r.session_id = s.id and r.month = new.period))
-    returning s.month)
-  select array_append(array_agg(distinct r.month), new.period) into months from released r;
-  perform private.deliver_charging_sessions(array_fill(new.connection_id, array[cardinality(months)]), months);
-  return null;
+      from opened o
+     where s.partner_id = private.partner_id() and s.connection_id = o.connection_id and 'after_lock' = any (s.flags)
+       and (s.month = o.month or exists (
+              select from core.replaced_charging_sessions r where r.partner_id = s.partner_id and r.session_id = s.id and r.month = o.month))
+       -- one that moved between months waits until both are open: where the other is booked, it is booked with it
+       and not exists (
+              select from core.delivered_months d
+               where d.partner_id = s.partner_id and d.connection_id = s.connection_id and d.locked
+                 and (d.period = s.month or exists (
+                        select from core.replaced_charging_sessions r
+                         where r.partner_id = s.partner_id and r.session_id = s.id and r.month = d.period)))
+    returning s.connection_id, s.month)
+  select array_agg(t.connection_id), array_agg(t.month) into touched_connections, touched_months
+    from (select * from released union select * from opened) t;
+  perform private.deliver_charging_sessions(touched_connections, touched_months);
 end $$;
-comment on function private.month_unlocked() is 'What came after a month was locked counts when it is open again.';
-create trigger month_unlocked after update of status on core.delivered_months
-  for each row when (old.locked and not new.locked)
-  execute function private.month_unlocked();
+comment on function private.release_charging_sessions(uuid[], date[]) is
+  'Called where months that were locked are open again: what came meanwhile counts.';

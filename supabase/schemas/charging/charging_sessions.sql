@@ -45,6 +45,8 @@ create index charging_sessions_owner on core.charging_sessions (owner_id, starte
 create index charging_sessions_connection on core.charging_sessions (partner_id, connection_id, month);
 -- serves: the session that is going on at a charger
 create index charging_sessions_open on core.charging_sessions (partner_id, charger_id) where ended_at is null;
+-- serves: what came too late for a booking
+create index charging_sessions_after_lock on core.charging_sessions (partner_id, month) where 'after_lock' = any (flags);
 select private.isolate('core.charging_sessions', 'select, insert, update');
 select private.belong_with('core.charging_sessions', 'core.chargers', 'charger_id');
 

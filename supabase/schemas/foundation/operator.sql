@@ -26,3 +26,15 @@ begin
   return btrim(value);
 end $$;
 comment on function private.operator_name(text) is 'A name of 1 to 120 characters on one line, trimmed.';
+
+create function private.operator_reason(value text) returns text
+language plpgsql immutable
+set search_path = ''
+as $$
+begin
+  if coalesce(length(btrim(value)), 0) not between 1 and 500 or value ~ '[[:cntrl:]]' then
+    perform private.refuse('invalid_reason');
+  end if;
+  return btrim(value);
+end $$;
+comment on function private.operator_reason(text) is 'Why something was taken back, 1 to 500 characters on one line, trimmed.';

@@ -25,6 +25,13 @@ as $$ select case when jsonb_typeof(value) = 'number' and abs((value #>> '{}')::
 comment on function private.as_count(jsonb) is 'A number of JSON as a whole one; null where it is none, or too large.';
 grant execute on function private.as_count(jsonb) to api_owner;
 
+create function private.as_decimal(value text, places int) returns numeric
+language sql immutable
+set search_path = ''
+as $$ select case when value ~ ('^[0-9]{1,9}([.][0-9]{1,' || places || '})?$') then value::numeric end $$;
+comment on function private.as_decimal(text, int) is 'A number of at most nine digits and so many decimals, without a sign; null where it is none.';
+grant execute on function private.as_decimal(text, int) to api_owner;
+
 create function private.as_border(value text) returns timestamptz
 language sql stable
 set search_path = ''
@@ -38,3 +45,14 @@ set search_path = ''
 as $$ begin return translate(rtrim(encode(bytes, 'base64'), '='), E'+/\n', '-_'); end $$;
 comment on function private.base64url(bytea) is 'RFC 4648 section 5, without padding.';
 grant execute on function private.base64url(bytea) to api_owner;
+
+create function private.csv_line(variadic fields text[]) returns text
+language sql immutable
+set search_path = ''
+as $$
+  -- a spreadsheet would compute what begins like a formula
+  select string_agg(case when f.field ~ '[",\r\n]' then '"' || replace(f.field, '"', '""') || '"' else f.field end, ',' order by f.place) || E'\r\n'
+    from (select place, case when value ~ '^[=+@\t\r-]' then '''' || value else coalesce(value, '') end as field
+            from unnest(fields) with ordinality as u (value, place)) f
+$$;
+comment on function private.csv_line(text[]) is 'A line of CSV as RFC 4180 says: null is an empty field; one that begins like a formula gets a quote in front.';

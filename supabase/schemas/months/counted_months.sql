@@ -5,10 +5,12 @@ create table core.ere_factors (
   renewable_share numeric(5, 4) not null,
   -- 183 g CO2-eq per MJ avoided, 3.6 MJ per kWh, 1000 g per ERE
   ere_per_kwh     numeric(9, 6) not null generated always as (renewable_share * 183 * 3.6 / 1000) stored,
+  bookable_until  date,
   constraint ere_factors_pkey primary key (delivery_year),
   constraint ere_factors_share_is_share check (renewable_share between 0 and 1)
 );
-comment on table core.ere_factors is 'What a delivered kWh is worth in ERE, by the year of delivery. Published by the authority; reference data.';
+comment on table core.ere_factors is 'What a delivered kWh is worth in ERE, by the year of delivery. Published by the authority; reference data. A share by which something was booked never changes.';
+comment on column core.ere_factors.bookable_until is 'The last day on which the register takes months of this year; null while it has not said.';
 alter table core.ere_factors enable row level security;
 create policy "api functions read the factors" on core.ere_factors for select to api_owner using (true);
 grant select on core.ere_factors to api_owner;

@@ -52,9 +52,9 @@ create table core.allocations (
   gross             numeric(14, 2) not null,
   fee_pct           numeric(5, 2)  not null,
   partner_share_pct numeric(5, 2)  not null,
-  fee               numeric(14, 2) not null generated always as (trunc(gross * fee_pct / 100, 2)) stored,
+  fee               numeric(14, 2) not null generated always as (trunc(gross * fee_pct * 0.01, 2)) stored,
   partner_share     numeric(14, 2) not null,
-  net               numeric(14, 2) not null generated always as (gross - trunc(gross * fee_pct / 100, 2)) stored,
+  net               numeric(14, 2) not null generated always as (gross - trunc(gross * fee_pct * 0.01, 2)) stored,
   reversal_id       uuid,
   constraint allocations_pkey primary key (partner_id, id),
   constraint allocations_sale_fkey foreign key (partner_id, sale_id) references core.sales (partner_id, id),
@@ -65,7 +65,7 @@ create table core.allocations (
   constraint allocations_row_key unique (partner_id, sale_id, row_id),
   constraint allocations_positive check (ere > 0 and gross >= 0),
   constraint allocations_partner_share check (
-    partner_share = case when share_partner_id is null then 0 else trunc(trunc(gross * fee_pct / 100, 2) * partner_share_pct / 100, 2) end)
+    partner_share = case when share_partner_id is null then 0 else trunc(trunc(gross * fee_pct * 0.01, 2) * partner_share_pct * 0.01, 2) end)
 );
 comment on table core.allocations is
   'A row''s part of a sale: its ERE, its cents, and how those are divided between the customer (net), the partner (partner_share) and the service (fee less partner_share), by the percentages agreed when the mandate was signed. Written once, never computed again. Kept seven years.';

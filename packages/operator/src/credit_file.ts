@@ -1,0 +1,44 @@
+// What the register granted, as a file.
+
+import { readFileSync } from "node:fs";
+import Papa from "papaparse";
+import { OperatorError } from "./database.ts";
+
+const COLUMNS = ["row_id", "accepted_kwh", "reason"] as const;
+
+export type CreditLine = { line: number; row_id: string; accepted_kwh: string; reason: string };
+
+/**
+ * The rows of a CSV with the columns row_id, accepted_kwh and reason, each with its line in the file. What they say is judged by
+ * the database.
+ * @throws {OperatorError} a file that cannot be read as such
+ */
+export function readCreditFile(path: string): CreditLine[] {
+  const { data, errors, meta } = Papa.parse<Record<string, string>>(textOf(path), {
+    header: true,
+    skipEmptyLines: "greedy",
+    transformHeader: (name) => name.trim(),
+  });
+  const missing = COLUMNS.filter((name) => !meta.fields?.includes(name));
+  if (missing.length > 0)
+    throw new OperatorError(`The first line of ${path} must name ${COLUMNS.join(",")}; it lacks ${missing.join(",")}.`);
+  // papaparse counts the rows below the header from 0
+  const [error] = errors.filter(({ code }) => code !== "UndetectableDelimiter");
+  if (error) throw new OperatorError(`Line ${(error.row ?? 0) + 2} of ${path} cannot be read: ${error.message}.`);
+  if (data.length === 0) throw new OperatorError(`${path} has no rows below its first line.`);
+  return data.map((row, index) => ({
+    line: index + 2,
+    row_id: (row.row_id ?? "").trim(),
+    accepted_kwh: (row.accepted_kwh ?? "").trim(),
+    reason: row.reason ?? "",
+  }));
+}
+
+function textOf(path: string): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(readFileSync(path));
+  } catch (error) {
+    if (error instanceof TypeError) throw new OperatorError(`${path} is not written in UTF-8.`);
+    throw new OperatorError(`${path} cannot be read (${(error as NodeJS.ErrnoException).code}).`);
+  }
+}

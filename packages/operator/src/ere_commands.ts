@@ -1,0 +1,238 @@
+// From kWh to ERE to euro: factors, bookings, sales, figures, the ledger.
+
+import { Argument, Option } from "commander";
+import { type Command, changed, limit, list, type Row, whole } from "./command.ts";
+import { readCreditFile } from "./credit_file.ts";
+import type { Answer } from "./database.ts";
+import { fields, table } from "./text.ts";
+
+const quarter = () => new Argument("<quarter>", "a quarter, such as 2026-Q2");
+const year = () => new Argument("<delivery_year>", "the year in which was charged").argParser(whole(2100));
+const booking = () => new Argument("<booking>", "id of the booking; or its run or its quarter, where that means one");
+const ofPartner = () => new Option("--partner <partner>", "only of this partner (id or slug)");
+const reason = () => new Option("--reason <text>", "why, for the audit; no personal data").makeOptionMandatory();
+const sale = () => new Argument("<sale>", "reference or id of the sale");
+
+const BOOKING_COLUMNS =
+  "booking_id quarter number partner_slug status rows kwh waiting registered rejected accepted_kwh ere granted_ere sold_ere gross_eur";
+const SALE_COLUMNS =
+  "reference quarter partner_slug sold_on buyer ere price gross_eur rows customers_eur partners_eur service_eur reversed_ere";
+const ALLOCATION_COLUMNS = "row_id ean_code period ere gross_eur fee_pct fee_eur partner_share_eur net_eur reversed";
+
+const titled = (title: string, rows: unknown, columns: string) =>
+  `${title}\n${(rows as Row[]).length > 0 ? table(rows as Row[], columns.split(" ")) : "  none"}`;
+
+function preview({ quarter, flagged, flagged_months, taken, left_out, total }: Answer): string {
+  const sum = total as { months: number; kwh: number; ere: number };
+  return [
+    titled(
+      `Implausible, and taken in all the same: ${flagged_months} months`,
+      flagged,
+      "partner_slug ean_code period kwh session_count flags",
+    ),
+    titled("Taken in", taken, "partner_slug months kwh ere"),
+    titled("Left out", left_out, "reason months kwh"),
+    `${quarter}: ${sum.months} months, ${sum.kwh} kWh, ${sum.ere} ERE would be booked.`,
+  ].join("\n\n");
+}
+
+function checked({ ok, checks, wrong }: Answer): string {
+  const found = table(checks as Row[], ["check", "expected", "found", "wrong"]);
+  if (ok) return `${found}\n\nEverything agrees.`;
+  return `${found}\n\n${titled("What does not agree", wrong, "partner_slug check expected found wrong first")}`;
+}
+
+export const ERE_COMMANDS: Command[] = [
+  {
+    name: "factor list",
+    summary: "List what a kWh of each year is worth in ERE",
+    example: "factor list",
+    ops: "factor_list",
+    view: list("factors", "delivery_year renewable_share ere_per_kwh bookable_until"),
+  },
+  {
+    name: "factor set",
+    summary: "Say what a kWh of a year is worth, and until when its months can be booked",
+    details:
+      "ERE per kWh is share x 183 g/MJ x 3.6 MJ/kWh / 1000. A share by which something is booked stays as it is.",
+    example: "factor set 2027 --share 0.52 --bookable-until 2028-03-31",
+    takes: [
+      year(),
+      new Option("--share <number>", "the renewable share of the electricity, 0 to 1, at most four decimals"),
+      new Option("--bookable-until <date>", "the last day on which the register takes months of that year"),
+    ],
+    ops: "factor_set",
+    view: changed("factor", "Factor set."),
+  },
+  {
+    name: "booking preview",
+    summary: "Show what bookings of a quarter would take in now, and why they leave the rest out",
+    details:
+      "What looks implausible comes first; it holds nothing back. A quarter that is still running can be looked at too. With --csv every month goes into a file, with its reason and flags.",
+    example: "booking preview 2026-Q2 --partner laadpunt-zuid",
+    takes: [quarter(), ofPartner(), new Option("--csv <file>", "write every month into this file")],
+    ops: "booking_preview",
+    writes: { field: "csv", option: "csv" },
+    view: preview,
+  },
+  {
+    name: "booking open",
+    summary: "Open a booking of a quarter: one for each partner that has months for it",
+    details:
+      "Bookings that are opened at once share a run id. One that is open already is shown; where it was submitted, a supplementary one is opened for what came later.",
+    example: "booking open 2026-Q2",
+    takes: [quarter(), ofPartner()],
+    ops: "booking_open",
+    view: (answer) =>
+      `${answer.changed ? "Opened." : "Nothing to open: these are open already."}\n${list("bookings", `run_id ${BOOKING_COLUMNS}`)(answer)}`,
+  },
+  {
+    name: "booking submit",
+    summary: "Take in every month that may be booked, and lock it",
+    details:
+      "A run or a quarter means all its open bookings, each in a transaction of its own: interrupted, the same command goes on where it stopped. One that finds nothing stays open; booking preview says why.",
+    example: "booking submit 2026-Q2",
+    takes: [new Argument("<booking>", "id of a booking, of a run, or a quarter"), ofPartner()],
+    ops: "booking_submit",
+    each: {
+      list: "booking_list",
+      key: "bookings",
+      input: ({ booking_id }) => ({ booking: booking_id }),
+      label: ({ partner_slug, quarter, number }) => `${partner_slug} ${quarter} number ${number}`,
+    },
+    view: ({ results }) => list("bookings", BOOKING_COLUMNS)({ bookings: (results as Answer[]).map((r) => r.booking) }),
+  },
+  {
+    name: "booking withdraw",
+    summary: "Take a booking back, before anything of it was credited or rejected",
+    details: "Its months are open again: they can be delivered anew, and booked anew.",
+    example: "booking withdraw 2026-Q2 --partner laadpunt-zuid",
+    takes: [booking(), ofPartner()],
+    ends: ({ booking }) => `The booking ${booking} is taken back, and its months are open again.`,
+    ops: "booking_withdraw",
+    view: changed("booking", "Booking withdrawn."),
+  },
+  {
+    name: "booking list",
+    summary: "List bookings and what became of them, newest quarter first",
+    example: "booking list --partner laadpunt-zuid",
+    takes: [
+      new Argument("[booking]", "only this one: an id of a booking or a run, or a quarter"),
+      ofPartner(),
+      new Option("--status <status>", "only these").choices(["open", "submitted", "withdrawn"]),
+      limit(50),
+    ],
+    ops: "booking_list",
+    view: list("bookings", BOOKING_COLUMNS),
+  },
+  {
+    name: "booking export",
+    summary: "Write the file for the register",
+    details: "CSV in UTF-8, described in docs/ere.md. Its SHA-256 is kept, and each time it is the same bytes.",
+    example: "booking export 2026-Q2 --partner laadpunt-zuid --out 2026-Q2.csv",
+    takes: [booking(), ofPartner(), new Option("--out <file>", "the file to write").makeOptionMandatory()],
+    ops: "booking_export",
+    prepare: ({ out, ...input }) => input,
+    writes: { field: "csv", option: "out" },
+    view: fields,
+  },
+  {
+    name: "booking credit",
+    summary: "Note what the register granted",
+    details:
+      "Without --file every row that waits is credited whole. The file has the columns row_id,accepted_kwh,reason: less than submitted credits that much, 0 rejects the row and opens its month; rows it leaves out go on waiting. One wrong row, and nothing is credited. --granted is for a register that grants another total than the rows come to.",
+    example: "booking credit 2026-Q2 --partner laadpunt-zuid --file granted.csv",
+    takes: [
+      booking(),
+      ofPartner(),
+      new Option("--file <file>", "what was granted, row by row"),
+      new Option("--granted <ere>", "the ERE granted for the whole, at most six decimals"),
+    ],
+    ops: "booking_credit",
+    prepare: ({ file, ...input }) => (file === undefined ? input : { ...input, rows: readCreditFile(String(file)) }),
+    view: changed("booking", "Credited."),
+  },
+  {
+    name: "booking reverse-credit",
+    summary: "Take back what was credited of a row, or that it was rejected",
+    details: "The row waits for another credit. Not while its ERE are sold: reverse the sale first.",
+    example: 'booking reverse-credit 0b0d1e00-0000-4000-8000-000000000000 --reason "wrong row in the file"',
+    takes: [new Argument("<row>", "the row_id of the export"), reason()],
+    ends: ({ row }) => `What was credited of row ${row} is taken back.`,
+    ops: "booking_reverse_credit",
+    view: changed("booking", "Credit reversed."),
+  },
+  {
+    name: "sale record",
+    summary: "Sell ERE of a booking, and split the money over its rows",
+    details:
+      "The reference makes it a sale once: sent again with the same values nothing happens, with others it is refused.",
+    example:
+      'sale record 2026-Q2 --partner laadpunt-zuid --ere 1200.5 --price 0.42 --buyer "Brandstof N.V." --reference BR-2026-081',
+    takes: [
+      booking(),
+      ofPartner(),
+      new Option("--ere <number>", "how many, at most six decimals").makeOptionMandatory(),
+      new Option("--price <euro>", "for each, at most six decimals").makeOptionMandatory(),
+      new Option("--buyer <name>", "who bought them").makeOptionMandatory(),
+      new Option("--reference <reference>", "the number of the sale, the buyer's or our own").makeOptionMandatory(),
+      new Option("--date <date>", "when they were sold; today where absent"),
+    ],
+    ops: "sale_record",
+    view: changed("sale", "Sale recorded."),
+  },
+  {
+    name: "sale list",
+    summary: "List sales, newest first",
+    example: "sale list",
+    takes: [new Argument("[booking]", "only of this booking, run or quarter"), ofPartner(), limit(50)],
+    ops: "sale_list",
+    view: list("sales", SALE_COLUMNS),
+  },
+  {
+    name: "sale show",
+    summary: "Show how a sale was split over the rows of its booking",
+    example: "sale show BR-2026-081",
+    takes: [sale(), ofPartner(), limit(50)],
+    ops: "sale_show",
+    view: (answer) => `${fields(answer.sale as Row)}\n\n${list("allocations", ALLOCATION_COLUMNS)(answer)}`,
+  },
+  {
+    name: "sale reverse",
+    summary: "Take a sale back, as far as it has not been paid out",
+    details: "With --recover all of it: what was paid is then a negative balance, which later payouts settle.",
+    example: 'sale reverse BR-2026-081 --reason "the buyer withdrew"',
+    takes: [sale(), ofPartner(), reason(), new Option("--recover", "also what has been paid out")],
+    ends: ({ sale, recover }) =>
+      `The sale ${sale} is taken back${recover ? ", also what has been paid out of it: its customers then owe that" : ""}.`,
+    ops: "sale_reverse",
+    view: changed("sale", "Sale reversed."),
+  },
+  {
+    name: "figures publish",
+    summary: "Let positions say what a year yields, from now on",
+    details:
+      "Of all partners' accounts and of everybody who came on their own; repeat it for a partner that came later.",
+    example: "figures publish 2026",
+    takes: [year(), ofPartner()],
+    ops: "figures_publish",
+    view: list("figures", "partner_slug delivery_year ere_per_kwh price_per_ere_eur published_at"),
+  },
+  {
+    name: "figures list",
+    summary: "List what is published, with the average price of an ERE",
+    example: "figures list",
+    ops: "figures_list",
+    view: list("figures", "partner_slug delivery_year ere_per_kwh price_per_ere_eur published_at"),
+  },
+  {
+    name: "ledger check",
+    summary: "Prove that kWh, ERE and money agree, from the delivered months to the last cent",
+    details: "Exit code 1 where something does not; the first of each is named.",
+    example: "ledger check",
+    takes: [ofPartner()],
+    ops: "ledger_check",
+    fails: ({ ok }) => ok === false,
+    view: checked,
+  },
+];

@@ -1,0 +1,162 @@
+-- What the register grants of a booking: row by row, for the whole, and what takes that back.
+
+create type private.credit_line as (line int, row_id uuid, accepted_kwh numeric, reason text, problem text);
+
+create function private.read_credit_lines(booking core.bookings, lines jsonb) returns setof private.credit_line
+language plpgsql stable
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+begin
+  return query
+  with sent as materialized (
+    select coalesce((l.item ->> 'line')::int, l.place::int) as line, private.as_uuid(l.item ->> 'row_id') as row_id,
+           private.as_decimal(l.item ->> 'accepted_kwh', 3) as accepted_kwh, nullif(btrim(l.item ->> 'reason'), '') as reason
+      from jsonb_array_elements(lines) with ordinality as l (item, place)
+  )
+  select s.line, s.row_id, s.accepted_kwh, s.reason,
+         case when r.id is null then 'unknown_row'
+              when r.booking_id <> booking.id then 'row_of_another_booking'
+              when count(*) over (partition by s.row_id) > 1 then 'doubled_row'
+              when s.accepted_kwh is null then 'invalid_kwh'
+              when s.accepted_kwh > r.kwh then 'more_than_submitted'
+              when s.accepted_kwh < r.kwh and s.reason is null then 'reason_missing'
+              when length(s.reason) > 500 or s.reason ~ '[[:cntrl:]]' then 'invalid_reason'
+              when c.accepted_kwh <> s.accepted_kwh then 'credited_otherwise' end
+    from sent s
+    left join core.booking_rows r on r.partner_id = booking.partner_id and r.id = s.row_id
+    left join core.credits c on c.partner_id = r.partner_id and c.row_id = r.id and c.reversed_at is null;
+end $$;
+comment on function private.read_credit_lines(core.bookings, jsonb) is
+  'What the register said of rows, [{line?, row_id, accepted_kwh, reason?}], each read on its own; problem is null where it can be credited, or is already. kWh, three decimals.';
+
+create function private.credit_rows(booking core.bookings, lines private.credit_line[]) returns int
+language plpgsql
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+declare
+  postings private.posting[];
+  opened_connections uuid[];
+  opened_months      date[];
+begin
+  -- a rejected month is open for a new delivery
+  perform private.lock_connections(booking.partner_id, array(
+    select r.connection_id from unnest(lines) l
+      join core.booking_rows r on r.partner_id = booking.partner_id and r.id = l.row_id
+     where l.accepted_kwh = 0));
+  with granted as (
+    insert into core.credits (partner_id, row_id, owner_id, accepted_kwh, ere, reason)
+    select r.partner_id, r.id, r.owner_id, l.accepted_kwh, trunc(l.accepted_kwh * r.ere_per_kwh, 6), l.reason
+      from unnest(lines) l
+      join core.booking_rows r on r.partner_id = booking.partner_id and r.id = l.row_id and r.status = 'submitted'
+    returning *
+  ), marked as (
+    update core.booking_rows r set status = case when g.accepted_kwh > 0 then 'registered' else 'rejected' end
+      from granted g where r.partner_id = g.partner_id and r.id = g.row_id
+    returning r.*, g.id as credit_id, g.accepted_kwh, g.ere
+  ), judged as (
+    update core.delivered_months d set status = m.status
+      from marked m where d.partner_id = m.partner_id and d.connection_id = m.connection_id and d.period = m.period
+  )
+  select array_agg(row('credit:' || m.credit_id || ':' || p.what, p.unit, p.amount, p.debit_kind, m.booking_id, p.credit_kind, p.credit_owner)::private.posting),
+         array_agg(m.connection_id) filter (where m.accepted_kwh = 0 and p.what = 'ere'),
+         array_agg(m.period) filter (where m.accepted_kwh = 0 and p.what = 'ere')
+    into postings, opened_connections, opened_months
+    from marked m
+    cross join lateral (values
+      ('registered', 'kWh', m.accepted_kwh, 'submitted', 'registered', m.booking_id),
+      ('written_off', 'kWh', case when m.accepted_kwh > 0 then m.kwh - m.accepted_kwh else 0 end, 'submitted', 'written_off', m.booking_id),
+      ('rejected', 'kWh', case when m.accepted_kwh > 0 then 0 else m.kwh end, 'submitted', 'delivered', m.account_id),
+      ('ere', 'ERE', m.ere, 'register', 'unsold', m.booking_id)) p (what, unit, amount, debit_kind, credit_kind, credit_owner);
+  if postings is null then
+    return 0;
+  end if;
+  perform private.post(booking.partner_id, postings);
+  perform private.release_charging_sessions(opened_connections, opened_months);
+  return cardinality(postings) / 4;
+end $$;
+comment on function private.credit_rows(core.bookings, private.credit_line[]) is
+  'Credits the rows that wait for it, and leaves those alone that were credited: says how many. None of an accepted kWh is a rejection; less than submitted is credited, and the rest written off.';
+
+create function private.settle_difference(booking core.bookings) returns void
+language plpgsql
+set search_path = ''
+as $$
+declare
+  tenant   constant uuid := booking.partner_id;
+  credited constant numeric := private.balance(tenant, 'ERE', 'unsold', booking.id) + private.balance(tenant, 'ERE', 'sold', booking.id);
+  missing  constant numeric := booking.granted_ere - credited - private.balance(tenant, 'ERE', 'difference', booking.id);
+  cause    text;
+begin
+  if missing <> 0 then
+    select 'booking:' || booking.id || ':difference:' || 1 + count(*) into cause
+      from core.ledger_entries e
+     where e.partner_id = tenant and e.cause > 'booking:' || booking.id || ':difference:' and e.cause < 'booking:' || booking.id || ':difference;';
+    perform private.post(tenant, array[case when missing > 0
+      then row(cause, 'ERE', missing, 'register', booking.id, 'difference', booking.id)::private.posting
+      else row(cause, 'ERE', -missing, 'difference', booking.id, 'register', booking.id)::private.posting end]);
+  end if;
+end $$;
+comment on function private.settle_difference(core.bookings) is
+  'Where the register granted another total than the rows come to, the difference has an account of its own: what came from the register is what it granted.';
+
+create function private.credit_booking(booking core.bookings, lines private.credit_line[], granted numeric) returns int
+language plpgsql
+set search_path = ''
+as $$
+declare
+  credited constant int := private.credit_rows(booking, lines);
+  sold     constant numeric := private.balance(booking.partner_id, 'ERE', 'sold', booking.id);
+begin
+  if granted < sold then
+    perform private.refuse('granted_below_sold', json_build_object('granted_ere', granted, 'sold_ere', sold));
+  elsif granted is distinct from booking.granted_ere and granted is not null then
+    update core.bookings b set granted_ere = granted where b.partner_id = booking.partner_id and b.id = booking.id;
+    perform private.audit('booking.granted', booking.id, jsonb_build_object('before', booking.granted_ere, 'after', granted));
+    booking.granted_ere := granted;
+  end if;
+  perform private.settle_difference(booking);
+  if credited > 0 then
+    perform private.audit('booking.credited', booking.id, jsonb_build_object('rows', credited));
+  end if;
+  return credited;
+end $$;
+comment on function private.credit_booking(core.bookings, private.credit_line[], numeric) is
+  'Credits rows of a booking, its row locked, and notes what the register granted for the whole, where that was said: says how many rows.';
+
+create function private.reverse_credit(line core.booking_rows, reason text) returns boolean
+language plpgsql
+set search_path = ''
+as $$
+declare
+  credit core.credits;
+  sold   text;
+begin
+  select * into credit from core.credits c where c.partner_id = line.partner_id and c.row_id = line.id and c.reversed_at is null;
+  if not found then
+    return false;
+  end if;
+  select min(s.reference) into sold
+    from core.allocations a join core.sales s on s.partner_id = a.partner_id and s.id = a.sale_id
+   where a.partner_id = line.partner_id and a.row_id = line.id and a.reversal_id is null;
+  if sold is not null then
+    perform private.refuse('row_sold', json_build_object('row', line.id, 'reference', sold));
+  elsif line.status = 'rejected' then
+    perform private.lock_connections(line.partner_id, array[line.connection_id]);
+    if not exists (select from core.delivered_months d
+                    where d.partner_id = line.partner_id and d.connection_id = line.connection_id and d.period = line.period
+                      and d.status = 'rejected' and d.total_kwh = line.kwh)
+       or line.ean_exclusive and private.ean_booked(line.ean_code, line.period) then
+      perform private.refuse('month_delivered_again', json_build_object('row', line.id, 'period', to_char(line.period, 'YYYY-MM')));
+    end if;
+  end if;
+  update core.credits c set reversed_at = private.now(), reversed_reason = reason where c.partner_id = credit.partner_id and c.id = credit.id;
+  update core.booking_rows r set status = 'submitted' where r.partner_id = line.partner_id and r.id = line.id;
+  update core.delivered_months d set status = 'submitted'
+   where d.partner_id = line.partner_id and d.connection_id = line.connection_id and d.period = line.period;
+  perform private.reverse_postings(line.partner_id, array(
+    select 'credit:' || credit.id || ':' || what from unnest(array['registered', 'written_off', 'rejected', 'ere']) what));
+  perform private.audit('credit.reversed', line.id, jsonb_build_object('accepted_kwh', credit.accepted_kwh));
+  return true;
+end $$;
+comment on function private.reverse_credit(core.booking_rows, text) is
+  'Takes back what the register granted or rejected of a row, so that it can be credited anew; its booking is locked. False: nothing of it stands. Not while its ERE are sold, nor where its month was delivered again after a rejection.';

@@ -1,0 +1,187 @@
+-- The operator on bookings: preview, open, submit, withdraw, list.
+
+create function private.read_quarter(value text) returns date
+language plpgsql
+set search_path = ''
+as $$
+declare
+  quarter date;
+begin
+  if value ~ '^20[0-9]{2}-Q[1-4]$' then
+    quarter := make_date(left(value, 4)::int, right(value, 1)::int * 3 - 2, 1);
+  end if;
+  if quarter is null or quarter < private.first_delivery_month() then
+    perform private.refuse('invalid_quarter');
+  elsif not exists (select from core.ere_factors f where f.delivery_year = extract(year from quarter)) then
+    perform private.refuse('factor_missing', json_build_object('delivery_year', extract(year from quarter)));
+  end if;
+  return quarter;
+end $$;
+comment on function private.read_quarter(text) is 'The first day of a quarter written 2026-Q2, of a year that has a factor.';
+
+create function private.quarter_name(quarter date) returns text
+language sql immutable
+set search_path = ''
+as $$ select to_char(quarter, 'YYYY-"Q"Q') $$;
+
+create function private.bookings_named(named text, partner uuid) returns setof core.bookings
+language sql stable
+set search_path = ''
+as $$
+  select b.* from core.bookings b
+   where b.partner_id = any (array(select p.id from core.partners p where partner is null or p.id = partner))
+     and (named is null or b.id = private.as_uuid(named) or b.run_id = private.as_uuid(named) or private.quarter_name(b.quarter) = named)
+$$;
+comment on function private.bookings_named(text, uuid) is 'The bookings of a booking id, a run id or a quarter, of one partner or of all.';
+
+create function private.booking_named(input jsonb) returns core.bookings
+language plpgsql
+set search_path = ''
+as $$
+declare
+  named      constant text := input ->> 'booking';
+  candidates constant core.bookings[] := array(
+    select b from private.bookings_named(named, case when input ? 'partner' then (private.partner_named(input ->> 'partner')).id end) b
+     where b.status <> 'withdrawn' or b.id = private.as_uuid(named));
+begin
+  if cardinality(candidates) = 0 then
+    perform private.refuse('booking_not_found', json_build_object('booking', named));
+  elsif cardinality(candidates) > 1 then
+    perform private.refuse('booking_ambiguous', json_build_object('booking', named));
+  end if;
+  perform private.act_for_partner((candidates[1]).partner_id);
+  return private.lock_booking((candidates[1]).partner_id, (candidates[1]).id);
+end $$;
+comment on function private.booking_named(jsonb) is
+  'The one booking that is meant by {booking, partner?}: its id, or a run or a quarter in which there is one; locked, and its partner made the tenant of this transaction.';
+
+create function private.booking_row(booking core.bookings) returns json
+language sql stable
+set search_path = ''
+as $$
+  select json_build_object(
+    'booking_id', booking.id, 'run_id', booking.run_id, 'partner_slug', (select p.slug from core.partners p where p.id = booking.partner_id),
+    'quarter', private.quarter_name(booking.quarter), 'number', booking.number, 'status', booking.status,
+    'rows', t.rows, 'kwh', t.kwh, 'waiting', t.waiting, 'registered', t.registered, 'rejected', t.rejected,
+    'accepted_kwh', t.accepted_kwh, 'ere', t.ere, 'granted_ere', booking.granted_ere, 'sold_ere', s.ere, 'gross_eur', s.gross,
+    'opened_at', private.iso(booking.opened_at), 'submitted_at', private.iso(booking.submitted_at),
+    'withdrawn_at', private.iso(booking.withdrawn_at), 'export_sha256', booking.export_sha256)
+  from (select count(*) as rows, coalesce(sum(r.kwh), 0) as kwh, count(*) filter (where r.status = 'submitted') as waiting,
+               count(*) filter (where r.status = 'registered') as registered, count(*) filter (where r.status = 'rejected') as rejected,
+               coalesce(sum(c.accepted_kwh), 0) as accepted_kwh, coalesce(sum(c.ere), 0) as ere
+          from core.booking_rows r
+          left join core.credits c on c.partner_id = r.partner_id and c.row_id = r.id and c.reversed_at is null
+         where r.partner_id = booking.partner_id and r.booking_id = booking.id) t
+  cross join (select coalesce(sum(a.ere), 0) as ere, coalesce(sum(a.gross), 0) as gross
+                from core.sales s
+                join core.allocations a on a.partner_id = s.partner_id and a.sale_id = s.id and a.reversal_id is null
+               where s.partner_id = booking.partner_id and s.booking_id = booking.id) s
+$$;
+comment on function private.booking_row(core.bookings) is 'A booking as the operator sees it, with what became of its rows.';
+
+create function private.booking_answer(booking core.bookings, changed boolean) returns json
+language sql stable
+set search_path = ''
+as $$
+  select json_build_object('changed', changed, 'booking', private.booking_row(b))
+    from core.bookings b where b.partner_id = booking.partner_id and b.id = booking.id
+$$;
+
+create function ops.booking_list(input jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+declare
+  partner uuid;
+begin
+  if input ? 'partner' then
+    partner := (private.partner_named(input ->> 'partner')).id;
+  end if;
+  if input ? 'booking' and not exists (select from private.bookings_named(input ->> 'booking', partner)) then
+    perform private.refuse('booking_not_found', json_build_object('booking', input ->> 'booking'));
+  end if;
+  return (
+    select json_build_object('bookings', coalesce(json_agg(private.booking_row(b) order by b.quarter desc, p.slug, b.number desc), '[]'))
+      from (select * from private.bookings_named(input ->> 'booking', partner)
+             where input ->> 'status' is null or status = input ->> 'status'
+             order by quarter desc, opened_at desc, id limit coalesce((input ->> 'limit')::int, 1000)) b
+      join core.partners p on p.id = b.partner_id);
+end $$;
+comment on function ops.booking_list(jsonb) is 'Bookings, newest quarter first: {booking?, partner?, status?, limit?} to {bookings}. booking is a booking id, a run id or a quarter.';
+select private.expose_ops('ops.booking_list(jsonb)');
+
+create function ops.booking_open(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  wanted  date;
+  run     constant uuid := gen_random_uuid();
+  chosen  uuid[];
+  opened  core.bookings[] := '{}';
+  tenant  uuid;
+begin
+  perform private.act_as_operator(input);
+  wanted := private.read_quarter(input ->> 'quarter');
+  if wanted > private.today() then
+    perform private.refuse('quarter_not_begun', json_build_object('quarter', input ->> 'quarter'));
+  elsif input ? 'partner' then
+    chosen := array[(private.partner_named(input ->> 'partner')).id];
+  else
+    -- whoever has something that could be booked, and whoever has a booking open already
+    chosen := array(
+      select p.id from core.partners p
+       where exists (select from core.bookings b where b.partner_id = p.id and b.quarter = wanted and b.status = 'open')
+          or exists (select from core.delivered_months d
+                      where d.partner_id = p.id and d.period >= wanted and d.period < (wanted + interval '3 months')::date
+                        and d.status = 'staged')
+       order by p.id);
+  end if;
+  foreach tenant in array chosen loop
+    perform private.act_for_partner(tenant);
+    opened := opened || private.open_booking(tenant, wanted, run);
+  end loop;
+  return json_build_object(
+    'changed', exists (select from unnest(opened) b where b.run_id = run),
+    'bookings', (select coalesce(json_agg(private.booking_row(b) order by p.slug), '[]') from unnest(opened) b join core.partners p on p.id = b.partner_id));
+end $$;
+comment on function ops.booking_open(jsonb) is
+  'Opens a booking of a quarter, of one partner or one for each that has months for it: {quarter, partner?} to {changed, bookings}. One that is open already is answered; where it was submitted a supplementary one is opened.';
+select private.expose_ops('ops.booking_open(jsonb)');
+
+create function ops.booking_submit(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  booking core.bookings;
+  taken   int;
+begin
+  perform private.act_as_operator(input);
+  booking := private.booking_named(input);
+  if booking.status = 'withdrawn' then
+    perform private.refuse('booking_withdrawn', json_build_object('booking', booking.id));
+  elsif (booking.quarter + interval '3 months')::date > private.today() then
+    perform private.refuse('quarter_not_over', json_build_object('quarter', private.quarter_name(booking.quarter)));
+  end if;
+  taken := private.submit_booking(booking.partner_id, booking.id);
+  return private.booking_answer(booking, coalesce(taken, 0) > 0);
+end $$;
+comment on function ops.booking_submit(jsonb) is
+  'Takes in every month that may be booked and locks it: {booking, partner?} to {changed, booking}. Where there is none nothing changes and it stays open.';
+select private.expose_ops('ops.booking_submit(jsonb)');
+
+create function ops.booking_withdraw(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  booking core.bookings;
+begin
+  perform private.act_as_operator(input);
+  booking := private.booking_named(input);
+  return private.booking_answer(booking, private.withdraw_booking(booking.partner_id, booking.id));
+end $$;
+comment on function ops.booking_withdraw(jsonb) is
+  'Takes a booking back before the register has credited or rejected anything of it: {booking, partner?} to {changed, booking}. Its months are open again.';
+select private.expose_ops('ops.booking_withdraw(jsonb)');

@@ -1,0 +1,119 @@
+-- The operator and the register: the file for it, and what it granted.
+
+create function private.submitted_booking_named(input jsonb) returns core.bookings
+language plpgsql
+set search_path = ''
+as $$
+declare
+  booking constant core.bookings := private.booking_named(input);
+begin
+  if booking.status <> 'submitted' then
+    perform private.refuse('booking_not_submitted', json_build_object('booking', booking.id, 'status', booking.status));
+  end if;
+  return booking;
+end $$;
+comment on function private.submitted_booking_named(jsonb) is 'The one submitted booking that is meant, as booking_named.';
+
+create function private.export_csv(booking core.bookings) returns text
+language sql stable
+set search_path = ''
+as $$
+  select private.csv_line('row_id', 'booking', 'quarter', 'period', 'ean', 'kwh', 'ere', 'signatory', 'postal_code', 'house_number', 'addition',
+                          'street', 'city', 'mandate_id', 'mandate_signed_at', 'mandate_valid_from', 'mandate_valid_until', 'source',
+                          'charger_brand', 'charger_model', 'charger_serial')
+         || string_agg(private.csv_line(
+              r.id::text, r.booking_id::text, private.quarter_name(booking.quarter), to_char(r.period, 'YYYY-MM'), r.ean_code, r.kwh::text,
+              trunc(r.kwh * r.ere_per_kwh, 6)::text, r.signatory, r.postal_code, r.house_number::text, r.house_number_addition, r.street, r.city,
+              r.mandate_id::text, private.iso(r.mandate_signed_at), to_char(r.mandate_valid_from, 'YYYY-MM-DD'),
+              to_char(r.mandate_valid_until, 'YYYY-MM-DD'), r.source, r.charger_brand, r.charger_model, r.charger_serial), ''
+              order by r.ean_code, r.period, r.id)
+    from core.booking_rows r where r.partner_id = booking.partner_id and r.booking_id = booking.id
+$$;
+comment on function private.export_csv(core.bookings) is
+  'The file for the register: every row as it was submitted, whatever became of it since. The same booking gives the same text.';
+
+create function ops.booking_export(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  booking core.bookings;
+  csv     text;
+  hash    text;
+begin
+  perform private.act_as_operator(input);
+  booking := private.submitted_booking_named(input);
+  csv := private.export_csv(booking);
+  hash := encode(sha256(convert_to(csv, 'UTF8')), 'hex');
+  if booking.export_sha256 <> hash then
+    raise exception 'the rows of booking % are not those that were exported', booking.id;
+  end if;
+  update core.bookings b set export_sha256 = hash, exported_at = private.now() where b.partner_id = booking.partner_id and b.id = booking.id
+     and b.export_sha256 is null;
+  perform private.audit('booking.exported', booking.id, jsonb_build_object('sha256', hash));
+  return json_build_object('booking_id', booking.id, 'quarter', private.quarter_name(booking.quarter), 'again', booking.export_sha256 is not null,
+                           'sha256', hash, 'csv', csv);
+end $$;
+comment on function ops.booking_export(jsonb) is
+  'The file for the register: {booking, partner?} to {booking_id, quarter, again, sha256, csv}. Its hash is kept, and each time it is the same bytes.';
+select private.expose_ops('ops.booking_export(jsonb)');
+
+create function ops.booking_credit(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  booking  core.bookings;
+  lines    private.credit_line[];
+  wrong    private.credit_line;
+  granted  constant numeric := private.as_decimal(input ->> 'granted', 6);
+  credited int;
+begin
+  perform private.act_as_operator(input);
+  booking := private.submitted_booking_named(input);
+  if input ? 'granted' and granted is null then
+    perform private.refuse('invalid_ere');
+  elsif input ? 'rows' then
+    lines := array(select l from private.read_credit_lines(booking, input -> 'rows') l);
+  else
+    lines := array(select row(0, r.id, r.kwh, null, null)::private.credit_line
+                     from core.booking_rows r where r.partner_id = booking.partner_id and r.booking_id = booking.id and r.status = 'submitted');
+  end if;
+  select * into wrong from unnest(lines) l where l.problem is not null order by l.line limit 1;
+  if found then
+    perform private.refuse('credit_file_refused', json_build_object('line', wrong.line, 'row', wrong.row_id, 'problem', wrong.problem,
+      'others', (select count(*) - 1 from unnest(lines) l where l.problem is not null)));
+  end if;
+  credited := private.credit_booking(booking, lines, granted);
+  return private.booking_answer(booking, credited > 0 or granted is distinct from booking.granted_ere and granted is not null);
+end $$;
+comment on function ops.booking_credit(jsonb) is
+  'What the register granted: {booking, partner?, rows?, granted?} to {changed, booking}. rows, [{line?, row_id, accepted_kwh, reason?}], credits or rejects those alone; without it all that wait are credited whole. granted is the ERE of the whole, where that is another total. One wrong row, and nothing is credited.';
+select private.expose_ops('ops.booking_credit(jsonb)');
+
+create function ops.booking_reverse_credit(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  reason  constant text := private.operator_reason(input ->> 'reason');
+  line    core.booking_rows;
+  booking core.bookings;
+  changed boolean;
+begin
+  perform private.act_as_operator(input);
+  select * into line from core.booking_rows r
+   where r.partner_id = any (array(select p.id from core.partners p)) and r.id = private.as_uuid(input ->> 'row');
+  if not found then
+    perform private.refuse('row_not_found', json_build_object('row', input ->> 'row'));
+  end if;
+  perform private.act_for_partner(line.partner_id);
+  booking := private.lock_booking(line.partner_id, line.booking_id);
+  select * into line from core.booking_rows r where r.partner_id = line.partner_id and r.id = line.id;
+  changed := private.reverse_credit(line, reason);
+  perform private.settle_difference(booking);
+  return private.booking_answer(booking, changed);
+end $$;
+comment on function ops.booking_reverse_credit(jsonb) is
+  'Takes back what the register granted of a row, or that it rejected it: {row, reason} to {changed, booking}. The row waits for another credit.';
+select private.expose_ops('ops.booking_reverse_credit(jsonb)');

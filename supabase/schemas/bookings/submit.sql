@@ -1,0 +1,159 @@
+-- Opening a booking, taking its months in, and withdrawing it.
+
+create function private.open_booking(tenant uuid, quarter date, run uuid) returns core.bookings
+language plpgsql
+set search_path = ''
+as $$
+declare
+  booking core.bookings;
+begin
+  -- of two at once the second finds what the first opened
+  perform pg_advisory_xact_lock(hashtextextended('bookings of ' || tenant || ' for ' || quarter, 0));
+  select * into booking from core.bookings b where b.partner_id = tenant and b.quarter = open_booking.quarter and b.status = 'open';
+  if not found then
+    insert into core.bookings (partner_id, run_id, quarter, number)
+    select tenant, run, open_booking.quarter, 1 + count(*) from core.bookings b where b.partner_id = tenant and b.quarter = open_booking.quarter
+    returning * into booking;
+    perform private.audit('booking.opened', booking.id, jsonb_build_object('quarter', booking.quarter, 'number', booking.number));
+  end if;
+  return booking;
+end $$;
+comment on function private.open_booking(uuid, date, uuid) is
+  'The open booking of a quarter, or where there is none a new one: the first, or one that supplements those that were submitted.';
+
+create function private.lock_booking(tenant uuid, booking_id uuid) returns core.bookings
+language plpgsql
+set search_path = ''
+as $$
+declare
+  booking core.bookings;
+begin
+  select * into strict booking from core.bookings b where b.partner_id = tenant and b.id = booking_id for update;
+  return booking;
+end $$;
+comment on function private.lock_booking(uuid, uuid) is 'A booking, its row locked: whatever is done with it is done by one at a time.';
+
+create function private.lock_connections(tenant uuid, connections uuid[]) returns void
+language plpgsql
+set search_path = ''
+as $$
+begin
+  -- in their order, as deliveries lock them, so that neither waits for the other
+  perform from core.connections c where c.partner_id = tenant and c.id = any (connections) order by c.id for no key update;
+end $$;
+comment on function private.lock_connections(uuid, uuid[]) is 'Until the end of the transaction nobody delivers, signs or corrects anything of these connections.';
+
+create function private.claim_months(booking core.bookings, chosen uuid[]) returns private.posting[]
+language plpgsql
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+declare
+  postings private.posting[];
+begin
+  with claimed as (
+    insert into core.booking_rows
+      (partner_id, booking_id, account_id, connection_id, owner_id, period, kwh, session_count, source, delivery_id, ere_per_kwh, ean_code,
+       ean_exclusive, signatory, postal_code, house_number, house_number_addition, street, city, mandate_id, mandate_signed_at,
+       mandate_valid_from, mandate_valid_until, fee_pct, partner_share_pct, share_partner_id, charger_brand, charger_model, charger_serial, flags)
+    select c.partner_id, booking.id, c.account_id, c.id, c.owner_id, j.period, j.kwh, j.session_count,
+           case when j.delivery_id is null then 'own_sessions' else 'delivered_total' end, j.delivery_id, j.ere_per_kwh, c.ean_code,
+           c.ean_exclusive, coalesce(s.full_name, m.signed_name), l.postal_code, l.house_number, l.house_number_addition, l.street, l.city,
+           m.id, m.signed_at, m.valid_from, m.valid_until, m.fee_pct, m.partner_share_pct,
+           -- a person is in the house, and belongs to whoever had brought them by that month
+           case when a.user_id is null then a.partner_id else t.partner_id end,
+           h.brands, h.models, h.serials, j.flags
+      from private.judge_quarter(booking.partner_id, booking.quarter, chosen) j
+      join core.connections c on c.partner_id = booking.partner_id and c.id = j.connection_id
+      join core.accounts a on a.partner_id = c.partner_id and a.id = c.account_id
+      left join core.signatories s on s.partner_id = c.partner_id and s.account_id = c.account_id
+      left join core.attributions t on t.user_id = a.user_id and t.attached_month <= j.period
+      join core.locations l on l.partner_id = c.partner_id and l.id = c.location_id
+      join core.mandates m on m.partner_id = c.partner_id and m.id = j.mandate_id
+      cross join lateral (
+        select string_agg(coalesce(h.brand, h.ocpp_vendor), '; ' order by h.created_at, h.id) as brands,
+               string_agg(coalesce(k.model, h.ocpp_model), '; ' order by h.created_at, h.id) as models,
+               string_agg(h.serial_number, '; ' order by h.created_at, h.id) as serials
+          from core.chargers h left join core.charger_models k on k.id = h.catalog_charger_id
+         where h.partner_id = c.partner_id and h.connection_id = c.id and h.status = 'active' and h.mid_eligible) h
+     where j.reason is null
+     order by j.ean_code, j.period  -- two tenants that claim the same EANs wait for each other in one order
+    -- somebody else's booking took the EAN and month a moment ago
+    on conflict do nothing
+    returning *
+  ), locked as (
+    update core.delivered_months d set status = 'submitted'
+      from claimed r
+     where d.partner_id = r.partner_id and d.connection_id = r.connection_id and d.period = r.period
+  )
+  select array_agg(row('row:' || r.id || ':submitted', 'kWh', r.kwh, 'delivered', r.account_id, 'submitted', r.booking_id)::private.posting)
+    into postings from claimed r;
+  return postings;
+end $$;
+comment on function private.claim_months(core.bookings, uuid[]) is
+  'Takes in what a booking may, writes down what is true of it, and locks the months; what is to be posted of it. The connections are locked. The one function that relies on the index over EAN and month of all tenants.';
+
+create function private.submit_booking(tenant uuid, booking_id uuid, chosen uuid[] default null) returns int
+language plpgsql
+set search_path = ''
+as $$
+declare
+  booking  constant core.bookings := private.lock_booking(tenant, booking_id);
+  postings private.posting[];
+begin
+  if booking.status <> 'open' then
+    return null;
+  end if;
+  -- the factor by which the months are taken in does not change meanwhile, nor afterwards
+  perform from core.ere_factors f where f.delivery_year = extract(year from booking.quarter) for share;
+  perform private.lock_connections(tenant, array(
+    select d.connection_id from core.delivered_months d
+     where d.partner_id = tenant and d.period >= booking.quarter and d.period < (booking.quarter + interval '3 months')::date and not d.locked));
+  postings := private.claim_months(booking, chosen);
+  if postings is null then
+    return 0;
+  end if;
+  perform private.post(tenant, postings);
+  update core.bookings b set status = 'submitted', submitted_at = private.now() where b.partner_id = tenant and b.id = booking.id;
+  perform private.audit('booking.submitted', booking.id, jsonb_build_object('rows', cardinality(postings)));
+  return cardinality(postings);
+end $$;
+comment on function private.submit_booking(uuid, uuid, uuid[]) is
+  'Takes in every month that may be booked, of all accounts or of those chosen, and locks them: says how many. 0: there was none, and it stays open. Null: it is not open any more.';
+
+create function private.unlock_months(tenant uuid, connections uuid[], months date[]) returns void
+language plpgsql
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+begin
+  update core.delivered_months d set status = private.month_status(d.connection_id, d.period)
+    from unnest(connections, months) as m (connection_id, month)
+   where d.partner_id = tenant and d.connection_id = m.connection_id and d.period = m.month and d.locked;
+  perform private.release_charging_sessions(connections, months);
+end $$;
+comment on function private.unlock_months(uuid, uuid[], date[]) is
+  'Opens months again, as staged or outside_mandate, whichever each now is; what came in meanwhile counts. Their connections are locked.';
+
+create function private.withdraw_booking(tenant uuid, booking_id uuid) returns boolean
+language plpgsql
+set search_path = ''
+as $$
+declare
+  booking constant core.bookings := private.lock_booking(tenant, booking_id);
+  taken   core.booking_rows[];
+begin
+  if booking.status = 'withdrawn' then
+    return false;
+  elsif exists (select from core.booking_rows r where r.partner_id = tenant and r.booking_id = booking.id and r.status in ('registered', 'rejected')) then
+    perform private.refuse('booking_credited', json_build_object('booking', booking.id));
+  end if;
+  taken := array(select r from core.booking_rows r where r.partner_id = tenant and r.booking_id = booking.id);
+  perform private.lock_connections(tenant, array(select r.connection_id from unnest(taken) r));
+  update core.booking_rows r set status = 'withdrawn' where r.partner_id = tenant and r.booking_id = booking.id;
+  perform private.reverse_postings(tenant, array(select 'row:' || r.id || ':submitted' from unnest(taken) r));
+  perform private.unlock_months(tenant, array_agg(r.connection_id), array_agg(r.period)) from unnest(taken) r;
+  update core.bookings b set status = 'withdrawn', withdrawn_at = private.now() where b.partner_id = tenant and b.id = booking.id;
+  perform private.audit('booking.withdrawn', booking.id, jsonb_build_object('rows', cardinality(taken)));
+  return true;
+end $$;
+comment on function private.withdraw_booking(uuid, uuid) is
+  'Takes a booking back before anything of it was credited: its months can be delivered and booked again. False: it was withdrawn already.';

@@ -1,0 +1,57 @@
+-- The operator on figures: publish a year.
+
+create function private.figures_row(figures core.figures) returns json
+language sql stable
+set search_path = ''
+as $$
+  select json_build_object(
+    'partner_slug', (select p.slug from core.partners p where p.id = figures.partner_id), 'delivery_year', figures.delivery_year,
+    'renewable_share', f.renewable_share, 'ere_per_kwh', f.ere_per_kwh,
+    'price_per_ere_eur', private.average_price(figures.partner_id, figures.delivery_year), 'published_at', private.iso(figures.published_at))
+  from core.ere_factors f where f.delivery_year = figures.delivery_year
+$$;
+
+create function ops.figures_publish(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  year   constant int := (input ->> 'delivery_year')::int;
+  chosen uuid;
+  tenant uuid;
+  made   boolean := false;
+begin
+  perform private.act_as_operator(input);
+  if input ? 'partner' then
+    chosen := (private.partner_named(input ->> 'partner')).id;
+  end if;
+  if not exists (select from core.ere_factors f where f.delivery_year = year) then
+    perform private.refuse('factor_missing', json_build_object('delivery_year', year));
+  end if;
+  for tenant in
+    insert into core.figures (partner_id, delivery_year)
+    select p.id, year from core.partners p where chosen is null or p.id = chosen order by p.id
+    on conflict on constraint figures_pkey do nothing
+    returning partner_id
+  loop
+    made := true;
+    perform private.act_for_partner(tenant), private.audit('figures.published', tenant, jsonb_build_object('delivery_year', year));
+  end loop;
+  return json_build_object('changed', made, 'figures', (
+    select json_agg(private.figures_row(g) order by p.slug)
+      from core.figures g join core.partners p on p.id = g.partner_id
+     where g.delivery_year = year and (chosen is null or g.partner_id = chosen)));
+end $$;
+comment on function ops.figures_publish(jsonb) is
+  'From now on positions say what a year yields, of one partner''s accounts or of everybody''s: {delivery_year, partner?} to {changed, figures}.';
+select private.expose_ops('ops.figures_publish(jsonb)');
+
+create function ops.figures_list(input jsonb) returns json
+language sql stable security definer
+set search_path = ''
+as $$
+  select json_build_object('figures', coalesce(json_agg(private.figures_row(g) order by g.delivery_year desc, p.slug), '[]'))
+    from core.figures g join core.partners p on p.id = g.partner_id
+$$;
+comment on function ops.figures_list(jsonb) is 'What is published, and the average price of each: {} to {figures}.';
+select private.expose_ops('ops.figures_list(jsonb)');

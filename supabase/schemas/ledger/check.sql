@@ -1,0 +1,147 @@
+-- Whether the ledger, the months, the bookings and the sales agree. Each function answers what should be, what is, how many things
+-- do not agree, and the first of them.
+
+create function private.check_units(tenant uuid)
+returns table (what text, expected numeric, found numeric, wrong bigint, example text)
+language sql stable
+set search_path = ''
+as $$
+  select b.unit || ' sums to zero', 0, sum(b.balance), (sum(b.balance) <> 0)::int, b.unit
+    from core.ledger_balances b where b.partner_id = tenant group by b.unit
+$$;
+
+create function private.check_kwh(tenant uuid)
+returns table (what text, expected numeric, found numeric, wrong bigint, example text)
+language sql stable
+set search_path = ''
+as $$
+  with booked as materialized (
+    select r.*, c.accepted_kwh
+      from core.booking_rows r
+      left join core.credits c on c.partner_id = r.partner_id and c.row_id = r.id and c.reversed_at is null
+     where r.partner_id = tenant and r.live
+  ), month as materialized (
+    select coalesce(d.connection_id, r.connection_id) as connection_id, coalesce(d.period, r.period) as period, d.total_kwh,
+           case when d.locked then 0 else d.total_kwh end as left_out, r.kwh as booked,
+           -- a locked month has a live row that says the same, and an open one has none
+           coalesce(d.locked, false) is distinct from (r.id is not null) or r.kwh <> d.total_kwh or r.status <> d.status as is_wrong
+      from (select * from core.delivered_months where partner_id = tenant) d
+      full join booked r on r.connection_id = d.connection_id and r.period = d.period
+  ), ledger as (
+    select b.owner, b.kind, b.balance from core.ledger_balances b where b.partner_id = tenant and b.unit = 'kWh' and b.kind <> 'delivered'
+  ), booking as (
+    select r.booking_id as owner, k.kind, sum(k.kwh) as kwh
+      from booked r
+      cross join lateral (values ('submitted', case r.status when 'submitted' then r.kwh end), ('registered', r.accepted_kwh),
+                                 ('written_off', r.kwh - r.accepted_kwh)) k (kind, kwh)
+     group by r.booking_id, k.kind
+  ), account as (
+    select coalesce(l.owner, b.owner) as owner, coalesce(l.balance, 0) as balance, coalesce(b.kwh, 0) as kwh
+      from ledger l full join booking b on b.owner = l.owner and b.kind = l.kind
+  )
+  select 'kWh booked and left out are those delivered', coalesce(sum(m.total_kwh), 0), coalesce(sum(m.left_out), 0) + coalesce(sum(m.booked), 0),
+         count(*) filter (where m.is_wrong), min(m.connection_id || ' ' || to_char(m.period, 'YYYY-MM')) filter (where m.is_wrong)
+    from month m
+  union all
+  select 'kWh in the ledger are those booked', coalesce(sum(a.kwh), 0), coalesce(sum(a.balance), 0),
+         count(*) filter (where a.kwh <> a.balance), min('booking ' || a.owner) filter (where a.kwh <> a.balance)
+    from account a
+$$;
+
+create function private.check_ere(tenant uuid)
+returns table (what text, expected numeric, found numeric, wrong bigint, example text)
+language sql stable
+set search_path = ''
+as $$
+  with credited as materialized (
+    select r.booking_id, r.id, c.ere, trunc(c.accepted_kwh * r.ere_per_kwh, 6) as by_factor
+      from core.booking_rows r
+      join core.credits c on c.partner_id = r.partner_id and c.row_id = r.id and c.reversed_at is null
+     where r.partner_id = tenant
+  ), sold as materialized (
+    select a.row_id, sum(a.ere) as ere from core.allocations a where a.partner_id = tenant and a.reversal_id is null group by a.row_id
+  ), booking as materialized (
+    select b.id, b.granted_ere, coalesce(sum(c.ere), 0) as credited, coalesce(sum(s.ere), 0) as sold
+      from core.bookings b
+      left join credited c on c.booking_id = b.id
+      left join sold s on s.row_id = c.id
+     where b.partner_id = tenant group by b.id, b.granted_ere
+  ), ledger as materialized (
+    select b.owner, coalesce(sum(b.balance) filter (where b.kind = 'unsold'), 0) as unsold, coalesce(sum(b.balance) filter (where b.kind = 'sold'), 0) as sold,
+           coalesce(-sum(b.balance) filter (where b.kind = 'register'), 0) as granted
+      from core.ledger_balances b where b.partner_id = tenant and b.unit = 'ERE' group by b.owner
+  ), judged as materialized (
+    select b.*, coalesce(l.unsold, 0) as in_unsold, coalesce(l.sold, 0) as in_sold, coalesce(l.granted, 0) as in_granted
+      from booking b full join ledger l on l.owner = b.id
+  )
+  select 'ERE credited are kWh by the factor', coalesce(sum(c.by_factor), 0), coalesce(sum(c.ere), 0),
+         count(*) filter (where c.ere <> c.by_factor), min('row ' || c.id) filter (where c.ere <> c.by_factor)
+    from credited c
+  union all
+  select 'ERE in the ledger are those credited', coalesce(sum(j.credited), 0), coalesce(sum(j.in_unsold + j.in_sold), 0),
+         count(*) filter (where j.credited is distinct from j.in_unsold + j.in_sold),
+         min('booking ' || j.id) filter (where j.credited is distinct from j.in_unsold + j.in_sold)
+    from judged j
+  union all
+  select 'ERE sold are those allocated', coalesce(sum(j.sold), 0), coalesce(sum(j.in_sold), 0),
+         count(*) filter (where j.sold is distinct from j.in_sold), min('booking ' || j.id) filter (where j.sold is distinct from j.in_sold)
+    from judged j
+  union all
+  select 'ERE from the register are those granted', coalesce(sum(coalesce(j.granted_ere, j.credited)), 0), coalesce(sum(j.in_granted), 0),
+         count(*) filter (where coalesce(j.granted_ere, j.credited) is distinct from j.in_granted or j.in_sold > j.in_granted),
+         min('booking ' || j.id) filter (where coalesce(j.granted_ere, j.credited) is distinct from j.in_granted or j.in_sold > j.in_granted)
+    from judged j
+$$;
+
+create function private.check_money(tenant uuid)
+returns table (what text, expected numeric, found numeric, wrong bigint, example text)
+language sql stable
+set search_path = ''
+as $$
+  with part as materialized (
+    select a.*, a.reversal_id is null as stands, k.net as in_net, k.share as in_share, k.fee as in_fee
+      from core.allocations a
+      left join lateral (
+        -- what was moved for it, less what was moved back
+        select coalesce(sum(e.amount * s.sign) filter (where s.what = 'net'), 0) as net,
+               coalesce(sum(e.amount * s.sign) filter (where s.what = 'share'), 0) as share,
+               coalesce(sum(e.amount * s.sign) filter (where s.what = 'fee'), 0) as fee
+          from core.ledger_entries e
+          cross join lateral (select split_part(e.cause, ':', 3) as what, case split_part(e.cause, ':', 4) when 'reversed' then -1 else 1 end as sign) s
+         where e.partner_id = a.partner_id and e.cause > 'allocation:' || a.id || ':' and e.cause < 'allocation:' || a.id || ';') k on true
+     where a.partner_id = tenant
+  ), sale as materialized (
+    select s.id, s.reference, s.gross, s.ere, sum(p.gross) as parts, sum(p.ere) as parts_ere, coalesce(sum(p.gross) filter (where p.stands), 0) as stands,
+           -private.balance(tenant, 'EUR', 'buyer', s.id) as owed
+      from core.sales s left join part p on p.sale_id = s.id
+     where s.partner_id = tenant group by s.id, s.reference, s.gross, s.ere
+  )
+  select 'parts of sales add up to them', coalesce(sum(s.gross), 0), coalesce(sum(s.parts), 0),
+         count(*) filter (where (s.gross, s.ere) is distinct from (s.parts, s.parts_ere)),
+         min('sale ' || s.reference) filter (where (s.gross, s.ere) is distinct from (s.parts, s.parts_ere))
+    from sale s
+  union all
+  select 'buyers owe what was sold', coalesce(sum(s.stands), 0), coalesce(sum(s.owed), 0),
+         count(*) filter (where s.stands <> s.owed), min('sale ' || s.reference) filter (where s.stands <> s.owed)
+    from sale s
+  union all
+  select 'customers, partners and the service got what was sold', coalesce(sum(p.gross) filter (where p.stands), 0),
+         coalesce(sum(p.in_net + p.in_share + p.in_fee), 0), count(*) filter (where k.is_wrong), min('row ' || p.row_id) filter (where k.is_wrong)
+    from part p
+    cross join lateral (
+      select (p.in_net, p.in_share, p.in_fee) is distinct from
+             case when p.stands then row(p.net, p.partner_share, p.fee - p.partner_share) else row(0.00, 0.00, 0.00) end as is_wrong) k
+$$;
+
+create function private.check_ledger(tenant uuid)
+returns table (what text, expected numeric, found numeric, wrong bigint, example text)
+language sql stable
+set search_path = ''
+as $$
+  select * from private.check_units(tenant)
+  union all select * from private.check_kwh(tenant)
+  union all select * from private.check_ere(tenant)
+  union all select * from private.check_money(tenant)
+$$;
+comment on function private.check_ledger(uuid) is
+  'What must hold of a tenant''s ledger, months, bookings and sales: what should be, what is, how many things are wrong, and the first of them.';

@@ -1,0 +1,53 @@
+-- The operator on factors: what a kWh of a year is worth.
+
+create function private.factor_row(factor core.ere_factors) returns json
+language sql stable
+set search_path = ''
+as $$
+  select json_build_object('delivery_year', factor.delivery_year, 'renewable_share', factor.renewable_share, 'ere_per_kwh', factor.ere_per_kwh,
+                           'bookable_until', factor.bookable_until)
+$$;
+
+create function ops.factor_list(input jsonb) returns json
+language sql stable security definer
+set search_path = ''
+as $$
+  select json_build_object('factors', coalesce(json_agg(private.factor_row(f) order by f.delivery_year desc), '[]')) from core.ere_factors f
+$$;
+comment on function ops.factor_list(jsonb) is 'The factors, newest year first: {} to {factors}.';
+select private.expose_ops('ops.factor_list(jsonb)');
+
+create function ops.factor_set(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  year   constant int := (input ->> 'delivery_year')::int;
+  share  constant numeric := private.as_decimal(input ->> 'share', 4);
+  before core.ere_factors;
+  after  core.ere_factors;
+begin
+  perform private.act_as_operator(input);
+  if year not between 2026 and 2100 or (input ? 'share' and (share is null or share > 1))
+     or (input ? 'bookable_until' and not pg_input_is_valid(input ->> 'bookable_until', 'date')) then
+    perform private.refuse('invalid_factor');
+  end if;
+  -- a booking that is submitted now holds the row that it judges by, and is seen below
+  select * into before from core.ere_factors f where f.delivery_year = year for update;
+  if not found and share is null then
+    perform private.refuse('factor_missing', json_build_object('delivery_year', year));
+  elsif share <> before.renewable_share and private.year_is_booked(year) then
+    perform private.refuse('factor_in_use', json_build_object('delivery_year', year, 'renewable_share', before.renewable_share));
+  end if;
+  insert into core.ere_factors as f (delivery_year, renewable_share, bookable_until) values (year, share, (input ->> 'bookable_until')::date)
+  on conflict on constraint ere_factors_pkey do update
+     set renewable_share = coalesce(share, f.renewable_share), bookable_until = coalesce((input ->> 'bookable_until')::date, f.bookable_until)
+  returning * into after;
+  if after is distinct from before then
+    perform private.audit('factor.set', null, jsonb_build_object('before', to_jsonb(before), 'after', to_jsonb(after)));
+  end if;
+  return json_build_object('changed', after is distinct from before, 'factor', private.factor_row(after));
+end $$;
+comment on function ops.factor_set(jsonb) is
+  'Says what a kWh of a year is worth, and until when its months can be booked: {delivery_year, share?, bookable_until?} to {changed, factor}. The share is needed for a new year, and stays once something is booked by it.';
+select private.expose_ops('ops.factor_set(jsonb)');

@@ -1,0 +1,73 @@
+-- The split of a sale over the rows of its booking.
+
+create function private.split_sale(sale core.sales)
+returns table (row_id uuid, ere numeric, gross numeric)
+language plpgsql stable
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+declare
+  -- whole numbers from here on: millionths of an ERE, and cents
+  quantity constant numeric := sale.ere * 1000000;
+  cents    constant numeric := sale.gross * 100;
+begin
+  return query
+  with sold as materialized (
+    select a.row_id, sum(a.ere) as ere
+      from core.sales s
+      join core.allocations a on a.partner_id = s.partner_id and a.sale_id = s.id and a.reversal_id is null
+     where s.partner_id = sale.partner_id and s.booking_id = sale.booking_id
+     group by a.row_id
+  ), held as materialized (
+    select r.id, (c.ere - coalesce(s.ere, 0)) * 1000000 as unsold
+      from core.booking_rows r
+      join core.credits c on c.partner_id = r.partner_id and c.row_id = r.id and c.reversed_at is null
+      left join sold s on s.row_id = r.id
+     where r.partner_id = sale.partner_id and r.booking_id = sale.booking_id and r.status = 'registered' and c.ere > coalesce(s.ere, 0)
+  ), share as (
+    select h.id, div(quantity * h.unsold, t.unsold) as whole, mod(quantity * h.unsold, t.unsold) as rest
+      from held h cross join (select sum(unsold) as unsold from held) t
+  ), part as materialized (
+    -- what the division leaves goes to the largest remainders, of equal ones to the first row ids, which are ordered as their text is
+    select s.id, s.whole + (row_number() over (order by s.rest desc, s.id) <= quantity - sum(s.whole) over ())::int as micro
+      from share s
+  ), money as (
+    select p.id, p.micro, div(cents * p.micro, quantity) as whole, mod(cents * p.micro, quantity) as rest from part p where p.micro > 0
+  )
+  select m.id, m.micro / 1000000,
+         (m.whole + (row_number() over (order by m.rest desc, m.id) <= cents - sum(m.whole) over ())::int) / 100
+    from money m;
+end $$;
+comment on function private.split_sale(core.sales) is
+  'What each row gives and gets of a sale: ERE in proportion to what of it is credited and unsold, at six decimals, and cents in proportion to that ERE, both by largest remainder, so that each adds up to the sale.';
+
+create function private.allocate_sale(sale core.sales) returns int
+language plpgsql
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+declare
+  postings private.posting[];
+begin
+  with allocated as (
+    insert into core.allocations
+      (partner_id, sale_id, row_id, account_id, owner_id, share_partner_id, ere, gross, fee_pct, partner_share_pct, partner_share)
+    select sale.partner_id, sale.id, r.id, r.account_id, r.owner_id, r.share_partner_id, s.ere, s.gross, r.fee_pct, r.partner_share_pct,
+           case when r.share_partner_id is null then 0
+                else trunc(trunc(s.gross * r.fee_pct * 0.01, 2) * r.partner_share_pct * 0.01, 2) end
+      from private.split_sale(sale) s
+      join core.booking_rows r on r.partner_id = sale.partner_id and r.id = s.row_id
+    returning *
+  )
+  select array_agg(row('allocation:' || a.id || ':' || p.what, p.unit, p.amount, p.debit_kind, p.debit_owner, p.credit_kind, p.credit_owner)::private.posting)
+    into postings
+    from allocated a
+    cross join lateral (values
+      ('ere', 'ERE', a.ere, 'unsold', sale.booking_id, 'sold', sale.booking_id),
+      ('net', 'EUR', a.net, 'buyer', sale.id, 'customer', a.account_id),
+      ('share', 'EUR', a.partner_share, 'buyer', sale.id, 'partner', coalesce(a.share_partner_id, private.house())),
+      ('fee', 'EUR', a.fee - a.partner_share, 'buyer', sale.id, 'service', private.house())
+    ) p (what, unit, amount, debit_kind, debit_owner, credit_kind, credit_owner);
+  perform private.post(sale.partner_id, postings);
+  return cardinality(postings) / 4;
+end $$;
+comment on function private.allocate_sale(core.sales) is
+  'Splits a sale, writes each part down for good, and moves its ERE and its money: to the customer what is left of the gross after the fee, of the fee the partner''s share to the partner and the rest to the service.';

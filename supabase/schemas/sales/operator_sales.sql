@@ -1,0 +1,195 @@
+-- The operator on sales: record, list, show, reverse.
+
+create function private.sale_row(sale core.sales) returns json
+language sql stable
+set search_path = ''
+as $$
+  select json_build_object(
+    'sale_id', sale.id, 'reference', sale.reference, 'booking_id', sale.booking_id,
+    'partner_slug', (select p.slug from core.partners p where p.id = sale.partner_id),
+    'quarter', (select private.quarter_name(b.quarter) from core.bookings b where b.partner_id = sale.partner_id and b.id = sale.booking_id),
+    'buyer', sale.buyer, 'sold_on', sale.sold_on, 'ere', sale.ere, 'price', sale.price, 'gross_eur', sale.gross,
+    'rows', t.rows, 'customers_eur', t.net, 'partners_eur', t.share, 'service_eur', t.kept, 'reversed_ere', t.reversed_ere,
+    'reversed_eur', t.reversed_eur, 'recorded_at', private.iso(sale.recorded_at))
+  from (select count(*) filter (where a.reversal_id is null) as rows,
+               coalesce(sum(a.net) filter (where a.reversal_id is null), 0) as net,
+               coalesce(sum(a.partner_share) filter (where a.reversal_id is null), 0) as share,
+               coalesce(sum(a.fee - a.partner_share) filter (where a.reversal_id is null), 0) as kept,
+               coalesce(sum(a.ere) filter (where a.reversal_id is not null), 0) as reversed_ere,
+               coalesce(sum(a.gross) filter (where a.reversal_id is not null), 0) as reversed_eur
+          from core.allocations a where a.partner_id = sale.partner_id and a.sale_id = sale.id) t
+$$;
+comment on function private.sale_row(core.sales) is 'A sale as the operator sees it: what of it stands, for whom, and what was reversed.';
+
+create function private.sale_named(input jsonb) returns core.sales
+language plpgsql
+set search_path = ''
+as $$
+declare
+  named      constant text := input ->> 'sale';
+  partner    constant uuid := case when input ? 'partner' then (private.partner_named(input ->> 'partner')).id end;
+  candidates constant core.sales[] := array(
+    select s from core.sales s
+     where s.partner_id = any (array(select p.id from core.partners p where partner is null or p.id = partner))
+       and (s.id = private.as_uuid(named) or s.reference = named));
+begin
+  if cardinality(candidates) = 0 then
+    perform private.refuse('sale_not_found', json_build_object('sale', named));
+  elsif cardinality(candidates) > 1 then
+    perform private.refuse('sale_ambiguous', json_build_object('sale', named));
+  end if;
+  perform private.act_for_partner((candidates[1]).partner_id);
+  return candidates[1];
+end $$;
+comment on function private.sale_named(jsonb) is 'The one sale that is meant by {sale, partner?}, its id or its reference; its partner made the tenant of this transaction.';
+
+create function private.sellable_ere(booking core.bookings) returns numeric
+language sql stable
+set search_path = ''
+as $$
+  select least(private.balance(booking.partner_id, 'ERE', 'unsold', booking.id),
+               booking.granted_ere - private.balance(booking.partner_id, 'ERE', 'sold', booking.id))
+$$;
+comment on function private.sellable_ere(core.bookings) is 'What of a booking is credited and unsold, and never more than the register granted for the whole.';
+
+create function private.read_sale(booking core.bookings, input jsonb) returns core.sales
+language plpgsql
+set search_path = ''
+as $$
+declare
+  sale core.sales;
+begin
+  sale.partner_id := booking.partner_id;
+  sale.booking_id := booking.id;
+  sale.reference := private.operator_name(input ->> 'reference');
+  sale.buyer := private.operator_name(input ->> 'buyer');
+  sale.ere := private.as_decimal(input ->> 'ere', 6);
+  sale.price := private.as_decimal(input ->> 'price', 6);
+  if sale.ere > 0 is not true then
+    perform private.refuse('invalid_ere');
+  elsif (sale.price > 0 and sale.price < 1000000) is not true then
+    perform private.refuse('invalid_price');
+  elsif not pg_input_is_valid(coalesce(input ->> 'date', '2026-01-01'), 'date') or (input ->> 'date')::date > private.today() then
+    perform private.refuse('invalid_date');
+  end if;
+  sale.gross := round(sale.ere * sale.price, 2);
+  sale.sold_on := coalesce((input ->> 'date')::date, private.today());
+  return sale;
+end $$;
+comment on function private.read_sale(core.bookings, jsonb) is 'The sale that {reference, buyer, ere, price, date?} says, not yet recorded; without a date it is of today.';
+
+create function private.record_sale(booking core.bookings, wanted core.sales) returns core.sales
+language plpgsql
+set search_path = ''
+as $$
+declare
+  sellable constant numeric := private.sellable_ere(booking);
+  sale     core.sales;
+begin
+  if wanted.ere > sellable then
+    perform private.refuse('not_enough_ere', json_build_object('ere', wanted.ere, 'sellable_ere', sellable));
+  elsif wanted.gross = 0 then
+    perform private.refuse('worth_nothing');
+  end if;
+  insert into core.sales (partner_id, booking_id, reference, buyer, ere, price, sold_on)
+  values (wanted.partner_id, wanted.booking_id, wanted.reference, wanted.buyer, wanted.ere, wanted.price, wanted.sold_on)
+  returning * into sale;
+  perform private.allocate_sale(sale);
+  perform private.audit('sale.recorded', sale.id, jsonb_build_object('reference', sale.reference, 'ere', sale.ere, 'gross', sale.gross));
+  return sale;
+end $$;
+comment on function private.record_sale(core.bookings, core.sales) is 'Records a sale of a booking, its row locked, and splits it over its rows.';
+
+create function ops.sale_record(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  booking core.bookings;
+  wanted  core.sales;
+  sale    core.sales;
+  changed boolean;
+begin
+  perform private.act_as_operator(input);
+  booking := private.submitted_booking_named(input);
+  wanted := private.read_sale(booking, input);
+  -- of two at once with one reference, for whatever bookings of a tenant, the second sees what the first recorded
+  perform pg_advisory_xact_lock(hashtextextended('sale of ' || wanted.partner_id || ' ' || wanted.reference, 0));
+  select * into sale from core.sales s where s.partner_id = wanted.partner_id and s.reference = wanted.reference;
+  changed := not found;
+  if changed then
+    sale := private.record_sale(booking, wanted);
+  elsif (sale.booking_id, sale.buyer, sale.ere, sale.price) <> (wanted.booking_id, wanted.buyer, wanted.ere, wanted.price)
+        or input ? 'date' and sale.sold_on <> wanted.sold_on then
+    perform private.refuse('reference_taken', json_build_object('reference', sale.reference));
+  end if;
+  return json_build_object('changed', changed, 'sale', private.sale_row(sale));
+end $$;
+comment on function ops.sale_record(jsonb) is
+  'Sells ERE of a booking and splits them over its rows: {booking, partner?, ere, price, buyer, reference, date?} to {changed, sale}. The same reference with the same values is a repeat.';
+select private.expose_ops('ops.sale_record(jsonb)');
+
+create function ops.sale_list(input jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+declare
+  partner uuid;
+begin
+  if input ? 'partner' then
+    partner := (private.partner_named(input ->> 'partner')).id;
+  end if;
+  return (
+    select json_build_object('sales', coalesce(json_agg(private.sale_row(s) order by s.recorded_at desc, s.id), '[]'))
+      from (select s.* from private.bookings_named(input ->> 'booking', partner) b
+              join core.sales s on s.partner_id = b.partner_id and s.booking_id = b.id
+             order by s.recorded_at desc, s.id limit coalesce((input ->> 'limit')::int, 50)) s);
+end $$;
+comment on function ops.sale_list(jsonb) is 'Sales, newest first: {booking?, partner?, limit?} to {sales}. booking is a booking id, a run id or a quarter.';
+select private.expose_ops('ops.sale_list(jsonb)');
+
+create function ops.sale_show(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  sale core.sales;
+begin
+  perform private.act_as_operator(input);
+  sale := private.sale_named(input);
+  return json_build_object(
+    'sale', private.sale_row(sale),
+    'allocations', (
+      select coalesce(json_agg(json_build_object(
+               'row_id', a.row_id, 'account_id', a.account_id, 'ean_code', a.ean_code, 'period', to_char(a.period, 'YYYY-MM'), 'ere', a.ere,
+               'gross_eur', a.gross, 'fee_pct', a.fee_pct, 'fee_eur', a.fee, 'partner_share_eur', a.partner_share, 'net_eur', a.net,
+               'reversed', a.reversal_id is not null) order by a.row_id), '[]')
+        from (select a.*, r.ean_code, r.period
+                from core.allocations a join core.booking_rows r on r.partner_id = a.partner_id and r.id = a.row_id
+               where a.partner_id = sale.partner_id and a.sale_id = sale.id
+               order by a.row_id limit coalesce((input ->> 'limit')::int, 1000)) a));
+end $$;
+comment on function ops.sale_show(jsonb) is 'A sale and its parts, by row id: {sale, partner?, limit?} to {sale, allocations}.';
+select private.expose_ops('ops.sale_show(jsonb)');
+
+create function ops.sale_reverse(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  reason constant text := private.operator_reason(input ->> 'reason');
+  sale   core.sales;
+  done   record;
+begin
+  perform private.act_as_operator(input);
+  sale := private.sale_named(input);
+  perform private.lock_booking(sale.partner_id, sale.booking_id);
+  select * into done from private.reverse_sale(sale, reason, coalesce((input ->> 'recover')::boolean, false));
+  if done.reversed = 0 and done.paid_out > 0 then
+    perform private.refuse('sale_paid_out', json_build_object('sale', sale.reference));
+  end if;
+  return json_build_object('changed', done.reversed > 0, 'reversed', done.reversed, 'paid_out', done.paid_out, 'sale', private.sale_row(sale));
+end $$;
+comment on function ops.sale_reverse(jsonb) is
+  'Takes a sale back as far as it has not been paid out, with recover all of it: {sale, partner?, reason, recover?} to {changed, reversed, paid_out, sale}.';
+select private.expose_ops('ops.sale_reverse(jsonb)');

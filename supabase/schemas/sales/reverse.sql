@@ -1,0 +1,74 @@
+-- Taking a sale back.
+
+create function private.paid_out_allocations(sale core.sales) returns uuid[]
+language plpgsql stable
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+begin
+  return array(
+    with part as materialized (
+      -- what each part of each sale brings to its payees: to a customer, and where there is one to a partner
+      select p.kind, p.owner, p.amount, a.id, a.sale_id
+        from core.allocations a
+        cross join lateral (values ('customer', a.account_id, a.net), ('partner', a.share_partner_id, a.partner_share)) p (kind, owner, amount)
+       where a.partner_id = sale.partner_id and a.reversal_id is null and p.amount > 0
+    ), payee as materialized (
+      select l.id, l.kind, l.owner
+        from (select distinct p.kind, p.owner from part p where p.sale_id = sale.id) w
+        join core.ledger_accounts l on l.partner_id = sale.partner_id and l.owner = w.owner and l.kind = w.kind and l.unit = 'EUR'
+    ), paid as materialized (
+      select y.kind, y.owner, sum(m.amount) as amount
+        from payee y
+        cross join lateral (
+          select e.amount from core.ledger_entries e
+            join core.ledger_accounts o on o.partner_id = e.partner_id and o.id = e.credit and o.kind = 'payout'
+           where e.partner_id = sale.partner_id and e.debit = y.id
+          union all
+          select -e.amount from core.ledger_entries e
+            join core.ledger_accounts o on o.partner_id = e.partner_id and o.id = e.debit and o.kind = 'payout'
+           where e.partner_id = sale.partner_id and e.credit = y.id) m
+       group by y.kind, y.owner
+    ), due as (
+      -- the oldest is paid first: a part is paid out as soon as more was paid than is due of all before it
+      select p.id, p.sale_id, d.amount as paid,
+             sum(p.amount) over (partition by p.kind, p.owner order by s.recorded_at, s.id, p.id) - p.amount as due_before
+        from paid d
+        join part p on p.kind = d.kind and p.owner = d.owner
+        join core.sales s on s.partner_id = sale.partner_id and s.id = p.sale_id
+    )
+    select distinct d.id from due d where d.sale_id = sale.id and d.paid > d.due_before);
+end $$;
+comment on function private.paid_out_allocations(core.sales) is
+  'Which parts of a sale have been paid out, or are on their way, to the customer or to the partner, be it in part. What is paid is what moved from a payee''s account to one of the kind payout and did not come back.';
+
+create function private.reverse_sale(sale core.sales, reason text, recover boolean, out reversed int, out paid_out int)
+language plpgsql
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+declare
+  paid     uuid[] := private.paid_out_allocations(sale);
+  reversal uuid;
+  causes   text[];
+begin
+  paid_out := cardinality(paid);
+  if recover then
+    paid := '{}';
+  end if;
+  if not exists (select from core.allocations a
+                  where a.partner_id = sale.partner_id and a.sale_id = sale.id and a.reversal_id is null and a.id <> all (paid)) then
+    reversed := 0;
+    return;
+  end if;
+  insert into core.sale_reversals (partner_id, sale_id, reason, recover) values (sale.partner_id, sale.id, reverse_sale.reason, reverse_sale.recover)
+  returning id into reversal;
+  with taken_back as (
+    update core.allocations a set reversal_id = reversal
+     where a.partner_id = sale.partner_id and a.sale_id = sale.id and a.reversal_id is null and a.id <> all (paid)
+    returning a.id)
+  select array_agg('allocation:' || t.id || ':' || what), count(distinct t.id) into causes, reversed
+    from taken_back t cross join unnest(array['ere', 'net', 'share', 'fee']) what;
+  perform private.reverse_postings(sale.partner_id, causes);
+  perform private.audit('sale.reversed', sale.id, jsonb_build_object('allocations', reversed, 'recover', reverse_sale.recover));
+end $$;
+comment on function private.reverse_sale(core.sales, text, boolean) is
+  'Gives back what of a sale has not been paid out, or with recover all of it: what was paid is then a negative balance, which later payouts settle. Its booking is locked. How many parts were reversed, and how many had been paid out.';
