@@ -57,22 +57,20 @@ export function serve(surface: Surface, given?: Environment): { fetch: (request:
       try {
         environment ??= readEnvironment();
         app ??= build(surface, environment);
-        const answered = await app.fetch(request, note);
+        response = await app.fetch(request, note);
         await dropBody(request, largest);
-        const isPage = answered.headers.has("X-Request-Id");
-        response = isPage ? answered : new Response(answered.body, answered); // the headers of some answers cannot be written to
-        if (environment.config.BASE_URL.startsWith("https:")) response.headers.set("Strict-Transport-Security", HSTS);
-        if (isPage) return response; // it sets its headers and writes its log line itself
+        if (environment.config.BASE_URL.startsWith("https:"))
+          response = withHeaders(response, { "Strict-Transport-Security": HSTS });
+        if (response.headers.has("X-Request-Id")) return response; // a page sets its headers and writes its log line itself
       } catch (error) {
         note.refusal = new ApiError("service_unavailable", {}, error);
         response = errorResponse(surface, note);
       }
-      response.headers.set("X-Request-Id", note.request_id);
-      response.headers.set("X-Content-Type-Options", "nosniff");
-      if (surface.errors === "oauth") {
-        response.headers.set("Cache-Control", "no-store");
-        response.headers.set("Pragma", "no-cache");
-      }
+      response = withHeaders(response, {
+        "X-Request-Id": note.request_id,
+        "X-Content-Type-Options": "nosniff",
+        ...(surface.errors === "oauth" ? { "Cache-Control": "no-store", Pragma: "no-cache" } : {}),
+      });
       const log = environment?.log ?? logToConsole;
       log({
         level: response.status >= 500 ? "error" : "info",
@@ -92,6 +90,16 @@ export function serve(surface: Surface, given?: Environment): { fetch: (request:
       return response;
     },
   };
+}
+
+/** The answer with these headers too. Those of some answers cannot be set: these are copied, which makes a stream of the body and is dear. */
+function withHeaders(answer: Response, headers: Readonly<Record<string, string>>): Response {
+  try {
+    for (const [name, value] of Object.entries(headers)) answer.headers.set(name, value);
+    return answer;
+  } catch {
+    return withHeaders(new Response(answer.body, answer), headers);
+  }
 }
 
 /** Every path an endpoint answers at: the specification's own, and the two forms it has behind the function's slug. */
@@ -205,7 +213,8 @@ function contextOf(
 
 async function answer(endpoint: Endpoint, context: AnyContext): Promise<Answer> {
   if (endpoint.query) {
-    const query = Object.fromEntries(new URL(context.request.url).searchParams);
+    const { url } = context.request;
+    const query = url.includes("?") ? Object.fromEntries(new URL(url).searchParams) : {};
     context.query = check(endpoint.query, query);
   }
   if (endpoint.body) {
