@@ -1,3 +1,5 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { newTokenKey } from "../harness/environment.ts";
 import { rowCounts } from "../harness/world.ts";
@@ -220,6 +222,23 @@ describe("§4.5 signing in", () => {
       world.environment.config.SUPABASE_URL = SUPABASE_URL;
     }
   });
+
+  test("contract §9 attack: an Auth that takes the request and says nothing is 503 within its limit", async () => {
+    const silent = createServer(() => {});
+    await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
+    const { SUPABASE_URL } = world.environment.config;
+    world.environment.config.SUPABASE_URL = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+    const begun = performance.now();
+    try {
+      const page = await consentVisit(world, app).signIn(person);
+      expect([page.status, page.headers.get("retry-after")]).toEqual([503, "5"]);
+      expect(performance.now() - begun).toBeLessThan(12_000);
+    } finally {
+      world.environment.config.SUPABASE_URL = SUPABASE_URL;
+      silent.closeAllConnections();
+      silent.close();
+    }
+  }, 20_000);
 
   test("without a publishable key the page is closed, and the log says which variable to set", async () => {
     const { PUBLISHABLE_KEY } = world.environment.config;

@@ -42,7 +42,9 @@ const SESSION_SECONDS = 3600;
 const MIN_PASSWORD = 6;
 
 export function auth(config: AuthConfiguration): { app: Hono; close(): Promise<void> } {
-  const pool = new pg.Pool({ connectionString: config.database_url, max: 4 });
+  // nobody waits for a database that stopped, or for a table that is locked
+  const patience = { connectionTimeoutMillis: 5_000, query_timeout: 10_000 };
+  const pool = new pg.Pool({ connectionString: config.database_url, max: 4, ...patience });
   pool.on("error", () => {}); // an idle connection broke; the next query opens another
   const issuer = `${config.url}/auth/v1`;
   const { d: _private, ...public_key } = config.key;
