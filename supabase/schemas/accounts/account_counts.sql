@@ -1,0 +1,35 @@
+-- How many accounts were made when: a page far down a list of a million jumps by the hour, where it would else count its way there,
+-- 70 ns an account.
+
+create table core.account_counts (
+  partner_id uuid        not null,
+  owner_id   uuid        not null,
+  hour       timestamptz not null,
+  accounts   int         not null,
+  constraint account_counts_pkey primary key (partner_id, owner_id, hour)
+);
+comment on table core.account_counts is
+  'How many accounts of a CPO client were made in an hour: always the count of core.accounts, kept by its triggers. Kept as long as they are.';
+select private.isolate('core.account_counts', 'select, insert, update');
+select private.keep_to_owner('core.account_counts');
+
+create function private.count_accounts() returns trigger
+language plpgsql
+set search_path = ''
+as $$
+begin
+  insert into core.account_counts as k (partner_id, owner_id, hour, accounts)
+  select a.partner_id, a.owner_id, date_trunc('hour', a.created_at, 'UTC'), case tg_op when 'INSERT' then count(*) else -count(*) end
+    from changed a
+   where a.client_id is not null
+   group by 1, 2, 3
+   order by 1, 2, 3
+  on conflict on constraint account_counts_pkey do update set accounts = k.accounts + excluded.accounts;
+  return null;
+end $$;
+comment on function private.count_accounts() is 'Keeps core.account_counts. Accounts of one client are made one after the other for it, from here to the end of their transactions.';
+grant execute on function private.count_accounts() to api_owner;
+create trigger count_added_accounts after insert on core.accounts referencing new table as changed
+  for each statement execute function private.count_accounts();
+create trigger count_removed_accounts after delete on core.accounts referencing old table as changed
+  for each statement execute function private.count_accounts();
