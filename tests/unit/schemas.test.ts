@@ -12,11 +12,13 @@ const sql = readdirSync(folder, { recursive: true, encoding: "utf8" })
   .filter((name) => name.endsWith(".sql"))
   .map((name) => readFileSync(folder + name, "utf8").replace(/--.*$/gm, ""))
   .join("\n");
-/** Each function with its schema, and its text. */
-const functions = [...sql.matchAll(/^create function ([\w.]+)(\(.*?\$\$;)$/gms)].map(([, name = "", text = ""]) => ({
-  name,
-  text,
-}));
+/** Each function with its schema, and its text: up to the end of its quoted body, or of the expression that it returns. */
+const functions = [...sql.matchAll(/^create function ([\w.]+)(\(.*?(?:\$\$|^return [^;]*);)$/gms)].map(
+  ([, name = "", text = ""]) => ({
+    name,
+    text,
+  }),
+);
 const textOf = (name: string) => functions.flatMap((each) => (each.name === name ? [each.text] : [])).join("\n");
 const refusalsOf = (name: string) =>
   [...textOf(name).matchAll(/private\.refus(?:e|al)\('(\w+)'/g)].map(([, code = ""]) => code);
