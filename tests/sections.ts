@@ -42,6 +42,7 @@ export const SECTIONS: Readonly<Record<string, string>> = {
 
 /** Test files that prove the tree and its tools rather than a rule: their titles need no section. */
 export const BESIDE: readonly string[] = [
+  "bench/bench.test.ts",
   "deno/deploy.test.ts",
   "docs/add_an_endpoint.test.ts",
   "local/auth.test.ts",
@@ -52,6 +53,7 @@ export const BESIDE: readonly string[] = [
   "shared/attacks.test.ts",
   "shared/db.test.ts",
   "unit/answers.test.ts",
+  "unit/benches.test.ts",
   "unit/call.test.ts",
   "unit/environment.test.ts",
   "unit/imports.test.ts",

@@ -1,0 +1,24 @@
+// Every bench there is, by its name, in the order of docs/performance.md. Each has a file of that name beside this one.
+
+import { batch } from "./batch.ts";
+import { customers } from "./customers.ts";
+import { energy } from "./energy.ts";
+import { imports } from "./import.ts";
+import type { Bench } from "./kit/bench.ts";
+import { list } from "./list.ts";
+import { read } from "./read.ts";
+import { round_trips } from "./round_trips.ts";
+import { scale } from "./scale.ts";
+import { token } from "./token.ts";
+
+export const BENCHES = {
+  read,
+  batch,
+  token,
+  list,
+  customers,
+  import: imports,
+  scale,
+  round_trips,
+  energy,
+} satisfies Record<string, Bench>;
