@@ -1,5 +1,6 @@
 import { Hono } from "hono";
 import { cors } from "hono/cors";
+import { getPath } from "hono/utils/url";
 import type * as z from "zod";
 import { callFor } from "#shared/foundation/call.ts";
 import type { Caller, Rate } from "#shared/foundation/caller.ts";
@@ -40,6 +41,12 @@ type Pages = {
 /** A year, for this host alone: others of its domain are not ours to decide about. */
 const HSTS = "max-age=31536000";
 
+/** What a browser of another origin may read of an answer (Fetch standard, section 3.3). */
+const READABLE_ANYWHERE = {
+  "Access-Control-Allow-Origin": "*",
+  "Access-Control-Expose-Headers": "X-Request-Id,RateLimit,RateLimit-Policy,Retry-After",
+};
+
 /** What the request's one log line will say, filled in on the way through. */
 type Note = { request_id: string; endpoint?: string; caller?: Caller; refusal?: ApiError };
 type App = Hono<{ Bindings: Note }>;
@@ -69,6 +76,7 @@ export function serve(surface: Surface, given?: Environment): { fetch: (request:
       response = withHeaders(response, {
         "X-Request-Id": note.request_id,
         "X-Content-Type-Options": "nosniff",
+        ...(surface.cors ? READABLE_ANYWHERE : {}),
         ...(surface.errors === "oauth" ? { "Cache-Control": "no-store", Pragma: "no-cache" } : {}),
       });
       const log = environment?.log ?? logToConsole;
@@ -110,9 +118,9 @@ export function pathsOf(surface: Surface, { path }: Pick<Endpoint, "path">): str
 
 function build(surface: Surface, environment: Environment): App {
   // an encoded colon is the same path (RFC 3986 section 2.2): some clients encode the one in /v1/connections:update
-  const app: App = new Hono({ getPath: (request) => new URL(request.url).pathname.replace(/%3A/gi, ":") });
-  if (surface.cors)
-    app.use(cors({ origin: "*", exposeHeaders: ["X-Request-Id", "RateLimit", "RateLimit-Policy", "Retry-After"] }));
+  const app: App = new Hono({ getPath: (request) => getPath(request).replace(/%3A/gi, ":") });
+  // what other requests of a browser are answered is among the headers of every answer: as middleware, cors() makes a second Response of it
+  if (surface.cors) app.options("*", cors({ origin: "*" }));
   app.get(`/${surface.slug}/healthz`, (c) => c.json({ ok: true, function: surface.slug }));
   const here = !surface.host || surface.host === environment.config.API_HOST;
   for (const endpoint of here ? surface.endpoints : []) {
