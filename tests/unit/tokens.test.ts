@@ -7,6 +7,7 @@ import {
   readAccessToken,
   sameSecret,
 } from "#shared/auth/tokens.ts";
+import { BoundedMap } from "#shared/foundation/bounded_map.ts";
 import { type Environment, readConfiguration } from "#shared/foundation/environment.ts";
 import { variables } from "../harness/environment.ts";
 
@@ -67,4 +68,38 @@ test.each([
   const token = await issueClientToken(environmentAt(moment, { TOKEN_KEYS }), "cpo_x", "");
   expect(await readAccessToken(environmentAt(moment, { TOKEN_KEYS }), token)).not.toBeNull();
   expect(await readAccessToken(environmentAt(moment, { TOKEN_KEYS, ...other }), token)).toBeNull();
+});
+
+test("§5 a token that was read before is refused once it has expired, and so is one with another signature", async () => {
+  let now = new Date("2026-11-20T09:00:00Z");
+  const environment = { ...environmentAt(""), now: () => now };
+  const issue = () => issueClientToken(environment, "cpo_x", "cpo:accounts:read");
+  const [token, other] = [await issue(), await issue()];
+  const read = (bearer: string) => readAccessToken(environment, bearer);
+  const known = await read(token);
+  expect(known).toMatchObject({ clientId: "cpo_x" });
+  expect(await read(token), "remembered").toBe(known);
+
+  const [header, payload, signature = ""] = token.split(".");
+  const first = signature.startsWith("A") ? "B" : "A";
+  for (const forged of [first + signature.slice(1), other.split(".")[2], "", `${signature}A`])
+    expect(await read(`${header}.${payload}.${forged}`)).toBeNull();
+  expect(await read(token)).toBe(known);
+
+  now = new Date("2026-11-20T09:59:59Z");
+  expect(await read(token)).toBe(known);
+  now = new Date("2026-11-20T10:00:00Z");
+  expect(await read(token)).toBeNull();
+  expect(await read(token), "forgotten").toBeNull();
+});
+
+test("§8 what is remembered is bounded: the oldest is forgotten first", () => {
+  const map = new BoundedMap<string, number>(2);
+  for (const [index, key] of ["a", "b", "c"].entries()) map.set(key, index);
+  expect(["a", "b", "c"].map((key) => map.get(key))).toEqual([undefined, 1, 2]);
+  map.set("c", 3);
+  expect(["b", "c"].map((key) => map.get(key))).toEqual([1, 3]);
+  map.delete("b");
+  map.set("d", 4);
+  expect(["b", "c", "d"].map((key) => map.get(key))).toEqual([undefined, 3, 4]);
 });
