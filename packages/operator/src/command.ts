@@ -23,7 +23,12 @@ export type Command = {
   /** What is lost at once and does not come back by itself: asked about before it is done. Nothing is asked where it says nothing. */
   ends?: (input: Input) => string | undefined;
   /** Runs once for each row of a list that an ops function answers, in a transaction each: what is done stays done. */
-  each?: { list: string; key: string; input: (row: Row) => Input; label: (row: Row) => string };
+  each?: {
+    list: string;
+    pick: (listed: Answer) => Row[];
+    input: (row: Row) => Input;
+    label: (row: Row) => string;
+  };
   /** A field of the answer that goes into the file which an option names. */
   writes?: { field: string; option: string };
   /** Whether the answer says that something is wrong, which is exit code 1. */

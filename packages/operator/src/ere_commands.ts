@@ -36,6 +36,13 @@ function preview({ quarter, flagged, flagged_months, taken, left_out, total }: A
   ].join("\n\n");
 }
 
+/** Of those that are meant the open ones; where none is open, those that were submitted, of which there is nothing to do. */
+function toSubmit({ bookings }: Answer): Row[] {
+  const rows = bookings as Row[];
+  const being = (wanted: string) => rows.filter(({ status }) => status === wanted);
+  return [being("open"), being("submitted")].find(({ length }) => length > 0) ?? rows;
+}
+
 function checked({ ok, checks, wrong }: Answer): string {
   const found = table(checks as Row[], ["check", "expected", "found", "wrong"]);
   if (ok) return `${found}\n\nEverything agrees.`;
@@ -96,7 +103,7 @@ export const ERE_COMMANDS: Command[] = [
     ops: "booking_submit",
     each: {
       list: "booking_list",
-      key: "bookings",
+      pick: toSubmit,
       input: ({ booking_id }) => ({ booking: booking_id }),
       label: ({ partner_slug, quarter, number }) => `${partner_slug} ${quarter} number ${number}`,
     },

@@ -119,7 +119,7 @@ async function execute(command: Command, leaf: Program, io: Io): Promise<number>
 
   const input = command.prepare?.(typed) ?? typed;
   const answer = command.each
-    ? await callEach(command.each, (await callOps(url, command.each.list, typed))[command.each.key] as Row[], call, io)
+    ? await callEach(command.each, command.each.pick(await callOps(url, command.each.list, typed)), call, io)
     : await call(input);
   const shown = writeFile(command, answer, typed);
   if (json) io.out(`${JSON.stringify({ ...shown, ...made.shown }, null, 2)}\n`);

@@ -177,10 +177,12 @@ set search_path = ''
 as $$
 declare
   booking core.bookings;
+  changed boolean;
 begin
   perform private.act_as_operator(input);
   booking := private.booking_named(input);
-  return private.booking_answer(booking, private.withdraw_booking(booking.partner_id, booking.id));
+  changed := private.withdraw_booking(booking.partner_id, booking.id);
+  return private.booking_answer(booking, changed);
 end $$;
 comment on function ops.booking_withdraw(jsonb) is
   'Takes a booking back before the register has credited or rejected anything of it: {booking, partner?} to {changed, booking}. Its months are open again.';

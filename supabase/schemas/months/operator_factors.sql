@@ -39,9 +39,9 @@ begin
   elsif share <> before.renewable_share and private.year_is_booked(year) then
     perform private.refuse('factor_in_use', json_build_object('delivery_year', year, 'renewable_share', before.renewable_share));
   end if;
-  insert into core.ere_factors as f (delivery_year, renewable_share, bookable_until) values (year, share, (input ->> 'bookable_until')::date)
-  on conflict on constraint ere_factors_pkey do update
-     set renewable_share = coalesce(share, f.renewable_share), bookable_until = coalesce((input ->> 'bookable_until')::date, f.bookable_until)
+  insert into core.ere_factors as f (delivery_year, renewable_share, bookable_until)
+  values (year, coalesce(share, before.renewable_share), coalesce((input ->> 'bookable_until')::date, before.bookable_until))
+  on conflict on constraint ere_factors_pkey do update set renewable_share = excluded.renewable_share, bookable_until = excluded.bookable_until
   returning * into after;
   if after is distinct from before then
     perform private.audit('factor.set', null, jsonb_build_object('before', to_jsonb(before), 'after', to_jsonb(after)));
