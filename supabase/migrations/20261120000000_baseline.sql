@@ -5654,7 +5654,7 @@ begin
       perform private.refuse('month_delivered_again', json_build_object('row', line.id, 'period', to_char(line.period, 'YYYY-MM')));
     end if;
   end if;
-  update core.credits c set reversed_at = private.now(), reversed_reason = reason where c.partner_id = credit.partner_id and c.id = credit.id;
+  update core.credits c set reversed_at = private.now(), reversed_reason = reverse_credit.reason where c.partner_id = credit.partner_id and c.id = credit.id;
   update core.booking_rows r set status = 'submitted' where r.partner_id = line.partner_id and r.id = line.id;
   update core.delivered_months d set status = 'submitted'
    where d.partner_id = line.partner_id and d.connection_id = line.connection_id and d.period = line.period;

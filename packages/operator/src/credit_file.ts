@@ -22,9 +22,12 @@ export function readCreditFile(path: string): CreditLine[] {
   const missing = COLUMNS.filter((name) => !meta.fields?.includes(name));
   if (missing.length > 0)
     throw new OperatorError(`The first line of ${path} must name ${COLUMNS.join(",")}; it lacks ${missing.join(",")}.`);
-  // papaparse counts the rows below the header from 0
   const [error] = errors.filter(({ code }) => code !== "UndetectableDelimiter");
-  if (error) throw new OperatorError(`Line ${(error.row ?? 0) + 2} of ${path} cannot be read: ${error.message}.`);
+  if (error) {
+    // papaparse counts from 0, with the header where a quote is at fault, without it where a field is
+    const line = (error.row ?? 0) + (error.type === "Quotes" ? 1 : 2);
+    throw new OperatorError(`Line ${line} of ${path} cannot be read: ${error.message}.`);
+  }
   if (data.length === 0) throw new OperatorError(`${path} has no rows below its first line.`);
   return data.map((row, index) => ({
     line: index + 2,
