@@ -5429,6 +5429,7 @@ comment on function private.withdraw_booking(uuid, uuid) is
 create table core.sales (
   partner_id  uuid           not null,
   id          uuid           not null default gen_random_uuid(),
+  arrival     bigint         not null generated always as identity,
   booking_id  uuid           not null,
   reference   text           not null,
   buyer       text           not null,
@@ -5445,6 +5446,7 @@ create table core.sales (
 );
 comment on table core.sales is
   'A quantity of ERE of one booking, sold at a price in euro. reference is the buyer''s or our own number of it. Kept seven years.';
+comment on column core.sales.arrival is 'The order in which sales were recorded, which is the order in which they are paid out.';
 -- serves: what of a booking was sold
 create index sales_booking on core.sales (partner_id, booking_id);
 select private.isolate('core.sales', 'select');
@@ -5773,7 +5775,7 @@ begin
     ), due as (
       -- the oldest is paid first: a part is paid out as soon as more was paid than is due of all before it
       select p.id, p.sale_id, d.amount as paid,
-             sum(p.amount) over (partition by p.kind, p.owner order by s.recorded_at, s.id, p.id) - p.amount as due_before
+             sum(p.amount) over (partition by p.kind, p.owner order by s.arrival, p.id) - p.amount as due_before
         from paid d
         join part p on p.kind = d.kind and p.owner = d.owner
         join core.sales s on s.partner_id = sale.partner_id and s.id = p.sale_id
@@ -10808,22 +10810,23 @@ language plpgsql
 set search_path = ''
 as $$
 declare
-  sale core.sales;
+  ere   constant numeric := private.as_decimal(input ->> 'ere', 6);
+  price constant numeric := private.as_decimal(input ->> 'price', 6);
+  sale  core.sales;
 begin
-  sale.partner_id := booking.partner_id;
-  sale.booking_id := booking.id;
-  sale.reference := private.operator_name(input ->> 'reference');
-  sale.buyer := private.operator_name(input ->> 'buyer');
-  sale.ere := private.as_decimal(input ->> 'ere', 6);
-  sale.price := private.as_decimal(input ->> 'price', 6);
-  if sale.ere > 0 is not true then
+  if ere > 0 is not true then
     perform private.refuse('invalid_ere');
-  elsif (sale.price > 0 and sale.price < 1000000) is not true then
+  elsif (price > 0 and price < 1000000) is not true then
     perform private.refuse('invalid_price');
   elsif not pg_input_is_valid(coalesce(input ->> 'date', '2026-01-01'), 'date') or (input ->> 'date')::date > private.today() then
     perform private.refuse('invalid_date');
   end if;
-  sale.gross := round(sale.ere * sale.price, 2);
+  sale.partner_id := booking.partner_id;
+  sale.booking_id := booking.id;
+  sale.reference := private.operator_name(input ->> 'reference');
+  sale.buyer := private.operator_name(input ->> 'buyer');
+  sale.ere := ere;
+  sale.price := price;
   sale.sold_on := coalesce((input ->> 'date')::date, private.today());
   return sale;
 end $$;
@@ -10839,7 +10842,7 @@ declare
 begin
   if wanted.ere > sellable then
     perform private.refuse('not_enough_ere', json_build_object('ere', wanted.ere, 'sellable_ere', sellable));
-  elsif wanted.gross = 0 then
+  elsif round(wanted.ere * wanted.price, 2) = 0 then
     perform private.refuse('worth_nothing');
   end if;
   insert into core.sales (partner_id, booking_id, reference, buyer, ere, price, sold_on)

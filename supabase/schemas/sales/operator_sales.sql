@@ -57,22 +57,23 @@ language plpgsql
 set search_path = ''
 as $$
 declare
-  sale core.sales;
+  ere   constant numeric := private.as_decimal(input ->> 'ere', 6);
+  price constant numeric := private.as_decimal(input ->> 'price', 6);
+  sale  core.sales;
 begin
-  sale.partner_id := booking.partner_id;
-  sale.booking_id := booking.id;
-  sale.reference := private.operator_name(input ->> 'reference');
-  sale.buyer := private.operator_name(input ->> 'buyer');
-  sale.ere := private.as_decimal(input ->> 'ere', 6);
-  sale.price := private.as_decimal(input ->> 'price', 6);
-  if sale.ere > 0 is not true then
+  if ere > 0 is not true then
     perform private.refuse('invalid_ere');
-  elsif (sale.price > 0 and sale.price < 1000000) is not true then
+  elsif (price > 0 and price < 1000000) is not true then
     perform private.refuse('invalid_price');
   elsif not pg_input_is_valid(coalesce(input ->> 'date', '2026-01-01'), 'date') or (input ->> 'date')::date > private.today() then
     perform private.refuse('invalid_date');
   end if;
-  sale.gross := round(sale.ere * sale.price, 2);
+  sale.partner_id := booking.partner_id;
+  sale.booking_id := booking.id;
+  sale.reference := private.operator_name(input ->> 'reference');
+  sale.buyer := private.operator_name(input ->> 'buyer');
+  sale.ere := ere;
+  sale.price := price;
   sale.sold_on := coalesce((input ->> 'date')::date, private.today());
   return sale;
 end $$;
@@ -88,7 +89,7 @@ declare
 begin
   if wanted.ere > sellable then
     perform private.refuse('not_enough_ere', json_build_object('ere', wanted.ere, 'sellable_ere', sellable));
-  elsif wanted.gross = 0 then
+  elsif round(wanted.ere * wanted.price, 2) = 0 then
     perform private.refuse('worth_nothing');
   end if;
   insert into core.sales (partner_id, booking_id, reference, buyer, ere, price, sold_on)

@@ -31,7 +31,7 @@ begin
     ), due as (
       -- the oldest is paid first: a part is paid out as soon as more was paid than is due of all before it
       select p.id, p.sale_id, d.amount as paid,
-             sum(p.amount) over (partition by p.kind, p.owner order by s.recorded_at, s.id, p.id) - p.amount as due_before
+             sum(p.amount) over (partition by p.kind, p.owner order by s.arrival, p.id) - p.amount as due_before
         from paid d
         join part p on p.kind = d.kind and p.owner = d.owner
         join core.sales s on s.partner_id = sale.partner_id and s.id = p.sale_id

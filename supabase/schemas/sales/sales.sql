@@ -3,6 +3,7 @@
 create table core.sales (
   partner_id  uuid           not null,
   id          uuid           not null default gen_random_uuid(),
+  arrival     bigint         not null generated always as identity,
   booking_id  uuid           not null,
   reference   text           not null,
   buyer       text           not null,
@@ -19,6 +20,7 @@ create table core.sales (
 );
 comment on table core.sales is
   'A quantity of ERE of one booking, sold at a price in euro. reference is the buyer''s or our own number of it. Kept seven years.';
+comment on column core.sales.arrival is 'The order in which sales were recorded, which is the order in which they are paid out.';
 -- serves: what of a booking was sold
 create index sales_booking on core.sales (partner_id, booking_id);
 select private.isolate('core.sales', 'select');
