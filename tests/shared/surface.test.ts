@@ -187,3 +187,9 @@ test("contract §1 an exception that nobody caught: 500 in the API's own form; w
   expect(world.log.at(-1)).toMatchObject({ level: "error", error: "internal_error", cause: { type: "SyntaxError" } });
   expect(JSON.stringify([body, world.log.at(-1)])).not.toContain("Sanne");
 });
+
+test("contract §1 a short answer is written one way, without spaces, whether SQL wrote it or we did", async () => {
+  const [bySql, byUs] = [await toCpo("/v1/accounts", await authorized()), await toCpo("/v1/nothing")];
+  for (const text of [await bySql.text(), await byUs.text()]) expect(text).toBe(JSON.stringify(JSON.parse(text)));
+  expect([bySql.status, byUs.status]).toEqual([200, 404]);
+});
