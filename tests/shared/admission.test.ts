@@ -111,6 +111,34 @@ test("contract §9 the limit of a client is not locked while one of its requests
   }
 });
 
+test("contract §1 attack: of requests that were let in together with one left, one is done and the others are told when to come again", async () => {
+  const holder = await world.database.admin.connect();
+  const client = await world.addClient(world.partnerA.id);
+  const its = await client.token();
+  const { account_id, connection_id } = await createAccount(world, { ...world.partnerA, client });
+  await world.limit("cpo_sessions", 1);
+  try {
+    await holder.query("begin");
+    await holder.query("select from core.connections where id = $1 for update", [connection_id]);
+    const months = [{ period: "2026-01", total_kwh: 1 }];
+    const waiting =
+      "select count(*)::int as n from pg_locks where not granted and locktype in ('tuple', 'transactionid')";
+    let answers: Awaited<ReturnType<typeof world.post>>[] = [];
+    const names = await statementsOf(world, async () => {
+      const sent = Array.from({ length: 3 }, () => world.post("/v1/sessions:batch", { account_id, months }, its));
+      await expect.poll(async () => (await world.row(waiting)).n).toBe(3);
+      await holder.query("rollback");
+      answers = await Promise.all(sent);
+    });
+    expect(names, "none is charged again by itself").toEqual(Array(3).fill("ingest_months"));
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 429, 429]);
+    for (const { status, headers } of answers) if (status === 429) expect(headers.get("retry-after")).toMatch(/^[1-9]/);
+  } finally {
+    await world.limit("cpo_sessions");
+    holder.release();
+  }
+});
+
 test("§5 attack: a large body with a key that nobody made is refused before it is read", async () => {
   const rows = `{"consent": true, "rows": [${"{},".repeat(30_000)}{}]}`;
   const send = (bearer: string, headers = {}) =>

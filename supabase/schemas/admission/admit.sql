@@ -10,6 +10,7 @@ begin
 end $$;
 comment on function private.turn_away(text, json) is
   'Refuses to admit, before anything is done; packages/shared/src/http/admit.ts reads it. A refusal of the rules, private.refuse, costs the caller a request of its quota, this one does not.';
+grant execute on function private.turn_away(text, json) to api_owner;
 
 create function private.admit_cpo(credential jsonb, demand jsonb) returns jsonb
 language plpgsql security definer
