@@ -179,7 +179,7 @@ describe("supabase/schemas", () => {
       "only in the migrations: composite type column private.batch_item.odd",
     ],
     ["alter function private.today() volatile", "not the same: function private.today()"],
-    ["alter function private.today() reset search_path", "not the same: function private.today()"],
+    ["alter function private.code_expiry() reset search_path", "not the same: function private.code_expiry()"],
     ["alter function private.today() owner to operator", "not the same: owner of function private.today()"],
     [
       "alter default privileges in schema core grant select on tables to edge",

@@ -156,7 +156,7 @@ describe("tables", () => {
 });
 
 describe("tables of a tenant", () => {
-  const isolating = "(partner_id = ( SELECT private.partner_id() AS partner_id))";
+  const isolating = "(partner_id = private.partner_id())";
 
   test("are isolated by partner_id in everything that is done with them", async () => {
     expect(

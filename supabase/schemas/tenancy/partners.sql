@@ -46,9 +46,8 @@ grant select on core.partners to api_owner;
 grant update (company, iban_ciphertext, iban_key_id, iban_last4, iban_holder, branding) on core.partners to api_owner;
 
 create function private.house() returns uuid
-language plpgsql immutable
-set search_path = ''
-as $$ begin return uuid '00000000-0000-4000-8000-000000000000'; end $$;
+language sql immutable parallel safe
+return uuid '00000000-0000-4000-8000-000000000000';
 comment on function private.house() is
   'The service''s own tenant. What a person owns lives here, whoever brought them: attribution may come later, or end, without moving a row. Nobody acts for it: it has no clients, keys, managers or settings.';
 grant execute on function private.house() to api_owner;
