@@ -1,11 +1,14 @@
 // Every bench there is, by its name, in the order of docs/performance.md. Each has a file of that name beside this one.
 
 import { batch } from "./batch.ts";
+import { cold } from "./cold.ts";
 import { customers } from "./customers.ts";
 import { energy } from "./energy.ts";
 import { imports } from "./import.ts";
 import type { Bench } from "./kit/bench.ts";
 import { list } from "./list.ts";
+import { neighbour } from "./neighbour.ts";
+import { pooler } from "./pooler.ts";
 import { read } from "./read.ts";
 import { round_trips } from "./round_trips.ts";
 import { scale } from "./scale.ts";
@@ -20,5 +23,8 @@ export const BENCHES = {
   import: imports,
   scale,
   round_trips,
+  cold,
+  neighbour,
+  pooler,
   energy,
 } satisfies Record<string, Bench>;

@@ -1,8 +1,10 @@
 // npm run bench: what our way through costs, beside the bare database or another program, on this machine.
 
 import { parseArgs } from "node:util";
+import { PostgresError } from "../packages/local/src/postgres.ts";
 import { BENCHES } from "./benches.ts";
-import type { Bench } from "./kit/bench.ts";
+import { type Bench, BenchError } from "./kit/bench.ts";
+import type { Finding } from "./kit/findings.ts";
 import { thisMachine } from "./kit/machine.ts";
 import type { Options } from "./kit/measure.ts";
 import { describeReport, type Report } from "./kit/report.ts";
@@ -65,7 +67,14 @@ async function main(): Promise<number> {
   const { name, bench, options, json } = asked;
   const machine = thisMachine();
   const at = new Date().toISOString();
-  const findings = await bench.run(options);
+  let findings: Finding[];
+  try {
+    findings = await bench.run(options);
+  } catch (error) {
+    if (!(error instanceof BenchError || error instanceof PostgresError)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    return 1;
+  }
   const report: Report = { bench: name, about: bench.about, at, machine, options, findings };
   process.stdout.write(`${json ? JSON.stringify(report, null, 2) : describeReport(report)}\n`);
   return 0;

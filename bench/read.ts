@@ -50,7 +50,7 @@ export function positions(
   return requests(stack, ours, { url: ours.url, next, concurrency });
 }
 
-const pathOf = (reference: string) => `/v1/ere-positions?cpo_external_ref=${reference}`;
+export const pathOf = (reference: string) => `/v1/ere-positions?cpo_external_ref=${reference}`;
 
 type Sides = { ours: Served; floor: Served; concurrency: number; options: Options };
 

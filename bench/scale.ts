@@ -51,7 +51,7 @@ async function side(stack: Stack, admin: Stack["admin"], variables: Record<strin
   const seeded = await seed(admin, 1, accounts);
   await liftLimits(admin);
   const tokens = await tokensOf(stack, seeded.clients, variables);
-  const routes: Route[] = routesOf(await furnish(admin, seeded, tokens));
+  const routes: Route[] = routesOf(await furnish(admin, seeded, tokens, Math.ceil(accounts / 10)));
   const functions = new Map<string, Served>();
   for (const slug of new Set(routes.map((each) => each.slug))) functions.set(slug, await stack.serve(slug, variables));
   const send = (slug: string, next: () => Buffer): Contender => {

@@ -15,3 +15,6 @@ export type Bench = {
 export function progress(text: string): void {
   process.stderr.write(`${new Date().toISOString().slice(11, 19)}  ${text}\n`);
 }
+
+/** Something a person has to see to before this can be measured; `message` says what. */
+export class BenchError extends Error {}

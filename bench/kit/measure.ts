@@ -34,20 +34,26 @@ export function requests(stack: Stack, server: { pid: number }, requested: Load)
     const served = processorTime(server.pid);
     const postgres = processorTime(stack.postgres_pid, { children: true });
     const { took, seconds: lasted } = await load(requested, seconds);
-    const used = (before: number | null, after: number | null) =>
-      before === null || after === null ? null : Math.round(((after - before) * 1000) / took.length);
     return {
       ...figures(took, lasted),
-      served_us: used(served, processorTime(server.pid)),
-      postgres_us: used(postgres, processorTime(stack.postgres_pid, { children: true })),
+      served_us: each(served, processorTime(server.pid), took.length),
+      postgres_us: each(postgres, processorTime(stack.postgres_pid, { children: true }), took.length),
     };
   };
 }
 
-/** The same thing again and again, one at a time, such as a statement without a function around it. What comes before it is not timed. */
-export function repeated(run: () => Promise<unknown>, before: () => Promise<unknown> = async () => {}): Contender {
+/**
+ * The same thing again and again, one at a time, such as a statement without a function around it, whose processor time is that of
+ * Postgres alone. What comes before each is not timed.
+ */
+export function repeated(
+  stack: Stack,
+  run: () => Promise<unknown>,
+  before: () => Promise<unknown> = async () => {},
+): Contender {
   return async (seconds) => {
     const took: number[] = [];
+    const postgres = processorTime(stack.postgres_pid, { children: true });
     const deadline = performance.now() + seconds * 1000;
     while (performance.now() < deadline) {
       await before();
@@ -55,8 +61,17 @@ export function repeated(run: () => Promise<unknown>, before: () => Promise<unkn
       await run();
       took.push(performance.now() - begun);
     }
-    return figures(took, took.reduce((sum, each) => sum + each, 0) / 1000);
+    return {
+      ...figures(took, took.reduce((sum, ms) => sum + ms, 0) / 1000),
+      served_us: 0,
+      postgres_us: each(postgres, processorTime(stack.postgres_pid, { children: true }), took.length),
+    };
   };
+}
+
+/** Milliseconds of many as microseconds of one. */
+function each(before: number | null, after: number | null, count: number): number | null {
+  return before === null || after === null ? null : Math.round(((after - before) * 1000) / count);
 }
 
 function figures(took: number[], seconds: number): Figures {

@@ -8,13 +8,22 @@ export type Partner = { id: string; key: string };
 
 /** A partner with an API key. */
 export async function addPartner(db: pg.Pool, slug: string): Promise<Partner> {
-  const { api_key, stored } = newPartnerKey({ KEY_PREFIX: "ere", API_HOST: "sandbox" });
   const { rows } = await db.query<{ id: string }>(
-    `with partner as (insert into core.partners (name, slug) values ($1, $1) returning id)
-     insert into core.partner_keys (partner_id, key_hash, prefix, last4) select id, decode($2, 'hex'), $3, $4 from partner returning partner_id as id`,
-    [slug, stored.key_hash, stored.prefix, stored.last4],
+    "insert into core.partners (name, slug) values ($1, $1) returning id",
+    [slug],
   );
-  return { id: rows[0]?.id ?? "", key: api_key };
+  const id = rows[0]?.id ?? "";
+  return { id, key: await giveKey(db, id) };
+}
+
+/** An API key for a partner that has none. */
+export async function giveKey(db: pg.Pool, partner: string): Promise<string> {
+  const { api_key, stored } = newPartnerKey({ KEY_PREFIX: "ere", API_HOST: "sandbox" });
+  await db.query(
+    "insert into core.partner_keys (partner_id, key_hash, prefix, last4) values ($1, decode($2, 'hex'), $3, $4)",
+    [partner, stored.key_hash, stored.prefix, stored.last4],
+  );
+  return api_key;
 }
 
 /** So many drafts of a partner that nobody has claimed yet, with the reference `draft-<n>`. */

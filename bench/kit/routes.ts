@@ -26,11 +26,12 @@ export type World = {
   personal_token: string;
 };
 
-/** Beside the accounts: a partner with a key and a full year of drafts, and a person. */
-export async function furnish(db: pg.Pool, seeded: Seeded, tokens: string[]): Promise<World> {
+/** Beside the accounts: a partner with a key and its drafts, so many drafts of another one, and a person. */
+export async function furnish(db: pg.Pool, seeded: Seeded, tokens: string[], others = 0): Promise<World> {
   const partner = await addPartner(db, "bench-importer");
   const drafts = 1000;
   await addDrafts(db, partner.id, drafts);
+  await addDrafts(db, (await addPartner(db, "bench-other")).id, others);
   const { token } = await addPerson(db, 365);
   await db.query("vacuum (analyze)");
   progress("a partner with drafts, and a person who charged for a year");

@@ -26,6 +26,8 @@ export type Stack = {
   folder: string;
   /** One edge function, as hosted. */
   serve(slug: string, variables?: Record<string, string>): Promise<Served>;
+  /** Any other entry for Deno. */
+  serveEntry(entry: string, variables?: Record<string, string>): Promise<Served>;
   /** The floor: framework, driver, pool and runtime of a function, one bare statement a request. */
   serveFloor(statements: Record<string, string>): Promise<Served>;
   /** A server of another make, beside ours. */
@@ -102,6 +104,7 @@ async function start(folder: string, undo: (() => unknown)[]): Promise<Stack> {
     undo.push(() => served.stop());
     return served;
   };
+  const serveEntry: Stack["serveEntry"] = (entry, variables = {}) => keep(serveOnDeno(entry, variables, folder));
   return {
     admin,
     url,
@@ -114,15 +117,13 @@ async function start(folder: string, undo: (() => unknown)[]): Promise<Stack> {
       await bootstrap(server.url(name), passwords.postgres); // what is set for a database is not copied with it
       return { admin: await open(name), variables: databaseVariables(name) };
     },
-    serve: (slug, variables) => keep(serveOnDeno(functionEntry(slug), { ...environment, ...variables }, folder)),
+    serve: (slug, variables) => serveEntry(functionEntry(slug), { ...environment, ...variables }),
+    serveEntry,
     serveFloor: (statements) =>
-      keep(
-        serveOnDeno(
-          ownEntry("deno/floor"),
-          { EDGE_DATABASE_URL: url("supabase_admin"), STATEMENTS: JSON.stringify(statements) },
-          folder,
-        ),
-      ),
+      serveEntry(ownEntry("deno/floor"), {
+        EDGE_DATABASE_URL: url("supabase_admin"),
+        STATEMENTS: JSON.stringify(statements),
+      }),
     serveOther: (name, variables) => keep(serveOnNode(ownEntry(`node/${name}`), variables, folder)),
   };
 }

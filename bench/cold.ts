@@ -1,0 +1,118 @@
+// The first answer of a function that was not running, and how large it is.
+
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { rolldown } from "rolldown";
+import { ROOT } from "../packages/local/src/checkout.ts";
+import { type Bench, progress } from "./kit/bench.ts";
+import { against, alone, type Finding } from "./kit/findings.ts";
+import { type Outgoing, openConnection, wire } from "./kit/load.ts";
+import { median } from "./kit/measure.ts";
+import { addPartner, addPerson } from "./kit/people.ts";
+import { processorTime } from "./kit/processor.ts";
+import { tokenRequest } from "./kit/routes.ts";
+import { bearer, liftLimits, seed, tokensOf } from "./kit/seed.ts";
+import { functionEntry, ownEntry, type Served } from "./kit/serve.ts";
+import { type Stack, withStack } from "./kit/stack.ts";
+
+const MEGABYTE = 1_000_000;
+
+export const cold: Bench = {
+  about: "process start to first answer of each function, beside an empty Hono function; bytes bundled and minified",
+  defaults: { accounts: 10, rounds: 9, seconds: 1 },
+  run: ({ accounts, rounds }) =>
+    withStack(async (stack) => {
+      const usual = await usualRequests(stack, accounts);
+      const findings: Finding[] = [];
+      for (const slug of readdirSync(join(ROOT, "supabase/functions"))) {
+        progress(slug);
+        const healthz: Outgoing = { path: `/${slug}/healthz` };
+        const sides: Record<string, () => Promise<Start>> = {
+          healthz: () => firstAnswer(() => stack.serve(slug), healthz),
+          empty: () => firstAnswer(() => stack.serveEntry(ownEntry("deno/empty")), { path: "/healthz" }),
+        };
+        const first = usual[slug];
+        if (first) sides.usual = () => firstAnswer(() => stack.serve(slug), first);
+        const starts = await inTurns(sides, rounds);
+        const [ours, empty] = [starts.healthz, starts.empty];
+        if (!ours || !empty) throw new Error("nothing was started");
+        const details = {
+          processor_ms: ours.processor_ms,
+          processor_ratio: ours.processor_ms && empty.processor_ms ? ours.processor_ms / empty.processor_ms : null,
+          usual_request_ms: starts.usual?.ms ?? null,
+        };
+        const floor = { what: "an empty Hono function", value: empty.ms };
+        findings.push(against(`${slug}: first answer`, "ms", ours.ms, floor, { at_most: 2 }, details));
+        findings.push(alone(`${slug}: bundled and minified`, "bytes", await bundledSize(slug), { at_most: MEGABYTE }));
+      }
+      return findings;
+    }),
+};
+
+/** What each function is asked most, by its slug: an answer that needs the database, where the function has one. */
+async function usualRequests(stack: Stack, accounts: number): Promise<Record<string, Outgoing>> {
+  const seeded = await seed(stack.admin, 1, accounts);
+  await liftLimits(stack.admin);
+  const [token] = await tokensOf(stack, seeded.clients);
+  const partner = await addPartner(stack.admin, "bench");
+  const person = await addPerson(stack.admin, 1);
+  return {
+    "cpo-v1": { path: "/v1/ere-positions?cpo_external_ref=bench-1", headers: bearer(token) },
+    docs: { path: "/openapi.json" },
+    "oauth-token": tokenRequest(seeded, 0),
+    pages: { path: "/pages" },
+    partner: { path: "/partner/me", headers: bearer(partner.key) },
+    personal: { path: "/profile", headers: bearer(person.token) },
+    sandbox: { path: "/sandbox/v1/mail", headers: bearer(partner.key) },
+  };
+}
+
+type Start = { ms: number; processor_ms: number | null };
+
+async function firstAnswer(serve: () => Promise<Served>, request: Outgoing): Promise<Start> {
+  const begun = performance.now();
+  const served = await serve();
+  const connection = await openConnection(served.url);
+  const { status, body } = await connection.send(wire(request));
+  const ms = performance.now() - begun;
+  const processor_ms = processorTime(served.pid);
+  connection.close();
+  if (status !== 200) throw new Error(`${request.path} answered ${status}: ${body}`);
+  await served.stop();
+  return { ms, processor_ms };
+}
+
+/** Each once to fill Deno's cache, then all in turn; of each the median, and the mean processor time. */
+async function inTurns(
+  sides: Record<string, () => Promise<Start>>,
+  rounds: number,
+): Promise<Record<string, Start | undefined>> {
+  const starts: Record<string, Start[]> = {};
+  for (let round = -1; round < rounds; round++) {
+    for (const [name, start] of Object.entries(sides)) {
+      const one = await start();
+      if (round >= 0) starts[name] = [...(starts[name] ?? []), one];
+    }
+  }
+  return Object.fromEntries(
+    Object.entries(starts).map(([name, list]) => {
+      // the clock ticks in hundredths of a second, of which a start takes a few: only many together say something
+      const used = list.reduce((sum, { processor_ms }) => sum + (processor_ms ?? Number.NaN), 0) / list.length;
+      return [name, { ms: median(list, ({ ms }) => ms).ms, processor_ms: Number.isNaN(used) ? null : used }];
+    }),
+  );
+}
+
+/** Everything that a function can load, what it loads late included. */
+async function bundledSize(slug: string): Promise<number> {
+  const bundle = await rolldown({
+    cwd: ROOT,
+    input: functionEntry(slug),
+    platform: "node",
+    // of the driver's, for other runtimes: the platform has neither
+    external: [/^node:/, "pg-native", "cloudflare:sockets"],
+  });
+  const { output } = await bundle.generate({ format: "esm", minify: true });
+  await bundle.close();
+  return output.reduce((sum, part) => sum + Buffer.byteLength(part.type === "chunk" ? part.code : part.source), 0);
+}

@@ -1,0 +1,113 @@
+// What one partner notices of another that works at its limits.
+
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Bench } from "./kit/bench.ts";
+import { against, type Finding } from "./kit/findings.ts";
+import { openConnection, wire } from "./kit/load.ts";
+import { type Contender, requests, takeTurns } from "./kit/measure.ts";
+import { giveKey } from "./kit/people.ts";
+import { batchOf, draftRow, monthsBack } from "./kit/routes.ts";
+import { bearer, inTurn, type Seeded, seed, tokensOf } from "./kit/seed.ts";
+import type { Served } from "./kit/serve.ts";
+import { type Stack, withStack } from "./kit/stack.ts";
+
+const READERS = 4;
+/** How many of each the neighbour sends at once. */
+const BATCHES = 4;
+const IMPORTS = 2;
+
+export const neighbour: Bench = {
+  about: "p99 of one partner's reads while another imports and batches at its limits, beside alone",
+  defaults: { accounts: 20_000, rounds: 5, seconds: 8 },
+  run: (options) =>
+    withStack(async (stack) => {
+      const seeded = await seed(stack.admin, 2, options.accounts);
+      const tokens = await tokensOf(stack, seeded.clients);
+      const [reader] = seeded.clients;
+      // the limits of all others stay as they are
+      await stack.admin.query(
+        "insert into core.rate_limit_overrides (subject, bucket, quota) values ('client:' || $1, 'cpo_read', 1000000000)",
+        [reader?.id],
+      );
+      const cpo = await stack.serve("cpo-v1");
+      const partner = await stack.serve("partner");
+      const next = inTurn(
+        seeded.accounts
+          .filter(({ client }) => client === 0)
+          .map(({ reference }) =>
+            wire({ path: `/v1/ere-positions?cpo_external_ref=${reference}`, headers: bearer(tokens[0]) }),
+          ),
+      );
+      const alone: Contender = requests(stack, cpo, { url: cpo.url, next, concurrency: READERS });
+      const sent = { batches: 0, imports: 0 };
+      const other = await neighbourOf(stack, seeded, tokens, { cpo, partner }, sent);
+      const beside: Contender = async (seconds) => {
+        const quieten = await other();
+        return alone(seconds).finally(quieten);
+      };
+      const turns = await takeTurns({ alone, beside }, options, "p99_ms");
+      const findings: Finding[] = [
+        against(
+          `p99 of GET /v1/ere-positions?cpo_external_ref=…, ${READERS} at once, beside a busy partner`,
+          "ms",
+          turns.beside.p99_ms,
+          { what: "the same alone", value: turns.alone.p99_ms },
+          { at_most: 2 },
+          { p50_ms: turns.beside.p50_ms, p50_alone_ms: turns.alone.p50_ms, ...sent },
+        ),
+      ];
+      return findings;
+    }),
+};
+
+/**
+ * The other partner: batches of 240 months and imports of 500 rows, as fast as its limits let it, and where they do not, again when it is
+ * told to. Each time it begins with all of its limits, which is the worst that it can do. Gives how to begin, which gives how to end.
+ */
+async function neighbourOf(
+  stack: Stack,
+  seeded: Seeded,
+  tokens: string[],
+  { cpo, partner }: { cpo: Served; partner: Served },
+  sent: { batches: number; imports: number },
+): Promise<() => Promise<() => Promise<void>>> {
+  const key = await giveKey(stack.admin, seeded.clients[1]?.partner_id ?? "");
+  const account = inTurn(seeded.accounts.filter(({ client }) => client === 1));
+  const periods = monthsBack(240);
+  const batch = () =>
+    wire({ method: "POST", path: "/v1/sessions:batch", headers: bearer(tokens[1]), body: batchOf(account(), periods) });
+  const rows = () => Array.from({ length: 500 }, draftRow);
+  const importing = () =>
+    wire({
+      method: "POST",
+      path: "/partner/drafts/import",
+      headers: bearer(key),
+      body: { consent: true, send_invite: true, rows: rows() },
+    });
+
+  return async () => {
+    await stack.admin.query("delete from core.rate_limit_state");
+    const ended = new AbortController();
+    const again = async (url: string, kind: "batches" | "imports", request: () => Buffer) => {
+      const connection = await openConnection(url);
+      while (!ended.signal.aborted) {
+        // the cap of thirty days is no limit of speed
+        if (kind === "imports") await stack.admin.query("delete from core.draft_uploads");
+        const { status, headers, body } = await connection.send(request());
+        if (status === 200) sent[kind] += 1;
+        else if (status !== 429) throw new Error(`${url} answered ${status}: ${body}`);
+        const wait = Number(/^retry-after: (\d+)/im.exec(headers)?.[1] ?? 0);
+        await sleep(wait * 1000, undefined, { signal: ended.signal }).catch(() => {});
+      }
+      connection.close();
+    };
+    const workers = [
+      ...Array.from({ length: BATCHES }, () => again(cpo.url, "batches", batch)),
+      ...Array.from({ length: IMPORTS }, () => again(partner.url, "imports", importing)),
+    ];
+    return async () => {
+      ended.abort();
+      await Promise.all(workers);
+    };
+  };
+}
