@@ -1242,6 +1242,9 @@ begin
   if admitted is null then
     perform private.turn_away('missing_or_invalid_token');
   end if;
+  if ticket ->> 'tenant' <> admitted #>> '{caller,partner_id}' then
+    perform private.turn_away('tenant_changed');
+  end if;
   -- a look, so that who is over the limit is refused before the work; that the request fits is for charge() to decide
   standing := private.standing(admitted ->> 'subject', demand ->> 'bucket');
   if not standing.fits then
@@ -1253,8 +1256,8 @@ begin
   return admitted -> 'caller';
 end $$;
 comment on function private.admit(jsonb) is
-  'The caller of a ticket {credential: {kind, …}, demand: {kind, scope, key, bucket}}: credential still good, of the kind wanted, partner active, scope held, limit not spent, in that order. '
-  'What charge() needs stays behind in app.admission. wrong_kind is a good credential of another kind, for which admit.ts has the refusal. Definer, because there is no tenant yet.';
+  'The caller of a ticket {credential: {kind, …}, demand: {kind, scope, key, bucket}, tenant}: credential still good, of the kind wanted, partner active, scope held, limit not spent, in that order. '
+  'What charge() needs stays behind in app.admission. wrong_kind is a good credential of another kind, for which admit.ts has the refusal; tenant_changed one of another partner than the request was made up for. Definer, because there is no tenant yet.';
 grant execute on function private.admit(jsonb) to api_owner;
 
 create function private.note_use(key_hash bytea, token_hash bytea) returns void

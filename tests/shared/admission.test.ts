@@ -1,6 +1,7 @@
 // A request is admitted, done and charged in one statement (contract section 1): what of it stands when it is refused, or raced.
 
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { openIban } from "../harness/iban.ts";
 import { accountBody, createAccount, newEan } from "../harness/people.ts";
 import { createWorld, rowCounts, statementsOf, type World } from "../harness/world.ts";
 
@@ -149,4 +150,29 @@ test("§5 attack: a large body with a key that nobody made is refused before it 
     });
     expect(names).toEqual(["admit"]);
   }
+});
+
+test("contract §1 an IBAN is sealed for the partner that the process knows of; a client that was linked anew is not admitted for the old one", async () => {
+  const client = await world.addClient(world.partnerA.id);
+  const its = await client.token();
+  const ask = (fields = {}) => world.post("/v1/accounts", accountBody(fields), its);
+  const known = await statementsOf(world, ask);
+  expect(known, "asked who it is, then for what it wants").toEqual(["admit", "create_account"]);
+  const again = await statementsOf(world, ask);
+  expect(again).toEqual(["create_account"]);
+  const before = await rowCounts(world, "accounts", "audit_log");
+  await world.row("update core.oauth_clients set partner_id = $1 where id = $2", world.partnerB.id, client.id);
+  const refused = await ask();
+  expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "5"]);
+  expect(await rowCounts(world, "accounts", "audit_log")).toEqual(before);
+  const made = await ask();
+  expect(made.status).toBe(200);
+  const row = await world.row(
+    "select partner_id, iban_ciphertext as sealed, iban_key_id as key_id from core.accounts where id = $1",
+    made.body.account_id,
+  );
+  expect(row.partner_id).toBe(world.partnerB.id);
+  expect(openIban(world.environment, row.partner_id, { ciphertext: row.sealed, key_id: row.key_id })).toBe(
+    "NL91ABNA0417164300",
+  );
 });

@@ -130,21 +130,21 @@ export const createAccount = endpoint(
     errors: ["invalid_iban", "ean_in_use", "ean_address_mismatch"],
     failure: "account_create_failed",
     // a known reference is recognised before the rest of the body is judged; only the IBAN is
-    salvage: async (raw, { call, admitted, environment, fail }) => {
+    salvage: async (raw, { call, tenant, environment, fail }) => {
       const sent = raw as { cpo_external_ref?: unknown; iban?: unknown } | null;
       const known = reference().safeParse(sent?.cpo_external_ref);
       if (!known.data) return null;
       const clear = readIban(sent?.iban);
-      const sealed = clear ? sealIban(environment, (await admitted()).partner_id ?? "", clear) : null;
+      const sealed = clear ? sealIban(environment, await tenant(), clear) : null;
       const answer = await call("repeat_account", { cpo_external_ref: known.data, iban: sealed });
       if (answer === "null") return null;
       return clear === undefined ? fail("invalid_iban") : answer;
     },
   },
-  async ({ body, call, admitted, environment, fail }) => {
+  async ({ body, call, tenant, environment, fail }) => {
     const clear = readIban(body.iban);
     if (clear === undefined) return fail("invalid_iban");
-    const sealed = clear === null ? null : sealIban(environment, (await admitted()).partner_id ?? "", clear);
+    const sealed = clear === null ? null : sealIban(environment, await tenant(), clear);
     return call("create_account", { ...body, iban: sealed, ean_register: knownAnswer(environment, body.connection) });
   },
 );

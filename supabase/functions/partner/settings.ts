@@ -101,11 +101,11 @@ export const setPayoutIban = endpoint(
     errors: ["invalid_iban"],
     failure: "partner_update_failed",
   },
-  async ({ body, call, admitted, environment, fail }) => {
+  async ({ body, call, tenant, environment, fail }) => {
     const clear = iban().safeParse(body.iban).data;
     if (!clear || !isValidIBAN(clear))
       return fail("invalid_iban", { detail: "This is no IBAN: its length or checksum is wrong. Nothing was changed." });
-    const sealed = sealIban(environment, (await admitted()).partner_id ?? "", clear);
+    const sealed = sealIban(environment, await tenant(), clear);
     const { account_holder } = body;
     const mail = composeIbanChanged({
       config: environment.config,

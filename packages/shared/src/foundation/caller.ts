@@ -18,6 +18,8 @@ export type Ticket = {
   credential: { kind: string };
   /** What the endpoint asks of it. `key`: whether a partner's API key will do. */
   demand: { kind: string; scope: string | null; key: boolean; bucket: string | null };
+  /** The partner that the request was made up for, where it had to be known before: another is not admitted. */
+  tenant?: string;
   host: Caller["host"];
   request_id: string;
 };

@@ -87,6 +87,10 @@ function wrongKind(credential: Credential, rule: CallerRule): ApiError {
 
 type Rule = Pick<EndpointSpec, "caller" | "limit">;
 
+/** The partner of each CPO client, as this process last saw it. The operator may link a client anew, so it is only ever a guess. */
+const TENANTS = new Map<string, string>();
+const MOST_TENANTS = 10_000;
+
 /**
  * Who sent a request. At first a credential of which nothing but form and signature is known; the first statement that is run for
  * them admits them, fails closed, and debits their limit, in one with what it does. Credential (401), kind of caller (403),
@@ -131,6 +135,19 @@ export class Visitor implements Entering {
     return !this.#admission && !this.#closed;
   }
 
+  /**
+   * The partner they act for, as whom something must be prepared before the first statement. Guessed where this process has seen
+   * them before; the statement then admits them for that partner alone.
+   */
+  async tenant(): Promise<string> {
+    const guess = this.#ticket && TENANTS.get(clientOf(this.#ticket));
+    if (this.#ticket && guess && !this.#admission) {
+      this.#ticket.tenant = guess;
+      return guess;
+    }
+    return (await this.admit()).caller.partner_id ?? "";
+  }
+
   async enter(db: Db, name: string, input: (object | null)[]): Promise<string> {
     if (this.#admission) return db.call(name, this.#admission.caller, ...input);
     const { answer, admission } = await this.#present((ticket) => db.open(name, ticket, ...input));
@@ -151,6 +168,9 @@ export class Visitor implements Entering {
     const { caller, rate } = JSON.parse(admission) as Admission;
     const { host, request_id } = this.#ticket as Ticket;
     this.#admission = { caller: { ...caller, host, request_id }, rate };
+    if (caller.kind !== "cpo" || !caller.partner_id) return;
+    if (TENANTS.size >= MOST_TENANTS) TENANTS.clear();
+    TENANTS.set(clientOf(this.#ticket as Ticket), caller.partner_id);
   }
 
   /** @throws {ApiError} why they are not admitted; @throws as the statement does, where that failed after it. */
@@ -173,6 +193,10 @@ export class Visitor implements Entering {
 
   #refused({ refusal }: TurnedAway): Error {
     const credential = (this.#ticket as Ticket).credential as Credential;
+    if (refusal.code === "tenant_changed") {
+      TENANTS.delete(clientOf(this.#ticket as Ticket));
+      return new ApiError("service_unavailable", {}, refusal);
+    }
     if (refusal.code === "wrong_kind") return wrongKind(credential, this.#rule.caller);
     return refusal.code === "missing_or_invalid_token" ? explained(refusal as ApiError, credential) : refusal;
   }
@@ -214,6 +238,12 @@ export async function readBearer(
   }
   throw new ApiError("missing_or_invalid_token");
 }
+
+/** The CPO client of a ticket; empty for every other credential, of which no partner is remembered. */
+const clientOf = (ticket: Ticket) => {
+  const credential = ticket.credential as Credential;
+  return credential.kind === "cpo" ? credential.client_id : "";
+};
 
 /** A partner key that says itself that it is for the other host: the one refusal of a credential that is worth explaining. */
 function explained(error: ApiError, credential: Credential): ApiError {

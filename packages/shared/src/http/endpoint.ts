@@ -35,6 +35,8 @@ export type Context<Body, Query, Errors extends ErrorCode, Functions extends str
    * @throws {ApiError} why they are not admitted.
    */
   admitted: () => Promise<Caller>;
+  /** The partner that the caller acts for, mostly known without a statement. @throws as admitted(). */
+  tenant: () => Promise<string>;
   environment: Environment;
   /** What stands in the path at `{name}`. */
   param: (name: string) => string;

@@ -205,6 +205,7 @@ function contextOf(
     },
     request,
     admitted: async () => (await visitor.admit()).caller,
+    tenant: () => visitor.tenant(),
     environment,
     param: (name) => {
       const value = params[name];
