@@ -394,6 +394,22 @@ as $$ select case when value ~ '^[0-9-]{10}$' then value::timestamp at time zone
 comment on function private.as_border(text) is 'A date as the Dutch midnight it begins with, a moment as itself.';
 grant execute on function private.as_border(text) to api_owner;
 
+create function private.claim_token_hash(hex text) returns bytea
+language plpgsql immutable
+set search_path = ''
+as $$
+declare
+  hash constant bytea := decode(hex, 'hex');
+begin
+  if length(hash) is distinct from 32 then
+    raise exception 'a token is stored as its SHA-256' using errcode = 'invalid_parameter_value';
+  end if;
+  return hash;
+end $$;
+comment on function private.claim_token_hash(text) is
+  'How a token that was made just now is stored: its SHA-256, from hexadecimal. It is looked up before the tenant is known, and is nobody else''s because it is of 256 random bits.';
+grant execute on function private.claim_token_hash(text) to api_owner;
+
 create function private.base64url(bytes bytea) returns text
 language plpgsql immutable
 set search_path = ''
@@ -435,40 +451,88 @@ comment on function private.judge_code(bytea, timestamptz, int, text) is
   'Why the SHA-256 of a presented code is refused, or null; a wrong_code is for the caller to count, its row locked.';
 grant execute on function private.judge_code(bytea, timestamptz, int, text) to api_owner;
 
--- The audit log: who did what, in the same transaction as the change.
+-- Tables that only grow have a partition for each year, so that an old year can be put away whole. Their borders are Dutch, as those
+-- of all years. A row of a year that has no partition goes to the default one, and moves when the year gets its own.
 
-create table core.audit_log (
-  id          bigint generated always as identity,
-  at          timestamptz not null default private.now(),
-  actor       text        not null,
-  action      text        not null,
-  partner_id  uuid,
-  subject_id  uuid,
-  details     jsonb       not null default '{}',
-  request_id  text,
-  constraint audit_log_pkey primary key (id)
-);
-comment on table core.audit_log is
-  'One row per change somebody may have to account for. No personal data and no secrets in details. Append-only, kept seven years.';
--- serves: the history of one account, client or connection
-create index audit_log_subject on core.audit_log (subject_id, id);
-alter table core.audit_log enable row level security;
-create policy "api functions append, and read nothing" on core.audit_log
-  for insert to api_owner with check (partner_id is not distinct from (select private.partner_id()));
-grant insert on core.audit_log to api_owner;
-
-create function private.audit(action text, subject uuid default null, details jsonb default '{}') returns void
-language sql
+create function private.make_year_partition(parent regclass, year int) returns boolean
+language plpgsql
 set search_path = ''
 as $$
-  insert into core.audit_log (actor, action, partner_id, subject_id, details, request_id)
-  values (
-    concat_ws(':', coalesce(nullif(current_setting('app.caller_kind', true), ''), 'unknown'),
-                   coalesce(nullif(current_setting('app.user_id', true), ''), nullif(current_setting('app.client_id', true), ''))),
-    action, private.partner_id(), subject, details, nullif(current_setting('app.request_id', true), ''))
-$$;
-comment on function private.audit(text, uuid, jsonb) is 'Appends to the audit log in the same transaction as the change.';
-grant execute on function private.audit(text, uuid, jsonb) to api_owner;
+declare
+  name      constant text := (select c.relname || '_' || year from pg_catalog.pg_class c where c.oid = parent);
+  aside     constant text := (select c.relname || '_default' from pg_catalog.pg_class c where c.oid = parent);
+  moment    constant text := (
+    select a.attname from pg_catalog.pg_partitioned_table p
+      join pg_catalog.pg_attribute a on a.attrelid = p.partrelid and a.attnum = p.partattrs[0] where p.partrelid = parent);
+  columns   constant text := (
+    select string_agg(quote_ident(a.attname), ', ' order by a.attnum) from pg_catalog.pg_attribute a
+     where a.attrelid = parent and a.attnum > 0 and not a.attisdropped and a.attgenerated = '');
+  since     constant timestamptz := make_timestamptz(year, 1, 1, 0, 0, 0, 'Europe/Amsterdam');
+  until     constant timestamptz := make_timestamptz(year + 1, 1, 1, 0, 0, 0, 'Europe/Amsterdam');
+begin
+  if to_regclass('core.' || quote_ident(name)) is not null then
+    return false;
+  end if;
+  -- one call at a time makes it; who writes to the table is not kept waiting, unless it is to the default partition
+  execute format('lock table only %s in share update exclusive mode nowait', parent);
+  if to_regclass('core.' || quote_ident(name)) is not null then
+    return false;
+  end if;
+  execute format('lock table core.%I in access exclusive mode nowait', aside);
+  -- made beside the table and then attached: `create table … partition of` would lock the whole table
+  execute format('create table core.%I (like %s including defaults including generated including constraints including storage)', name, parent);
+  execute format('comment on table core.%I is %L', name, format('%s of %s.', parent, year));
+  execute format('alter table core.%I enable row level security', name);
+  execute format('with moved as (delete from core.%1$I where %2$I >= %3$L and %2$I < %4$L returning %5$s) insert into core.%6$I (%5$s) select %5$s from moved',
+                 aside, moment, since, until, columns, name);
+  execute format('alter table %s attach partition core.%I for values from (%L) to (%L)', parent, name, since, until);
+  return true;
+end $$;
+comment on function private.make_year_partition(regclass, int) is
+  'Gives a year of a table that is partitioned by private.partition_by_year its partition, with the rows of that year that the default one held; says whether it did. Fails with lock_not_available where it would have to wait.';
+
+create function private.make_due_partitions() returns int
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  due  record;
+  made int := 0;
+begin
+  for due in
+    select p.partrelid::regclass as parent, extract(year from private.today())::int + ahead as year
+      from pg_catalog.pg_partitioned_table p
+      join pg_catalog.pg_class c on c.oid = p.partrelid and c.relnamespace = 'core'::regnamespace
+     cross join generate_series(0, 1) as ahead
+     where p.partstrat = 'r'
+     order by c.relname, ahead
+  loop
+    begin
+      made := made + private.make_year_partition(due.parent, due.year)::int;
+    exception when lock_not_available then
+      null;  -- somebody reads the default partition, as a dump does: the next run tries again, and has a year
+    end;
+  end loop;
+  return made;
+end $$;
+comment on function private.make_due_partitions() is
+  'Gives this year and the next a partition in every table that has one for each year: the next year''s is there a year ahead. Definer, because tables belong to their owner.';
+grant execute on function private.make_due_partitions() to api_owner;
+
+create function private.partition_by_year(parent regclass) returns void
+language plpgsql
+set search_path = ''
+as $$
+declare
+  aside constant text := (select c.relname || '_default' from pg_catalog.pg_class c where c.oid = parent);
+begin
+  execute format('create table core.%I partition of %s default', aside, parent);
+  execute format('comment on table core.%I is %L', aside, format('%s of years that have no partition.', parent));
+  execute format('alter table core.%I enable row level security', aside);
+  perform private.make_due_partitions();
+end $$;
+comment on function private.partition_by_year(regclass) is
+  'Stands beside each table that only grows and is made `partition by range` of the moment of its rows: a partition for each year, made by private.make_due_partitions, and a default one, which loses nothing. Policies and grants are the table''s; its partitions have none, and nobody reaches them but through it.';
 
 -- How an operator's function begins. All of them, ops.*, take one jsonb and answer one json. They are definers owned by the role
 -- that owns the tables, so they cross tenants, which is the operator's work; the tenant they touch is set all the same, for the
@@ -599,6 +663,43 @@ comment on function private.partner_brand(core.partners) is
   'How pages and mail name a partner: {name, reply_to, light, dark}; a colour only where it can be read, else null.';
 grant execute on function private.partner_brand(core.partners) to api_owner;
 
+-- The audit log: who did what, in the same transaction as the change.
+
+create table core.audit_log (
+  partner_id  uuid        not null,
+  id          bigint generated always as identity,
+  at          timestamptz not null default private.now(),
+  actor       text        not null,
+  action      text        not null,
+  subject_id  uuid,
+  details     jsonb       not null default '{}',
+  request_id  text,
+  constraint audit_log_pkey primary key (partner_id, id, at)
+) partition by range (at);
+comment on table core.audit_log is
+  'One row per change somebody may have to account for. No personal data and no secrets in details. Append-only, kept seven years.';
+comment on column core.audit_log.partner_id is 'The tenant it happened in; the house where it was in none: what the operator did to the service itself, and a person to their own login.';
+-- serves: the history of one account, client or connection
+create index audit_log_subject on core.audit_log (subject_id, id);
+alter table core.audit_log enable row level security;
+create policy "api functions append, and read nothing" on core.audit_log
+  for insert to api_owner with check (partner_id = coalesce((select private.partner_id()), private.house()));
+grant insert on core.audit_log to api_owner;
+select private.partition_by_year('core.audit_log');
+
+create function private.audit(action text, subject uuid default null, details jsonb default '{}') returns void
+language sql
+set search_path = ''
+as $$
+  insert into core.audit_log (actor, action, partner_id, subject_id, details, request_id)
+  values (
+    concat_ws(':', coalesce(nullif(current_setting('app.caller_kind', true), ''), 'unknown'),
+                   coalesce(nullif(current_setting('app.user_id', true), ''), nullif(current_setting('app.client_id', true), ''))),
+    action, coalesce(private.partner_id(), private.house()), subject, details, nullif(current_setting('app.request_id', true), ''))
+$$;
+comment on function private.audit(text, uuid, jsonb) is 'Appends to the audit log in the same transaction as the change.';
+grant execute on function private.audit(text, uuid, jsonb) to api_owner;
+
 -- The people who manage a partner. Only they change where money and mail go; the partner's API key cannot.
 
 create table core.partner_managers (
@@ -614,6 +715,19 @@ create table core.partner_managers (
 comment on table core.partner_managers is 'Who manages a partner in the portal: a person manages one partner. Added by the operator.';
 select private.isolate('core.partner_managers', 'select');
 select private.keep_to_owner('core.partner_managers', 'user_id');
+
+create function private.claim_manager(person uuid, partner uuid, out added boolean, out manages uuid)
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  insert into core.partner_managers (partner_id, user_id) values (partner, person)
+  on conflict on constraint partner_managers_user_id_key do nothing;
+  added := found;
+  select m.partner_id into manages from core.partner_managers m where m.user_id = person;
+end $$;
+comment on function private.claim_manager(uuid, uuid) is
+  'Lets a person manage a partner unless they manage one already: whether it did, and which one they manage. Definer, because it looks across tenants.';
 
 create function private.managed_partner(person uuid) returns uuid
 language plpgsql stable security definer
@@ -696,7 +810,7 @@ begin
     update core.partner_keys k set revoked_at = private.now() where k.partner_id = private.partner_id() and k.revoked_at is null;
   end if;
   insert into core.partner_keys (partner_id, key_hash, prefix, last4)
-  values (private.partner_id(), decode(key ->> 'key_hash', 'hex'), key ->> 'prefix', key ->> 'last4')
+  values (private.partner_id(), private.claim_token_hash(key ->> 'key_hash'), key ->> 'prefix', key ->> 'last4')
   on conflict (partner_id) where revoked_at is null do nothing
   returning * into minted;
   if minted.id is null then
@@ -759,6 +873,7 @@ create table core.oauth_clients (
   operated_by       text,
   constraint oauth_clients_pkey primary key (id),
   constraint oauth_clients_client_id_key unique (client_id),
+  constraint oauth_clients_partner_key unique (partner_id, id),
   constraint oauth_clients_not_of_the_house check (partner_id <> '00000000-0000-4000-8000-000000000000'),
   constraint oauth_clients_partner_id_fkey foreign key (partner_id) references core.partners (id),
   constraint oauth_clients_grant_types_known check (grant_types <@ '{client_credentials,authorization_code,refresh_token}'),
@@ -773,8 +888,6 @@ comment on column core.oauth_clients.partner_id is 'Null until the operator link
 comment on column core.oauth_clients.tokens_valid_from is 'Access tokens issued earlier are refused: how an operator ends the tokens that were issued for a leaked secret.';
 comment on column core.oauth_clients.redirect_uris is 'Compared letter for letter (RFC 9700 section 2.1).';
 comment on column core.oauth_clients.operated_by is 'Who runs the application, as the consent page names them; null: the partner it belongs to.';
--- serves: the clients of one partner in the operator's list
-create index oauth_clients_partner_id on core.oauth_clients (partner_id);
 alter table core.oauth_clients enable row level security;
 create policy "a client sees itself" on core.oauth_clients
   for select to api_owner using (id = (select private.client_id()));
@@ -874,21 +987,21 @@ select private.keep_to_owner('core.attributions', 'user_id');
 -- serves: the customers of a partner, newest first
 create index attributions_newest on core.attributions (partner_id, created_at desc, user_id desc);
 
-create function private.attribute_user(person uuid, partner uuid, source text) returns boolean
-language sql security definer
+create function private.claim_customer(person uuid, partner uuid, source text, external_ref text default null) returns text
+language plpgsql security definer
 set search_path = ''
 as $$
-  with attributed as (
-    insert into core.attributions (partner_id, user_id, source, attached_month)
-    select p.id, person, attribute_user.source, date_trunc('month', private.today())::date
-      from core.partners p where p.id = partner and p.is_active
-    on conflict (user_id) do nothing
-    returning 1)
-  select exists (select from attributed)
-$$;
-comment on function private.attribute_user(uuid, uuid, text) is
-  'Attributes a person to an active partner unless somebody has them already; says whether it did. Definer, because it looks across tenants.';
-grant execute on function private.attribute_user(uuid, uuid, text) to api_owner;
+begin
+  insert into core.attributions (partner_id, user_id, source, external_ref, attached_month)
+  select p.id, person, claim_customer.source, claim_customer.external_ref, date_trunc('month', private.today())::date
+    from core.partners p where p.id = partner and p.is_active
+  on conflict on constraint attributions_user_id_key do nothing;
+  return case when found then 'new'
+              when exists (select from core.attributions a where a.user_id = person and a.partner_id = partner) then 'own' end;
+end $$;
+comment on function private.claim_customer(uuid, uuid, text, text) is
+  'Attributes a person to an active partner unless somebody has them already: new, own where that is this partner, else null. Definer, because it looks across tenants.';
+grant execute on function private.claim_customer(uuid, uuid, text, text) to api_owner;
 
 -- Rate limits: how many requests a subject may make in a window, refilled continuously.
 
@@ -1406,7 +1519,7 @@ language sql
 set search_path = ''
 as $$
   insert into core.oauth_refresh_tokens (token_hash, grant_id, generation, expires_at)
-  values (decode(request ->> 'new_refresh_hash', 'hex'), grant_id, generation, private.now() + interval '30 days')
+  values (private.claim_token_hash(request ->> 'new_refresh_hash'), grant_id, generation, private.now() + interval '30 days')
 $$;
 
 create function private.purge_oauth() returns bigint
@@ -1577,13 +1690,13 @@ begin
   -- the first consent, and only that, may attribute (specification section 4.5)
   elsif client.partner_id is not null
         and (private.user_profile(person)).created_at >= private.now() - interval '7 days'
-        and private.attribute_user(person, client.partner_id, 'oauth_consent') then
+        and private.claim_customer(person, client.partner_id, 'oauth_consent') = 'new' then
     perform private.audit('user.attributed', person, jsonb_build_object('source', 'oauth_consent', 'to', client.partner_id));
   end if;
 
   insert into core.oauth_grants (user_id, client_id, scopes) values (person, client.id, scopes) returning id into grant_id;
   insert into core.oauth_codes (code_hash, grant_id, redirect_uri, code_challenge, expires_at)
-  values (decode(request ->> 'code_hash', 'hex'), grant_id, request ->> 'redirect_uri', request ->> 'code_challenge',
+  values (private.claim_token_hash(request ->> 'code_hash'), grant_id, request ->> 'redirect_uri', request ->> 'code_challenge',
           private.now() + interval '10 minutes');
   perform private.audit('oauth.consented', grant_id, jsonb_build_object('client_id', client.client_id, 'scopes', scopes));
 end $$;
@@ -1686,7 +1799,7 @@ language sql security definer
 set search_path = ''
 as $$
   insert into core.sign_in_codes (token_hash, code_hash, email, expires_at)
-  values (decode(request ->> 'token_hash', 'hex'), decode(request ->> 'code_hash', 'hex'), request ->> 'email', private.code_expiry())
+  values (private.claim_token_hash(request ->> 'token_hash'), decode(request ->> 'code_hash', 'hex'), request ->> 'email', private.code_expiry())
 $$;
 comment on function private.keep_sign_in_code(jsonb) is 'Definer: no caller may read codes.';
 grant execute on function private.keep_sign_in_code(jsonb) to api_owner;
@@ -2522,9 +2635,9 @@ create table core.accounts (
   constraint accounts_pkey primary key (partner_id, id),
   constraint accounts_owner_key unique (partner_id, id, owner_id),
   constraint accounts_partner_id_fkey foreign key (partner_id) references core.partners (id),
-  constraint accounts_client_id_fkey foreign key (client_id) references core.oauth_clients (id),
+  constraint accounts_client_fkey foreign key (partner_id, client_id) references core.oauth_clients (partner_id, id),
   constraint accounts_user_id_fkey foreign key (user_id) references auth.users (id) on delete restrict,
-  constraint accounts_cpo_external_ref_key unique (client_id, cpo_external_ref),
+  constraint accounts_cpo_external_ref_key unique (partner_id, client_id, cpo_external_ref),
   constraint accounts_access_channel_known check (access_channel in ('cpo_api', 'user')),
   constraint accounts_owner check (case access_channel when 'cpo_api' then client_id is not null and user_id is null else client_id is null end),
   constraint accounts_type_known check (type in ('particulier', 'zakelijk', 'vve')),
@@ -2666,7 +2779,7 @@ create table core.connections (
 comment on table core.connections is
   'An EAN at an address, registered for an account. At most one active connection holds an EAN, across all tenants. Personal data.';
 comment on column core.connections.ean_exclusive is 'False only for the sandbox''s test values, which every integrator may use at once.';
--- serves: ean_in_use; unique across tenants on purpose
+-- serves: ean_in_use; unique across tenants on purpose, taken by private.claim_ean
 create unique index connections_active_ean on core.connections (ean_code) where status = 'active' and ean_exclusive;
 -- serves: what an EAN was before, for the operator and for bookings
 create index connections_archived_ean on core.connections (ean_code) where status = 'archived';
@@ -2682,8 +2795,8 @@ select private.belong_with('core.connections', 'core.accounts', 'account_id');
 create index connections_submitted on core.connections (submitted_at, id) where registration_status = 'ingediend' and status = 'active';
 
 create table core.ean_checks (
-  id            bigint generated always as identity,
   partner_id    uuid        not null,
+  id            bigint generated always as identity,
   connection_id uuid,
   owner_id      uuid                 default private.owner_id(),
   ean_code      text        not null,
@@ -2694,7 +2807,7 @@ create table core.ean_checks (
   outcome       text        not null,
   reason        text,
   checked_at    timestamptz not null default private.now(),
-  constraint ean_checks_pkey primary key (id),
+  constraint ean_checks_pkey primary key (partner_id, id),
   constraint ean_checks_outcome_known check (outcome in ('matched', 'mismatch', 'unknown_address', 'unavailable'))
 );
 comment on table core.ean_checks is 'Every question put to the EAN register and what it answered, refused creations included. Personal data; kept for audit.';
@@ -2716,6 +2829,21 @@ $$;
 comment on function private.ean_taken(text, uuid) is
   'Whether another active connection holds the EAN. Definer, because it looks across tenants; the answer does not say whose.';
 grant execute on function private.ean_taken(text, uuid) to api_owner;
+
+create function private.claim_ean(ean text, for_connection uuid default null) returns boolean
+language plpgsql
+set search_path = ''
+as $$
+begin
+  -- the test values are everybody's at once
+  if not private.is_test_ean(ean) then
+    perform pg_advisory_xact_lock(hashtextextended('ean ' || ean, 0));
+  end if;
+  return not private.ean_taken(ean, for_connection);
+end $$;
+comment on function private.claim_ean(text, uuid) is
+  'Whether an EAN is free to be this connection''s, or a new one''s; it then is until the end of the transaction, for nobody else gets an answer before. Whoever stores the EAN of an active connection asks this first.';
+grant execute on function private.claim_ean(text, uuid) to api_owner;
 
 create function private.record_ean_check(
   connection uuid, ean text, postal_code text, house_number int, addition text, source text, outcome text, reason text) returns void
@@ -2863,7 +2991,7 @@ begin
     end if;
   end if;
 
-  if private.ean_taken(ean) then
+  if not private.claim_ean(ean) then
     perform private.refuse('ean_in_use');
   elsif coalesce(jsonb_typeof(ean_register), 'null') = 'null' then
     return private.ask('ean_register', wanted::json);
@@ -2892,11 +3020,7 @@ begin
             'street', coalesce(wanted ->> 'street', checked.street), 'city', coalesce(wanted ->> 'city', checked.city)))),
           ean, not private.is_test_ean(ean),
           case checked.outcome when 'matched' then 'matched' else 'unverified' end, private.now())
-  on conflict (ean_code) where status = 'active' and ean_exclusive do nothing
   returning id into connection;
-  if connection is null then
-    perform private.refuse('ean_in_use');  -- taken since it was looked up above
-  end if;
 
   perform private.record_ean_check(connection, ean, wanted ->> 'postal_code', (wanted ->> 'house_number')::int,
     wanted ->> 'house_number_addition', checked.source, checked.outcome, checked.reason);
@@ -3005,19 +3129,15 @@ as $$
 declare
   ean constant text := wanted ->> 'ean_code';
 begin
-  begin
-    update core.connections c
-       set ean_code = ean,
-           ean_exclusive = not private.is_test_ean(ean),
-           location_id = private.location_for(wanted),
-           ean_validation_status = case outcome when 'matched' then 'matched' else 'unverified' end,
-           ean_checked_at = private.now(),
-           registration_status = 'concept',
-           submitted_at = null
-     where c.partner_id = connection.partner_id and c.id = connection.id;
-  exception when unique_violation then
-    perform private.refuse('ean_in_use');  -- taken since it was looked up
-  end;
+  update core.connections c
+     set ean_code = ean,
+         ean_exclusive = not private.is_test_ean(ean),
+         location_id = private.location_for(wanted),
+         ean_validation_status = case outcome when 'matched' then 'matched' else 'unverified' end,
+         ean_checked_at = private.now(),
+         registration_status = 'concept',
+         submitted_at = null
+   where c.partner_id = connection.partner_id and c.id = connection.id;
   perform private.void_mandate_links(connection.id);
   perform private.drop_unused_location(connection.location_id);
 end $$;
@@ -3084,7 +3204,7 @@ begin
      where d.partner_id = connection.partner_id and d.connection_id = connection.id and d.status = 'staged');
 
   if lower(wanted::text) is distinct from lower(current::text) then
-    if private.ean_taken(ean, connection.id) then
+    if not private.claim_ean(ean, connection.id) then
       perform private.refuse('ean_in_use');
     elsif coalesce(jsonb_typeof(ean_register), 'null') = 'null' then
       return private.ask('ean_register', wanted::json);
@@ -3342,7 +3462,7 @@ begin
 
   perform private.void_mandate_links(connection);
   insert into core.mandate_links (partner_id, connection_id, token_hash, locale, validity_years, return_url, expires_at)
-  values (private.partner_id(), connection, decode(input ->> 'token_hash', 'hex'), input ->> 'locale', (input ->> 'validity_years')::int,
+  values (private.partner_id(), connection, private.claim_token_hash(input ->> 'token_hash'), input ->> 'locale', (input ->> 'validity_years')::int,
           coalesce(input ->> 'return_url', registered), private.now() + interval '1209600 seconds')
   returning * into link;
   if send_email then
@@ -3653,9 +3773,9 @@ comment on column core.chargers.mid_eligible is 'Null while the evidence of a MI
 comment on column core.chargers.power_kw is 'The most it delivers to one car; null where nobody said. What a session is judged against.';
 comment on column core.chargers.ocpp_password_hash is
   'SHA-256 of the 160 random bits that the charger sends in HTTP Basic (OCPP-J security profile 2); the gateway checks it, nobody reads it back.';
--- serves: charger_claimed; unique across tenants on purpose
+-- serves: charger_claimed; unique across tenants on purpose, taken by private.claim_serial_number
 create unique index chargers_active_serial on core.chargers (brand, serial_number) where status = 'active';
--- serves: the gateway, which knows a charger by its identity alone; unique across tenants on purpose
+-- serves: the gateway, which knows a charger by its identity alone; unique across tenants on purpose, taken by private.claim_ocpp_identity
 create unique index chargers_active_ocpp_identity on core.chargers (ocpp_identity) where status = 'active';
 -- serves: the chargers of an account, and its limit
 create index chargers_account on core.chargers (partner_id, account_id);
@@ -3704,6 +3824,33 @@ end $$;
 comment on function private.charger_taken(text, text) is 'Whether a charger is active on some account. Definer, because it looks across tenants; the answer does not say whose.';
 grant execute on function private.charger_taken(text, text) to api_owner;
 
+create function private.claim_serial_number(brand text, serial_number text) returns boolean
+language plpgsql
+set search_path = ''
+as $$
+begin
+  if serial_number is null then
+    return true;
+  end if;
+  perform pg_advisory_xact_lock(hashtextextended('charger ' || brand || ' ' || serial_number, 0));
+  return not private.charger_taken(brand, serial_number);
+end $$;
+comment on function private.claim_serial_number(text, text) is
+  'Whether a serial number of a brand is free for a new charger; it then is until the end of the transaction, for nobody else gets an answer before. Whoever stores an active charger asks this first.';
+grant execute on function private.claim_serial_number(text, text) to api_owner;
+
+create function private.claim_ocpp_identity(identity text) returns boolean
+language plpgsql
+set search_path = ''
+as $$
+begin
+  perform pg_advisory_xact_lock(hashtextextended('ocpp_identity ' || identity, 0));
+  return (private.charger_by_identity(identity)).id is null;
+end $$;
+comment on function private.claim_ocpp_identity(text) is
+  'Whether an identity is free for a new charger to connect by; it then is until the end of the transaction, for nobody else gets an answer before.';
+grant execute on function private.claim_ocpp_identity(text) to api_owner;
+
 create function private.lock_chargers(account uuid, person uuid) returns void
 language plpgsql
 set search_path = ''
@@ -3748,20 +3895,24 @@ language plpgsql
 set search_path = ''
 as $$
 declare
+  model   core.charger_models;
   charger uuid;
 begin
-  insert into core.chargers (partner_id, account_id, connection_id, user_id, catalog_charger_id, brand, serial_number, mid_eligible, nickname, power_kw)
-  select private.partner_id(), account, connection, private.user_id(), m.id, m.brand, chosen ->> 'serial_number', m.mid_meter,
-         left(m.brand || ' ' || m.model, 100), (chosen ->> 'power_kw')::numeric
-    from core.charger_models m where m.id = (chosen ->> 'catalog_charger_id')::uuid
-  returning id into charger;
-  if charger is not null then
-    perform private.audit('charger.registered', charger, details);
+  select * into model from core.charger_models m where m.id = (chosen ->> 'catalog_charger_id')::uuid;
+  if not found then
+    return null;
+  elsif not private.claim_serial_number(model.brand, chosen ->> 'serial_number') then
+    perform private.refuse('charger_claimed');
   end if;
+  insert into core.chargers (partner_id, account_id, connection_id, user_id, catalog_charger_id, brand, serial_number, mid_eligible, nickname, power_kw)
+  values (private.partner_id(), account, connection, private.user_id(), model.id, model.brand, chosen ->> 'serial_number', model.mid_meter,
+          left(model.brand || ' ' || model.model, 100), (chosen ->> 'power_kw')::numeric)
+  returning id into charger;
+  perform private.audit('charger.registered', charger, details);
   return charger;
 end $$;
 comment on function private.add_own_charger(uuid, uuid, jsonb, jsonb) is
-  'A charger on the account of the person who acts: {catalog_charger_id, serial_number, power_kw?}; null where they put it off. A taken serial number is a unique violation.';
+  'A charger on the account of the person who acts: {catalog_charger_id, serial_number, power_kw?}; null where they put it off. Refuses a serial number that is taken.';
 grant execute on function private.add_own_charger(uuid, uuid, jsonb, jsonb) to api_owner;
 
 -- What the OCPP gateway asks and tells: may this charger connect, and what is it.
@@ -4032,6 +4183,8 @@ begin
   end if;
   if private.require_charger_room(account, null) > 0 and serial is null then
     perform private.refuse('serial_number_required');
+  elsif not private.claim_serial_number(model.brand, serial) then
+    perform private.refuse('charger_claimed');
   end if;
 
   insert into core.chargers
@@ -4039,11 +4192,7 @@ begin
   values
     (private.partner_id(), account, connection, model.id, model.brand, serial, input ->> 'ocpp_vendor', input ->> 'ocpp_model',
      input ->> 'ocpp_meter_type', model.mid_meter)
-  on conflict (brand, serial_number) where status = 'active' do nothing
   returning * into charger;
-  if charger.id is null then
-    perform private.refuse('charger_claimed');
-  end if;
   perform private.advance_registration(account, true);
   perform private.audit('charger.registered', charger.id);
   return private.charger_answer(charger, false);
@@ -4103,8 +4252,8 @@ select private.isolate('core.delivered_months', 'select, insert, update');
 select private.belong_with('core.delivered_months', 'core.connections', 'connection_id');
 
 create table core.replaced_months (
-  id            bigint generated always as identity,
   partner_id    uuid           not null,
+  id            bigint generated always as identity,
   connection_id uuid           not null,
   owner_id      uuid           not null default private.owner_id(),
   period        date           not null,
@@ -4113,7 +4262,7 @@ create table core.replaced_months (
   delivery_id   uuid,
   received_at   timestamptz    not null,
   replaced_at   timestamptz    not null default private.now(),
-  constraint replaced_months_pkey primary key (id),
+  constraint replaced_months_pkey primary key (partner_id, id),
   constraint replaced_months_connection_fkey foreign key (partner_id, connection_id, owner_id) references core.connections (partner_id, id, owner_id)
 );
 comment on table core.replaced_months is 'Each total that a later delivery replaced by another. Append-only, kept seven years.';
@@ -4352,11 +4501,15 @@ select private.expose('api.list_ere_positions(jsonb, jsonb)');
 -- A session belongs whole to the Dutch month in which it started: a split over midnight would be an estimate, while this is
 -- what the meter said, can be recomputed from the list, and never moves while the car is still charging.
 
+-- Every key has the tenant and the charger in it, so that the table can be partitioned by the hash of the charger. As long as nobody
+-- has analyzed it, one charger looks to the planner as few rows as one session, and the smaller index wins. So in the primary key the
+-- id comes before the charger, or overlaps would be looked for in it; and charging_sessions_charger has the id in it, or sessions would
+-- be looked up by that.
 create table core.charging_sessions (
   partner_id    uuid        not null,
+  charger_id    uuid        not null,
   id            uuid        not null default gen_random_uuid(),
   arrival       bigint      not null generated always as identity,
-  charger_id    uuid        not null,
   connection_id uuid,
   owner_id      uuid        not null default private.owner_id(),
   source        text        not null,
@@ -4370,8 +4523,7 @@ create table core.charging_sessions (
   received_at   timestamptz not null,
   month         date        not null generated always as (date_trunc('month', started_at at time zone 'Europe/Amsterdam')::date) stored,
   counted       boolean     not null generated always as (ended_at is not null and flags <@ '{after_lock}') stored,
-  constraint charging_sessions_pkey primary key (partner_id, id),
-  constraint charging_sessions_owner_key unique (partner_id, id, owner_id),
+  constraint charging_sessions_pkey primary key (partner_id, id, charger_id),
   constraint charging_sessions_external_id_key unique (partner_id, external_id, source, charger_id),
   constraint charging_sessions_charger_fkey foreign key (partner_id, charger_id, owner_id) references core.chargers (partner_id, id, owner_id),
   constraint charging_sessions_connection_fkey foreign key (partner_id, connection_id, owner_id) references core.connections (partner_id, id, owner_id),
@@ -4401,6 +4553,7 @@ select private.belong_with('core.charging_sessions', 'core.chargers', 'charger_i
 
 create table core.replaced_charging_sessions (
   partner_id  uuid        not null,
+  charger_id  uuid        not null,
   id          bigint      generated always as identity,
   session_id  uuid        not null,
   owner_id    uuid        not null default private.owner_id(),
@@ -4411,15 +4564,17 @@ create table core.replaced_charging_sessions (
   flags       text[]      not null,
   received_at timestamptz not null,
   replaced_at timestamptz not null default private.now(),
-  constraint replaced_charging_sessions_pkey primary key (partner_id, id),
-  constraint replaced_charging_sessions_session_fkey foreign key (partner_id, session_id, owner_id) references core.charging_sessions (partner_id, id, owner_id)
+  constraint replaced_charging_sessions_pkey primary key (partner_id, charger_id, id),
+  constraint replaced_charging_sessions_session_fkey foreign key (partner_id, charger_id, session_id) references core.charging_sessions (partner_id, charger_id, id),
+  -- a session has the owner of its charger, and so has what it said before
+  constraint replaced_charging_sessions_charger_fkey foreign key (partner_id, charger_id, owner_id) references core.chargers (partner_id, id, owner_id)
 );
 comment on table core.replaced_charging_sessions is
   'What a completed session said before its source corrected it. Append-only, kept seven years.';
 -- serves: the history of one session
-create index replaced_charging_sessions_session on core.replaced_charging_sessions (partner_id, session_id);
+create index replaced_charging_sessions_session on core.replaced_charging_sessions (partner_id, charger_id, session_id);
 select private.isolate('core.replaced_charging_sessions', 'select, insert');
-select private.belong_with('core.replaced_charging_sessions', 'core.charging_sessions', 'session_id');
+select private.belong_with('core.replaced_charging_sessions', 'core.chargers', 'charger_id');
 
 create table core.charger_months (
   partner_id uuid   not null,
@@ -4516,15 +4671,8 @@ grant execute on function private.own_flags(text[]) to api_owner;
 
 -- Charging sessions: one function takes them in, from whatever source, and keeps the monthly totals in step in the same transaction.
 
-create type private.charging_session_change as (
-  session_id     uuid,
-  created        boolean,
-  charger_id     uuid,
-  started_at     timestamptz,
-  ended_at       timestamptz,
-  old_started_at timestamptz,
-  old_ended_at   timestamptz,
-  old_month      date);
+-- What became of a session that was stored: before is null where it is new.
+create type private.charging_session_change as (after core.charging_sessions, before core.charging_sessions);
 
 -- These plan for the batch at hand (force_custom_plan): a plan made for one session would meet ten thousand with nested loops. For
 -- the same reason what one statement hands to the next goes through an array, whose length the planner sees.
@@ -4534,7 +4682,7 @@ set search_path = '' set plan_cache_mode = 'force_custom_plan'
 as $$
 declare
   old    core.charging_sessions[];
-  stored uuid[];
+  stored core.charging_sessions[];
 begin
   old := array(
     select s from unnest(items) i
@@ -4557,20 +4705,17 @@ begin
      where (s.ended_at is null or excluded.ended_at is not null)
        and (s.connector, s.started_at, s.ended_at, s.wh, s.status, private.own_flags(s.flags))
            is distinct from (excluded.connector, excluded.started_at, excluded.ended_at, excluded.wh, excluded.status, excluded.flags)
-    returning s.id)
-  select array_agg(w.id) into stored from written w;
+    returning s as session)
+  select array_agg(w.session) into stored from written w;
 
-  insert into core.replaced_charging_sessions (partner_id, session_id, owner_id, month, started_at, ended_at, wh, flags, received_at)
-  select o.partner_id, o.id, o.owner_id, o.month, o.started_at, o.ended_at, o.wh, o.flags, o.received_at
-    from unnest(stored) w
-    join unnest(old) o on o.id = w
-    join core.charging_sessions s on s.partner_id = private.partner_id() and s.id = w
+  insert into core.replaced_charging_sessions
+    (partner_id, charger_id, session_id, owner_id, month, started_at, ended_at, wh, flags, received_at)
+  select o.partner_id, o.charger_id, o.id, o.owner_id, o.month, o.started_at, o.ended_at, o.wh, o.flags, o.received_at
+    from unnest(stored) s
+    join unnest(old) o on o.id = s.id
    where o.ended_at is not null and (o.started_at, o.ended_at, o.wh) is distinct from (s.started_at, s.ended_at, s.wh);
   return array(
-    select row(s.id, o.id is null, s.charger_id, s.started_at, s.ended_at, o.started_at, o.ended_at, o.month)::private.charging_session_change
-      from unnest(stored) w
-      join core.charging_sessions s on s.partner_id = private.partner_id() and s.id = w
-      left join unnest(old) o on o.id = w);
+    select row(s, o)::private.charging_session_change from unnest(stored) s left join unnest(old) o on o.id = s.id);
 end $$;
 comment on function private.store_charging_sessions(private.charging_session_item[]) is
   'Inserts what is new, updates what differs, leaves the rest alone, and says what changed. One item per session; the chargers are locked.';
@@ -4583,24 +4728,25 @@ language plpgsql
 set search_path = '' set plan_cache_mode = 'force_custom_plan'
 as $$
 declare
-  candidates uuid[];
+  candidates core.charging_sessions[];
   touched    private.touched_month[];
 begin
   candidates := array(
-    select c.session_id from unnest(changes) c
-    union
-    -- a session that was corrected may no longer overlap later ones, or overlap others than before
-    select s.id
-      from unnest(changes) c
-      cross join lateral (values (c.old_started_at, c.old_ended_at), (c.started_at, c.ended_at)) span (started_at, ended_at)
-      cross join lateral (
-        select s.id from core.charging_sessions s
-         where s.partner_id = private.partner_id() and s.charger_id = c.charger_id
-           and s.started_at < span.ended_at and s.ended_at > span.started_at and s.started_at > span.started_at - interval '31 days'
-        offset 0) s  -- one index lookup per span, instead of a join of all sessions with all
-     where not c.created);
+    select distinct on ((k.session).id) k.session
+      from (select c.after as session from unnest(changes) c
+            union all
+            -- a session that was corrected may no longer overlap later ones, or overlap others than before
+            select other.session
+              from unnest(changes) c
+              cross join lateral (values ((c.before).started_at, (c.before).ended_at), ((c.after).started_at, (c.after).ended_at)) span (started_at, ended_at)
+              cross join lateral (
+                select s as session from core.charging_sessions s
+                 where s.partner_id = private.partner_id() and s.charger_id = (c.after).charger_id
+                   and s.started_at < span.ended_at and s.ended_at > span.started_at and s.started_at > span.started_at - interval '31 days'
+                offset 0) other  -- one index lookup per span, instead of a join of all sessions with all
+             where (c.before).id is not null) k);
   with looked_at as (
-    select s.id, s.charger_id, s.connection_id, s.month, s.counted, s.flags, c.session_id is not null as changed, c.old_month,
+    select s.id, s.charger_id, s.connection_id, s.month, s.counted, s.flags, (c.after).id is not null as changed, (c.before).month as old_month,
            private.own_flags(s.flags) || case when s.ended_at is not null and exists (
              select from core.charging_sessions o
               where o.partner_id = s.partner_id and o.charger_id = s.charger_id and o.connector = s.connector
@@ -4610,11 +4756,10 @@ begin
            s.ended_at is not null and h.mid_eligible is true and exists (
              select from core.delivered_months d
               where d.partner_id = s.partner_id and d.connection_id = s.connection_id and d.locked
-                and (d.period = s.month or d.period = c.old_month and c.old_ended_at is not null)) as locked
-      from unnest(candidates) k
-      join core.charging_sessions s on s.partner_id = private.partner_id() and s.id = k
+                and (d.period = s.month or d.period = (c.before).month and (c.before).ended_at is not null)) as locked
+      from unnest(candidates) s
       join core.chargers h on h.partner_id = s.partner_id and h.id = s.charger_id
-      left join unnest(changes) c on c.session_id = k
+      left join unnest(changes) c on (c.after).id = s.id
   ), verdict as materialized (
     select l.*, l.judged || case when 'after_lock' = any (l.flags) or l.locked and (l.changed or not l.counted and l.judged = '{}')
                                  then '{after_lock}'::text[] else '{}' end as new_flags
@@ -4622,7 +4767,7 @@ begin
   ), flagged as (
     update core.charging_sessions s set flags = v.new_flags
       from verdict v
-     where v.flags <> v.new_flags and s.partner_id = private.partner_id() and s.id = v.id
+     where v.flags <> v.new_flags and s.partner_id = private.partner_id() and s.charger_id = v.charger_id and s.id = v.id
   )
   select array_agg(row(m.charger_id, m.connection_id, m.month)::private.touched_month) into touched
     from (select charger_id, connection_id, month from verdict
@@ -4739,9 +4884,9 @@ begin
              'place', i.place,
              'status', case when s.id is null then 'rejected'
                             when i.place < last.place then 'superseded'
-                            when c.created then 'created'
-                            when c.session_id is not null then 'updated'
-                            else 'unchanged' end,
+                            when (c.after).id is null then 'unchanged'
+                            when (c.before).id is null then 'created'
+                            else 'updated' end,
              'reason', case when s.id is null then coalesce(i.reason, 'unknown_charger') end,
              'session_id', s.id,
              'flags', s.flags))), '[]')
@@ -4750,7 +4895,7 @@ begin
         on i.reason is null and last.charger_id = i.charger_id and last.source = i.source and last.external_id = i.external_id
       left join core.charging_sessions s
         on s.partner_id = private.partner_id() and s.charger_id = last.charger_id and s.source = last.source and s.external_id = last.external_id
-      left join unnest(changes) c on c.session_id = s.id);
+      left join unnest(changes) c on (c.after).id = s.id);
 end $$;
 comment on function private.ingest_charging_sessions(jsonb) is
   'The one way in for charging sessions, within a tenant: [{charger_id, source, external_id, connector?, started_at, ended_at?, wh, status?, meter_wh?}] '
@@ -4836,14 +4981,14 @@ begin
       from opened o
      where s.partner_id = private.partner_id() and s.connection_id = o.connection_id and 'after_lock' = any (s.flags)
        and (s.month = o.month or exists (
-              select from core.replaced_charging_sessions r where r.partner_id = s.partner_id and r.session_id = s.id and r.month = o.month))
+              select from core.replaced_charging_sessions r where r.partner_id = s.partner_id and r.charger_id = s.charger_id and r.session_id = s.id and r.month = o.month))
        -- one that moved between months waits until both are open: where the other is booked, it is booked with it
        and not exists (
               select from core.delivered_months d
                where d.partner_id = s.partner_id and d.connection_id = s.connection_id and d.locked
                  and (d.period = s.month or exists (
                         select from core.replaced_charging_sessions r
-                         where r.partner_id = s.partner_id and r.session_id = s.id and r.month = d.period)))
+                         where r.partner_id = s.partner_id and r.charger_id = s.charger_id and r.session_id = s.id and r.month = d.period)))
     returning s.connection_id, s.month)
   select array_agg(t.connection_id), array_agg(t.month) into touched_connections, touched_months
     from (select * from released union select * from opened) t;
@@ -6001,8 +6146,8 @@ comment on function private.check_ledger(uuid) is
 -- The mail outbox: written in the transaction of what it is about, sent by the worker.
 
 create table core.mail_outbox (
-  id              uuid        not null default gen_random_uuid(),
   partner_id      uuid        not null,
+  id              uuid        not null default gen_random_uuid(),
   owner_id        uuid                 default private.owner_id(),
   cause           text        not null,
   template        text        not null,
@@ -6020,9 +6165,9 @@ create table core.mail_outbox (
   last_error      text,
   created_at      timestamptz not null default private.now(),
   done_at         timestamptz,
-  constraint mail_outbox_pkey primary key (id),
+  constraint mail_outbox_pkey primary key (partner_id, id),
   constraint mail_outbox_partner_id_fkey foreign key (partner_id) references core.partners (id),
-  constraint mail_outbox_cause_key unique (cause),
+  constraint mail_outbox_cause_key unique (partner_id, cause),
   constraint mail_outbox_status_known check (status in ('queued', 'sent', 'captured', 'failed', 'nobody'))
 );
 comment on table core.mail_outbox is
@@ -6105,7 +6250,7 @@ begin
   return private.claim_mail((batch ->> 'size')::int);
 end $$;
 comment on function api.claim_mail(jsonb, jsonb) is
-  'The next mails to send: {size} to [{id, recipient, subject, html, text}]. Each is claimed for five minutes, then offered again.';
+  'The next mails to send: {size} to [{partner_id, id, recipient, subject, html, text}]. Each is claimed for five minutes, then offered again.';
 select private.expose('api.claim_mail(jsonb, jsonb)', 'edge_slow');
 
 create function private.claim_mail(size int) returns json
@@ -6115,15 +6260,16 @@ as $$
   with claimed as (
     update core.mail_outbox m
        set attempts = m.attempts + 1, next_attempt_at = private.now() + interval '5 minutes'
-     where m.id in (select q.id from core.mail_outbox q
-                     where q.status = 'queued' and q.next_attempt_at <= private.now()
-                       -- what a deactivated partner invites to opens nothing, and waits until it is active again; what was signed stays told
-                       and (q.template not in ('claim', 'reminder', 'sign_in', 'mandate_link')
-                            or q.partner_id in (select p.id from core.partners p where p.is_active))
-                     order by q.next_attempt_at limit size for update skip locked)
+     where (m.partner_id, m.id) in (
+       select q.partner_id, q.id from core.mail_outbox q
+        where q.status = 'queued' and q.next_attempt_at <= private.now()
+          -- what a deactivated partner invites to opens nothing, and waits until it is active again; what was signed stays told
+          and (q.template not in ('claim', 'reminder', 'sign_in', 'mandate_link')
+               or q.partner_id in (select p.id from core.partners p where p.is_active))
+        order by q.next_attempt_at limit size for update skip locked)
     returning m.*)
-  select coalesce(json_agg(json_build_object('id', id, 'recipient', recipient, 'subject', subject, 'html', html, 'text', text,
-                                             'reply_to', reply_to, 'unsubscribe_url', unsubscribe_url)
+  select coalesce(json_agg(json_build_object('partner_id', partner_id, 'id', id, 'recipient', recipient, 'subject', subject,
+                                             'html', html, 'text', text, 'reply_to', reply_to, 'unsubscribe_url', unsubscribe_url)
                            order by created_at), '[]')
     from claimed
 $$;
@@ -6148,7 +6294,7 @@ end $$;
 comment on function api.count_waiting_mail(jsonb) is 'How many mails wait to be sent, as {waiting}: for a worker that has no mail server, so that it can say so.';
 select private.expose('api.count_waiting_mail(jsonb)', 'edge_slow');
 
-create function private.settle_mail(mail uuid, failure text, permanent boolean) returns void
+create function private.settle_mail(tenant uuid, mail uuid, failure text, permanent boolean) returns void
 language sql security definer
 set search_path = ''
 as $$
@@ -6162,11 +6308,11 @@ as $$
          text = case when failure is null then '' else m.text end,
          links = case when failure is null then '{}' else m.links end,
          unsubscribe_url = case when failure is not null then m.unsubscribe_url end
-   where m.id = mail and m.status = 'queued'
+   where m.partner_id = tenant and m.id = mail and m.status = 'queued'
 $$;
-comment on function private.settle_mail(uuid, text, boolean) is
+comment on function private.settle_mail(uuid, uuid, text, boolean) is
   'Wipes what was sent: it held live links and codes. Definer: the worker sends the mail of every tenant.';
-grant execute on function private.settle_mail(uuid, text, boolean) to api_owner;
+grant execute on function private.settle_mail(uuid, uuid, text, boolean) to api_owner;
 
 create function api.settle_mail(caller jsonb, results jsonb) returns json
 language plpgsql security definer
@@ -6174,12 +6320,12 @@ set search_path = ''
 as $$
 begin
   perform private.act_as(caller, 'worker');
-  perform private.settle_mail(r.id, r.failure, coalesce(r.permanent, false))
-     from jsonb_to_recordset(results) as r (id uuid, failure text, permanent boolean);
+  perform private.settle_mail(r.partner_id, r.id, r.failure, coalesce(r.permanent, false))
+     from jsonb_to_recordset(results) as r (partner_id uuid, id uuid, failure text, permanent boolean);
   return json_build_object('ok', true);
 end $$;
 comment on function api.settle_mail(jsonb, jsonb) is
-  'What became of claimed mails: [{id, failure, permanent}], failure null when sent. A temporary one is tried again with back-off, twelve times over 17 hours.';
+  'What became of claimed mails: [{partner_id, id, failure, permanent}], failure null when sent. A temporary one is tried again with back-off, twelve times over 17 hours.';
 select private.expose('api.settle_mail(jsonb, jsonb)', 'edge_slow');
 
 create function private.purge_mail() returns bigint
@@ -6196,9 +6342,17 @@ grant execute on function private.purge_mail() to api_owner;
 
 -- Drafts: what a partner uploads, and a customer turns into an account.
 
+create function private.claim_draft_id() returns uuid
+language plpgsql
+set search_path = ''
+as $$ begin return gen_random_uuid(); end $$;
+comment on function private.claim_draft_id() is
+  'The id of a new draft. A claim link knows the draft by it alone, before the tenant is known; it is nobody else''s because it is random.';
+grant execute on function private.claim_draft_id() to api_owner;
+
 create table core.drafts (
   partner_id      uuid        not null,
-  id              uuid        not null default gen_random_uuid(),
+  id              uuid        not null default private.claim_draft_id(),
   batch_id        uuid        not null,
   source          text        not null,
   status          text        not null default 'invited',
@@ -6264,7 +6418,7 @@ create index drafts_email on core.drafts (email) where status in ('invited', 'cl
 create index drafts_newest on core.drafts (partner_id, created_at desc, id desc);
 -- serves: GET /partner/drafts?external_ref=…
 create index drafts_external_ref on core.drafts (partner_id, external_ref) where external_ref is not null;
--- serves: a claim link, which knows the draft alone; unique across tenants on purpose
+-- serves: a claim link, which knows the draft alone; unique across tenants on purpose, given by private.claim_draft_id
 create unique index drafts_id on core.drafts (id);
 -- serves: the draft a person claimed
 create index drafts_user on core.drafts (user_id) where user_id is not null;
@@ -6449,7 +6603,7 @@ begin
   update core.draft_links l set expires_at = private.now()
    where l.partner_id = draft.partner_id and l.draft_id = draft.id and l.used_at is null and l.expires_at > private.now();
   insert into core.draft_links (partner_id, draft_id, token_hash, return_url, expires_at)
-  values (draft.partner_id, draft.id, decode(input ->> 'token_hash', 'hex'), target, private.now() + interval '300 seconds')
+  values (draft.partner_id, draft.id, private.claim_token_hash(input ->> 'token_hash'), target, private.now() + interval '300 seconds')
   returning id into link;
   email_sent := input -> 'mails' <> 'null' and not private.is_suppressed(private.email_hash(draft.email, input #>> '{links,key}'));
   if email_sent then
@@ -6686,7 +6840,7 @@ begin
   ), fitting as (
     select o.place, row_number() over (order by o.place) as rank from once o where o.occurrence = 1
   )
-  select gen_random_uuid(), j.row,
+  select private.claim_draft_id(), j.row,
          coalesce(j.verdict, case when f.place is null then 'already_drafted' when f.rank > remaining then 'over_cap' end)
     from judged j left join fitting f on f.place = j.place;
 end $$;
@@ -7641,17 +7795,14 @@ select private.expose('api.save_claim(jsonb, jsonb)');
 -- Signing: the draft becomes an account in the service's own tenant.
 
 create function private.attribute_claimant(draft core.drafts) returns boolean
-language plpgsql security definer
+language plpgsql
 set search_path = ''
 as $$
 begin
-  insert into core.attributions (partner_id, user_id, source, external_ref, attached_month)
-  values (draft.partner_id, draft.user_id, case draft.source when 'invite' then 'partner_invite' else 'partner_upload' end, draft.external_ref, date_trunc('month', private.today())::date)
-  on conflict on constraint attributions_user_id_key do nothing;
-  return exists (select from core.attributions a where a.user_id = draft.user_id and a.partner_id = draft.partner_id);
+  return private.claim_customer(draft.user_id, draft.partner_id, case draft.source when 'invite' then 'partner_invite' else 'partner_upload' end,
+                                draft.external_ref) is not null;
 end $$;
-comment on function private.attribute_claimant(core.drafts) is
-  'Attributes the person of a draft to its partner; false when another partner has them. Definer, because it looks across tenants.';
+comment on function private.attribute_claimant(core.drafts) is 'Attributes the person of a draft to its partner; false when another partner has them.';
 grant execute on function private.attribute_claimant(core.drafts) to api_owner;
 
 create function private.open_account(draft core.drafts, facts jsonb, request jsonb) returns uuid
@@ -7694,7 +7845,7 @@ begin
   return account;
 end $$;
 comment on function private.open_account(core.drafts, jsonb, jsonb) is
-  'What a signed claim becomes, in the service''s own tenant: account, signatory, connection, charger where one was chosen, mandate. A taken EAN or serial number is a unique violation.';
+  'What a signed claim becomes, in the service''s own tenant: account, signatory, connection, charger where one was chosen, mandate. The EAN is claimed; a serial number that is taken is refused.';
 grant execute on function private.open_account(core.drafts, jsonb, jsonb) to api_owner;
 
 create function api.sign_claim(caller jsonb, request jsonb) returns json
@@ -7706,7 +7857,6 @@ declare
   facts    jsonb;
   refused  text;
   account  uuid;
-  violated text;
   login    record;
 begin
   perform private.act_as(caller, 'anyone', 'sandbox');
@@ -7729,24 +7879,16 @@ begin
   elsif draft.user_id is null and login.confirmed is not true then
     -- begun by a sign-in link; the code proves now what the link did not
     return private.ask_for_login(draft, login.user_id, request);
+  elsif not private.claim_ean(facts ->> 'ean_code') then
+    perform private.end_in_conflict(draft, 'ean_in_use');
+    return private.refusal('claim_conflict');
   end if;
   if draft.user_id is null then
     -- stored before the account is opened: from then on this transaction acts for the person, and sees their own drafts only
     update core.drafts d set user_id = login.user_id where d.partner_id = draft.partner_id and d.id = draft.id returning * into draft;
   end if;
 
-  begin
-    account := private.open_account(draft, facts, request);
-  exception when unique_violation then
-    get stacked diagnostics violated = constraint_name;
-    if violated = 'connections_active_ean' then
-      perform private.end_in_conflict(draft, 'ean_in_use');
-      return private.refusal('claim_conflict');
-    elsif violated = 'chargers_active_serial' then
-      perform private.refuse('charger_claimed');
-    end if;
-    raise;
-  end;
+  account := private.open_account(draft, facts, request);
   if not private.attribute_claimant(draft) then
     raise exception 'the login of draft % was attributed elsewhere meanwhile', draft.id using errcode = 'serialization_failure';
   end if;
@@ -7868,8 +8010,6 @@ begin
   end if;
   perform private.add_own_charger(draft.account_id, connection, answers);
   perform private.advance_registration(draft.account_id, true);
-exception when unique_violation then
-  perform private.refuse('charger_claimed');
 end $$;
 comment on function private.complete_charger(core.drafts, jsonb) is
   'Adds a charger to the account of a signed claim, by the rules of POST /v1/chargers; the same one again changes nothing. A mandate that ended takes none.';
@@ -8298,15 +8438,14 @@ begin
     join core.connections c on c.partner_id = a.partner_id and c.account_id = a.id and c.status = 'active'
    where a.user_id = private.user_id()
    order by c.created_at, c.id limit 1;
+  if not private.claim_ocpp_identity(input ->> 'ocpp_identity') then
+    perform private.refuse('ocpp_identity_taken', json_build_object('ocpp_identity', input ->> 'ocpp_identity'));
+  end if;
   insert into core.chargers
     (partner_id, account_id, connection_id, user_id, nickname, connection_type, ocpp_identity, ocpp_password_hash)
   values (private.partner_id(), account, connection, private.user_id(), input ->> 'nickname', 'ocpp',
           input ->> 'ocpp_identity', decode(input ->> 'password_hash', 'hex'))
-  on conflict (ocpp_identity) where status = 'active' do nothing
   returning * into charger;
-  if charger.id is null then
-    perform private.refuse('ocpp_identity_taken', json_build_object('ocpp_identity', input ->> 'ocpp_identity'));
-  end if;
   perform private.audit('charger.registered', charger.id);
   return json_build_object('id', charger.id);
 end $$;
@@ -8553,7 +8692,7 @@ begin
     perform private.refuse('recent_sign_in_required');
   end if;
   insert into core.personal_tokens (user_id, name, token_hash, last4, scopes, expires_at)
-  values (private.user_id(), input ->> 'name', decode(input ->> 'token_hash', 'hex'), input ->> 'last4',
+  values (private.user_id(), input ->> 'name', private.claim_token_hash(input ->> 'token_hash'), input ->> 'last4',
           array(select distinct jsonb_array_elements_text(input -> 'scopes') order by 1), expires)
   returning * into token;
   perform private.audit('personal_token.created', token.id, jsonb_build_object('scopes', token.scopes));
@@ -9036,8 +9175,7 @@ declare
   locations constant uuid[] := array(
     select distinct c.location_id from core.connections c where c.partner_id = house and c.id = any (connections));
 begin
-  delete from core.replaced_charging_sessions r using core.charging_sessions s
-   where s.partner_id = house and s.charger_id = any (chargers) and r.partner_id = house and r.session_id = s.id;
+  delete from core.replaced_charging_sessions r where r.partner_id = house and r.charger_id = any (chargers);
   delete from core.charger_months m where m.partner_id = house and m.charger_id = any (chargers);
   delete from core.charging_sessions s where s.partner_id = house and s.charger_id = any (chargers);
   delete from core.virtual_chargers v where v.partner_id = house and v.charger_id = any (chargers);
@@ -9171,6 +9309,7 @@ begin
     'oauth_purged', private.purge_oauth(),
     'sessions_synced', private.sync_virtual_chargers(),
     'registrations_reviewed', private.review_due_registrations(),
+    'partitions_made', private.make_due_partitions(),
     -- last: whose bucket it deletes waits until this transaction ends
     'rate_limits_swept', private.sweep_rate_limits());
 end $$;
@@ -9481,8 +9620,7 @@ as $$
 declare
   partner core.partners;
   person  uuid;
-  managed uuid;
-  added   boolean;
+  claimed record;
 begin
   perform private.act_as_operator(input);
   partner := private.business_named(input ->> 'partner');
@@ -9490,16 +9628,14 @@ begin
   if not found then
     perform private.refuse('user_not_found', json_build_object('user', input ->> 'user'));
   end if;
-  insert into core.partner_managers (partner_id, user_id) values (partner.id, person) on conflict do nothing;
-  added := found;
-  select m.partner_id into managed from core.partner_managers m where m.user_id = person;
-  if managed <> partner.id then
+  select * into claimed from private.claim_manager(person, partner.id);
+  if claimed.manages <> partner.id then
     perform private.refuse('manages_another_partner', json_build_object('user', input ->> 'user'));
   end if;
-  if added then
+  if claimed.added then
     perform private.audit('partner.manager_added', person);
   end if;
-  return json_build_object('changed', added, 'manager', json_build_object('user_id', person, 'partner_id', partner.id, 'partner_slug', partner.slug));
+  return json_build_object('changed', claimed.added, 'manager', json_build_object('user_id', person, 'partner_id', partner.id, 'partner_slug', partner.slug));
 end $$;
 comment on function ops.partner_add_manager(jsonb) is 'Lets a person with a login manage a partner: {partner, user} to {changed, manager}. A person manages one.';
 select private.expose_ops('ops.partner_add_manager(jsonb)');
@@ -9970,8 +10106,9 @@ as $$
   select c.* from core.connections c where private.is_test_ean(named) and c.ean_code = named
   union
   select c.*
-    from core.accounts a join core.connections c on c.partner_id = a.partner_id and c.account_id = a.id
-   where a.client_id = any (array(select k.id from core.oauth_clients k)) and a.cpo_external_ref = named
+    from core.oauth_clients k
+    join core.accounts a on a.partner_id = k.partner_id and a.client_id = k.id and a.cpo_external_ref = named
+    join core.connections c on c.partner_id = a.partner_id and c.account_id = a.id
 $$;
 comment on function private.connections_named(text) is 'Connections by connection id, account id, EAN or cpo_external_ref: whatever the operator has at hand.';
 
@@ -10069,8 +10206,9 @@ declare
     select a from core.accounts a
      where a.partner_id = any (array(select p.id from core.partners p)) and a.id = private.as_uuid(named)
     union
-    select a from core.accounts a
-     where a.client_id = any (array(select k.id from core.oauth_clients k)) and a.cpo_external_ref = named);
+    select a
+      from core.oauth_clients k
+      join core.accounts a on a.partner_id = k.partner_id and a.client_id = k.id and a.cpo_external_ref = named);
 begin
   if cardinality(candidates) = 0 then
     perform private.refuse('account_not_found', json_build_object('account', named));
@@ -10099,14 +10237,14 @@ begin
   if found then
     return private.connection_answer(connection, false);
   end if;
-  -- the EAN register is asked by the weekly re-check, which finds this connection due as soon as its mandate is signed
-  insert into core.connections (partner_id, account_id, location_id, ean_code, ean_validation_status, ean_checked_at)
-  values (account.partner_id, account.id, private.location_for(input), input ->> 'ean_code', 'unverified', '-infinity')
-  on conflict (ean_code) where status = 'active' and ean_exclusive do nothing
-  returning * into connection;
-  if not found then
+  if not private.claim_ean(input ->> 'ean_code') then
     perform private.refuse('ean_in_use', json_build_object('ean_code', input ->> 'ean_code'));
   end if;
+  -- the EAN register is asked by the weekly re-check, which finds this connection due as soon as its mandate is signed
+  insert into core.connections (partner_id, account_id, location_id, ean_code, ean_exclusive, ean_validation_status, ean_checked_at)
+  values (account.partner_id, account.id, private.location_for(input), input ->> 'ean_code', not private.is_test_ean(input ->> 'ean_code'),
+          'unverified', '-infinity')
+  returning * into connection;
   perform private.audit('connection.added', connection.id);
   return private.connection_answer(connection, true);
 end $$;
@@ -11097,7 +11235,9 @@ begin
   if input ->> 'id' is null then
     select * into mail from private.newest_mails(input, 1);
   else
-    select * into mail from core.mail_outbox m where m.id = private.as_uuid(input ->> 'id');
+    -- the key begins with the tenant; naming every tenant lets it serve
+    select * into mail from core.mail_outbox m
+     where m.partner_id = any (array(select p.id from core.partners p)) and m.id = private.as_uuid(input ->> 'id');
   end if;
   if mail.id is null then
     perform private.refuse('mail_not_found');

@@ -369,7 +369,7 @@ describe("§4.5 attribution of a person to the partner of an application", () =>
   });
 
   test("(1) whoever has a partner keeps it", async () => {
-    await world.row("select private.attribute_user($1, $2, 'referral_code')", person.id, world.partnerB.id);
+    await world.row("select private.claim_customer($1, $2, 'referral_code')", person.id, world.partnerB.id);
     app = await partnerApp();
     await ask();
     expect(await attribution()).toMatchObject({ partner_id: world.partnerB.id, source: "referral_code" });

@@ -109,7 +109,9 @@ export async function madeOf(world: SandboxWorld, draft_id: string) {
 
 /** How many rows of each table of `core`, and how many logins: equal before and after says that nothing is left. */
 export async function everyCount(world: SandboxWorld): Promise<Record<string, number>> {
-  const tables = await world.rows("select tablename as name from pg_tables where schemaname = 'core' order by 1");
+  const tables = await world.rows(
+    "select relname as name from pg_class where relnamespace = 'core'::regnamespace and relkind in ('r', 'p') and not relispartition order by 1",
+  );
   const counts = tables.map(({ name }) => `select '${name}' as name, count(*)::int as n from core.${name}`);
   const rows = await world.rows([...counts, "select 'auth.users', count(*)::int from auth.users"].join(" union all "));
   return Object.fromEntries(rows.map(({ name, n }) => [name, n]));

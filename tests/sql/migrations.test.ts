@@ -192,6 +192,10 @@ describe("supabase/schemas", () => {
     ],
     ["create schema odd", "only in the migrations: schema odd"],
     [
+      "alter table core.audit_log detach partition core.audit_log_default",
+      "not the same: table core.audit_log_default",
+    ],
+    [
       "update core.rate_limits set quota = 1 where bucket = 'user'",
       'only in the migrations: row of core.rate_limits: {"quota": 1, "bucket": "user", "window_seconds": 60}',
     ],
@@ -293,6 +297,57 @@ describe("npm run migration -- <name>", () => {
       'GRANT EXECUTE ON FUNCTION "api"."day"(jsonb) TO "edge"',
     ]);
   });
+
+  test("of a new table that has a partition for each year writes the table and its partitions, policies and all", async () => {
+    const { root, read, edit, build } = checkout();
+    edit("supabase/schemas/drafts/drafts.sql", (text) =>
+      text.concat(`
+        create table core.draft_events (
+          partner_id uuid        not null,
+          id         bigint      generated always as identity,
+          at         timestamptz not null default private.now(),
+          draft_id   uuid        not null,
+          constraint draft_events_pkey primary key (partner_id, id, at),
+          constraint draft_events_draft_fkey foreign key (partner_id, draft_id) references core.drafts (partner_id, id)
+        ) partition by range (at);
+        comment on table core.draft_events is 'What happened to a draft.';
+        create index draft_events_draft on core.draft_events (partner_id, draft_id);
+        select private.isolate('core.draft_events', 'select, insert');
+        select private.partition_by_year('core.draft_events');\n`),
+    );
+    const pair = await build();
+    const written = await writeMigration("add_draft_events", pair, root);
+    expect(written?.by_hand).toEqual([]);
+    expect(await drift(pair)).toEqual([]);
+    const year = new Date().getUTCFullYear();
+    const text = read(written?.file ?? "");
+    for (const of of [year, year + 1, "default"]) expect(text).toContain(`"draft_events_${of}"`);
+  }, 60_000);
+
+  test("of an index on such a table makes it on every partition there is, whichever the years of a deployed database are", async () => {
+    const { root, read, edit, build } = checkout();
+    edit("supabase/schemas/foundation/audit.sql", (text) =>
+      text.concat("create index audit_log_request on core.audit_log (request_id);\n"),
+    );
+    const written = await writeMigration("find_requests", await build(), root);
+    expect(statements(read(written?.file ?? ""))).toContain(
+      "CREATE INDEX audit_log_request ON core.audit_log USING btree (request_id)",
+    );
+    const deployed = await createDatabase(migrated);
+    const partitions = await using(deployed, "postgres", async (owner) => {
+      await owner.query("select private.make_year_partition('core.audit_log', 2031)");
+      await migrate(url(deployed), { seed: false, root });
+      const found = await owner.query(
+        `select i.indisvalid as valid, array(select h.inhrelid::regclass::text from pg_inherits h where h.inhparent = i.indexrelid) as partitions
+           from pg_index i where i.indexrelid = 'core.audit_log_request'::regclass`,
+      );
+      return found.rows[0];
+    });
+    expect(partitions).toEqual({
+      valid: true,
+      partitions: expect.arrayContaining([expect.stringContaining("audit_log_2031")]),
+    });
+  }, 60_000);
 
   test("refuses a schema file that config.toml does not name", async () => {
     const { root } = checkout();

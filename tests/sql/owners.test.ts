@@ -62,7 +62,7 @@ async function person(): Promise<Owner> {
     `test:${id}`,
     email,
   );
-  await admin.query("select private.attribute_user($1, $2, 'manual')", [id, partner.id]);
+  await admin.query("select private.claim_customer($1, $2, 'manual')", [id, partner.id]);
   await admin.query("insert into core.partner_managers (partner_id, user_id) values ($1, $2)", [partner.id, id]);
   await admin.query(
     `with draft as (
@@ -118,7 +118,7 @@ const { rows: TABLES } = await admin.query<{ name: string; columns: string; kept
                else '(select user_id from core.drafts d where d.id = draft_id)' end as owner
      from pg_class c join pg_namespace n on n.oid = c.relnamespace
      join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
-    where n.nspname = 'core' and c.relkind in ('r', 'p')
+    where n.nspname = 'core' and c.relkind in ('r', 'p') and not c.relispartition
     group by c.oid having bool_or(a.attname = 'partner_id') order by 1`,
   [POLICY],
 );

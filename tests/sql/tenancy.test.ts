@@ -41,7 +41,7 @@ async function live(partner: Partner) {
   );
   const person = randomUUID();
   await admin.query("insert into auth.users (id, email) values ($1, $2)", [person, `${person}@example.nl`]);
-  await admin.query("select private.attribute_user($1, $2, 'manual')", [person, partner.id]);
+  await admin.query("select private.claim_customer($1, $2, 'manual')", [person, partner.id]);
   await admin.query("insert into core.partner_managers (partner_id, user_id) values ($1, $2)", [partner.id, person]);
   const { api_key, stored } = newPartnerKey(world.environment.config);
   await admin.query(
@@ -61,7 +61,7 @@ const { rows: TABLES } = await admin.query<{ name: string; columns: string }>(
           string_agg(quote_ident(a.attname), ', ') filter (where a.attgenerated = '') as columns
      from pg_class c join pg_namespace n on n.oid = c.relnamespace
      join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
-    where n.nspname = 'core' and c.relkind in ('r', 'p')
+    where n.nspname = 'core' and c.relkind in ('r', 'p') and not c.relispartition
     group by c.oid having bool_or(a.attname = 'partner_id') order by 1`,
 );
 

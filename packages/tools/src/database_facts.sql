@@ -20,7 +20,9 @@ objects (class, id, part, owner, acl, definition) as (
          coalesce(relacl, acldefault(case relkind when 'S' then 's' else 'r' end::"char", relowner)),
          concat_ws(' ', relkind, relpersistence, relreplident, reloptions,
            case when relrowsecurity then 'row security' end, case when relforcerowsecurity then 'forced' end,
-           case when relkind in ('v', 'm') then pg_get_viewdef(c.oid, true) end, q.*::text)
+           case when relkind in ('v', 'm') then pg_get_viewdef(c.oid, true) end, q.*::text,
+           'partition by ' || pg_get_partkeydef(c.oid),
+           'partition of ' || (select i.inhparent::regclass::text from pg_inherits i where i.inhrelid = c.oid) || ' ' || pg_get_expr(relpartbound, c.oid))
     from relations c left join lateral (
            select seqtypid::regtype, seqstart, seqincrement, seqmin, seqmax, seqcache, seqcycle
              from pg_sequence where seqrelid = c.oid) q on relkind = 'S'

@@ -41,6 +41,22 @@ export async function difference(from: string, to: string): Promise<string> {
   }
 }
 
+/**
+ * The statements with each index of a partitioned table made on the table, and so on every partition there is. The CLI makes it on
+ * the partitions that it sees, one by one, and attaches them: a database that is deployed has those of other years.
+ */
+function onEveryPartition(statements: string): string {
+  const attached = new Set<string>();
+  return statements
+    .replace(/^ALTER INDEX \S+ ATTACH PARTITION "\w+"\."(\w+)";\n+/gm, (_, name: string) => {
+      attached.add(name);
+      return "";
+    })
+    .replace(/^CREATE (?:UNIQUE )?INDEX (\w+) ON [^;]*;\n+/gm, (statement, name: string) =>
+      attached.has(name) ? "" : statement.replace(" ON ONLY ", " ON "),
+    );
+}
+
 /** The facts in which the two databases differ. */
 export async function drift({ migrations, schemas }: Pair): Promise<string[]> {
   const [made, wanted] = await Promise.all([facts(migrations), facts(schemas)]);
@@ -64,7 +80,7 @@ export async function writeMigration(
 ): Promise<{ file: string; by_hand: string[] } | undefined> {
   const file = `supabase/migrations/${nextVersion(root)}_${checked(name)}.sql`;
   if ((await drift(pair)).length === 0) return;
-  const statements = PATIENCE + (await difference(pair.migrations, pair.schemas));
+  const statements = PATIENCE + onEveryPartition(await difference(pair.migrations, pair.schemas));
   writeFileSync(join(root, file), statements);
   await migrate(pair.migrations, { seed: false, root }).catch((error: Error) => {
     throw new Refusal(`${file} is written, and does not apply as it stands.\n${error.message}`, { cause: error });

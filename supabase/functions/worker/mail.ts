@@ -10,6 +10,7 @@ const CONNECTIONS = 4;
 const RESERVE_MS = 8_000;
 
 type ClaimedMail = {
+  partner_id: string;
   id: string;
   recipient: string;
   subject: string;
@@ -62,11 +63,12 @@ export async function deliverMail(
       // once the server is down, the rest of the batch need not find that out one by one
       const failure: Failure | null = serverDown ?? (await send(transport, config.MAIL_FROM, mail));
       if (failure?.serverDown) serverDown = failure;
+      const { partner_id, id } = mail;
       await call("settle_mail", [
-        { id: mail.id, failure: failure?.failure ?? null, permanent: failure?.permanent ?? false },
+        { partner_id, id, failure: failure?.failure ?? null, permanent: failure?.permanent ?? false },
       ]);
       result[failure ? "failed" : "sent"] += 1;
-      if (failure) log({ level: "warn", event: "mail_failed", request_id, mail_id: mail.id, reason: failure.failure });
+      if (failure) log({ level: "warn", event: "mail_failed", request_id, mail_id: id, reason: failure.failure });
     };
     while (!serverDown && Date.now() < deadline - RESERVE_MS) {
       const claimed = JSON.parse(await call("claim_mail", { size: BATCH })) as ClaimedMail[];

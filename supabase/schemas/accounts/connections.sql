@@ -28,7 +28,7 @@ create table core.connections (
 comment on table core.connections is
   'An EAN at an address, registered for an account. At most one active connection holds an EAN, across all tenants. Personal data.';
 comment on column core.connections.ean_exclusive is 'False only for the sandbox''s test values, which every integrator may use at once.';
--- serves: ean_in_use; unique across tenants on purpose
+-- serves: ean_in_use; unique across tenants on purpose, taken by private.claim_ean
 create unique index connections_active_ean on core.connections (ean_code) where status = 'active' and ean_exclusive;
 -- serves: what an EAN was before, for the operator and for bookings
 create index connections_archived_ean on core.connections (ean_code) where status = 'archived';
@@ -44,8 +44,8 @@ select private.belong_with('core.connections', 'core.accounts', 'account_id');
 create index connections_submitted on core.connections (submitted_at, id) where registration_status = 'ingediend' and status = 'active';
 
 create table core.ean_checks (
-  id            bigint generated always as identity,
   partner_id    uuid        not null,
+  id            bigint generated always as identity,
   connection_id uuid,
   owner_id      uuid                 default private.owner_id(),
   ean_code      text        not null,
@@ -56,7 +56,7 @@ create table core.ean_checks (
   outcome       text        not null,
   reason        text,
   checked_at    timestamptz not null default private.now(),
-  constraint ean_checks_pkey primary key (id),
+  constraint ean_checks_pkey primary key (partner_id, id),
   constraint ean_checks_outcome_known check (outcome in ('matched', 'mismatch', 'unknown_address', 'unavailable'))
 );
 comment on table core.ean_checks is 'Every question put to the EAN register and what it answered, refused creations included. Personal data; kept for audit.';
@@ -78,6 +78,21 @@ $$;
 comment on function private.ean_taken(text, uuid) is
   'Whether another active connection holds the EAN. Definer, because it looks across tenants; the answer does not say whose.';
 grant execute on function private.ean_taken(text, uuid) to api_owner;
+
+create function private.claim_ean(ean text, for_connection uuid default null) returns boolean
+language plpgsql
+set search_path = ''
+as $$
+begin
+  -- the test values are everybody's at once
+  if not private.is_test_ean(ean) then
+    perform pg_advisory_xact_lock(hashtextextended('ean ' || ean, 0));
+  end if;
+  return not private.ean_taken(ean, for_connection);
+end $$;
+comment on function private.claim_ean(text, uuid) is
+  'Whether an EAN is free to be this connection''s, or a new one''s; it then is until the end of the transaction, for nobody else gets an answer before. Whoever stores the EAN of an active connection asks this first.';
+grant execute on function private.claim_ean(text, uuid) to api_owner;
 
 create function private.record_ean_check(
   connection uuid, ean text, postal_code text, house_number int, addition text, source text, outcome text, reason text) returns void

@@ -81,7 +81,7 @@ begin
     end if;
   end if;
 
-  if private.ean_taken(ean) then
+  if not private.claim_ean(ean) then
     perform private.refuse('ean_in_use');
   elsif coalesce(jsonb_typeof(ean_register), 'null') = 'null' then
     return private.ask('ean_register', wanted::json);
@@ -110,11 +110,7 @@ begin
             'street', coalesce(wanted ->> 'street', checked.street), 'city', coalesce(wanted ->> 'city', checked.city)))),
           ean, not private.is_test_ean(ean),
           case checked.outcome when 'matched' then 'matched' else 'unverified' end, private.now())
-  on conflict (ean_code) where status = 'active' and ean_exclusive do nothing
   returning id into connection;
-  if connection is null then
-    perform private.refuse('ean_in_use');  -- taken since it was looked up above
-  end if;
 
   perform private.record_ean_check(connection, ean, wanted ->> 'postal_code', (wanted ->> 'house_number')::int,
     wanted ->> 'house_number_addition', checked.source, checked.outcome, checked.reason);

@@ -19,8 +19,9 @@ as $$
   select c.* from core.connections c where private.is_test_ean(named) and c.ean_code = named
   union
   select c.*
-    from core.accounts a join core.connections c on c.partner_id = a.partner_id and c.account_id = a.id
-   where a.client_id = any (array(select k.id from core.oauth_clients k)) and a.cpo_external_ref = named
+    from core.oauth_clients k
+    join core.accounts a on a.partner_id = k.partner_id and a.client_id = k.id and a.cpo_external_ref = named
+    join core.connections c on c.partner_id = a.partner_id and c.account_id = a.id
 $$;
 comment on function private.connections_named(text) is 'Connections by connection id, account id, EAN or cpo_external_ref: whatever the operator has at hand.';
 
@@ -118,8 +119,9 @@ declare
     select a from core.accounts a
      where a.partner_id = any (array(select p.id from core.partners p)) and a.id = private.as_uuid(named)
     union
-    select a from core.accounts a
-     where a.client_id = any (array(select k.id from core.oauth_clients k)) and a.cpo_external_ref = named);
+    select a
+      from core.oauth_clients k
+      join core.accounts a on a.partner_id = k.partner_id and a.client_id = k.id and a.cpo_external_ref = named);
 begin
   if cardinality(candidates) = 0 then
     perform private.refuse('account_not_found', json_build_object('account', named));
@@ -148,14 +150,14 @@ begin
   if found then
     return private.connection_answer(connection, false);
   end if;
-  -- the EAN register is asked by the weekly re-check, which finds this connection due as soon as its mandate is signed
-  insert into core.connections (partner_id, account_id, location_id, ean_code, ean_validation_status, ean_checked_at)
-  values (account.partner_id, account.id, private.location_for(input), input ->> 'ean_code', 'unverified', '-infinity')
-  on conflict (ean_code) where status = 'active' and ean_exclusive do nothing
-  returning * into connection;
-  if not found then
+  if not private.claim_ean(input ->> 'ean_code') then
     perform private.refuse('ean_in_use', json_build_object('ean_code', input ->> 'ean_code'));
   end if;
+  -- the EAN register is asked by the weekly re-check, which finds this connection due as soon as its mandate is signed
+  insert into core.connections (partner_id, account_id, location_id, ean_code, ean_exclusive, ean_validation_status, ean_checked_at)
+  values (account.partner_id, account.id, private.location_for(input), input ->> 'ean_code', not private.is_test_ean(input ->> 'ean_code'),
+          'unverified', '-infinity')
+  returning * into connection;
   perform private.audit('connection.added', connection.id);
   return private.connection_answer(connection, true);
 end $$;

@@ -7,19 +7,15 @@ as $$
 declare
   ean constant text := wanted ->> 'ean_code';
 begin
-  begin
-    update core.connections c
-       set ean_code = ean,
-           ean_exclusive = not private.is_test_ean(ean),
-           location_id = private.location_for(wanted),
-           ean_validation_status = case outcome when 'matched' then 'matched' else 'unverified' end,
-           ean_checked_at = private.now(),
-           registration_status = 'concept',
-           submitted_at = null
-     where c.partner_id = connection.partner_id and c.id = connection.id;
-  exception when unique_violation then
-    perform private.refuse('ean_in_use');  -- taken since it was looked up
-  end;
+  update core.connections c
+     set ean_code = ean,
+         ean_exclusive = not private.is_test_ean(ean),
+         location_id = private.location_for(wanted),
+         ean_validation_status = case outcome when 'matched' then 'matched' else 'unverified' end,
+         ean_checked_at = private.now(),
+         registration_status = 'concept',
+         submitted_at = null
+   where c.partner_id = connection.partner_id and c.id = connection.id;
   perform private.void_mandate_links(connection.id);
   perform private.drop_unused_location(connection.location_id);
 end $$;
@@ -86,7 +82,7 @@ begin
      where d.partner_id = connection.partner_id and d.connection_id = connection.id and d.status = 'staged');
 
   if lower(wanted::text) is distinct from lower(current::text) then
-    if private.ean_taken(ean, connection.id) then
+    if not private.claim_ean(ean, connection.id) then
       perform private.refuse('ean_in_use');
     elsif coalesce(jsonb_typeof(ean_register), 'null') = 'null' then
       return private.ask('ean_register', wanted::json);

@@ -48,9 +48,9 @@ comment on column core.chargers.mid_eligible is 'Null while the evidence of a MI
 comment on column core.chargers.power_kw is 'The most it delivers to one car; null where nobody said. What a session is judged against.';
 comment on column core.chargers.ocpp_password_hash is
   'SHA-256 of the 160 random bits that the charger sends in HTTP Basic (OCPP-J security profile 2); the gateway checks it, nobody reads it back.';
--- serves: charger_claimed; unique across tenants on purpose
+-- serves: charger_claimed; unique across tenants on purpose, taken by private.claim_serial_number
 create unique index chargers_active_serial on core.chargers (brand, serial_number) where status = 'active';
--- serves: the gateway, which knows a charger by its identity alone; unique across tenants on purpose
+-- serves: the gateway, which knows a charger by its identity alone; unique across tenants on purpose, taken by private.claim_ocpp_identity
 create unique index chargers_active_ocpp_identity on core.chargers (ocpp_identity) where status = 'active';
 -- serves: the chargers of an account, and its limit
 create index chargers_account on core.chargers (partner_id, account_id);
@@ -99,6 +99,33 @@ end $$;
 comment on function private.charger_taken(text, text) is 'Whether a charger is active on some account. Definer, because it looks across tenants; the answer does not say whose.';
 grant execute on function private.charger_taken(text, text) to api_owner;
 
+create function private.claim_serial_number(brand text, serial_number text) returns boolean
+language plpgsql
+set search_path = ''
+as $$
+begin
+  if serial_number is null then
+    return true;
+  end if;
+  perform pg_advisory_xact_lock(hashtextextended('charger ' || brand || ' ' || serial_number, 0));
+  return not private.charger_taken(brand, serial_number);
+end $$;
+comment on function private.claim_serial_number(text, text) is
+  'Whether a serial number of a brand is free for a new charger; it then is until the end of the transaction, for nobody else gets an answer before. Whoever stores an active charger asks this first.';
+grant execute on function private.claim_serial_number(text, text) to api_owner;
+
+create function private.claim_ocpp_identity(identity text) returns boolean
+language plpgsql
+set search_path = ''
+as $$
+begin
+  perform pg_advisory_xact_lock(hashtextextended('ocpp_identity ' || identity, 0));
+  return (private.charger_by_identity(identity)).id is null;
+end $$;
+comment on function private.claim_ocpp_identity(text) is
+  'Whether an identity is free for a new charger to connect by; it then is until the end of the transaction, for nobody else gets an answer before.';
+grant execute on function private.claim_ocpp_identity(text) to api_owner;
+
 create function private.lock_chargers(account uuid, person uuid) returns void
 language plpgsql
 set search_path = ''
@@ -143,18 +170,22 @@ language plpgsql
 set search_path = ''
 as $$
 declare
+  model   core.charger_models;
   charger uuid;
 begin
-  insert into core.chargers (partner_id, account_id, connection_id, user_id, catalog_charger_id, brand, serial_number, mid_eligible, nickname, power_kw)
-  select private.partner_id(), account, connection, private.user_id(), m.id, m.brand, chosen ->> 'serial_number', m.mid_meter,
-         left(m.brand || ' ' || m.model, 100), (chosen ->> 'power_kw')::numeric
-    from core.charger_models m where m.id = (chosen ->> 'catalog_charger_id')::uuid
-  returning id into charger;
-  if charger is not null then
-    perform private.audit('charger.registered', charger, details);
+  select * into model from core.charger_models m where m.id = (chosen ->> 'catalog_charger_id')::uuid;
+  if not found then
+    return null;
+  elsif not private.claim_serial_number(model.brand, chosen ->> 'serial_number') then
+    perform private.refuse('charger_claimed');
   end if;
+  insert into core.chargers (partner_id, account_id, connection_id, user_id, catalog_charger_id, brand, serial_number, mid_eligible, nickname, power_kw)
+  values (private.partner_id(), account, connection, private.user_id(), model.id, model.brand, chosen ->> 'serial_number', model.mid_meter,
+          left(model.brand || ' ' || model.model, 100), (chosen ->> 'power_kw')::numeric)
+  returning id into charger;
+  perform private.audit('charger.registered', charger, details);
   return charger;
 end $$;
 comment on function private.add_own_charger(uuid, uuid, jsonb, jsonb) is
-  'A charger on the account of the person who acts: {catalog_charger_id, serial_number, power_kw?}; null where they put it off. A taken serial number is a unique violation.';
+  'A charger on the account of the person who acts: {catalog_charger_id, serial_number, power_kw?}; null where they put it off. Refuses a serial number that is taken.';
 grant execute on function private.add_own_charger(uuid, uuid, jsonb, jsonb) to api_owner;

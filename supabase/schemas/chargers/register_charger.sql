@@ -105,6 +105,8 @@ begin
   end if;
   if private.require_charger_room(account, null) > 0 and serial is null then
     perform private.refuse('serial_number_required');
+  elsif not private.claim_serial_number(model.brand, serial) then
+    perform private.refuse('charger_claimed');
   end if;
 
   insert into core.chargers
@@ -112,11 +114,7 @@ begin
   values
     (private.partner_id(), account, connection, model.id, model.brand, serial, input ->> 'ocpp_vendor', input ->> 'ocpp_model',
      input ->> 'ocpp_meter_type', model.mid_meter)
-  on conflict (brand, serial_number) where status = 'active' do nothing
   returning * into charger;
-  if charger.id is null then
-    perform private.refuse('charger_claimed');
-  end if;
   perform private.advance_registration(account, true);
   perform private.audit('charger.registered', charger.id);
   return private.charger_answer(charger, false);

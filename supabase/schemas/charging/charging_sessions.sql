@@ -3,11 +3,15 @@
 -- A session belongs whole to the Dutch month in which it started: a split over midnight would be an estimate, while this is
 -- what the meter said, can be recomputed from the list, and never moves while the car is still charging.
 
+-- Every key has the tenant and the charger in it, so that the table can be partitioned by the hash of the charger. As long as nobody
+-- has analyzed it, one charger looks to the planner as few rows as one session, and the smaller index wins. So in the primary key the
+-- id comes before the charger, or overlaps would be looked for in it; and charging_sessions_charger has the id in it, or sessions would
+-- be looked up by that.
 create table core.charging_sessions (
   partner_id    uuid        not null,
+  charger_id    uuid        not null,
   id            uuid        not null default gen_random_uuid(),
   arrival       bigint      not null generated always as identity,
-  charger_id    uuid        not null,
   connection_id uuid,
   owner_id      uuid        not null default private.owner_id(),
   source        text        not null,
@@ -21,8 +25,7 @@ create table core.charging_sessions (
   received_at   timestamptz not null,
   month         date        not null generated always as (date_trunc('month', started_at at time zone 'Europe/Amsterdam')::date) stored,
   counted       boolean     not null generated always as (ended_at is not null and flags <@ '{after_lock}') stored,
-  constraint charging_sessions_pkey primary key (partner_id, id),
-  constraint charging_sessions_owner_key unique (partner_id, id, owner_id),
+  constraint charging_sessions_pkey primary key (partner_id, id, charger_id),
   constraint charging_sessions_external_id_key unique (partner_id, external_id, source, charger_id),
   constraint charging_sessions_charger_fkey foreign key (partner_id, charger_id, owner_id) references core.chargers (partner_id, id, owner_id),
   constraint charging_sessions_connection_fkey foreign key (partner_id, connection_id, owner_id) references core.connections (partner_id, id, owner_id),
@@ -52,6 +55,7 @@ select private.belong_with('core.charging_sessions', 'core.chargers', 'charger_i
 
 create table core.replaced_charging_sessions (
   partner_id  uuid        not null,
+  charger_id  uuid        not null,
   id          bigint      generated always as identity,
   session_id  uuid        not null,
   owner_id    uuid        not null default private.owner_id(),
@@ -62,15 +66,17 @@ create table core.replaced_charging_sessions (
   flags       text[]      not null,
   received_at timestamptz not null,
   replaced_at timestamptz not null default private.now(),
-  constraint replaced_charging_sessions_pkey primary key (partner_id, id),
-  constraint replaced_charging_sessions_session_fkey foreign key (partner_id, session_id, owner_id) references core.charging_sessions (partner_id, id, owner_id)
+  constraint replaced_charging_sessions_pkey primary key (partner_id, charger_id, id),
+  constraint replaced_charging_sessions_session_fkey foreign key (partner_id, charger_id, session_id) references core.charging_sessions (partner_id, charger_id, id),
+  -- a session has the owner of its charger, and so has what it said before
+  constraint replaced_charging_sessions_charger_fkey foreign key (partner_id, charger_id, owner_id) references core.chargers (partner_id, id, owner_id)
 );
 comment on table core.replaced_charging_sessions is
   'What a completed session said before its source corrected it. Append-only, kept seven years.';
 -- serves: the history of one session
-create index replaced_charging_sessions_session on core.replaced_charging_sessions (partner_id, session_id);
+create index replaced_charging_sessions_session on core.replaced_charging_sessions (partner_id, charger_id, session_id);
 select private.isolate('core.replaced_charging_sessions', 'select, insert');
-select private.belong_with('core.replaced_charging_sessions', 'core.charging_sessions', 'session_id');
+select private.belong_with('core.replaced_charging_sessions', 'core.chargers', 'charger_id');
 
 create table core.charger_months (
   partner_id uuid   not null,

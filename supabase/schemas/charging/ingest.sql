@@ -1,14 +1,7 @@
 -- Charging sessions: one function takes them in, from whatever source, and keeps the monthly totals in step in the same transaction.
 
-create type private.charging_session_change as (
-  session_id     uuid,
-  created        boolean,
-  charger_id     uuid,
-  started_at     timestamptz,
-  ended_at       timestamptz,
-  old_started_at timestamptz,
-  old_ended_at   timestamptz,
-  old_month      date);
+-- What became of a session that was stored: before is null where it is new.
+create type private.charging_session_change as (after core.charging_sessions, before core.charging_sessions);
 
 -- These plan for the batch at hand (force_custom_plan): a plan made for one session would meet ten thousand with nested loops. For
 -- the same reason what one statement hands to the next goes through an array, whose length the planner sees.
@@ -18,7 +11,7 @@ set search_path = '' set plan_cache_mode = 'force_custom_plan'
 as $$
 declare
   old    core.charging_sessions[];
-  stored uuid[];
+  stored core.charging_sessions[];
 begin
   old := array(
     select s from unnest(items) i
@@ -41,20 +34,17 @@ begin
      where (s.ended_at is null or excluded.ended_at is not null)
        and (s.connector, s.started_at, s.ended_at, s.wh, s.status, private.own_flags(s.flags))
            is distinct from (excluded.connector, excluded.started_at, excluded.ended_at, excluded.wh, excluded.status, excluded.flags)
-    returning s.id)
-  select array_agg(w.id) into stored from written w;
+    returning s as session)
+  select array_agg(w.session) into stored from written w;
 
-  insert into core.replaced_charging_sessions (partner_id, session_id, owner_id, month, started_at, ended_at, wh, flags, received_at)
-  select o.partner_id, o.id, o.owner_id, o.month, o.started_at, o.ended_at, o.wh, o.flags, o.received_at
-    from unnest(stored) w
-    join unnest(old) o on o.id = w
-    join core.charging_sessions s on s.partner_id = private.partner_id() and s.id = w
+  insert into core.replaced_charging_sessions
+    (partner_id, charger_id, session_id, owner_id, month, started_at, ended_at, wh, flags, received_at)
+  select o.partner_id, o.charger_id, o.id, o.owner_id, o.month, o.started_at, o.ended_at, o.wh, o.flags, o.received_at
+    from unnest(stored) s
+    join unnest(old) o on o.id = s.id
    where o.ended_at is not null and (o.started_at, o.ended_at, o.wh) is distinct from (s.started_at, s.ended_at, s.wh);
   return array(
-    select row(s.id, o.id is null, s.charger_id, s.started_at, s.ended_at, o.started_at, o.ended_at, o.month)::private.charging_session_change
-      from unnest(stored) w
-      join core.charging_sessions s on s.partner_id = private.partner_id() and s.id = w
-      left join unnest(old) o on o.id = w);
+    select row(s, o)::private.charging_session_change from unnest(stored) s left join unnest(old) o on o.id = s.id);
 end $$;
 comment on function private.store_charging_sessions(private.charging_session_item[]) is
   'Inserts what is new, updates what differs, leaves the rest alone, and says what changed. One item per session; the chargers are locked.';
@@ -67,24 +57,25 @@ language plpgsql
 set search_path = '' set plan_cache_mode = 'force_custom_plan'
 as $$
 declare
-  candidates uuid[];
+  candidates core.charging_sessions[];
   touched    private.touched_month[];
 begin
   candidates := array(
-    select c.session_id from unnest(changes) c
-    union
-    -- a session that was corrected may no longer overlap later ones, or overlap others than before
-    select s.id
-      from unnest(changes) c
-      cross join lateral (values (c.old_started_at, c.old_ended_at), (c.started_at, c.ended_at)) span (started_at, ended_at)
-      cross join lateral (
-        select s.id from core.charging_sessions s
-         where s.partner_id = private.partner_id() and s.charger_id = c.charger_id
-           and s.started_at < span.ended_at and s.ended_at > span.started_at and s.started_at > span.started_at - interval '31 days'
-        offset 0) s  -- one index lookup per span, instead of a join of all sessions with all
-     where not c.created);
+    select distinct on ((k.session).id) k.session
+      from (select c.after as session from unnest(changes) c
+            union all
+            -- a session that was corrected may no longer overlap later ones, or overlap others than before
+            select other.session
+              from unnest(changes) c
+              cross join lateral (values ((c.before).started_at, (c.before).ended_at), ((c.after).started_at, (c.after).ended_at)) span (started_at, ended_at)
+              cross join lateral (
+                select s as session from core.charging_sessions s
+                 where s.partner_id = private.partner_id() and s.charger_id = (c.after).charger_id
+                   and s.started_at < span.ended_at and s.ended_at > span.started_at and s.started_at > span.started_at - interval '31 days'
+                offset 0) other  -- one index lookup per span, instead of a join of all sessions with all
+             where (c.before).id is not null) k);
   with looked_at as (
-    select s.id, s.charger_id, s.connection_id, s.month, s.counted, s.flags, c.session_id is not null as changed, c.old_month,
+    select s.id, s.charger_id, s.connection_id, s.month, s.counted, s.flags, (c.after).id is not null as changed, (c.before).month as old_month,
            private.own_flags(s.flags) || case when s.ended_at is not null and exists (
              select from core.charging_sessions o
               where o.partner_id = s.partner_id and o.charger_id = s.charger_id and o.connector = s.connector
@@ -94,11 +85,10 @@ begin
            s.ended_at is not null and h.mid_eligible is true and exists (
              select from core.delivered_months d
               where d.partner_id = s.partner_id and d.connection_id = s.connection_id and d.locked
-                and (d.period = s.month or d.period = c.old_month and c.old_ended_at is not null)) as locked
-      from unnest(candidates) k
-      join core.charging_sessions s on s.partner_id = private.partner_id() and s.id = k
+                and (d.period = s.month or d.period = (c.before).month and (c.before).ended_at is not null)) as locked
+      from unnest(candidates) s
       join core.chargers h on h.partner_id = s.partner_id and h.id = s.charger_id
-      left join unnest(changes) c on c.session_id = k
+      left join unnest(changes) c on (c.after).id = s.id
   ), verdict as materialized (
     select l.*, l.judged || case when 'after_lock' = any (l.flags) or l.locked and (l.changed or not l.counted and l.judged = '{}')
                                  then '{after_lock}'::text[] else '{}' end as new_flags
@@ -106,7 +96,7 @@ begin
   ), flagged as (
     update core.charging_sessions s set flags = v.new_flags
       from verdict v
-     where v.flags <> v.new_flags and s.partner_id = private.partner_id() and s.id = v.id
+     where v.flags <> v.new_flags and s.partner_id = private.partner_id() and s.charger_id = v.charger_id and s.id = v.id
   )
   select array_agg(row(m.charger_id, m.connection_id, m.month)::private.touched_month) into touched
     from (select charger_id, connection_id, month from verdict
@@ -223,9 +213,9 @@ begin
              'place', i.place,
              'status', case when s.id is null then 'rejected'
                             when i.place < last.place then 'superseded'
-                            when c.created then 'created'
-                            when c.session_id is not null then 'updated'
-                            else 'unchanged' end,
+                            when (c.after).id is null then 'unchanged'
+                            when (c.before).id is null then 'created'
+                            else 'updated' end,
              'reason', case when s.id is null then coalesce(i.reason, 'unknown_charger') end,
              'session_id', s.id,
              'flags', s.flags))), '[]')
@@ -234,7 +224,7 @@ begin
         on i.reason is null and last.charger_id = i.charger_id and last.source = i.source and last.external_id = i.external_id
       left join core.charging_sessions s
         on s.partner_id = private.partner_id() and s.charger_id = last.charger_id and s.source = last.source and s.external_id = last.external_id
-      left join unnest(changes) c on c.session_id = s.id);
+      left join unnest(changes) c on (c.after).id = s.id);
 end $$;
 comment on function private.ingest_charging_sessions(jsonb) is
   'The one way in for charging sessions, within a tenant: [{charger_id, source, external_id, connector?, started_at, ended_at?, wh, status?, meter_wh?}] '

@@ -100,8 +100,6 @@ begin
   end if;
   perform private.add_own_charger(draft.account_id, connection, answers);
   perform private.advance_registration(draft.account_id, true);
-exception when unique_violation then
-  perform private.refuse('charger_claimed');
 end $$;
 comment on function private.complete_charger(core.drafts, jsonb) is
   'Adds a charger to the account of a signed claim, by the rules of POST /v1/chargers; the same one again changes nothing. A mandate that ended takes none.';

@@ -1,17 +1,14 @@
 -- Signing: the draft becomes an account in the service's own tenant.
 
 create function private.attribute_claimant(draft core.drafts) returns boolean
-language plpgsql security definer
+language plpgsql
 set search_path = ''
 as $$
 begin
-  insert into core.attributions (partner_id, user_id, source, external_ref, attached_month)
-  values (draft.partner_id, draft.user_id, case draft.source when 'invite' then 'partner_invite' else 'partner_upload' end, draft.external_ref, date_trunc('month', private.today())::date)
-  on conflict on constraint attributions_user_id_key do nothing;
-  return exists (select from core.attributions a where a.user_id = draft.user_id and a.partner_id = draft.partner_id);
+  return private.claim_customer(draft.user_id, draft.partner_id, case draft.source when 'invite' then 'partner_invite' else 'partner_upload' end,
+                                draft.external_ref) is not null;
 end $$;
-comment on function private.attribute_claimant(core.drafts) is
-  'Attributes the person of a draft to its partner; false when another partner has them. Definer, because it looks across tenants.';
+comment on function private.attribute_claimant(core.drafts) is 'Attributes the person of a draft to its partner; false when another partner has them.';
 grant execute on function private.attribute_claimant(core.drafts) to api_owner;
 
 create function private.open_account(draft core.drafts, facts jsonb, request jsonb) returns uuid
@@ -54,7 +51,7 @@ begin
   return account;
 end $$;
 comment on function private.open_account(core.drafts, jsonb, jsonb) is
-  'What a signed claim becomes, in the service''s own tenant: account, signatory, connection, charger where one was chosen, mandate. A taken EAN or serial number is a unique violation.';
+  'What a signed claim becomes, in the service''s own tenant: account, signatory, connection, charger where one was chosen, mandate. The EAN is claimed; a serial number that is taken is refused.';
 grant execute on function private.open_account(core.drafts, jsonb, jsonb) to api_owner;
 
 create function api.sign_claim(caller jsonb, request jsonb) returns json
@@ -66,7 +63,6 @@ declare
   facts    jsonb;
   refused  text;
   account  uuid;
-  violated text;
   login    record;
 begin
   perform private.act_as(caller, 'anyone', 'sandbox');
@@ -89,24 +85,16 @@ begin
   elsif draft.user_id is null and login.confirmed is not true then
     -- begun by a sign-in link; the code proves now what the link did not
     return private.ask_for_login(draft, login.user_id, request);
+  elsif not private.claim_ean(facts ->> 'ean_code') then
+    perform private.end_in_conflict(draft, 'ean_in_use');
+    return private.refusal('claim_conflict');
   end if;
   if draft.user_id is null then
     -- stored before the account is opened: from then on this transaction acts for the person, and sees their own drafts only
     update core.drafts d set user_id = login.user_id where d.partner_id = draft.partner_id and d.id = draft.id returning * into draft;
   end if;
 
-  begin
-    account := private.open_account(draft, facts, request);
-  exception when unique_violation then
-    get stacked diagnostics violated = constraint_name;
-    if violated = 'connections_active_ean' then
-      perform private.end_in_conflict(draft, 'ean_in_use');
-      return private.refusal('claim_conflict');
-    elsif violated = 'chargers_active_serial' then
-      perform private.refuse('charger_claimed');
-    end if;
-    raise;
-  end;
+  account := private.open_account(draft, facts, request);
   if not private.attribute_claimant(draft) then
     raise exception 'the login of draft % was attributed elsewhere meanwhile', draft.id using errcode = 'serialization_failure';
   end if;

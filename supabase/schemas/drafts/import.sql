@@ -165,7 +165,7 @@ begin
   ), fitting as (
     select o.place, row_number() over (order by o.place) as rank from once o where o.occurrence = 1
   )
-  select gen_random_uuid(), j.row,
+  select private.claim_draft_id(), j.row,
          coalesce(j.verdict, case when f.place is null then 'already_drafted' when f.rank > remaining then 'over_cap' end)
     from judged j left join fitting f on f.place = j.place;
 end $$;

@@ -109,7 +109,7 @@ begin
   update core.draft_links l set expires_at = private.now()
    where l.partner_id = draft.partner_id and l.draft_id = draft.id and l.used_at is null and l.expires_at > private.now();
   insert into core.draft_links (partner_id, draft_id, token_hash, return_url, expires_at)
-  values (draft.partner_id, draft.id, decode(input ->> 'token_hash', 'hex'), target, private.now() + interval '300 seconds')
+  values (draft.partner_id, draft.id, private.claim_token_hash(input ->> 'token_hash'), target, private.now() + interval '300 seconds')
   returning id into link;
   email_sent := input -> 'mails' <> 'null' and not private.is_suppressed(private.email_hash(draft.email, input #>> '{links,key}'));
   if email_sent then

@@ -1,24 +1,26 @@
 -- The audit log: who did what, in the same transaction as the change.
 
 create table core.audit_log (
+  partner_id  uuid        not null,
   id          bigint generated always as identity,
   at          timestamptz not null default private.now(),
   actor       text        not null,
   action      text        not null,
-  partner_id  uuid,
   subject_id  uuid,
   details     jsonb       not null default '{}',
   request_id  text,
-  constraint audit_log_pkey primary key (id)
-);
+  constraint audit_log_pkey primary key (partner_id, id, at)
+) partition by range (at);
 comment on table core.audit_log is
   'One row per change somebody may have to account for. No personal data and no secrets in details. Append-only, kept seven years.';
+comment on column core.audit_log.partner_id is 'The tenant it happened in; the house where it was in none: what the operator did to the service itself, and a person to their own login.';
 -- serves: the history of one account, client or connection
 create index audit_log_subject on core.audit_log (subject_id, id);
 alter table core.audit_log enable row level security;
 create policy "api functions append, and read nothing" on core.audit_log
-  for insert to api_owner with check (partner_id is not distinct from (select private.partner_id()));
+  for insert to api_owner with check (partner_id = coalesce((select private.partner_id()), private.house()));
 grant insert on core.audit_log to api_owner;
+select private.partition_by_year('core.audit_log');
 
 create function private.audit(action text, subject uuid default null, details jsonb default '{}') returns void
 language sql
@@ -28,7 +30,7 @@ as $$
   values (
     concat_ws(':', coalesce(nullif(current_setting('app.caller_kind', true), ''), 'unknown'),
                    coalesce(nullif(current_setting('app.user_id', true), ''), nullif(current_setting('app.client_id', true), ''))),
-    action, private.partner_id(), subject, details, nullif(current_setting('app.request_id', true), ''))
+    action, coalesce(private.partner_id(), private.house()), subject, details, nullif(current_setting('app.request_id', true), ''))
 $$;
 comment on function private.audit(text, uuid, jsonb) is 'Appends to the audit log in the same transaction as the change.';
 grant execute on function private.audit(text, uuid, jsonb) to api_owner;

@@ -39,6 +39,22 @@ as $$ select case when value ~ '^[0-9-]{10}$' then value::timestamp at time zone
 comment on function private.as_border(text) is 'A date as the Dutch midnight it begins with, a moment as itself.';
 grant execute on function private.as_border(text) to api_owner;
 
+create function private.claim_token_hash(hex text) returns bytea
+language plpgsql immutable
+set search_path = ''
+as $$
+declare
+  hash constant bytea := decode(hex, 'hex');
+begin
+  if length(hash) is distinct from 32 then
+    raise exception 'a token is stored as its SHA-256' using errcode = 'invalid_parameter_value';
+  end if;
+  return hash;
+end $$;
+comment on function private.claim_token_hash(text) is
+  'How a token that was made just now is stored: its SHA-256, from hexadecimal. It is looked up before the tenant is known, and is nobody else''s because it is of 256 random bits.';
+grant execute on function private.claim_token_hash(text) to api_owner;
+
 create function private.base64url(bytes bytea) returns text
 language plpgsql immutable
 set search_path = ''

@@ -12,6 +12,7 @@ begin
     'oauth_purged', private.purge_oauth(),
     'sessions_synced', private.sync_virtual_chargers(),
     'registrations_reviewed', private.review_due_registrations(),
+    'partitions_made', private.make_due_partitions(),
     -- last: whose bucket it deletes waits until this transaction ends
     'rate_limits_swept', private.sweep_rate_limits());
 end $$;

@@ -1,8 +1,8 @@
 -- The mail outbox: written in the transaction of what it is about, sent by the worker.
 
 create table core.mail_outbox (
-  id              uuid        not null default gen_random_uuid(),
   partner_id      uuid        not null,
+  id              uuid        not null default gen_random_uuid(),
   owner_id        uuid                 default private.owner_id(),
   cause           text        not null,
   template        text        not null,
@@ -20,9 +20,9 @@ create table core.mail_outbox (
   last_error      text,
   created_at      timestamptz not null default private.now(),
   done_at         timestamptz,
-  constraint mail_outbox_pkey primary key (id),
+  constraint mail_outbox_pkey primary key (partner_id, id),
   constraint mail_outbox_partner_id_fkey foreign key (partner_id) references core.partners (id),
-  constraint mail_outbox_cause_key unique (cause),
+  constraint mail_outbox_cause_key unique (partner_id, cause),
   constraint mail_outbox_status_known check (status in ('queued', 'sent', 'captured', 'failed', 'nobody'))
 );
 comment on table core.mail_outbox is
@@ -105,7 +105,7 @@ begin
   return private.claim_mail((batch ->> 'size')::int);
 end $$;
 comment on function api.claim_mail(jsonb, jsonb) is
-  'The next mails to send: {size} to [{id, recipient, subject, html, text}]. Each is claimed for five minutes, then offered again.';
+  'The next mails to send: {size} to [{partner_id, id, recipient, subject, html, text}]. Each is claimed for five minutes, then offered again.';
 select private.expose('api.claim_mail(jsonb, jsonb)', 'edge_slow');
 
 create function private.claim_mail(size int) returns json
@@ -115,15 +115,16 @@ as $$
   with claimed as (
     update core.mail_outbox m
        set attempts = m.attempts + 1, next_attempt_at = private.now() + interval '5 minutes'
-     where m.id in (select q.id from core.mail_outbox q
-                     where q.status = 'queued' and q.next_attempt_at <= private.now()
-                       -- what a deactivated partner invites to opens nothing, and waits until it is active again; what was signed stays told
-                       and (q.template not in ('claim', 'reminder', 'sign_in', 'mandate_link')
-                            or q.partner_id in (select p.id from core.partners p where p.is_active))
-                     order by q.next_attempt_at limit size for update skip locked)
+     where (m.partner_id, m.id) in (
+       select q.partner_id, q.id from core.mail_outbox q
+        where q.status = 'queued' and q.next_attempt_at <= private.now()
+          -- what a deactivated partner invites to opens nothing, and waits until it is active again; what was signed stays told
+          and (q.template not in ('claim', 'reminder', 'sign_in', 'mandate_link')
+               or q.partner_id in (select p.id from core.partners p where p.is_active))
+        order by q.next_attempt_at limit size for update skip locked)
     returning m.*)
-  select coalesce(json_agg(json_build_object('id', id, 'recipient', recipient, 'subject', subject, 'html', html, 'text', text,
-                                             'reply_to', reply_to, 'unsubscribe_url', unsubscribe_url)
+  select coalesce(json_agg(json_build_object('partner_id', partner_id, 'id', id, 'recipient', recipient, 'subject', subject,
+                                             'html', html, 'text', text, 'reply_to', reply_to, 'unsubscribe_url', unsubscribe_url)
                            order by created_at), '[]')
     from claimed
 $$;
@@ -148,7 +149,7 @@ end $$;
 comment on function api.count_waiting_mail(jsonb) is 'How many mails wait to be sent, as {waiting}: for a worker that has no mail server, so that it can say so.';
 select private.expose('api.count_waiting_mail(jsonb)', 'edge_slow');
 
-create function private.settle_mail(mail uuid, failure text, permanent boolean) returns void
+create function private.settle_mail(tenant uuid, mail uuid, failure text, permanent boolean) returns void
 language sql security definer
 set search_path = ''
 as $$
@@ -162,11 +163,11 @@ as $$
          text = case when failure is null then '' else m.text end,
          links = case when failure is null then '{}' else m.links end,
          unsubscribe_url = case when failure is not null then m.unsubscribe_url end
-   where m.id = mail and m.status = 'queued'
+   where m.partner_id = tenant and m.id = mail and m.status = 'queued'
 $$;
-comment on function private.settle_mail(uuid, text, boolean) is
+comment on function private.settle_mail(uuid, uuid, text, boolean) is
   'Wipes what was sent: it held live links and codes. Definer: the worker sends the mail of every tenant.';
-grant execute on function private.settle_mail(uuid, text, boolean) to api_owner;
+grant execute on function private.settle_mail(uuid, uuid, text, boolean) to api_owner;
 
 create function api.settle_mail(caller jsonb, results jsonb) returns json
 language plpgsql security definer
@@ -174,12 +175,12 @@ set search_path = ''
 as $$
 begin
   perform private.act_as(caller, 'worker');
-  perform private.settle_mail(r.id, r.failure, coalesce(r.permanent, false))
-     from jsonb_to_recordset(results) as r (id uuid, failure text, permanent boolean);
+  perform private.settle_mail(r.partner_id, r.id, r.failure, coalesce(r.permanent, false))
+     from jsonb_to_recordset(results) as r (partner_id uuid, id uuid, failure text, permanent boolean);
   return json_build_object('ok', true);
 end $$;
 comment on function api.settle_mail(jsonb, jsonb) is
-  'What became of claimed mails: [{id, failure, permanent}], failure null when sent. A temporary one is tried again with back-off, twelve times over 17 hours.';
+  'What became of claimed mails: [{partner_id, id, failure, permanent}], failure null when sent. A temporary one is tried again with back-off, twelve times over 17 hours.';
 select private.expose('api.settle_mail(jsonb, jsonb)', 'edge_slow');
 
 create function private.purge_mail() returns bigint

@@ -49,8 +49,8 @@ select private.isolate('core.delivered_months', 'select, insert, update');
 select private.belong_with('core.delivered_months', 'core.connections', 'connection_id');
 
 create table core.replaced_months (
-  id            bigint generated always as identity,
   partner_id    uuid           not null,
+  id            bigint generated always as identity,
   connection_id uuid           not null,
   owner_id      uuid           not null default private.owner_id(),
   period        date           not null,
@@ -59,7 +59,7 @@ create table core.replaced_months (
   delivery_id   uuid,
   received_at   timestamptz    not null,
   replaced_at   timestamptz    not null default private.now(),
-  constraint replaced_months_pkey primary key (id),
+  constraint replaced_months_pkey primary key (partner_id, id),
   constraint replaced_months_connection_fkey foreign key (partner_id, connection_id, owner_id) references core.connections (partner_id, id, owner_id)
 );
 comment on table core.replaced_months is 'Each total that a later delivery replaced by another. Append-only, kept seven years.';

@@ -59,13 +59,13 @@ begin
   -- the first consent, and only that, may attribute (specification section 4.5)
   elsif client.partner_id is not null
         and (private.user_profile(person)).created_at >= private.now() - interval '7 days'
-        and private.attribute_user(person, client.partner_id, 'oauth_consent') then
+        and private.claim_customer(person, client.partner_id, 'oauth_consent') = 'new' then
     perform private.audit('user.attributed', person, jsonb_build_object('source', 'oauth_consent', 'to', client.partner_id));
   end if;
 
   insert into core.oauth_grants (user_id, client_id, scopes) values (person, client.id, scopes) returning id into grant_id;
   insert into core.oauth_codes (code_hash, grant_id, redirect_uri, code_challenge, expires_at)
-  values (decode(request ->> 'code_hash', 'hex'), grant_id, request ->> 'redirect_uri', request ->> 'code_challenge',
+  values (private.claim_token_hash(request ->> 'code_hash'), grant_id, request ->> 'redirect_uri', request ->> 'code_challenge',
           private.now() + interval '10 minutes');
   perform private.audit('oauth.consented', grant_id, jsonb_build_object('client_id', client.client_id, 'scopes', scopes));
 end $$;

@@ -99,7 +99,7 @@ language sql
 set search_path = ''
 as $$
   insert into core.oauth_refresh_tokens (token_hash, grant_id, generation, expires_at)
-  values (decode(request ->> 'new_refresh_hash', 'hex'), grant_id, generation, private.now() + interval '30 days')
+  values (private.claim_token_hash(request ->> 'new_refresh_hash'), grant_id, generation, private.now() + interval '30 days')
 $$;
 
 create function private.purge_oauth() returns bigint

@@ -51,7 +51,7 @@ language sql security definer
 set search_path = ''
 as $$
   insert into core.sign_in_codes (token_hash, code_hash, email, expires_at)
-  values (decode(request ->> 'token_hash', 'hex'), decode(request ->> 'code_hash', 'hex'), request ->> 'email', private.code_expiry())
+  values (private.claim_token_hash(request ->> 'token_hash'), decode(request ->> 'code_hash', 'hex'), request ->> 'email', private.code_expiry())
 $$;
 comment on function private.keep_sign_in_code(jsonb) is 'Definer: no caller may read codes.';
 grant execute on function private.keep_sign_in_code(jsonb) to api_owner;

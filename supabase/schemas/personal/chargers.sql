@@ -55,15 +55,14 @@ begin
     join core.connections c on c.partner_id = a.partner_id and c.account_id = a.id and c.status = 'active'
    where a.user_id = private.user_id()
    order by c.created_at, c.id limit 1;
+  if not private.claim_ocpp_identity(input ->> 'ocpp_identity') then
+    perform private.refuse('ocpp_identity_taken', json_build_object('ocpp_identity', input ->> 'ocpp_identity'));
+  end if;
   insert into core.chargers
     (partner_id, account_id, connection_id, user_id, nickname, connection_type, ocpp_identity, ocpp_password_hash)
   values (private.partner_id(), account, connection, private.user_id(), input ->> 'nickname', 'ocpp',
           input ->> 'ocpp_identity', decode(input ->> 'password_hash', 'hex'))
-  on conflict (ocpp_identity) where status = 'active' do nothing
   returning * into charger;
-  if charger.id is null then
-    perform private.refuse('ocpp_identity_taken', json_build_object('ocpp_identity', input ->> 'ocpp_identity'));
-  end if;
   perform private.audit('charger.registered', charger.id);
   return json_build_object('id', charger.id);
 end $$;

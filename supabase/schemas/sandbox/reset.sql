@@ -9,8 +9,7 @@ declare
   locations constant uuid[] := array(
     select distinct c.location_id from core.connections c where c.partner_id = house and c.id = any (connections));
 begin
-  delete from core.replaced_charging_sessions r using core.charging_sessions s
-   where s.partner_id = house and s.charger_id = any (chargers) and r.partner_id = house and r.session_id = s.id;
+  delete from core.replaced_charging_sessions r where r.partner_id = house and r.charger_id = any (chargers);
   delete from core.charger_months m where m.partner_id = house and m.charger_id = any (chargers);
   delete from core.charging_sessions s where s.partner_id = house and s.charger_id = any (chargers);
   delete from core.virtual_chargers v where v.partner_id = house and v.charger_id = any (chargers);

@@ -17,6 +17,7 @@ create table core.oauth_clients (
   operated_by       text,
   constraint oauth_clients_pkey primary key (id),
   constraint oauth_clients_client_id_key unique (client_id),
+  constraint oauth_clients_partner_key unique (partner_id, id),
   constraint oauth_clients_not_of_the_house check (partner_id <> '00000000-0000-4000-8000-000000000000'),
   constraint oauth_clients_partner_id_fkey foreign key (partner_id) references core.partners (id),
   constraint oauth_clients_grant_types_known check (grant_types <@ '{client_credentials,authorization_code,refresh_token}'),
@@ -31,8 +32,6 @@ comment on column core.oauth_clients.partner_id is 'Null until the operator link
 comment on column core.oauth_clients.tokens_valid_from is 'Access tokens issued earlier are refused: how an operator ends the tokens that were issued for a leaked secret.';
 comment on column core.oauth_clients.redirect_uris is 'Compared letter for letter (RFC 9700 section 2.1).';
 comment on column core.oauth_clients.operated_by is 'Who runs the application, as the consent page names them; null: the partner it belongs to.';
--- serves: the clients of one partner in the operator's list
-create index oauth_clients_partner_id on core.oauth_clients (partner_id);
 alter table core.oauth_clients enable row level security;
 create policy "a client sees itself" on core.oauth_clients
   for select to api_owner using (id = (select private.client_id()));

@@ -44,7 +44,7 @@ begin
     update core.partner_keys k set revoked_at = private.now() where k.partner_id = private.partner_id() and k.revoked_at is null;
   end if;
   insert into core.partner_keys (partner_id, key_hash, prefix, last4)
-  values (private.partner_id(), decode(key ->> 'key_hash', 'hex'), key ->> 'prefix', key ->> 'last4')
+  values (private.partner_id(), private.claim_token_hash(key ->> 'key_hash'), key ->> 'prefix', key ->> 'last4')
   on conflict (partner_id) where revoked_at is null do nothing
   returning * into minted;
   if minted.id is null then

@@ -14,6 +14,19 @@ comment on table core.partner_managers is 'Who manages a partner in the portal: 
 select private.isolate('core.partner_managers', 'select');
 select private.keep_to_owner('core.partner_managers', 'user_id');
 
+create function private.claim_manager(person uuid, partner uuid, out added boolean, out manages uuid)
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  insert into core.partner_managers (partner_id, user_id) values (partner, person)
+  on conflict on constraint partner_managers_user_id_key do nothing;
+  added := found;
+  select m.partner_id into manages from core.partner_managers m where m.user_id = person;
+end $$;
+comment on function private.claim_manager(uuid, uuid) is
+  'Lets a person manage a partner unless they manage one already: whether it did, and which one they manage. Definer, because it looks across tenants.';
+
 create function private.managed_partner(person uuid) returns uuid
 language plpgsql stable security definer
 set search_path = ''

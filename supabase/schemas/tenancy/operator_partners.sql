@@ -184,8 +184,7 @@ as $$
 declare
   partner core.partners;
   person  uuid;
-  managed uuid;
-  added   boolean;
+  claimed record;
 begin
   perform private.act_as_operator(input);
   partner := private.business_named(input ->> 'partner');
@@ -193,16 +192,14 @@ begin
   if not found then
     perform private.refuse('user_not_found', json_build_object('user', input ->> 'user'));
   end if;
-  insert into core.partner_managers (partner_id, user_id) values (partner.id, person) on conflict do nothing;
-  added := found;
-  select m.partner_id into managed from core.partner_managers m where m.user_id = person;
-  if managed <> partner.id then
+  select * into claimed from private.claim_manager(person, partner.id);
+  if claimed.manages <> partner.id then
     perform private.refuse('manages_another_partner', json_build_object('user', input ->> 'user'));
   end if;
-  if added then
+  if claimed.added then
     perform private.audit('partner.manager_added', person);
   end if;
-  return json_build_object('changed', added, 'manager', json_build_object('user_id', person, 'partner_id', partner.id, 'partner_slug', partner.slug));
+  return json_build_object('changed', claimed.added, 'manager', json_build_object('user_id', person, 'partner_id', partner.id, 'partner_slug', partner.slug));
 end $$;
 comment on function ops.partner_add_manager(jsonb) is 'Lets a person with a login manage a partner: {partner, user} to {changed, manager}. A person manages one.';
 select private.expose_ops('ops.partner_add_manager(jsonb)');

@@ -70,18 +70,18 @@ select private.keep_to_owner('core.attributions', 'user_id');
 -- serves: the customers of a partner, newest first
 create index attributions_newest on core.attributions (partner_id, created_at desc, user_id desc);
 
-create function private.attribute_user(person uuid, partner uuid, source text) returns boolean
-language sql security definer
+create function private.claim_customer(person uuid, partner uuid, source text, external_ref text default null) returns text
+language plpgsql security definer
 set search_path = ''
 as $$
-  with attributed as (
-    insert into core.attributions (partner_id, user_id, source, attached_month)
-    select p.id, person, attribute_user.source, date_trunc('month', private.today())::date
-      from core.partners p where p.id = partner and p.is_active
-    on conflict (user_id) do nothing
-    returning 1)
-  select exists (select from attributed)
-$$;
-comment on function private.attribute_user(uuid, uuid, text) is
-  'Attributes a person to an active partner unless somebody has them already; says whether it did. Definer, because it looks across tenants.';
-grant execute on function private.attribute_user(uuid, uuid, text) to api_owner;
+begin
+  insert into core.attributions (partner_id, user_id, source, external_ref, attached_month)
+  select p.id, person, claim_customer.source, claim_customer.external_ref, date_trunc('month', private.today())::date
+    from core.partners p where p.id = partner and p.is_active
+  on conflict on constraint attributions_user_id_key do nothing;
+  return case when found then 'new'
+              when exists (select from core.attributions a where a.user_id = person and a.partner_id = partner) then 'own' end;
+end $$;
+comment on function private.claim_customer(uuid, uuid, text, text) is
+  'Attributes a person to an active partner unless somebody has them already: new, own where that is this partner, else null. Definer, because it looks across tenants.';
+grant execute on function private.claim_customer(uuid, uuid, text, text) to api_owner;

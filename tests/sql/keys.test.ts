@@ -1,0 +1,124 @@
+// Keys and tenants. What a key has the tenant in may one day be in another partition, project or node than what it has not; docs/scale.md
+// says why. A key without it is asked of all tenants at once: it stands here with its reason, or it gets the tenant.
+
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createWorld, type World } from "../harness/world.ts";
+
+let world: World;
+beforeAll(async () => {
+  world = await createWorld();
+});
+afterAll(() => world.close());
+
+/** Rows of no tenant: every project has the same ones, and a distributed engine copies them to every node. */
+const REFERENCE: Record<string, string> = {
+  charger_brands_pkey: "the catalogue",
+  charger_models_pkey: "the catalogue",
+  charger_models_name_key: "the catalogue",
+  charger_model_patterns_pkey: "the catalogue",
+  charger_vendor_aliases_pkey: "the catalogue",
+  charger_vendor_aliases_one_brand: "the catalogue",
+  deployment_pkey: "one row a database",
+  ean_register_points_pkey: "the EAN register of our own, which knows metering points and no customers",
+  ere_factors_pkey: "one row a delivery year",
+  rate_limits_pkey: "the limits, the same for all",
+};
+
+/** Tenants themselves, and people, who are in no tenant: rows of the directory, wherever the tenants are. */
+const DIRECTORY: Record<string, string> = {
+  partners_pkey: "the tenant",
+  partners_slug_key: "the operator names a tenant by it",
+  partners_referral_code_key: "a customer names a tenant by it",
+  oauth_clients_pkey: "a client is looked up before its tenant is known",
+  oauth_clients_client_id_key: "a client is looked up by it before its tenant is known",
+  oauth_consents_pkey: "a person's",
+  oauth_grants_pkey: "a person's",
+  oauth_codes_pkey: "a person's, by the hash of the code",
+  oauth_refresh_tokens_pkey: "a person's, by the hash of the token",
+  oauth_refresh_tokens_generation_key: "a person's, within their grant",
+  revoked_access_tokens_pkey: "of any token, before its tenant is known",
+  personal_tokens_pkey: "a person's",
+  sign_in_codes_pkey: "a person's, by the hash of what their browser holds",
+  suppressions_pkey: "an address that opted out of mail, of whichever partner",
+  rate_limit_state_pkey: "of a client, person or address, before the tenant is known",
+  rate_limit_overrides_pkey: "of a client, before its tenant is known",
+};
+
+/** What no two tenants may have at once. Each is taken by one function, which alone would have to ask a directory. */
+const CLAIMED: Record<string, { by: string; why: string }> = {
+  attributions_user_id_key: { by: "claim_customer", why: "a person is the customer of one partner" },
+  booking_rows_live_ean: { by: "claim_months", why: "a month of a metering point is booked once" },
+  chargers_active_ocpp_identity: { by: "claim_ocpp_identity", why: "the gateway knows a charger by it alone" },
+  chargers_active_serial: { by: "claim_serial_number", why: "a charger stands in one place" },
+  connections_active_ean: { by: "claim_ean", why: "a metering point has one active connection" },
+  draft_links_token_hash_key: { by: "claim_token_hash", why: "a link is opened by its token alone" },
+  drafts_id: { by: "claim_draft_id", why: "a claim link knows the draft alone" },
+  mandate_links_token_hash_key: { by: "claim_token_hash", why: "a link is opened by its token alone" },
+  partner_keys_key_hash_key: { by: "claim_token_hash", why: "a key says by itself whose it is" },
+  partner_managers_user_id_key: { by: "claim_manager", why: "a person manages one partner" },
+  personal_tokens_token_hash_key: { by: "claim_token_hash", why: "a token says by itself whose it is" },
+};
+
+/** Foreign keys without the tenant: to people, to tenants themselves, to reference rows, and among what belongs to people. */
+const TO_NO_TENANT = [
+  "auth.users",
+  "core.partners",
+  "core.charger_models",
+  "core.charger_brands",
+  "core.ere_factors",
+  "core.rate_limits",
+];
+const AMONG_PEOPLE: Record<string, string> = {
+  oauth_codes_grant_id_fkey: "a person's",
+  oauth_consents_client_id_fkey: "a person's consent to an application, of whichever partner",
+  oauth_grants_client_id_fkey: "a person's grant to an application, of whichever partner",
+  oauth_refresh_tokens_grant_id_fkey: "a person's",
+};
+
+/** Of the table `relation` in the array of column numbers `keys`. */
+const has = (column: string, relation: string, keys: string) =>
+  `exists (select from pg_attribute a where a.attrelid = ${relation} and a.attnum = any (${keys}) and a.attname = '${column}')`;
+
+async function names(query: string, ...values: unknown[]): Promise<string[]> {
+  const { rows } = await world.database.admin.query<{ name: string }>(query, values);
+  return rows.map(({ name }) => name).sort();
+}
+
+describe("the keys of tables", () => {
+  test("a unique key has the tenant in it, or a reason that stands here", async () => {
+    const without = await names(
+      `select c.relname as name from pg_index i join pg_class c on c.oid = i.indexrelid
+        where i.indisunique and c.relnamespace = 'core'::regnamespace and not ${has("partner_id", "i.indrelid", "i.indkey")}`,
+    );
+    expect(without).toEqual(Object.keys({ ...REFERENCE, ...DIRECTORY, ...CLAIMED }).sort());
+  });
+
+  test("a foreign key has the tenant in it, or leads to what is in none", async () => {
+    const without = await names(
+      `select c.conname as name from pg_constraint c
+        where c.contype = 'f' and c.connamespace = 'core'::regnamespace and not c.confrelid::regclass::text = any ($1)
+          and not (${has("partner_id", "c.conrelid", "c.conkey")} and ${has("partner_id", "c.confrelid", "c.confkey")})`,
+      TO_NO_TENANT,
+    );
+    expect(without).toEqual(Object.keys(AMONG_PEOPLE).sort());
+  });
+
+  test("every key of charging sessions has the charger in it: they can be partitioned by its hash", async () => {
+    const without = await names(
+      `select i.indexrelid::regclass::text as name from pg_index i
+        where i.indisunique and i.indrelid = 'core.charging_sessions'::regclass
+          and not (${has("charger_id", "i.indrelid", "i.indkey")} and ${has("partner_id", "i.indrelid", "i.indkey")})`,
+    );
+    expect(without).toEqual([]);
+  });
+
+  test("each function that takes what no two tenants may have is there, and says what it does", async () => {
+    const wanted = [...new Set(Object.values(CLAIMED).map(({ by }) => by)), "claim_addresses"].sort();
+    expect(
+      await names(
+        "select p.proname as name from pg_proc p where p.pronamespace = 'private'::regnamespace and p.proname = any ($1) and obj_description(p.oid) is not null",
+        wanted,
+      ),
+    ).toEqual(wanted);
+  });
+});
