@@ -5,6 +5,7 @@ import {
   composeMandateSigned,
   MAIL_MESSAGES,
 } from "#shared/domain/mail/mail.ts";
+import { composeNotice, type Notice, type NoticeReader } from "#shared/domain/mail/notices.ts";
 import { composeDocument, type Facts, inGroups } from "#shared/domain/mandate_text/mandate_text.ts";
 import { acceptedLocale, LOCALES } from "#shared/values/locale.ts";
 import { WORDS as CLAIM } from "../../supabase/functions/pages/claim/words.ts";
@@ -184,5 +185,54 @@ describe("§6 mail", () => {
     expect(mail.text).toContain(document);
     expect(mail.html).not.toContain("<img");
     expect(mail.html).toContain("Naam: &lt;img");
+  });
+
+  const notices: Notice[] = [
+    { kind: "registration_approved" },
+    {
+      kind: "registration_rejected",
+      grounds: ["mandate_signed", "ean_validated", "mid_charger_registered"],
+    },
+    { kind: "something_missing", missing: ["iban", "charger"] },
+    { kind: "mandate_ending", valid_until: "2026-12-31", reminder: 1 },
+    { kind: "mandate_ending", valid_until: "2026-12-31", reminder: 2 },
+    { kind: "mandate_ended", valid_until: "2026-12-31" },
+    { kind: "mandate_withdrawn", by: "customer", covered_until: "2026-05-31" },
+    { kind: "mandate_withdrawn", by: "connection_updated", covered_until: null },
+    { kind: "payout_sent", amount_eur: 1234.5, iban_last4: "4300" },
+    { kind: "payout_failed", amount_eur: 12.3, iban_last4: "4300" },
+  ];
+  const own: NoticeReader = {
+    full_name: hostile,
+    partner_name: "Zonneveld Laadpalen",
+    brand: { name: "Zonneveld", reply_to: "hulp@zonneveld.example" },
+    account: "own",
+    link: "https://pages.example/claim/abc",
+  };
+  const cpo: NoticeReader = { ...own, brand: null, account: "cpo", link: null };
+
+  test.each(notices)("after signing: $kind in both languages, to a person and to a CPO's customer", (notice) => {
+    for (const locale of ["nl", "en"] as const) {
+      for (const reader of [own, cpo]) {
+        const mail = composeNotice({ config, locale, notice, reader });
+        expect(mail).toMatchObject({ template: notice.kind, locale });
+        expect(mail.links.every((link) => link === own.link)).toBe(true);
+        for (const text of [mail.subject, mail.text, mail.html])
+          expect(text).not.toMatch(/undefined|null|\{\{|\[object/);
+        expect(mail.html).not.toContain("<img");
+        expect(mail.text, "a service mail cannot be opted out of").not.toMatch(/Geen berichten meer|no more messages/);
+        expect(mail.reply_to).toBe(reader.brand?.reply_to ?? undefined);
+      }
+    }
+  });
+  test("amounts and days are written as the language does", () => {
+    const text = (locale: "nl" | "en", notice: Notice) =>
+      composeNotice({ config, locale, notice, reader: own }).text.replaceAll("\u00a0", " ");
+    const sent: Notice = { kind: "payout_sent", amount_eur: 1234.5, iban_last4: "4300" };
+    expect(text("nl", sent)).toContain("€ 1.234,50");
+    expect(text("en", sent)).toContain("€1,234.50");
+    const ending: Notice = { kind: "mandate_ending", valid_until: "2026-12-31", reminder: 1 };
+    expect(text("nl", ending)).toContain("31 december 2026");
+    expect(text("en", ending)).toContain("31 December 2026");
   });
 });

@@ -120,4 +120,99 @@ export const en: MailMessages = {
     after: "Did you do this yourself? Then there is nothing you need to do.",
     unexpected: "Did you not do this? Tell us at once.",
   },
+  notices: {
+    why: "You receive this message because you signed a mandate.",
+    view: "View your registration",
+    registration_approved: {
+      subject: "Your registration has been approved",
+      lines: (service) => [
+        `${service} has approved your registration. The charging electricity that your mandate covers counts towards ERE.`,
+      ],
+      after: {
+        own: "There is nothing you need to do. Each quarter we register your charging electricity. Once it is sold, we pay out your compensation.",
+        cpo: (partner) =>
+          `There is nothing you need to do. Each quarter we register your charging electricity. ${partner} keeps you informed.`,
+      },
+    },
+    registration_rejected: {
+      subject: "Your registration has been rejected: what you can do",
+      lines: [
+        "Your registration has been rejected. Your charging electricity does not count now. What you gave us is kept.",
+      ],
+      grounds: {
+        mandate_signed: "Your mandate is no longer valid. Without one we may not register your charging electricity.",
+        ean_validated:
+          "We could not confirm that the EAN code belongs to your address. Look the code up on your energy bill, and mail us what it says.",
+        mid_charger_registered:
+          "We know no charger of yours with a calibrated meter (MID) yet. Tell us about it, and we judge your registration again.",
+      },
+      unknown: "Do you not know why? Mail us, and we find out together.",
+      cpo: (partner) => `Ask ${partner} what is needed. Once that is settled, we judge your registration again.`,
+      button: "See what is needed",
+    },
+    something_missing: {
+      subject: "Something of yours is still missing",
+      lines: ["You have signed your mandate. Your charging electricity only counts once we also have this:"],
+      missing: {
+        iban: "your account number (IBAN), because the compensation goes there",
+        charger: "your charger with a calibrated meter (MID), because only what that measures counts",
+      },
+      button: "Tell us now",
+      after: "It takes a few minutes. We ask this once.",
+    },
+    mandate_ending: {
+      subject: (until) => `Your mandate ends on ${until}`,
+      reminder: (until) => `Not renewed yet: your mandate ends on ${until}`,
+      lines: (until) => [
+        `Your mandate to register your charging electricity holds up to and including ${until}. It is not renewed by itself. What you charge after that only counts if you sign again.`,
+        "You can do so now: you read the mandate for the years after it and sign with your name and a code. It takes about two minutes.",
+      ],
+      button: "Renew your mandate",
+      after: "Would you rather not renew? Then there is nothing you need to do.",
+    },
+    mandate_ended: {
+      subject: "Your mandate has ended",
+      lines: (until) => [
+        `Your mandate held up to and including ${until}. What you charge after that is not registered.`,
+        "What you charged up to that day still counts. You still receive the compensation for it.",
+      ],
+      button: "Sign again",
+      after:
+        "Would you like to take part again? Then sign again. Would you like to stop? Then there is nothing you need to do.",
+    },
+    mandate_withdrawn: {
+      subject: "Your mandate is no longer valid",
+      by: {
+        customer: "You have withdrawn your mandate. It is no longer valid.",
+        operator: "We have ended your mandate. It is no longer valid.",
+        connection_updated:
+          "The EAN code or the address of your connection has changed. The mandate you signed was for what it was before, and is no longer valid.",
+        connection_archived: "Your connection is no longer registered with us. Your mandate has ended with it.",
+      },
+      covered: (until) =>
+        `What you charged up to and including ${until} still counts. You still receive the compensation for it.`,
+      not_covered: "What has been registered stays registered. You still receive the compensation for it.",
+      again: (partner) =>
+        `Would you like your charging electricity to count again? Then ask ${partner} for a new mandate.`,
+      after: "Did you not expect this? Let us know; the address is at the end of this mail.",
+    },
+    payout_sent: {
+      subject: (amount) => `Your compensation of ${amount} is on its way`,
+      lines: (amount, iban) => [
+        `We have transferred ${amount} to the account that ends in ${iban}. It usually arrives within one working day.`,
+        "It is the compensation for the charging electricity that was sold. Our fee, including VAT, has been taken off.",
+      ],
+      after: "There is nothing you need to do.",
+    },
+    payout_failed: {
+      subject: "Your compensation could not be transferred",
+      lines: (amount, iban) => [
+        `We tried to transfer ${amount} to the account that ends in ${iban}. The bank could not deliver it there.`,
+        "The amount is kept for you.",
+      ],
+      button: "Give another account number",
+      own: "Give us another account number, and we transfer the amount to it.",
+      cpo: (partner) => `Give ${partner} another account number, and we transfer the amount to it.`,
+    },
+  },
 };

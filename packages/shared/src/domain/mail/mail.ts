@@ -18,7 +18,15 @@ export type Mail = {
     | "sign_in"
     | "claim_code"
     | "iban_changed"
-    | "customer_iban_changed";
+    | "customer_iban_changed"
+    | "registration_approved"
+    | "registration_rejected"
+    | "something_missing"
+    | "mandate_ending"
+    | "mandate_ended"
+    | "mandate_withdrawn"
+    | "payout_sent"
+    | "payout_failed";
   locale: Locale;
   subject: string;
   html: string;
@@ -30,7 +38,7 @@ export type Mail = {
   reply_to?: string;
 };
 
-type Sender = { config: Pick<Configuration, "SERVICE_NAME" | "SUPPORT_EMAIL">; locale: Locale };
+export type Sender = { config: Pick<Configuration, "SERVICE_NAME" | "SUPPORT_EMAIL">; locale: Locale };
 
 /** The mail that brings a signatory the link. The database knows the names and fills the `{{…}}` marks. */
 export function composeMandateLink({ config, locale, link }: Sender & { link: string }): Mail {
@@ -208,11 +216,11 @@ export function composeCustomerIbanChanged({
   });
 }
 
-function sentBy({ name, light, reply_to }: Brand): Pick<Content, "sender" | "accent" | "reply_to"> {
+export function sentBy({ name, light, reply_to }: Brand): Pick<Content, "sender" | "accent" | "reply_to"> {
   return { sender: name, ...(light ? { accent: light } : {}), ...(reply_to ? { reply_to } : {}) };
 }
 
-type Content = {
+export type Content = {
   subject: string;
   greeting: string;
   lines: string[];
@@ -231,7 +239,7 @@ type Content = {
 
 const ACCENT = "#0b6b4f";
 
-function compose(template: Mail["template"], config: Sender["config"], locale: Locale, content: Content): Mail {
+export function compose(template: Mail["template"], config: Sender["config"], locale: Locale, content: Content): Mail {
   return {
     template,
     locale,

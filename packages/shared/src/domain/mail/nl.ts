@@ -123,6 +123,100 @@ export const nl = {
     after: "Heeft u dit zelf gedaan? Dan hoeft u niets te doen.",
     unexpected: "Heeft u dit niet gedaan? Laat het ons dan meteen weten.",
   },
+  /** What becomes of a registration, a mandate and money afterwards. `own` is a person with a page of their own; the others are a CPO's customers. */
+  notices: {
+    why: "U krijgt dit bericht omdat u een machtiging heeft ondertekend.",
+    view: "Bekijk uw aanmelding",
+    registration_approved: {
+      subject: "Uw registratie is goedgekeurd",
+      lines: (service: string) => [
+        `${service} heeft uw registratie goedgekeurd. De laadstroom die onder uw machtiging valt, telt mee voor ERE.`,
+      ],
+      after: {
+        own: "U hoeft niets te doen. Elk kwartaal boeken wij uw laadstroom in. Is zij verkocht, dan maken wij uw vergoeding over.",
+        cpo: (partner: string) =>
+          `U hoeft niets te doen. Elk kwartaal boeken wij uw laadstroom in. ${partner} houdt u op de hoogte.`,
+      },
+    },
+    registration_rejected: {
+      subject: "Uw registratie is afgekeurd: wat u kunt doen",
+      lines: ["Uw registratie is afgekeurd. Uw laadstroom telt nu niet mee. Wat u ons gaf, blijft bewaard."],
+      grounds: {
+        mandate_signed: "Uw machtiging geldt niet meer. Zonder machtiging mogen wij uw laadstroom niet registreren.",
+        ean_validated:
+          "Wij konden niet bevestigen dat de EAN-code bij uw adres hoort. Kijk de code na op uw energierekening, en mail ons wat daar staat.",
+        mid_charger_registered:
+          "Wij kennen nog geen laadpaal van u met een geijkte meter (MID). Geef die door, dan beoordelen wij uw registratie opnieuw.",
+      },
+      unknown: "Weet u niet waarom? Mail ons, dan zoeken wij het samen uit.",
+      cpo: (partner: string) =>
+        `Vraag ${partner} wat er nodig is. Is het in orde, dan beoordelen wij uw registratie opnieuw.`,
+      button: "Bekijk wat er nodig is",
+    },
+    something_missing: {
+      subject: "Wij missen nog iets van u",
+      lines: ["U heeft uw machtiging ondertekend. Uw laadstroom telt pas mee als wij ook dit hebben:"],
+      missing: {
+        iban: "uw rekeningnummer (IBAN), want daar gaat de vergoeding heen",
+        charger: "uw laadpaal met een geijkte meter (MID), want alleen wat die meet, telt mee",
+      },
+      button: "Geef het nu door",
+      after: "Het duurt een paar minuten. Wij vragen dit één keer.",
+    },
+    mandate_ending: {
+      subject: (until: string) => `Uw machtiging eindigt op ${until}`,
+      reminder: (until: string) => `Nog niet verlengd: uw machtiging eindigt op ${until}`,
+      lines: (until: string) => [
+        `Uw machtiging om uw laadstroom te registreren geldt tot en met ${until}. Zij wordt niet vanzelf verlengd. Wat u daarna laadt, telt alleen mee als u opnieuw tekent.`,
+        "Dat kan nu al: u leest de machtiging voor de jaren daarna en tekent met uw naam en een code. Het duurt ongeveer twee minuten.",
+      ],
+      button: "Verleng uw machtiging",
+      after: "Wilt u niet verlengen? Dan hoeft u niets te doen.",
+    },
+    mandate_ended: {
+      subject: "Uw machtiging is afgelopen",
+      lines: (until: string) => [
+        `Uw machtiging gold tot en met ${until}. Wat u daarna laadt, wordt niet geregistreerd.`,
+        "Wat u tot en met die dag laadde, telt nog mee. De vergoeding daarvan krijgt u nog.",
+      ],
+      button: "Teken opnieuw",
+      after: "Wilt u weer meedoen? Dan tekent u opnieuw. Wilt u stoppen? Dan hoeft u niets te doen.",
+    },
+    mandate_withdrawn: {
+      subject: "Uw machtiging geldt niet meer",
+      by: {
+        customer: "U heeft uw machtiging ingetrokken. Zij geldt niet meer.",
+        operator: "Wij hebben uw machtiging beëindigd. Zij geldt niet meer.",
+        connection_updated:
+          "De EAN-code of het adres van uw aansluiting is gewijzigd. De machtiging die u tekende was voor de oude gegevens, en geldt niet meer.",
+        connection_archived: "Uw aansluiting is bij ons afgemeld. Daarmee is ook uw machtiging geëindigd.",
+      },
+      covered: (until: string) => `Wat u tot en met ${until} laadde, telt nog mee. De vergoeding daarvan krijgt u nog.`,
+      not_covered: "Wat al is ingeboekt, blijft ingeboekt. De vergoeding daarvan krijgt u nog.",
+      again: (partner: string) =>
+        `Wilt u dat uw laadstroom weer meetelt? Vraag ${partner} dan om een nieuwe machtiging.`,
+      after: "Had u dit niet verwacht? Laat het ons weten; het adres staat onder aan deze mail.",
+    },
+    payout_sent: {
+      subject: (amount: string) => `Uw vergoeding van ${amount} is onderweg`,
+      lines: (amount: string, iban: string) => [
+        `Wij hebben ${amount} overgemaakt naar de rekening die eindigt op ${iban}. Het bedrag staat er meestal binnen een werkdag op.`,
+        "Het is de vergoeding voor de laadstroom die is verkocht. Onze kosten, inclusief btw, zijn er al af.",
+      ],
+      after: "U hoeft niets te doen.",
+    },
+    payout_failed: {
+      subject: "Uw vergoeding kon niet worden overgemaakt",
+      lines: (amount: string, iban: string) => [
+        `Wij wilden ${amount} overmaken naar de rekening die eindigt op ${iban}. De bank kon het bedrag daar niet afleveren.`,
+        "Het bedrag blijft voor u staan.",
+      ],
+      button: "Geef een ander rekeningnummer door",
+      own: "Geef ons een ander rekeningnummer door, dan maken wij het bedrag daarheen over.",
+      cpo: (partner: string) =>
+        `Geef ${partner} een ander rekeningnummer door, dan maken wij het bedrag daarheen over.`,
+    },
+  },
 };
 
 export type MailMessages = typeof nl;

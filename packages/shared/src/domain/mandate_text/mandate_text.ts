@@ -3,7 +3,7 @@ import type { AccountType } from "#shared/values/models.ts";
 import { en } from "./en.ts";
 import { type MandateWords, nl } from "./nl.ts";
 
-const MANDATE_WORDS: Readonly<Record<Locale, MandateWords>> = { nl, en };
+export const MANDATE_WORDS: Readonly<Record<Locale, MandateWords>> = { nl, en };
 
 /** What private.mandate_facts gives: the text is composed of nothing else, so that the same facts give the same text. */
 export type Facts = {

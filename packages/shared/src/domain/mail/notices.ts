@@ -1,0 +1,131 @@
+import type { Brand } from "#shared/domain/brand.ts";
+import { longDate, MANDATE_WORDS } from "#shared/domain/mandate_text/mandate_text.ts";
+import type { Locale } from "#shared/values/locale.ts";
+import { type Content, compose, MAIL_MESSAGES, type Mail, type Sender, sentBy } from "./mail.ts";
+
+/** What a customer is told after signing, as core.notices keeps it. Days are calendar days, amounts euro. */
+export type Notice =
+  | { kind: "registration_approved" }
+  | {
+      kind: "registration_rejected";
+      /** The gates that were closed: what the customer can do something about. */
+      grounds: readonly Ground[];
+    }
+  | { kind: "something_missing"; missing: readonly ("iban" | "charger")[] }
+  | {
+      kind: "mandate_ending";
+      valid_until: string;
+      /** 1, and 2 for the last one. */
+      reminder: 1 | 2;
+    }
+  | { kind: "mandate_ended"; valid_until: string }
+  | {
+      kind: "mandate_withdrawn";
+      by: "customer" | "operator" | "connection_updated" | "connection_archived";
+      /** The last day that still counts; null where nothing does but what is booked. */
+      covered_until: string | null;
+    }
+  | { kind: "payout_sent" | "payout_failed"; amount_eur: number; iban_last4: string };
+
+type Ground = "mandate_signed" | "ean_validated" | "mid_charger_registered";
+
+/** Whom it tells. */
+export type NoticeReader = {
+  full_name: string;
+  /** The partner that serves them: whose customer they are, or who brought them. */
+  partner_name: string;
+  /** In whose name it is written, where not in the service's own. */
+  brand: Brand | null;
+  /** `own`: a person with an account of their own, and a page for it. `cpo`: the customer of a CPO, which sees to the rest. */
+  account: "own" | "cpo";
+  /** Where they see to it; null where they cannot. */
+  link: string | null;
+};
+
+/** The mail about what became of a registration, a mandate or money. A service mail: it answers a signature, and has no way to opt out. */
+export function composeNotice({
+  config,
+  locale,
+  notice,
+  reader,
+}: Sender & { notice: Notice; reader: NoticeReader }): Mail {
+  const { greeting, notices } = MAIL_MESSAGES[locale];
+  const { button, ...content } = contentOf(notice, reader, locale, config.SERVICE_NAME);
+  return compose(notice.kind, config, locale, {
+    ...(reader.brand ? sentBy(reader.brand) : {}),
+    greeting: greeting(reader.full_name),
+    unexpected: notices.why,
+    ...content,
+    ...(button && reader.link ? { button: { label: button, link: reader.link } } : {}),
+  });
+}
+
+type Said = Pick<Content, "subject" | "lines" | "after"> & { button?: string };
+
+function contentOf(notice: Notice, { account, partner_name }: NoticeReader, locale: Locale, service: string): Said {
+  const { notices } = MAIL_MESSAGES[locale];
+  const day = (date: string) => longDate(date, MANDATE_WORDS[locale]);
+  switch (notice.kind) {
+    case "registration_approved": {
+      const { subject, lines, after } = notices.registration_approved;
+      return {
+        subject,
+        lines: lines(service),
+        button: notices.view,
+        after: account === "own" ? after.own : after.cpo(partner_name),
+      };
+    }
+    case "registration_rejected": {
+      const words = notices.registration_rejected;
+      const grounds = notice.grounds.map((ground) => words.grounds[ground]);
+      return account === "own"
+        ? { subject: words.subject, lines: [...words.lines, ...grounds], button: words.button, after: words.unknown }
+        : { subject: words.subject, lines: words.lines, after: words.cpo(partner_name) };
+    }
+    case "something_missing": {
+      const { subject, lines, missing, button, after } = notices.something_missing;
+      return {
+        subject,
+        lines: [...lines, notice.missing.map((what) => `- ${missing[what]}`).join("\n")],
+        button,
+        after,
+      };
+    }
+    case "mandate_ending": {
+      const { subject, reminder, lines, button, after } = notices.mandate_ending;
+      const until = day(notice.valid_until);
+      return { subject: notice.reminder === 1 ? subject(until) : reminder(until), lines: lines(until), button, after };
+    }
+    case "mandate_ended": {
+      const { subject, lines, button, after } = notices.mandate_ended;
+      return { subject, lines: lines(day(notice.valid_until)), button, after };
+    }
+    case "mandate_withdrawn": {
+      const { subject, by, covered, not_covered, again, after } = notices.mandate_withdrawn;
+      const rest = notice.covered_until ? covered(day(notice.covered_until)) : not_covered;
+      const lines = [by[notice.by], rest, ...(notice.by === "connection_updated" ? [again(partner_name)] : [])];
+      return { subject, lines, button: notices.view, after };
+    }
+    case "payout_sent": {
+      const { subject, lines, after } = notices.payout_sent;
+      const amount = inEuro(notice.amount_eur, locale);
+      return { subject: subject(amount), lines: lines(amount, notice.iban_last4), button: notices.view, after };
+    }
+    case "payout_failed": {
+      const { subject, lines, button, own, cpo } = notices.payout_failed;
+      const amount = inEuro(notice.amount_eur, locale);
+      return {
+        subject,
+        lines: lines(amount, notice.iban_last4),
+        button,
+        after: account === "own" ? own : cpo(partner_name),
+      };
+    }
+  }
+}
+
+/** An amount as people write it: € 12,34 or €12.34. */
+export function inEuro(amount: number, locale: Locale): string {
+  const { date_locale } = MANDATE_WORDS[locale];
+  return new Intl.NumberFormat(date_locale, { style: "currency", currency: "EUR" }).format(amount);
+}
