@@ -10544,7 +10544,7 @@ as $$
    where b.partner_id = any (array(select p.id from core.partners p where partner is null or p.id = partner))
      and (named is null or b.id = private.as_uuid(named) or b.run_id = private.as_uuid(named) or private.quarter_name(b.quarter) = named)
 $$;
-comment on function private.bookings_named(text, uuid) is 'The bookings of a booking id, a run id or a quarter, of one partner or of all.';
+comment on function private.bookings_named(text, uuid) is 'The bookings of a booking id, a run id or a quarter, or all where none is named, of one partner or of all.';
 
 create function private.booking_named(input jsonb) returns core.bookings
 language plpgsql
@@ -10553,7 +10553,7 @@ as $$
 declare
   named      constant text := input ->> 'booking';
   candidates constant core.bookings[] := array(
-    select b from private.bookings_named(named, case when input ? 'partner' then (private.partner_named(input ->> 'partner')).id end) b
+    select b from private.bookings_named(coalesce(named, ''), case when input ? 'partner' then (private.partner_named(input ->> 'partner')).id end) b
      where b.status <> 'withdrawn' or b.id = private.as_uuid(named));
 begin
   if cardinality(candidates) = 0 then

@@ -1,0 +1,406 @@
+// What must hold whatever happens, in whatever order, perhaps twice, perhaps two at once. ERE_SEQUENCES runs more of them.
+
+import fc from "fast-check";
+import pg from "pg";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createWorld, type World } from "../harness/world.ts";
+
+const SEQUENCES = Number(process.env.ERE_SEQUENCES ?? 8);
+const MONTHS = ["2026-01", "2026-02", "2026-03", "2026-04", "2026-05", "2026-06"];
+
+let world: World;
+let operator: pg.Pool;
+beforeAll(async () => {
+  world = await createWorld({ now: "2026-08-15T12:00:00Z" });
+  operator = new pg.Pool({ connectionString: world.database.url("operator"), max: 4 });
+});
+afterAll(async () => {
+  await operator.end();
+  await world.close();
+});
+
+const rows = async (statement: string, ...values: unknown[]) =>
+  (await world.database.admin.query(statement, values)).rows;
+
+type Tenant = { id: string; client_id: string; connections: string[] };
+
+/** A connection of a new account with everything it takes to be booked, with a new EAN or the one that is given. */
+async function addConnection({ id, client_id }: Omit<Tenant, "connections">, fee_pct: number, ean?: string) {
+  const { connection_id } = await world.row(
+    `with account as (
+       insert into core.accounts (partner_id, client_id, type, payout_handler, iban_ciphertext, iban_key_id, iban_last4)
+       values ($1, $2, 'particulier', 'service_pays_customer', 'x', 'x', '4300') returning partner_id, id, owner_id),
+     location as (
+       insert into core.locations (partner_id, postal_code, house_number) values ($1, '3818LH', 8)
+       on conflict on constraint locations_address_key do update set house_number = excluded.house_number returning id),
+     connection as (
+       insert into core.connections (partner_id, account_id, owner_id, location_id, ean_code, ean_validation_status, registration_status)
+       select a.partner_id, a.id, a.owner_id, l.id, coalesce($4, lpad((random() * 1e17)::bigint::text, 18, '7')), 'matched', 'goedgekeurd'
+         from account a, location l returning partner_id, id, account_id, owner_id),
+     link as (
+       insert into core.mandate_links (partner_id, connection_id, owner_id, token_hash, validity_years, expires_at)
+       select partner_id, id, owner_id, sha256(id::text::bytea), 1, private.now() from connection returning partner_id, connection_id, owner_id, id),
+     mandate as (
+       insert into core.mandates (partner_id, connection_id, owner_id, link_id, status, valid_from, valid_until, fee_pct, partner_share_pct,
+                                  signed_name, signed_at, document, document_sha256)
+       select partner_id, connection_id, owner_id, id, 'signed', '2026-01-01', '2026-12-31', $3, 33.33, 'S', private.now(), 'x', 'x' from link),
+     charger as (
+       insert into core.chargers (partner_id, account_id, connection_id, owner_id, catalog_charger_id, brand, mid_eligible)
+       select c.partner_id, c.account_id, c.id, c.owner_id, m.id, m.brand, true
+         from connection c, (select * from core.charger_models where mid_meter limit 1) m)
+     select id as connection_id from connection`,
+    id,
+    client_id,
+    fee_pct,
+    ean,
+  );
+  return connection_id as string;
+}
+
+async function addTenant(): Promise<Tenant> {
+  const { id, client } = await world.addPartner();
+  const tenant = { id, client_id: client.id };
+  const fees = [20, 17.5, 33.33];
+  return { ...tenant, connections: await Promise.all(fees.map((fee) => addConnection(tenant, fee))) };
+}
+
+/** Runs an ops function as the operator. A refusal is an answer like any other; anything else that goes wrong is not. */
+async function ops(name: string, input: object) {
+  try {
+    const { rows } = await operator.query(`select ops.${name}($1::jsonb) as answer`, [JSON.stringify(input)]);
+    return rows[0].answer;
+  } catch (error) {
+    const { code, message } = error as pg.DatabaseError;
+    expect([name, code, message]).toEqual([name, "RULE1", expect.any(String)]);
+    return { refused: message };
+  }
+}
+
+const index = fc.nat(100);
+const twice = fc.constantFrom("once", "once", "again", "at once");
+const step = fc.record({
+  twice,
+  act: fc.oneof(
+    {
+      weight: 5,
+      arbitrary: fc.record({
+        what: fc.constant("deliver" as const),
+        which: index,
+        month: index,
+        kwh: fc.integer({ min: 0, max: 9_000_000 }),
+      }),
+    },
+    { weight: 1, arbitrary: fc.record({ what: fc.constantFrom("revoke" as const, "move" as const), which: index }) },
+    {
+      weight: 4,
+      arbitrary: fc.record({ what: fc.constant("book" as const), quarter: fc.constantFrom("2026-Q1", "2026-Q2") }),
+    },
+    { weight: 1, arbitrary: fc.record({ what: fc.constant("withdraw" as const), which: index }) },
+    {
+      weight: 4,
+      arbitrary: fc.record({
+        what: fc.constant("credit" as const),
+        which: index,
+        parts: fc.array(fc.constantFrom(0, 0.3, 1, null), { minLength: 4, maxLength: 4 }),
+        granted: fc.option(fc.integer({ min: 1, max: 2_000 })),
+      }),
+    },
+    { weight: 1, arbitrary: fc.record({ what: fc.constant("reverse-credit" as const), which: index }) },
+    {
+      weight: 4,
+      arbitrary: fc.record({
+        what: fc.constant("sell" as const),
+        which: index,
+        part: fc.double({ min: 0.001, max: 1, noNaN: true }),
+        price: fc.integer({ min: 1, max: 2_000_000 }),
+      }),
+    },
+    {
+      weight: 2,
+      arbitrary: fc.record({ what: fc.constant("reverse-sale" as const), which: index, recover: fc.boolean() }),
+    },
+    { weight: 2, arbitrary: fc.record({ what: fc.constant("pay" as const), which: index }) },
+  ),
+});
+type Act = { what: string; which?: number; [key: string]: unknown };
+
+const pick = <T>(list: T[], which = 0): T | undefined => list[which % list.length];
+let causes = 0;
+
+/** What a step comes to as things stand; it can be run twice, and at once. */
+async function plan(tenant: Tenant, act: Act): Promise<() => Promise<unknown>> {
+  const connection = pick(tenant.connections, act.which);
+  /** One of what a query finds, by its id. */
+  const one = async (statement: string) => pick(await rows(statement, tenant.id), act.which)?.id;
+  const bookingWhere = (condition: string) =>
+    one(`select b.id from core.bookings b where b.partner_id = $1 and ${condition} order by b.quarter, b.number`);
+  causes += 1;
+  const cause = causes;
+  switch (act.what) {
+    case "deliver": {
+      const { account_id } = await world.row("select account_id from core.connections where id = $1", connection);
+      const caller = {
+        ...{ kind: "cpo", host: "sandbox", request_id: "test" },
+        ...{ partner_id: tenant.id, client_id: tenant.client_id },
+      };
+      const month = {
+        period: pick(MONTHS, act.month as number),
+        total_kwh: (act.kwh as number) / 1000,
+        session_count: 1,
+      };
+      const input = {
+        account_id,
+        connection_id: connection,
+        source: "test",
+        months: [month],
+        body: "x",
+        body_sha256: "x",
+      };
+      // refused where the connection is archived at the same moment
+      return () =>
+        world.environment.db
+          .call("ingest_months", caller, input)
+          .catch(({ code }) => expect(code).toBe("no_connection"));
+    }
+    case "revoke":
+      return () => ops("mandate_revoke", { connection });
+    case "move": {
+      const { ean_code } = await world.row("select ean_code from core.connections where id = $1", connection);
+      await ops("connection_archive", { connection });
+      tenant.connections[tenant.connections.indexOf(String(connection))] = await addConnection(tenant, 25, ean_code);
+      return async () => undefined;
+    }
+    case "book":
+      return async () => {
+        const { bookings } = await ops("booking_open", { quarter: act.quarter, partner: tenant.id });
+        await ops("booking_submit", { booking: bookings[0].booking_id });
+      };
+    case "withdraw": {
+      const booking = await bookingWhere("true");
+      return () => ops("booking_withdraw", { booking });
+    }
+    case "credit": {
+      const booking = await bookingWhere("b.status = 'submitted'");
+      const waiting = await rows(
+        "select id, kwh from core.booking_rows where booking_id = $1 and status = 'submitted' order by id",
+        booking,
+      );
+      const lines = waiting.flatMap(({ id, kwh }, n) => {
+        const part = pick(act.parts as (number | null)[], n);
+        if (part === null || part === undefined) return [];
+        const accepted_kwh = (Math.floor(Number(kwh) * part * 1000) / 1000).toFixed(3);
+        return [{ row_id: id, accepted_kwh, reason: "said so" }];
+      });
+      const granted = act.granted === null ? {} : { granted: String(act.granted) };
+      return () => ops("booking_credit", { booking, rows: lines, ...granted });
+    }
+    case "reverse-credit": {
+      const row = await one(
+        "select row_id as id from core.credits where partner_id = $1 and reversed_at is null order by row_id",
+      );
+      return () => ops("booking_reverse_credit", { row, reason: "wrong" });
+    }
+    case "sell": {
+      const booking = await bookingWhere("private.sellable_ere(b) > 0");
+      const { sellable } = (await world.row(
+        "select private.sellable_ere(b)::float as sellable from core.bookings b where id = $1",
+        booking,
+      )) ?? { sellable: 0 };
+      const ere = (sellable * (act.part as number)).toFixed(6);
+      const price = ((act.price as number) / 1e6).toFixed(6);
+      return () => ops("sale_record", { booking, ere, price, buyer: "B", reference: `S-${cause}` });
+    }
+    case "reverse-sale": {
+      const sale = await one("select id from core.sales where partner_id = $1 order by arrival");
+      return () => ops("sale_reverse", { sale, reason: "back", recover: act.recover });
+    }
+    default: {
+      // a payout takes a whole balance
+      const owed = await rows(
+        "select kind, owner, balance from core.ledger_balances where partner_id = $1 and kind in ('customer', 'partner') and balance > 0 order by owner",
+        tenant.id,
+      );
+      const payee = pick(owed, act.which);
+      return async () =>
+        payee &&
+        rows(
+          "select private.post($1, array[row($2, 'EUR', $3, $4, $5, 'payout', $5)::private.posting])",
+          ...[tenant.id, `pay:${cause}`, payee.balance, payee.kind, payee.owner],
+        );
+    }
+  }
+}
+
+/** Three customers with months of the first quarter, booked and credited. */
+async function begin(): Promise<Tenant> {
+  const tenant = await addTenant();
+  for (const n of [0, 1, 2, 3])
+    await (await plan(tenant, { what: "deliver", which: n, month: n, kwh: 123_456 * (n + 1) }))();
+  await (await plan(tenant, { what: "book", quarter: "2026-Q1" }))();
+  await (await plan(tenant, { what: "credit", parts: [1], granted: null }))();
+  return tenant;
+}
+
+/** What does not hold; nothing, ever. */
+async function broken(tenant: Tenant): Promise<unknown[]> {
+  const checks = await rows(
+    "select what, expected, found, example from private.check_ledger($1) where wrong > 0 or expected <> found",
+    tenant.id,
+  );
+  const twice_booked = await rows(
+    `select ean_code, period from core.booking_rows r where live and ean_exclusive and ean_code in (select ean_code from core.booking_rows where partner_id = $1)
+      group by 1, 2 having count(*) > 1`,
+    tenant.id,
+  );
+  // everything that any buyer owes has somebody who got it, to the cent
+  const money = await rows(
+    `select sum(balance) from core.ledger_balances where partner_id = $1 and unit = 'EUR' having sum(balance) <> 0
+     union all
+     select s.gross from (select coalesce(sum(gross), 0) as gross, coalesce(sum(net + partner_share + (fee - partner_share)), 0) as divided
+                            from core.allocations where partner_id = $1 and reversal_id is null) s where s.gross <> s.divided`,
+    tenant.id,
+  );
+  const oversold = await rows(
+    `select a.row_id from core.allocations a
+       left join core.credits c on c.partner_id = a.partner_id and c.row_id = a.row_id and c.reversed_at is null
+      where a.partner_id = $1 and a.reversal_id is null group by a.row_id, c.ere having sum(a.ere) > coalesce(c.ere, 0)`,
+    tenant.id,
+  );
+  return [...checks, ...twice_booked, ...money, ...oversold];
+}
+
+/** What is past: entries, parts of sales, credits, and rows as they were submitted. */
+const past = async (tenant: Tenant) =>
+  new Map<string, string>(
+    (
+      await rows(
+        `select 'entry ' || id as key, to_jsonb(e)::text as value from core.ledger_entries e where partner_id = $1
+         union all select 'allocation ' || id, (to_jsonb(a) - 'reversal_id')::text from core.allocations a where partner_id = $1
+         union all select 'credit ' || id, (to_jsonb(c) - 'reversed_at' - 'reversed_reason')::text from core.credits c where partner_id = $1
+         union all select 'row ' || id, (to_jsonb(r) - 'status' - 'live')::text from core.booking_rows r where partner_id = $1
+         union all select 'export ' || id, md5(private.export_csv(b)) from core.bookings b where partner_id = $1 and submitted_at is not null`,
+        tenant.id,
+      )
+    ).map(({ key, value }) => [key, value]),
+  );
+
+/** Takes everything back, the last first. */
+async function unwind(tenant: Tenant): Promise<void> {
+  for (const { id } of await rows("select id from core.sales where partner_id = $1", tenant.id))
+    await ops("sale_reverse", { sale: id, reason: "all", recover: true });
+  for (const { row_id } of await rows(
+    "select row_id from core.credits where partner_id = $1 and reversed_at is null",
+    tenant.id,
+  ))
+    await ops("booking_reverse_credit", { row: row_id, reason: "all" });
+  for (const { id } of await rows("select id from core.bookings where partner_id = $1", tenant.id))
+    await ops("booking_withdraw", { booking: id });
+}
+
+test("contract §3 whatever happens, no kWh is counted twice or lost, each cent has one owner, and what is past stays", async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 6, maxLength: 30 }), async (sequence) => {
+      const tenant = await begin();
+      let before = await past(tenant);
+      for (const { act, twice } of sequence) {
+        const run = await plan(tenant, act as Act);
+        if (twice === "at once") await Promise.all([run(), run()]);
+        else await run();
+        if (twice === "again") await run();
+        expect(await broken(tenant), JSON.stringify(act)).toEqual([]);
+        const after = await past(tenant);
+        for (const [key, value] of before) expect([key, after.get(key)]).toEqual([key, value]);
+        before = after;
+      }
+      await unwind(tenant);
+      expect(await broken(tenant)).toEqual([]);
+      // with every sale and credit reversed nobody has anything, but for what was paid out, which they owe
+      const left = await rows(
+        `select unit, kind, sum(balance) as balance from core.ledger_balances
+          where partner_id = $1 and unit in ('ERE', 'EUR') and kind not in ('register', 'difference') group by 1, 2 having sum(balance) <> 0`,
+        tenant.id,
+      );
+      const paid = left.filter(({ kind }) => ["customer", "partner", "payout"].includes(kind));
+      expect(left.filter((each) => !paid.includes(each))).toEqual([]);
+      expect(paid.reduce((total, { balance }) => total + Math.round(Number(balance) * 100), 0)).toBe(0);
+    }),
+    { numRuns: SEQUENCES },
+  );
+}, 3_600_000);
+
+test("contract §3 two different steps at once leave everything agreeing", async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.tuple(step, step), { minLength: 3, maxLength: 12 }), async (pairs) => {
+      const tenant = await begin();
+      for (const pair of pairs) {
+        const runs = await Promise.all(pair.map(({ act }) => plan(tenant, act as Act)));
+        await Promise.all(runs.map((run) => run()));
+        expect(await broken(tenant), JSON.stringify(pair.map(({ act }) => act))).toEqual([]);
+      }
+    }),
+    { numRuns: SEQUENCES },
+  );
+}, 3_600_000);
+
+/** Divides a whole number by weights: what the division leaves goes to the largest remainders, of equal ones to the first ids. */
+function divide(total: bigint, weights: Map<string, bigint>): Map<string, bigint> {
+  const sum = [...weights.values()].reduce((a, b) => a + b, 0n);
+  const parts = [...weights].map(([id, weight]) => ({
+    id,
+    whole: (total * weight) / sum,
+    rest: (total * weight) % sum,
+  }));
+  const left = total - parts.reduce((given, { whole }) => given + whole, 0n);
+  const order = parts.toSorted((a, b) => (a.rest === b.rest ? (a.id < b.id ? -1 : 1) : a.rest > b.rest ? -1 : 1));
+  return new Map(order.map(({ id, whole }, place) => [id, whole + (BigInt(place) < left ? 1n : 0n)]));
+}
+
+test("contract §3 every sale is split as whole numbers are by largest remainder", async () => {
+  const share = fc.tuple(fc.double({ min: 0.000001, max: 1, noNaN: true }), fc.integer({ min: 1, max: 3_000_000 }));
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.integer({ min: 1, max: 2_000_000 }), { minLength: 1, maxLength: 9 }),
+      fc.array(share, { minLength: 1, maxLength: 4 }),
+      async (kwh, sales) => {
+        const tenant = await addTenant();
+        for (const [n, each] of kwh.entries())
+          await (await plan(tenant, { what: "deliver", which: n % 3, month: Math.floor(n / 3), kwh: each }))();
+        await (await plan(tenant, { what: "book", quarter: "2026-Q1" }))();
+        await (await plan(tenant, { what: "credit", parts: [1], granted: null }))();
+        for (const [part, price] of sales) {
+          const held = await rows(
+            `select r.id, ((c.ere - coalesce(sum(a.ere), 0)) * 1000000)::bigint as micro
+               from core.booking_rows r join core.credits c on c.row_id = r.id left join core.allocations a on a.row_id = r.id
+              where r.partner_id = $1 group by r.id, c.ere having c.ere > coalesce(sum(a.ere), 0)`,
+            tenant.id,
+          );
+          const run = await plan(tenant, { what: "sell", which: 0, part, price });
+          const { sale, refused } = (await run()) as { sale?: { sale_id: string }; refused?: string };
+          if (!sale) {
+            expect(["invalid_ere", "worth_nothing", "booking_not_found"]).toContain(refused);
+            continue;
+          }
+          const [{ ere, cents }] = await rows(
+            "select (ere * 1000000)::bigint as ere, (gross * 100)::bigint as cents from core.sales where id = $1",
+            sale.sale_id,
+          );
+          const quantities = divide(BigInt(ere), new Map(held.map(({ id, micro }) => [id, BigInt(micro)])));
+          const given = new Map([...quantities].filter(([, micro]) => micro > 0n));
+          const money = divide(BigInt(cents), given);
+          const stored = await rows(
+            "select row_id, (ere * 1000000)::bigint as ere, (gross * 100)::bigint as cents from core.allocations where sale_id = $1 order by row_id",
+            sale.sale_id,
+          );
+          expect(stored).toEqual(
+            [...given.keys()].sort().map((row_id) => ({
+              row_id,
+              ere: String(given.get(row_id)),
+              cents: String(money.get(row_id)),
+            })),
+          );
+        }
+      },
+    ),
+    { numRuns: SEQUENCES },
+  );
+}, 3_600_000);
