@@ -5584,17 +5584,18 @@ create table core.sales (
   buyer       text           not null,
   ere         numeric(18, 6) not null,
   price       numeric(12, 6) not null,
-  gross       numeric(14, 2) not null generated always as (round(ere * price, 2)) stored,
+  gross       numeric(14, 2) not null,
   sold_on     date           not null,
   recorded_at timestamptz    not null default private.now(),
   constraint sales_pkey primary key (partner_id, id),
   constraint sales_reference_key unique (partner_id, reference),
   constraint sales_booking_fkey foreign key (partner_id, booking_id) references core.bookings (partner_id, id),
   constraint sales_lengths check (length(reference) between 1 and 120 and length(buyer) between 1 and 120),
-  constraint sales_positive check (ere > 0 and price > 0 and gross > 0)
+  constraint sales_positive check (ere > 0 and price > 0 and gross >= 0)
 );
 comment on table core.sales is
   'A quantity of ERE of one booking, sold at a price in euro. reference is the buyer''s or our own number of it. Kept seven years.';
+comment on column core.sales.gross is 'ERE times price, rounded to the cent.';
 comment on column core.sales.arrival is 'The order in which sales were recorded, which is the order in which they are paid out.';
 -- serves: what of a booking was sold
 create index sales_booking on core.sales (partner_id, booking_id);
@@ -9164,6 +9165,82 @@ comment on function api.list_captured_mail(jsonb, jsonb) is
   'GET /sandbox/v1/mail: {to, limit, from} to {mail}, newest first: every mail written on behalf of the partner, its CPO accounts'' mandates included, and its customers'' codes to sign in.';
 select private.expose('api.list_captured_mail(jsonb, jsonb)');
 
+-- What a reset takes out of bookings, sales and the ledger. On the sandbox only: elsewhere nothing of these is ever deleted.
+
+create function private.lock_bookings_of(tenant uuid, accounts uuid[]) returns void
+language plpgsql
+set search_path = ''
+as $$
+begin
+  perform from core.bookings b
+    where b.partner_id = tenant
+      and b.id = any (array(select r.booking_id from core.booking_rows r where r.partner_id = tenant and r.account_id = any (accounts)))
+    order by b.id for update;
+end $$;
+comment on function private.lock_bookings_of(uuid, uuid[]) is 'Locks the bookings that have rows of accounts: before their connections, as every step of a booking does.';
+
+create function private.erase_entries(tenant uuid, causes text[], accounts uuid[]) returns void
+language plpgsql
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+begin
+  delete from core.ledger_entries e using unnest(causes) c (cause)
+   where e.partner_id = tenant and e.cause > c.cause || ':' and e.cause < c.cause || ';';
+  delete from core.ledger_entries e using core.ledger_accounts a
+   where a.partner_id = tenant and a.owner = any (accounts) and e.partner_id = tenant and (e.debit = a.id or e.credit = a.id);
+  delete from core.ledger_accounts a where a.partner_id = tenant and a.owner = any (accounts);
+end $$;
+comment on function private.erase_entries(uuid, text[], uuid[]) is
+  'Deletes what was posted for these things, and whatever else moved to or from these owners, with their ledger accounts. An entry is both sides, so what is left is balanced.';
+
+create function private.erase_bookings(tenant uuid, accounts uuid[]) returns void
+language plpgsql
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+declare
+  gone     uuid[];
+  causes   text[];
+  touched  core.bookings[];
+  booking  core.bookings;
+begin
+  perform private.only_in_sandbox(), private.lock_bookings_of(tenant, accounts);
+  gone := array(select r.id from core.booking_rows r where r.partner_id = tenant and r.account_id = any (accounts));
+  touched := array(select b from core.bookings b where b.partner_id = tenant and b.id = any (array(
+    select r.booking_id from core.booking_rows r where r.partner_id = tenant and r.id = any (gone))));
+  causes := array(
+    select 'row:' || g.id from unnest(gone) g (id)
+    union all select 'credit:' || c.id from core.credits c where c.partner_id = tenant and c.row_id = any (gone)
+    union all select 'allocation:' || a.id from core.allocations a where a.partner_id = tenant and a.row_id = any (gone));
+  perform private.erase_entries(tenant, causes, accounts);
+
+  -- of a sale that others have a part in, that part is left
+  with erased as (
+    delete from core.allocations a where a.partner_id = tenant and a.row_id = any (gone) returning a.sale_id, a.ere, a.gross
+  )
+  update core.sales s set ere = s.ere - e.ere, gross = s.gross - e.gross
+    from (select sale_id, sum(ere) as ere, sum(gross) as gross from erased group by sale_id) e
+   where s.partner_id = tenant and s.id = e.sale_id and s.ere > e.ere;
+  delete from core.sale_reversals v
+   where v.partner_id = tenant and not exists (select from core.allocations a where a.partner_id = tenant and a.sale_id = v.sale_id);
+  with nobody_s as (
+    delete from core.sales s
+     where s.partner_id = tenant and not exists (select from core.allocations a where a.partner_id = tenant and a.sale_id = s.id)
+    returning s.id)
+  delete from core.ledger_accounts a using nobody_s s where a.partner_id = tenant and a.owner = s.id;
+  delete from core.credits c where c.partner_id = tenant and c.row_id = any (gone);
+  delete from core.booking_rows r where r.partner_id = tenant and r.id = any (gone);
+  foreach booking in array touched loop
+    if exists (select from core.booking_rows r where r.partner_id = tenant and r.booking_id = booking.id) then
+      perform private.settle_difference(booking);
+    else
+      perform private.erase_entries(tenant, '{}', array[booking.id]);
+      delete from core.bookings b where b.partner_id = tenant and b.id = booking.id;
+    end if;
+  end loop;
+end $$;
+comment on function private.erase_bookings(uuid, uuid[]) is
+  'Deletes what was booked, credited and sold of accounts, on the sandbox: their rows, what was posted for them, and bookings and sales of which nothing is left. Run by private.erase_accounts only.';
+
 -- POST /sandbox/v1/reset, and the customer that a fixture replaces.
 
 create function private.erase_accounts(accounts uuid[], chargers uuid[], connections uuid[]) returns void
@@ -9175,6 +9252,7 @@ declare
   locations constant uuid[] := array(
     select distinct c.location_id from core.connections c where c.partner_id = house and c.id = any (connections));
 begin
+  perform private.erase_bookings(house, accounts);
   delete from core.replaced_charging_sessions r where r.partner_id = house and r.charger_id = any (chargers);
   delete from core.charger_months m where m.partner_id = house and m.charger_id = any (chargers);
   delete from core.charging_sessions s where s.partner_id = house and s.charger_id = any (chargers);
@@ -9227,6 +9305,7 @@ begin
     select a.id from core.accounts a
      where a.partner_id = house and (a.id = any (array(select d.account_id from unnest(gone) d)) or a.user_id = any (logins))
      order by a.id for update);
+  perform private.lock_bookings_of(private.house(), accounts);
   -- an opt-out outlives its draft; what remembers a draft that was withdrawn is the mail by which its customer opted out
   perform private.forget_opt_outs(array(
     select d.email from unnest(gone) d
@@ -10966,6 +11045,7 @@ begin
   sale.buyer := private.operator_name(input ->> 'buyer');
   sale.ere := ere;
   sale.price := price;
+  sale.gross := round(ere * price, 2);
   sale.sold_on := coalesce((input ->> 'date')::date, private.today());
   return sale;
 end $$;
@@ -10981,11 +11061,11 @@ declare
 begin
   if wanted.ere > sellable then
     perform private.refuse('not_enough_ere', json_build_object('ere', wanted.ere, 'sellable_ere', sellable));
-  elsif round(wanted.ere * wanted.price, 2) = 0 then
+  elsif wanted.gross = 0 then
     perform private.refuse('worth_nothing');
   end if;
-  insert into core.sales (partner_id, booking_id, reference, buyer, ere, price, sold_on)
-  values (wanted.partner_id, wanted.booking_id, wanted.reference, wanted.buyer, wanted.ere, wanted.price, wanted.sold_on)
+  insert into core.sales (partner_id, booking_id, reference, buyer, ere, price, gross, sold_on)
+  values (wanted.partner_id, wanted.booking_id, wanted.reference, wanted.buyer, wanted.ere, wanted.price, wanted.gross, wanted.sold_on)
   returning * into sale;
   perform private.allocate_sale(sale);
   perform private.audit('sale.recorded', sale.id, jsonb_build_object('reference', sale.reference, 'ere', sale.ere, 'gross', sale.gross));

@@ -26,8 +26,8 @@ export async function giveBooking(admin: pg.Pool, connection_id: string): Promis
        insert into core.credits (partner_id, row_id, owner_id, accepted_kwh, ere)
        select partner_id, id, owner_id, kwh, 33.2694 from booked),
      sold as (
-       insert into core.sales (partner_id, booking_id, reference, buyer, ere, price, sold_on)
-       select partner_id, id, id, 'Brandstof N.V.', 3, 0.42, private.today() from booking returning partner_id, id),
+       insert into core.sales (partner_id, booking_id, reference, buyer, ere, price, gross, sold_on)
+       select partner_id, id, id, 'Brandstof N.V.', 3, 0.42, 1.26, private.today() from booking returning partner_id, id),
      reversed as (
        insert into core.sale_reversals (partner_id, sale_id, reason, recover) select partner_id, id, 'test', false from sold),
      published as (

@@ -74,6 +74,7 @@ begin
   sale.buyer := private.operator_name(input ->> 'buyer');
   sale.ere := ere;
   sale.price := price;
+  sale.gross := round(ere * price, 2);
   sale.sold_on := coalesce((input ->> 'date')::date, private.today());
   return sale;
 end $$;
@@ -89,11 +90,11 @@ declare
 begin
   if wanted.ere > sellable then
     perform private.refuse('not_enough_ere', json_build_object('ere', wanted.ere, 'sellable_ere', sellable));
-  elsif round(wanted.ere * wanted.price, 2) = 0 then
+  elsif wanted.gross = 0 then
     perform private.refuse('worth_nothing');
   end if;
-  insert into core.sales (partner_id, booking_id, reference, buyer, ere, price, sold_on)
-  values (wanted.partner_id, wanted.booking_id, wanted.reference, wanted.buyer, wanted.ere, wanted.price, wanted.sold_on)
+  insert into core.sales (partner_id, booking_id, reference, buyer, ere, price, gross, sold_on)
+  values (wanted.partner_id, wanted.booking_id, wanted.reference, wanted.buyer, wanted.ere, wanted.price, wanted.gross, wanted.sold_on)
   returning * into sale;
   perform private.allocate_sale(sale);
   perform private.audit('sale.recorded', sale.id, jsonb_build_object('reference', sale.reference, 'ere', sale.ere, 'gross', sale.gross));

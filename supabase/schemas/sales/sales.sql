@@ -9,17 +9,18 @@ create table core.sales (
   buyer       text           not null,
   ere         numeric(18, 6) not null,
   price       numeric(12, 6) not null,
-  gross       numeric(14, 2) not null generated always as (round(ere * price, 2)) stored,
+  gross       numeric(14, 2) not null,
   sold_on     date           not null,
   recorded_at timestamptz    not null default private.now(),
   constraint sales_pkey primary key (partner_id, id),
   constraint sales_reference_key unique (partner_id, reference),
   constraint sales_booking_fkey foreign key (partner_id, booking_id) references core.bookings (partner_id, id),
   constraint sales_lengths check (length(reference) between 1 and 120 and length(buyer) between 1 and 120),
-  constraint sales_positive check (ere > 0 and price > 0 and gross > 0)
+  constraint sales_positive check (ere > 0 and price > 0 and gross >= 0)
 );
 comment on table core.sales is
   'A quantity of ERE of one booking, sold at a price in euro. reference is the buyer''s or our own number of it. Kept seven years.';
+comment on column core.sales.gross is 'ERE times price, rounded to the cent.';
 comment on column core.sales.arrival is 'The order in which sales were recorded, which is the order in which they are paid out.';
 -- serves: what of a booking was sold
 create index sales_booking on core.sales (partner_id, booking_id);

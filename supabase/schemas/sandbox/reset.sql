@@ -9,6 +9,7 @@ declare
   locations constant uuid[] := array(
     select distinct c.location_id from core.connections c where c.partner_id = house and c.id = any (connections));
 begin
+  perform private.erase_bookings(house, accounts);
   delete from core.replaced_charging_sessions r where r.partner_id = house and r.charger_id = any (chargers);
   delete from core.charger_months m where m.partner_id = house and m.charger_id = any (chargers);
   delete from core.charging_sessions s where s.partner_id = house and s.charger_id = any (chargers);
@@ -61,6 +62,7 @@ begin
     select a.id from core.accounts a
      where a.partner_id = house and (a.id = any (array(select d.account_id from unnest(gone) d)) or a.user_id = any (logins))
      order by a.id for update);
+  perform private.lock_bookings_of(private.house(), accounts);
   -- an opt-out outlives its draft; what remembers a draft that was withdrawn is the mail by which its customer opted out
   perform private.forget_opt_outs(array(
     select d.email from unnest(gone) d

@@ -1,0 +1,75 @@
+-- What a reset takes out of bookings, sales and the ledger. On the sandbox only: elsewhere nothing of these is ever deleted.
+
+create function private.lock_bookings_of(tenant uuid, accounts uuid[]) returns void
+language plpgsql
+set search_path = ''
+as $$
+begin
+  perform from core.bookings b
+    where b.partner_id = tenant
+      and b.id = any (array(select r.booking_id from core.booking_rows r where r.partner_id = tenant and r.account_id = any (accounts)))
+    order by b.id for update;
+end $$;
+comment on function private.lock_bookings_of(uuid, uuid[]) is 'Locks the bookings that have rows of accounts: before their connections, as every step of a booking does.';
+
+create function private.erase_entries(tenant uuid, causes text[], accounts uuid[]) returns void
+language plpgsql
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+begin
+  delete from core.ledger_entries e using unnest(causes) c (cause)
+   where e.partner_id = tenant and e.cause > c.cause || ':' and e.cause < c.cause || ';';
+  delete from core.ledger_entries e using core.ledger_accounts a
+   where a.partner_id = tenant and a.owner = any (accounts) and e.partner_id = tenant and (e.debit = a.id or e.credit = a.id);
+  delete from core.ledger_accounts a where a.partner_id = tenant and a.owner = any (accounts);
+end $$;
+comment on function private.erase_entries(uuid, text[], uuid[]) is
+  'Deletes what was posted for these things, and whatever else moved to or from these owners, with their ledger accounts. An entry is both sides, so what is left is balanced.';
+
+create function private.erase_bookings(tenant uuid, accounts uuid[]) returns void
+language plpgsql
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+declare
+  gone     uuid[];
+  causes   text[];
+  touched  core.bookings[];
+  booking  core.bookings;
+begin
+  perform private.only_in_sandbox(), private.lock_bookings_of(tenant, accounts);
+  gone := array(select r.id from core.booking_rows r where r.partner_id = tenant and r.account_id = any (accounts));
+  touched := array(select b from core.bookings b where b.partner_id = tenant and b.id = any (array(
+    select r.booking_id from core.booking_rows r where r.partner_id = tenant and r.id = any (gone))));
+  causes := array(
+    select 'row:' || g.id from unnest(gone) g (id)
+    union all select 'credit:' || c.id from core.credits c where c.partner_id = tenant and c.row_id = any (gone)
+    union all select 'allocation:' || a.id from core.allocations a where a.partner_id = tenant and a.row_id = any (gone));
+  perform private.erase_entries(tenant, causes, accounts);
+
+  -- of a sale that others have a part in, that part is left
+  with erased as (
+    delete from core.allocations a where a.partner_id = tenant and a.row_id = any (gone) returning a.sale_id, a.ere, a.gross
+  )
+  update core.sales s set ere = s.ere - e.ere, gross = s.gross - e.gross
+    from (select sale_id, sum(ere) as ere, sum(gross) as gross from erased group by sale_id) e
+   where s.partner_id = tenant and s.id = e.sale_id and s.ere > e.ere;
+  delete from core.sale_reversals v
+   where v.partner_id = tenant and not exists (select from core.allocations a where a.partner_id = tenant and a.sale_id = v.sale_id);
+  with nobody_s as (
+    delete from core.sales s
+     where s.partner_id = tenant and not exists (select from core.allocations a where a.partner_id = tenant and a.sale_id = s.id)
+    returning s.id)
+  delete from core.ledger_accounts a using nobody_s s where a.partner_id = tenant and a.owner = s.id;
+  delete from core.credits c where c.partner_id = tenant and c.row_id = any (gone);
+  delete from core.booking_rows r where r.partner_id = tenant and r.id = any (gone);
+  foreach booking in array touched loop
+    if exists (select from core.booking_rows r where r.partner_id = tenant and r.booking_id = booking.id) then
+      perform private.settle_difference(booking);
+    else
+      perform private.erase_entries(tenant, '{}', array[booking.id]);
+      delete from core.bookings b where b.partner_id = tenant and b.id = booking.id;
+    end if;
+  end loop;
+end $$;
+comment on function private.erase_bookings(uuid, uuid[]) is
+  'Deletes what was booked, credited and sold of accounts, on the sandbox: their rows, what was posted for them, and bookings and sales of which nothing is left. Run by private.erase_accounts only.';

@@ -1,0 +1,93 @@
+// What a reset of the sandbox takes out of the books.
+
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { addCharger, ingest } from "../harness/chargers.ts";
+import { giveMandate } from "../harness/mandate.ts";
+import type { User } from "../harness/people.ts";
+import { rowCounts } from "../harness/world.ts";
+import { createEreWorld, type EreWorld } from "./ere_world.ts";
+
+let world: EreWorld;
+beforeAll(async () => {
+  world = await createEreWorld();
+});
+afterAll(() => world.close());
+
+/** A person who charged this much in April 2026 and can be booked. */
+async function person(wh: number): Promise<User> {
+  const user = await world.addUser();
+  await giveMandate(world, user);
+  const charger_id = await addCharger(world, user);
+  await world.row(
+    "update core.accounts set iban_ciphertext = 'x', iban_key_id = 'x', iban_last4 = '1' where id = $1",
+    user.account_id,
+  );
+  await world.row("update core.connections set registration_status = 'goedgekeurd' where id = $1", user.connection_id);
+  const [started_at, ended_at] = ["2026-04-10T10:00:00Z", "2026-04-10T20:00:00Z"];
+  await ingest(world, { charger_id, external_id: "a", started_at, ended_at, wh });
+  return user;
+}
+
+const erase = (user: User) =>
+  world.row(
+    "select private.erase_accounts(array[$1::uuid], array(select id from core.chargers where account_id = $1), array[$2::uuid])",
+    user.account_id,
+    user.connection_id,
+  );
+const sell = (ere: number, reference: string) =>
+  world.done([
+    "sale",
+    "record",
+    "2026-Q2",
+    "--ere",
+    String(ere),
+    "--price",
+    "0.4321",
+    "--buyer",
+    "B",
+    "--reference",
+    reference,
+  ]);
+
+test("contract §5 a reset takes a customer out of bookings, sales and the ledger, and what others have still agrees", async () => {
+  const [goes, stays] = [await person(40_000), await person(60_000)];
+  await world.done("booking open 2026-Q2");
+  await world.done("booking submit 2026-Q2");
+  await world.done("booking credit 2026-Q2 --granted 30");
+  await sell(7, "R-1");
+  await sell(5, "R-2");
+  await world.done(["sale", "reverse", "R-2", "--reason", "back"]);
+  await world.agrees();
+
+  await erase(goes);
+  await world.agrees();
+  const { bookings } = await world.done("booking list 2026-Q2");
+  expect(bookings).toMatchObject([{ rows: 1, kwh: 60 }]);
+  const { sales } = await world.done("sale list");
+  expect(sales).toMatchObject([
+    { reference: "R-2", ere: 3, rows: 0 },
+    { reference: "R-1", ere: 4.2, rows: 1 },
+  ]);
+
+  await erase(stays);
+  const tables = [
+    "bookings",
+    "booking_rows",
+    "credits",
+    "sales",
+    "sale_reversals",
+    "allocations",
+    "ledger_entries",
+  ] as const;
+  expect(Object.values(await rowCounts(world, ...tables))).toEqual(tables.map(() => 0));
+  expect(await world.row("select kind from core.ledger_accounts where kind <> 'service'")).toBeUndefined();
+  await world.agrees();
+});
+
+test("contract §5 on production nothing of the books is ever deleted", async () => {
+  await world.row("update core.deployment set host = 'production'");
+  await expect(world.row("select private.erase_bookings(private.house(), '{}')")).rejects.toThrow(
+    "on the sandbox only",
+  );
+  await world.row("update core.deployment set host = 'sandbox'");
+});
