@@ -11113,10 +11113,10 @@ begin
     partner := (private.partner_named(input ->> 'partner')).id;
   end if;
   return (
-    select json_build_object('sales', coalesce(json_agg(private.sale_row(s) order by s.recorded_at desc, s.id), '[]'))
+    select json_build_object('sales', coalesce(json_agg(private.sale_row(s) order by s.arrival desc), '[]'))
       from (select s.* from private.bookings_named(input ->> 'booking', partner) b
               join core.sales s on s.partner_id = b.partner_id and s.booking_id = b.id
-             order by s.recorded_at desc, s.id limit coalesce((input ->> 'limit')::int, 50)) s);
+             order by s.arrival desc limit coalesce((input ->> 'limit')::int, 50)) s);
 end $$;
 comment on function ops.sale_list(jsonb) is 'Sales, newest first: {booking?, partner?, limit?} to {sales}. booking is a booking id, a run id or a quarter.';
 select private.expose_ops('ops.sale_list(jsonb)');

@@ -13,6 +13,7 @@ let operator: pg.Pool;
 beforeAll(async () => {
   world = await createWorld({ now: "2026-08-15T12:00:00Z" });
   operator = new pg.Pool({ connectionString: world.database.url("operator"), max: 4 });
+  operator.on("error", () => {}); // idle connections end with the database
 });
 afterAll(async () => {
   await operator.end();
