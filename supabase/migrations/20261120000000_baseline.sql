@@ -4272,38 +4272,63 @@ select private.isolate('core.replaced_months', 'select, insert');
 select private.belong_with('core.replaced_months', 'core.connections', 'connection_id');
 
 create function private.first_delivery_month() returns date
-language plpgsql immutable
-set search_path = ''
-as $$ begin return date '2026-01-01'; end $$;
+language sql immutable
+return date '2026-01-01';
 comment on function private.first_delivery_month() is 'Deliveries count from 2026-01.';
 grant execute on function private.first_delivery_month() to api_owner;
+
+create view core.connection_coverage with (security_invoker = true) as
+select m.partner_id,
+       m.connection_id,
+       bool_or(m.status <> 'declined') as decided,
+       range_agg(daterange(m.valid_from, m.valid_until, '[]')) filter (where m.status in ('signed', 'expired') and m.lapsed_at is null) as covered
+  from core.mandates m
+ group by m.partner_id, m.connection_id;
+comment on view core.connection_coverage is
+  'Whether anybody decided about a mandate of a connection, and the days that its mandates cover. Read once for all months of a connection; no row where nobody was asked.';
+grant select on core.connection_coverage to api_owner;
+
+create function private.judge_month(coverage core.connection_coverage, period date) returns text
+language sql immutable
+return case when (coverage).decided is not true then 'staged'  -- nobody has signed yet: kept until somebody does
+            when period >= private.first_delivery_month() and period <@ (coverage).covered then 'staged'
+            else 'outside_mandate' end;
+comment on function private.judge_month(core.connection_coverage, date) is 'Whether a month lies inside a mandate of its connection: staged, or outside_mandate.';
+grant execute on function private.judge_month(core.connection_coverage, date) to api_owner;
+
+create function private.coverage_of(connection uuid) returns core.connection_coverage
+language plpgsql stable
+set search_path = ''
+as $$
+declare
+  coverage core.connection_coverage;
+begin
+  select * into coverage from core.connection_coverage k where k.partner_id = private.partner_id() and k.connection_id = coverage_of.connection;
+  return coverage;
+end $$;
+comment on function private.coverage_of(uuid) is 'What the mandates of a connection cover; all null where nobody was asked.';
+grant execute on function private.coverage_of(uuid) to api_owner;
 
 create function private.month_status(connection uuid, period date) returns text
 language plpgsql stable
 set search_path = ''
-as $$
-begin
-  return (select case
-      when count(*) filter (where m.status <> 'declined') = 0 then 'staged'  -- nobody has signed yet: kept until somebody does
-      when period >= private.first_delivery_month()
-           and bool_or(m.status in ('signed', 'expired') and m.lapsed_at is null and period between m.valid_from and m.valid_until) then 'staged'
-      else 'outside_mandate' end
-    from core.mandates m
-    where m.partner_id = private.partner_id() and m.connection_id = connection);
-end $$;
-comment on function private.month_status(uuid, date) is 'Whether a month lies inside a mandate of its connection: staged, or outside_mandate.';
+as $$ begin return private.judge_month(private.coverage_of(connection), period); end $$;
+comment on function private.month_status(uuid, date) is 'judge_month for a single month, of which nobody has read the coverage.';
 grant execute on function private.month_status(uuid, date) to api_owner;
 
 create function private.judge_months(connection uuid) returns void
-language sql
+language plpgsql
 set search_path = ''
 as $$
+declare
+  coverage constant core.connection_coverage := private.coverage_of(connection);
+begin
   update core.delivered_months d
-     set status = private.month_status(connection, d.period)
+     set status = private.judge_month(coverage, d.period)
    where d.partner_id = private.partner_id() and d.connection_id = connection
      and d.status in ('staged', 'outside_mandate')
-     and d.status <> private.month_status(connection, d.period)
-$$;
+     and d.status <> private.judge_month(coverage, d.period);
+end $$;
 comment on function private.judge_months(uuid) is 'Judges a connection''s open months again, after a signature or its end. Locked months stay as they are.';
 grant execute on function private.judge_months(uuid) to api_owner;
 
@@ -4351,19 +4376,16 @@ create type private.batch_item as (
 
 create function private.read_batch(months jsonb) returns setof private.batch_item
 language sql stable
-set search_path = ''
-as $$
-  with sent as (
+begin atomic
+  -- read once: written into the rest, each of these expressions would be evaluated four times over
+  with sent as materialized (
     select m.place,
-           m.item ->> 'period' as period_sent,
-           case when jsonb_typeof(m.item -> 'period') = 'string' and m.item ->> 'period' ~ '^[12][0-9]{3}-(0[1-9]|1[0-2])(-01)?$'
-                then to_date(left(m.item ->> 'period', 7), 'YYYY-MM') end as period,
-           case when jsonb_typeof(m.item -> 'total_kwh') = 'number' and (m.item ->> 'total_kwh')::numeric between 0 and 1000000
-                then round((m.item ->> 'total_kwh')::numeric, 3) end as total_kwh,
-           case when coalesce(jsonb_typeof(m.item -> 'session_count'), 'null') = 'null' then 0
-                when jsonb_typeof(m.item -> 'session_count') = 'number' and (m.item ->> 'session_count')::numeric between 0 and 1000000
-                then (m.item ->> 'session_count')::numeric end as session_count
-      from jsonb_array_elements(months) with ordinality as m (item, place)
+           m.period as period_sent,
+           case when m.period ~ '^[12][0-9]{3}-(0[1-9]|1[0-2])(-01)?$' then to_date(left(m.period, 7), 'YYYY-MM') end as period,
+           case when jsonb_typeof(m.total_kwh) = 'number' and m.total_kwh::numeric between 0 and 1000000 then round(m.total_kwh::numeric, 3) end as total_kwh,
+           case when coalesce(jsonb_typeof(m.session_count), 'null') = 'null' then 0
+                when jsonb_typeof(m.session_count) = 'number' and m.session_count::numeric between 0 and 1000000 then m.session_count::numeric end as session_count
+      from rows from (jsonb_to_recordset(months) as (period text, total_kwh jsonb, session_count jsonb)) with ordinality as m (period, total_kwh, session_count, place)
   )
   select place::int, period_sent, period, total_kwh, session_count,
          case when period is null then 'bad_period'
@@ -4371,40 +4393,63 @@ as $$
               when period > private.today() then 'future_period'
               when total_kwh is null then 'bad_kwh'
               when session_count is null or session_count <> trunc(session_count) then 'bad_session_count' end
-    from sent
-$$;
+    from sent;
+end;
 comment on function private.read_batch(jsonb) is
   'The items of a batch in their order, each read on its own: reason is null, bad_period, duplicate_in_batch, future_period, bad_kwh or bad_session_count. kWh, three decimals.';
 grant execute on function private.read_batch(jsonb) to api_owner;
 
-create function api.ingest_months(caller jsonb, input jsonb) returns json
-language plpgsql security definer
-set search_path = ''
+create function private.lock_for_delivery(account uuid, wanted uuid) returns uuid
+language plpgsql
+set search_path = '' set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
+  connection uuid;
+begin
+  select c.id into connection
+    from core.accounts a
+    join core.connections c on c.partner_id = a.partner_id and c.account_id = a.id and c.status = 'active' and (wanted is null or c.id = wanted)
+   where a.partner_id = private.partner_id() and a.id = account
+   order by c.created_at, c.id limit 1
+     for no key update of c;
+  if not found then
+    -- these know why not, in the words of the API
+    perform private.find_account(json_build_object('account_id', account)::jsonb);
+    connection := private.pick_connection(account, wanted, true);
+    perform from core.connections c where c.partner_id = private.partner_id() and c.id = connection for no key update;
+  end if;
+  return connection;
+end $$;
+comment on function private.lock_for_delivery(uuid, uuid) is
+  'The active connection of an account that months are delivered for, the one wanted or the first, locked: one batch, signature or booking at a time.';
+grant execute on function private.lock_for_delivery(uuid, uuid) to api_owner;
+
+create function api.ingest_months(caller jsonb, input jsonb) returns json
+language plpgsql security definer
+set search_path = '' set plan_cache_mode = 'force_generic_plan'
+as $$
+declare
+  delivery   constant uuid := gen_random_uuid();
+  account    constant uuid := (input ->> 'account_id')::uuid;
   tenant     uuid;
   owner      uuid;
-  account    uuid;
   connection uuid;
-  delivery   uuid;
+  coverage   core.connection_coverage;
   answer     json;
 begin
   perform private.act_as(caller, 'cpo');
   tenant := private.partner_id();
   owner := private.owner_id();
-  account := private.find_account(input);
-  connection := private.pick_connection(account, (input ->> 'connection_id')::uuid, true);
-  -- one batch, signature or booking at a time on a connection
-  perform from core.connections c where c.partner_id = tenant and c.id = connection for no key update;
+  connection := private.lock_for_delivery(account, (input ->> 'connection_id')::uuid);
+  coverage := private.coverage_of(connection);
 
-  insert into core.deliveries (partner_id, connection_id, client_id, request_id, body, body_sha256)
-  values (tenant, connection, private.client_id(), current_setting('app.request_id'), input ->> 'body', input ->> 'body_sha256')
-  returning id into delivery;
-
-  with judged as materialized (
+  with delivered as (
+    insert into core.deliveries (partner_id, id, connection_id, owner_id, client_id, request_id, body, body_sha256)
+    values (tenant, delivery, connection, owner, private.client_id(), caller ->> 'request_id', input ->> 'body', input ->> 'body_sha256')
+  ), judged as materialized (
     select b.*, coalesce(d.locked, false) as locked,
            d.total_kwh as old_kwh, d.session_count as old_count, d.delivery_id as old_delivery, d.received_at as old_received_at,
-           case when b.reason is null then private.month_status(connection, b.period) end as new_status
+           private.judge_month(coverage, b.period) as new_status
       from private.read_batch(input -> 'months') b
       left join core.delivered_months d on d.partner_id = tenant and d.connection_id = connection and d.period = b.period and b.reason is null
   ), kept as (
@@ -4438,9 +4483,11 @@ begin
     'outside_mandate', count(*) filter (where r.status = 'outside_mandate'),
     'locked', count(*) filter (where r.status = 'locked'),
     'invalid', count(*) filter (where r.status = 'invalid'),
-    'results', json_agg(case when r.reason is null then json_build_object('period', r.period, 'status', r.status)
-                             else json_build_object('period', r.period, 'status', r.status, 'reason', r.reason) end order by r.place))
-  into answer from results r;
+    'results', json_agg(case when r.reason is null then row_to_json(stored) else row_to_json(invalid) end order by r.place))
+  into answer
+  from results r
+  cross join lateral (select r.period, r.status) stored
+  cross join lateral (select r.period, r.status, r.reason) invalid;
   return answer;
 end $$;
 comment on function api.ingest_months(jsonb, jsonb) is

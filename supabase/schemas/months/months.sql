@@ -69,37 +69,62 @@ select private.isolate('core.replaced_months', 'select, insert');
 select private.belong_with('core.replaced_months', 'core.connections', 'connection_id');
 
 create function private.first_delivery_month() returns date
-language plpgsql immutable
-set search_path = ''
-as $$ begin return date '2026-01-01'; end $$;
+language sql immutable
+return date '2026-01-01';
 comment on function private.first_delivery_month() is 'Deliveries count from 2026-01.';
 grant execute on function private.first_delivery_month() to api_owner;
+
+create view core.connection_coverage with (security_invoker = true) as
+select m.partner_id,
+       m.connection_id,
+       bool_or(m.status <> 'declined') as decided,
+       range_agg(daterange(m.valid_from, m.valid_until, '[]')) filter (where m.status in ('signed', 'expired') and m.lapsed_at is null) as covered
+  from core.mandates m
+ group by m.partner_id, m.connection_id;
+comment on view core.connection_coverage is
+  'Whether anybody decided about a mandate of a connection, and the days that its mandates cover. Read once for all months of a connection; no row where nobody was asked.';
+grant select on core.connection_coverage to api_owner;
+
+create function private.judge_month(coverage core.connection_coverage, period date) returns text
+language sql immutable
+return case when (coverage).decided is not true then 'staged'  -- nobody has signed yet: kept until somebody does
+            when period >= private.first_delivery_month() and period <@ (coverage).covered then 'staged'
+            else 'outside_mandate' end;
+comment on function private.judge_month(core.connection_coverage, date) is 'Whether a month lies inside a mandate of its connection: staged, or outside_mandate.';
+grant execute on function private.judge_month(core.connection_coverage, date) to api_owner;
+
+create function private.coverage_of(connection uuid) returns core.connection_coverage
+language plpgsql stable
+set search_path = ''
+as $$
+declare
+  coverage core.connection_coverage;
+begin
+  select * into coverage from core.connection_coverage k where k.partner_id = private.partner_id() and k.connection_id = coverage_of.connection;
+  return coverage;
+end $$;
+comment on function private.coverage_of(uuid) is 'What the mandates of a connection cover; all null where nobody was asked.';
+grant execute on function private.coverage_of(uuid) to api_owner;
 
 create function private.month_status(connection uuid, period date) returns text
 language plpgsql stable
 set search_path = ''
-as $$
-begin
-  return (select case
-      when count(*) filter (where m.status <> 'declined') = 0 then 'staged'  -- nobody has signed yet: kept until somebody does
-      when period >= private.first_delivery_month()
-           and bool_or(m.status in ('signed', 'expired') and m.lapsed_at is null and period between m.valid_from and m.valid_until) then 'staged'
-      else 'outside_mandate' end
-    from core.mandates m
-    where m.partner_id = private.partner_id() and m.connection_id = connection);
-end $$;
-comment on function private.month_status(uuid, date) is 'Whether a month lies inside a mandate of its connection: staged, or outside_mandate.';
+as $$ begin return private.judge_month(private.coverage_of(connection), period); end $$;
+comment on function private.month_status(uuid, date) is 'judge_month for a single month, of which nobody has read the coverage.';
 grant execute on function private.month_status(uuid, date) to api_owner;
 
 create function private.judge_months(connection uuid) returns void
-language sql
+language plpgsql
 set search_path = ''
 as $$
+declare
+  coverage constant core.connection_coverage := private.coverage_of(connection);
+begin
   update core.delivered_months d
-     set status = private.month_status(connection, d.period)
+     set status = private.judge_month(coverage, d.period)
    where d.partner_id = private.partner_id() and d.connection_id = connection
      and d.status in ('staged', 'outside_mandate')
-     and d.status <> private.month_status(connection, d.period)
-$$;
+     and d.status <> private.judge_month(coverage, d.period);
+end $$;
 comment on function private.judge_months(uuid) is 'Judges a connection''s open months again, after a signature or its end. Locked months stay as they are.';
 grant execute on function private.judge_months(uuid) to api_owner;
