@@ -12,8 +12,8 @@ const sql = readdirSync(folder, { recursive: true, encoding: "utf8" })
   .filter((name) => name.endsWith(".sql"))
   .map((name) => readFileSync(folder + name, "utf8").replace(/--.*$/gm, ""))
   .join("\n");
-/** Each function with its schema, and its text: up to the end of its quoted body, or of the expression that it returns. */
-const functions = [...sql.matchAll(/^create function ([\w.]+)(\(.*?(?:\$\$|^return [^;]*);)$/gms)].map(
+/** Each function with its schema, and its text: up to the end of its quoted body, of the expression that it returns, or of `begin atomic`. */
+const functions = [...sql.matchAll(/^create function ([\w.]+)(\(.*?(?:\$\$|^return [^;]*|^end);)$/gms)].map(
   ([, name = "", text = ""]) => ({
     name,
     text,
