@@ -39,6 +39,7 @@ export const imports: Bench = {
       const importing = (send_invite: boolean) =>
         repeated(
           stack,
+          ours,
           async () => {
             const request = { consent: true, send_invite, rows: rows() };
             const path = "/partner/drafts/import";
@@ -51,7 +52,7 @@ export const imports: Bench = {
           // or the third would be over the cap of thirty days
           () => stack.admin.query("delete from core.draft_uploads"),
         );
-      const inserting = repeated(stack, async () => {
+      const inserting = repeated(stack, null, async () => {
         const { rowCount } = await stack.admin.query(INSERT, [partner.id, JSON.stringify(rows())]);
         if (rowCount !== ROWS) throw new Error(`the bare insert made ${rowCount} rows`);
       });

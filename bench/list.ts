@@ -43,7 +43,7 @@ export const list: Bench = {
         const turns = await takeTurns(
           {
             ours: requests(stack, ours, { url: ours.url, next, concurrency: 1 }),
-            bare: repeated(stack, () => answerOf(stack.admin, bare, values())),
+            bare: repeated(stack, null, () => answerOf(stack.admin, bare, values())),
           },
           options,
         );

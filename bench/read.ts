@@ -2,7 +2,7 @@
 
 import { isDeepStrictEqual } from "node:util";
 import { type Bench, progress } from "./kit/bench.ts";
-import { type Finding, rateAgainst } from "./kit/findings.ts";
+import { type Finding, rateAgainst, type Target } from "./kit/findings.ts";
 import { ask, wire } from "./kit/load.ts";
 import { type Contender, type Options, requests, takeTurns } from "./kit/measure.ts";
 import { POSITION_BY_REFERENCE } from "./kit/positions.ts";
@@ -15,6 +15,12 @@ const CONCURRENCIES = [16, 64];
 /** The row as JSON, as a function would answer it. */
 const BY_KEY = "select to_json(a) as account from core.accounts a where a.partner_id = $1 and a.id = $2";
 
+/** That statement in a function, which plans it once a connection and not once a request. */
+const FUNCTION = `
+  create function bench.position(partner uuid, client uuid, reference text) returns text language plpgsql stable
+  as $$ begin return (select answer from (${POSITION_BY_REFERENCE}) position); end $$`;
+const PLANNED = "select bench.position($1, $2, $3) as answer";
+
 export const read: Bench = {
   about:
     "a position by its reference, beside one bare primary-key select and one bare statement that builds the same answer",
@@ -25,7 +31,8 @@ export const read: Bench = {
       await liftLimits(stack.admin);
       const tokens = await tokensOf(stack, seeded.clients);
       const ours = await stack.serve("cpo-v1");
-      const floor = await stack.serveFloor({ by_key: BY_KEY, same: POSITION_BY_REFERENCE });
+      await stack.admin.query(FUNCTION);
+      const floor = await stack.serveFloor({ by_key: BY_KEY, same: POSITION_BY_REFERENCE, planned: PLANNED });
       await sameAnswers(seeded, tokens, ours, floor);
       const findings: Finding[] = [];
       for (const concurrency of CONCURRENCIES) {
@@ -63,16 +70,18 @@ async function compare(stack: Stack, seeded: Seeded, tokens: string[], { ours, f
     {
       ours: positions(stack, ours, seeded, tokens, concurrency),
       by_key: bare((place) => `/by_key?${keyOf(seeded, place)}`),
-      same: bare((place) => samePath(seeded, place)),
+      same: bare((place) => `/same?${referenceOf(seeded, place)}`),
+      planned: bare((place) => `/planned?${referenceOf(seeded, place)}`),
     },
     options,
   );
   const what = `GET /v1/ere-positions?cpo_external_ref=…, ${concurrency} at once`;
-  const held = (name: "by_key" | "same", floor_what: string, at_least: number) =>
-    rateAgainst(what, "requests/s", turns.ours, { what: floor_what, figures: turns[name] }, { at_least });
+  const held = (name: "by_key" | "same" | "planned", floor_what: string, target: Target | null) =>
+    rateAgainst(what, "requests/s", turns.ours, { what: floor_what, figures: turns[name] }, target);
   return [
-    held("by_key", "one bare primary-key select", 0.4),
-    held("same", "one bare statement that builds the same answer", 0.8),
+    held("by_key", "one bare primary-key select", { at_least: 0.4 }),
+    held("same", "one bare statement that builds the same answer", { at_least: 0.8 }),
+    held("planned", "that statement in a function that plans it once", null),
   ];
 }
 
@@ -81,18 +90,20 @@ function keyOf({ clients, accounts }: Seeded, place: number): string {
   return `partner=${clients[account?.client ?? 0]?.partner_id}&account=${account?.id}`;
 }
 
-function samePath({ clients, accounts }: Seeded, place: number): string {
+function referenceOf({ clients, accounts }: Seeded, place: number): string {
   const account = accounts[place];
   const client = clients[account?.client ?? 0];
-  return `/same?partner=${client?.partner_id}&client=${client?.id}&reference=${account?.reference}`;
+  return `partner=${client?.partner_id}&client=${client?.id}&reference=${account?.reference}`;
 }
 
 /** A floor that answers less would be none. @throws when the two answers differ for one of the first accounts. */
 async function sameAnswers(seeded: Seeded, tokens: string[], ours: Served, floor: Served): Promise<void> {
   for (const [place, { reference, client }] of seeded.accounts.slice(0, 100).entries()) {
     const answer = await ask(ours.url, { path: pathOf(reference), headers: bearer(tokens[client]) });
-    const bare = await ask(floor.url, { path: samePath(seeded, place) });
-    if (!isDeepStrictEqual(answer, bare))
-      throw new Error(`the floor answers another position:\n${JSON.stringify(answer)}\n${JSON.stringify(bare)}`);
+    for (const name of ["same", "planned"]) {
+      const bare = await ask(floor.url, { path: `/${name}?${referenceOf(seeded, place)}` });
+      if (!isDeepStrictEqual(answer, bare))
+        throw new Error(`the floor answers another position:\n${JSON.stringify(answer)}\n${JSON.stringify(bare)}`);
+    }
   }
 }

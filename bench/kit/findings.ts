@@ -61,7 +61,7 @@ export function rateAgainst(
   unit: string,
   ours: Figures,
   floor: { what: string; figures: Figures },
-  target: Target,
+  target: Target | null,
   things = 1,
 ): Finding {
   const [spent, needed] = [processorOf(ours), processorOf(floor.figures)];

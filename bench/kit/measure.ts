@@ -30,42 +30,54 @@ export type Contender = (seconds: number) => Promise<Figures>;
 
 /** Requests to a served process. */
 export function requests(stack: Stack, server: { pid: number }, requested: Load): Contender {
-  return async (seconds) => {
-    const served = processorTime(server.pid);
-    const postgres = processorTime(stack.postgres_pid, { children: true });
-    const { took, seconds: lasted } = await load(requested, seconds);
-    return {
-      ...figures(took, lasted),
-      served_us: each(served, processorTime(server.pid), took.length),
-      postgres_us: each(postgres, processorTime(stack.postgres_pid, { children: true }), took.length),
-    };
-  };
+  return (seconds) =>
+    withProcessor(stack, server, async () => {
+      const { took, seconds: lasted } = await load(requested, seconds);
+      return figures(took, lasted);
+    });
 }
 
 /**
- * The same thing again and again, one at a time, such as a statement without a function around it, whose processor time is that of
- * Postgres alone. What comes before each is not timed.
+ * The same thing again and again, one at a time: something that a server does, or a statement without a function around it. What comes
+ * before each is not timed.
  */
 export function repeated(
   stack: Stack,
+  server: { pid: number } | null,
   run: () => Promise<unknown>,
   before: () => Promise<unknown> = async () => {},
 ): Contender {
-  return async (seconds) => {
-    const took: number[] = [];
-    const postgres = processorTime(stack.postgres_pid, { children: true });
-    const deadline = performance.now() + seconds * 1000;
-    while (performance.now() < deadline) {
-      await before();
-      const begun = performance.now();
-      await run();
-      took.push(performance.now() - begun);
-    }
-    return {
-      ...figures(took, took.reduce((sum, ms) => sum + ms, 0) / 1000),
-      served_us: 0,
-      postgres_us: each(postgres, processorTime(stack.postgres_pid, { children: true }), took.length),
-    };
+  return (seconds) =>
+    withProcessor(stack, server, async () => {
+      const took: number[] = [];
+      const deadline = performance.now() + seconds * 1000;
+      while (performance.now() < deadline) {
+        await before();
+        const begun = performance.now();
+        await run();
+        took.push(performance.now() - begun);
+      }
+      return figures(took, took.reduce((sum, ms) => sum + ms, 0) / 1000);
+    });
+}
+
+/** Adds what the server, if there is one, and Postgres spent meanwhile. */
+async function withProcessor(
+  stack: Stack,
+  server: { pid: number } | null,
+  measure: () => Promise<Figures>,
+): Promise<Figures> {
+  const spent = () => ({
+    served: server ? processorTime(server.pid) : 0,
+    postgres: processorTime(stack.postgres_pid, { children: true }),
+  });
+  const before = spent();
+  const measured = await measure();
+  const after = spent();
+  return {
+    ...measured,
+    served_us: each(before.served, after.served, measured.count),
+    postgres_us: each(before.postgres, after.postgres, measured.count),
   };
 }
 

@@ -80,28 +80,29 @@ async function serve(program: string, args: string[], variables: Record<string, 
   };
 }
 
-/** What a process says on standard error, waited for by how a line begins. */
-function linesOf(child: ChildProcess) {
+/** What a process says on standard error, waited for by how a line begins. @throws when the process ends instead. */
+function linesOf(child: ChildProcess): { next(begin: string): Promise<string> } {
   let said = "";
-  let look = () => {};
+  let waiting: (PromiseWithResolvers<string> & { begin: string }) | undefined;
+  const look = () => {
+    const lines = said.split("\n");
+    const at = waiting ? lines.slice(0, -1).findIndex((line) => line.startsWith(waiting?.begin ?? "")) : -1;
+    if (at < 0) return;
+    said = lines.slice(at + 1).join("\n");
+    waiting?.resolve(lines[at] ?? "");
+    waiting = undefined;
+  };
   child.stderr?.setEncoding("utf8").on("data", (chunk: string) => {
     said += chunk;
     look();
   });
+  child.once("exit", (code) => waiting?.reject(new Error(`a served process ended with ${code}:\n${said}`)));
   return {
-    next(begin: string): Promise<string> {
-      return new Promise((resolve, reject) => {
-        look = () => {
-          const lines = said.split("\n");
-          const at = lines.slice(0, -1).findIndex((line) => line.startsWith(begin));
-          if (at < 0) return;
-          said = lines.slice(at + 1).join("\n");
-          look = () => {};
-          resolve(lines[at] as string);
-        };
-        child.once("exit", (code) => reject(new Error(`a served process ended with ${code}:\n${said}`)));
-        look();
-      });
+    next(begin) {
+      const wait = Promise.withResolvers<string>();
+      waiting = { ...wait, begin };
+      look();
+      return wait.promise;
     },
   };
 }
