@@ -1190,7 +1190,8 @@ comment on function private.sweep_rate_limits() is 'Deletes buckets that are ful
 grant execute on function private.sweep_rate_limits() to api_owner;
 
 -- Admission, within the statement that does the work: is the credential still good, may it do this, does the limit allow one more. The
--- limit is debited by charge(), last, so that its row is locked for a moment and not for as long as an import takes.
+-- limit is debited by charge(), last, so that its row is locked for a moment and not for as long as an import takes. What a ticket leaves
+-- out admits nobody: every condition here must be true, and null is not.
 
 create function private.turn_away(code text, detail json default '{}') returns void
 language plpgsql
@@ -1218,11 +1219,11 @@ begin
      and not exists (select from core.revoked_access_tokens r where r.id = credential ->> 'token_id');
   if not found then
     perform private.turn_away('missing_or_invalid_token');
-  elsif demand ->> 'kind' <> 'cpo' then
+  elsif demand ->> 'kind' is distinct from 'cpo' then
     perform private.turn_away('wrong_kind');
   elsif client.is_active is not true then
     perform private.turn_away('client_not_linked');
-  elsif scope is not null and not (scope = any (client.scopes) and credential -> 'scopes' ? scope) then
+  elsif scope is not null and (scope = any (client.scopes) and credential -> 'scopes' ? scope) is not true then
     perform private.turn_away('insufficient_scope', json_build_object('required_scope', scope));
   end if;
   return jsonb_build_object(
@@ -1268,9 +1269,9 @@ begin
   select * into person from private.user_scopes(credential);
   if person.user_id is null or not private.login_stands(person.user_id) then
     perform private.turn_away('missing_or_invalid_token');
-  elsif demand ->> 'kind' not in ('user', 'partner') then
+  elsif (demand ->> 'kind' in ('user', 'partner')) is not true then
     perform private.turn_away('wrong_kind');
-  elsif demand ->> 'scope' is not null and not (demand ->> 'scope') = any (person.scopes) then
+  elsif ((demand ->> 'scope') = any (person.scopes)) is not true then
     perform private.turn_away('insufficient_scope', json_build_object('required_scope', demand ->> 'scope'));
   elsif demand ->> 'kind' = 'partner' then
     partner := private.managed_partner(person.user_id);
@@ -1301,7 +1302,7 @@ declare
 begin
   if began is null or not private.login_stands(person) then
     perform private.turn_away('missing_or_invalid_token');
-  elsif demand ->> 'kind' <> 'session' then
+  elsif demand ->> 'kind' is distinct from 'session' then
     perform private.turn_away('wrong_kind');
   end if;
   return jsonb_build_object(
@@ -1320,11 +1321,11 @@ begin
   select * into holder from private.key_holder(credential);
   if holder.partner_id is null then
     perform private.turn_away('missing_or_invalid_token');
-  elsif demand ->> 'kind' not in ('partner', 'sandbox') then
+  elsif (demand ->> 'kind' in ('partner', 'sandbox')) is not true then
     perform private.turn_away('wrong_kind');
-  elsif not (demand ->> 'key')::boolean then
+  elsif (demand ->> 'key')::boolean is not true then
     perform private.turn_away('insufficient_scope', json_build_object('required_scope', demand ->> 'scope'));
-  elsif not holder.partner_active then
+  elsif holder.partner_active is not true then
     perform private.turn_away('no_partner_linked');
   end if;
   return jsonb_build_object(
@@ -1393,17 +1394,20 @@ set search_path = ''
 as $$
 declare
   admitted constant jsonb := current_setting('app.admission');
-  rate     constant jsonb := private.take(admitted ->> 'subject', admitted ->> 'bucket', (admitted ->> 'quota')::int, (admitted ->> 'window_seconds')::int);
+  rate     jsonb;
 begin
+  if coalesce(admitted ->> 'key_hash', admitted ->> 'token_hash') is not null then
+    perform private.note_use(decode(admitted ->> 'key_hash', 'hex'), decode(admitted ->> 'token_hash', 'hex'));
+  end if;
+  -- the last lock of all: who holds a limit's row waits for nothing more, so that nobody waits for each other
+  rate := private.take(admitted ->> 'subject', admitted ->> 'bucket', (admitted ->> 'quota')::int, (admitted ->> 'window_seconds')::int);
   if not (rate ->> 'allowed')::boolean then
     perform private.turn_away('too_many_requests', json_build_object('rate', rate));
-  elsif coalesce(admitted ->> 'key_hash', admitted ->> 'token_hash') is not null then
-    perform private.note_use(decode(admitted ->> 'key_hash', 'hex'), decode(admitted ->> 'token_hash', 'hex'));
   end if;
   return json_build_object('caller', admitted -> 'caller', 'rate', rate);
 end $$;
 comment on function api.charge() is
-  'The end of every statement that began with a ticket: debits its limit, {caller, rate}, and notes that the credential was used. Of requests that run at the same time as the last one of a quota, all but one end here, and what they did is undone.';
+  'The end of every statement that began with a ticket: notes that the credential was used and debits its limit, {caller, rate}. Of requests that run at the same time as the last one of a quota, all but one end here, and what they did is undone.';
 select private.expose('api.charge()');
 
 create function api.admit(ticket jsonb) returns json

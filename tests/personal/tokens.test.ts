@@ -124,3 +124,31 @@ describe("contract §6 DELETE /tokens/{id}", () => {
     expect(await list(stranger)).toEqual([]);
   });
 });
+
+test("contract §9 attack: a token that is revoked while it is used: neither waits for the other", async () => {
+  const { body: made } = await create();
+  expect((await world.get("/energy", made.token)).status).toBe(200);
+  await world.row("update core.personal_tokens set last_used_at = null where id = $1", made.id);
+  const holder = await world.database.admin.connect();
+  const waiting = async () =>
+    (
+      await world.row(
+        "select count(*)::int as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+      )
+    ).n;
+  try {
+    await holder.query("begin");
+    await holder.query("select from core.rate_limit_state where subject = $1 for update", [`user:${user.id}`]);
+    const using = world.get("/energy", made.token);
+    await expect.poll(waiting).toBe(1);
+    const revoking = revoke(made.id);
+    await expect.poll(waiting).toBe(2);
+    const begun = performance.now();
+    await holder.query("rollback");
+    expect([(await using).status, (await revoking).status]).toEqual([200, 200]);
+    expect(performance.now() - begun, "the database looks for deadlocks after a second").toBeLessThan(900);
+  } finally {
+    await holder.query("rollback");
+    holder.release();
+  }
+});

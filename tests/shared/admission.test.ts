@@ -1,6 +1,11 @@
 // A request is admitted, done and charged in one statement (contract section 1): what of it stands when it is refused, or raced.
 
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import * as z from "zod";
+import { connect } from "#shared/foundation/db.ts";
+import { endpoint } from "#shared/http/endpoint.ts";
+import { serve } from "#shared/http/surface.ts";
+import { BASE_URL } from "../harness/environment.ts";
 import { openIban } from "../harness/iban.ts";
 import { accountBody, createAccount, newEan } from "../harness/people.ts";
 import { createWorld, rowCounts, statementsOf, type World } from "../harness/world.ts";
@@ -175,4 +180,115 @@ test("contract §1 an IBAN is sealed for the partner that the process knows of; 
   expect(openIban(world.environment, row.partner_id, { ciphertext: row.sealed, key_id: row.key_id })).toBe(
     "NL91ABNA0417164300",
   );
+});
+
+test("contract §1 attack: requests that wait for a lock until they are ended cost their quota too", async () => {
+  const holder = await world.database.admin.connect();
+  const client = await world.addClient(world.partnerA.id);
+  const its = await client.token();
+  const { account_id, connection_id } = await createAccount(world, { ...world.partnerA, client });
+  await world.limit("cpo_sessions", 2);
+  try {
+    await holder.query("begin");
+    await holder.query("select from core.connections where id = $1 for update", [connection_id]);
+    const months = [{ period: "2026-01", total_kwh: 1 }];
+    const send = () => world.post("/v1/sessions:batch", { account_id, months }, its);
+    const ended = await Promise.all([send(), send()]);
+    expect(ended.map(({ status }) => status)).toEqual([503, 503]);
+    expect(ended.map(left).sort()).toEqual([0, 1]);
+    expect((await send()).status, "before it waits for anything").toBe(429);
+  } finally {
+    await holder.query("rollback");
+    await world.limit("cpo_sessions");
+    holder.release();
+  }
+}, 20_000);
+
+test("contract §1 attack: nobody is answered who was not admitted, also by an endpoint that takes a refusal for an empty list", async () => {
+  const careless = endpoint(
+    {
+      id: "careless",
+      method: "GET",
+      path: "/v1/careless",
+      summary: "Answers whatever happens",
+      caller: { kind: "cpo", scope: "cpo:accounts:read" },
+      limit: "cpo_read",
+      sql: ["list_accounts"],
+      response: z.object({ accounts: z.array(z.unknown()) }),
+      errors: [],
+      failure: "list_failed",
+    },
+    async ({ call }) => ({ accounts: JSON.parse(await call("list_accounts", { limit: 1 }).catch(() => "[]")) }),
+  );
+  const { fetch } = serve({ slug: "cpo-v1", prefix: "/v1", endpoints: [careless] }, world.environment);
+  const ask = (bearer: string) =>
+    fetch(new Request(new URL("/v1/careless", BASE_URL), { headers: { authorization: `Bearer ${bearer}` } }));
+  const client = await world.addClient(world.partnerA.id);
+  const its = await client.token();
+  expect((await ask(its)).status).toBe(200);
+  await world.row("update core.oauth_clients set disabled_at = now() where id = $1", client.id);
+  expect((await ask(its)).status).toBe(401);
+});
+
+test("contract §1 attack: a ticket that leaves out what it should say admits nobody", async () => {
+  const client = await world.addClient(world.partnerA.id);
+  const credential = {
+    kind: "cpo",
+    client_id: client.client_id,
+    token_id: "x",
+    issued_at: 4e9,
+    scopes: ["cpo:accounts:read"],
+  };
+  const demand = { kind: "cpo", scope: "cpo:accounts:read", key: false, bucket: "cpo_read" };
+  const admit = (said: object, asked: object = {}) =>
+    world.environment.db.call("admit", {
+      credential: { ...credential, ...said },
+      demand: { ...demand, ...asked },
+      host: "sandbox",
+      request_id: "1",
+    } as object);
+  const refusing = (code: string) => ({ refusal: { code } });
+  await expect(admit({})).resolves.toContain(world.partnerA.id);
+  await expect(admit({ scopes: undefined })).rejects.toMatchObject(refusing("insufficient_scope"));
+  await expect(admit({}, { kind: undefined })).rejects.toMatchObject(refusing("wrong_kind"));
+  await expect(admit({ issued_at: undefined })).rejects.toMatchObject(refusing("missing_or_invalid_token"));
+  await expect(admit({ kind: undefined })).rejects.toMatchObject(refusing("missing_or_invalid_token"));
+});
+
+test("contract §1 attack: of a caller nothing stays on the connection for the next one's request, whatever became of theirs", async () => {
+  const db = connect(world.database.url("edge"), { max: 1, patience_ms: 10_000 });
+  const its = { ...world.environment, db };
+  const { fetch } = serve((await import("../../supabase/functions/cpo-v1/app.ts")).surface, its);
+  const ask = (path: string, body?: string, bearer = token) =>
+    fetch(
+      new Request(new URL(path, BASE_URL), {
+        ...(body === undefined ? {} : { method: "POST", body }),
+        headers: { authorization: `Bearer ${bearer}`, "content-type": "application/json" },
+      }),
+    );
+  await world.database.admin.query(
+    `create function api.leftovers(caller jsonb) returns json language sql as $$
+       select json_object_agg(name, current_setting('app.' || name, true))
+         from unnest(array['partner_id', 'client_id', 'user_id', 'caller_kind', 'admission']) name $$;
+     grant execute on function api.leftovers(jsonb) to edge`,
+  );
+  try {
+    for (const [status, path, body] of [
+      [200, "/v1/accounts"],
+      [
+        404,
+        "/v1/sessions:batch",
+        JSON.stringify({ account_id: crypto.randomUUID(), months: [{ period: "2026-01", total_kwh: 1 }] }),
+      ],
+      [400, "/v1/accounts", "{"],
+    ] as [number, string, string?][]) {
+      expect((await ask(path, body)).status).toBe(status);
+      const kept = Object.values(JSON.parse(await db.call("leftovers", {})));
+      expect(kept.filter(Boolean), path).toEqual([]);
+      await expect(db.open("leftovers", {} as never), "nor can it be charged to").rejects.toThrow(/json/);
+    }
+  } finally {
+    await world.row("drop function api.leftovers(jsonb)");
+    await db.end();
+  }
 });

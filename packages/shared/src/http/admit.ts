@@ -160,7 +160,11 @@ export class Visitor implements Entering {
    * there and so undone with its debit, or is too large to be read for just anybody.
    */
   async admit(): Promise<Admission> {
-    if (!this.#admission) this.#admit(await this.#present((ticket) => this.#environment.db.call("admit", ticket)));
+    if (!this.#admission) {
+      // whatever comes of it, this is not asked for again
+      this.#closed = true;
+      this.#admit(await this.#present((ticket) => this.#environment.db.call("admit", ticket)));
+    }
     return this.#admission as Admission;
   }
 
@@ -182,10 +186,10 @@ export class Visitor implements Entering {
         this.#closed = true;
         throw this.#refused(error);
       }
-      if (error instanceof ApiError && error.code === "service_unavailable") {
+      // a wait for a lock, or work that took too long, came after admission and is charged as what is refused
+      if (error instanceof ApiError && error.code === "service_unavailable" && !ranOutOfTime(error.cause)) {
         this.#closed = true;
-        // a wait for a lock, or work that took too long, came after admission
-        if (!ranOutOfTime(error.cause)) throw new ApiError("authentication_unavailable", {}, error);
+        throw new ApiError("authentication_unavailable", {}, error);
       }
       throw error;
     }

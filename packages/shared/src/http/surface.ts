@@ -159,10 +159,13 @@ async function handle(
     try {
       if (isAdmittedFirst(endpoint, request)) await visitor.admit();
       response = toResponse(await answer(endpoint, context), endpoint.status);
-    } finally {
-      // whoever was not admitted by what they asked for, as it was refused or needed no database: a request is a request
+    } catch (error) {
+      // what would have admitted them was undone, their debit with it: a request is a request
       if (visitor.isWaiting) await visitor.admit();
+      throw error;
     }
+    // nobody is answered who was not admitted: most were, by what they asked for
+    await visitor.admit();
   } catch (error) {
     note.refusal = declared(endpoint, error);
     debited = note.refusal.rate ?? debited;
