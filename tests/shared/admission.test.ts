@@ -160,17 +160,22 @@ test("§5 attack: a large body with a key that nobody made is refused before it 
 test("contract §1 an IBAN is sealed for the partner that the process knows of; a client that was linked anew is not admitted for the old one", async () => {
   const client = await world.addClient(world.partnerA.id);
   const its = await client.token();
-  const ask = (fields = {}) => world.post("/v1/accounts", accountBody(fields), its);
+  const ask = () => world.post("/v1/accounts", accountBody(), its);
   const known = await statementsOf(world, ask);
   expect(known, "asked who it is, then for what it wants").toEqual(["admit", "create_account"]);
   const again = await statementsOf(world, ask);
   expect(again).toEqual(["create_account"]);
+
+  const moved = await world.addClient(world.partnerA.id);
+  const moveds = await moved.token();
+  expect((await world.get("/v1/accounts", moveds)).status).toBe(200);
   const before = await rowCounts(world, "accounts", "audit_log");
-  await world.row("update core.oauth_clients set partner_id = $1 where id = $2", world.partnerB.id, client.id);
-  const refused = await ask();
+  await world.row("update core.oauth_clients set partner_id = $1 where id = $2", world.partnerB.id, moved.id);
+  const askAnew = () => world.post("/v1/accounts", accountBody(), moveds);
+  const refused = await askAnew();
   expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "5"]);
   expect(await rowCounts(world, "accounts", "audit_log")).toEqual(before);
-  const made = await ask();
+  const made = await askAnew();
   expect(made.status).toBe(200);
   const row = await world.row(
     "select partner_id, iban_ciphertext as sealed, iban_key_id as key_id from core.accounts where id = $1",
