@@ -62,6 +62,7 @@ export const BESIDE: readonly string[] = [
   "unit/links.test.ts",
   "unit/packages.test.ts",
   "unit/schemas.test.ts",
+  "unit/security.test.ts",
   "unit/trace.test.ts",
   "unit/work_through.test.ts",
 ];
