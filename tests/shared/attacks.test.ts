@@ -10,6 +10,7 @@ import { surface as cpo } from "../../supabase/functions/cpo-v1/app.ts";
 import { surface as oauthRevoke } from "../../supabase/functions/oauth-revoke/app.ts";
 import { surface as oauthToken } from "../../supabase/functions/oauth-token/app.ts";
 import { surface as pages } from "../../supabase/functions/pages/app.ts";
+import { deviceHash } from "../../supabase/functions/pages/consent/device.ts";
 import { surface as partner } from "../../supabase/functions/partner/app.ts";
 import { readCsv } from "../../supabase/functions/partner/csv.ts";
 import { surface as worker } from "../../supabase/functions/worker/app.ts";
@@ -323,6 +324,35 @@ describe("locking an account's owner out from two networks", () => {
     // the sign-in that made it known came from an address still
     expect(await answered(52, (own) => own.signIn(guess))).toEqual({ 422: 50, 429: 2 });
     expect((await visitFrom("192.0.2.85").signIn(person)).status, "and takes nothing from other browsers").toBe(303);
+  }, 60_000);
+
+  test("somebody who once signed in from many browsers guesses no more with all of them than strangers do: a hundred passwords, twenty codes", async () => {
+    const person = await limited.person();
+    const devices: string[] = [];
+    for (let n = 0; n < 3; n += 1) {
+      const visit = visitFrom(`192.0.2.${150 + n}`);
+      await visit.signIn(person);
+      devices.push(visit.cookie(undefined, "consent-device"));
+    }
+    const { environment } = limited;
+    const caller = { kind: "anyone", host: "sandbox", request_id: "x" };
+    const email_hash = hashAddress(environment, person.email);
+    const guesses = { passwords: 0, codes: 0 };
+    for (const device of devices) {
+      const guess = { address_hash: "", email_hash, device_hash: deviceHash(environment, person.email, device) };
+      for (let n = 0; n < 50; n += 1) {
+        const { refused } = await attempt(environment.db.call("count_sign_in", caller, guess), ["too_many_requests"]);
+        if (!refused) guesses.passwords += 1;
+      }
+      for (let n = 0; n < 10; n += 1) {
+        const visit = visitFrom("192.0.2.160");
+        visit.cookie(device, "consent-device");
+        if ((await visit.mailCode(person.email)).status === 303) guesses.codes += 1;
+      }
+    }
+    expect(guesses).toEqual({ passwords: 100, codes: 20 });
+    const stranger = visitFrom("192.0.2.161");
+    expect((await stranger.signIn(person)).status, "and takes nothing from a new one").toBe(303);
   }, 60_000);
 });
 

@@ -27,8 +27,8 @@ insert into core.rate_limits (bucket, quota, window_seconds) values
   -- ten codes at once, then one each six hours, five guesses a code: over a draft's 60 days a guess succeeds with about 1 in 800
   ('claim_code',       10, 216000),
   -- Sign-ins on the consent page, counted before Supabase Auth is asked. A browser that signed in to the account before (OWASP: device
-  -- cookies) is counted alone: by sign_in, sign_in_day and sign_in_code of its own, and by nothing that others use up. All others:
-  -- per account and address in five minutes and in a day, per account, and per address whatever the account.
+  -- cookies) is counted by sign_in, sign_in_day and sign_in_code of its own, and per account with such browsers alone: by nothing that
+  -- strangers use up. All others: per account and address in five minutes and in a day, per account, and per address whatever the account.
   -- A hundred a day (NIST SP 800-63B section 5.2.2) are all the passwords that browsers new to an account try, from however many
   -- addresses, and twenty the codes they have mailed, of which one is guessed right in 10,000 days (five guesses each). One address gets
   -- half of either. So a stranger with one address locks nobody out. One with two can use up both, and then the owner gets in from a

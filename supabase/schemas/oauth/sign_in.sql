@@ -39,11 +39,12 @@ begin
       return rate;
     end if;
   end loop;
-  -- what strangers used up is not the owner's: a browser that signed in to this account before is counted alone
-  return case when device is null then private.debit(login, account_bucket) else rate end;
+  -- what strangers used up is not the owner's: browsers that signed in to this account before are counted apart from them. Together too,
+  -- for whoever got in once may have signed in from as many as they liked
+  return private.debit(case when device is null then login else login || '@devices' end, account_bucket);
 end $$;
 comment on function private.count_sign_in(jsonb, text[], text) is
-  'Counts an attempt {email_hash, address_hash, device_hash} where it comes from, and against the account unless device_hash names a browser that signed in to it before. What was counted before a refusal stays, so the refusal has to be an answer.';
+  'Counts an attempt {email_hash, address_hash, device_hash} where it comes from, and against the account: one count for browsers that signed in to it before, which device_hash names, one for all others. What was counted before a refusal stays, so the refusal has to be an answer.';
 grant execute on function private.count_sign_in(jsonb, text[], text) to api_owner;
 
 create function private.keep_sign_in_code(request jsonb) returns void

@@ -6,7 +6,7 @@ import { type Environment, oncePerEnvironment } from "#shared/foundation/environ
 /**
  * A browser that signed in to an account before, after OWASP's "Slow Down Online Guessing Attacks with Device Cookies": it is counted
  * alone, so that strangers who guess elsewhere do not lock the owner out. The cookie is no credential. It signs nobody in, names
- * nobody, and is worth as many guesses as one address.
+ * nobody, and is worth as many guesses as one address; all of an account's together as many as strangers have.
  */
 
 /** As long as browsers keep a cookie (RFC 6265bis). */
