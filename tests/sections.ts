@@ -49,6 +49,7 @@ export const BESIDE: readonly string[] = [
   "local/migrate.test.ts",
   "local/start.test.ts",
   "sql/keys.test.ts",
+  "sql/look_ups.test.ts",
   "sql/migrations.test.ts",
   "sql/partitions.test.ts",
   "sql/schema_rules.test.ts",

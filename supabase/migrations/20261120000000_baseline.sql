@@ -683,7 +683,7 @@ comment on column core.audit_log.partner_id is 'The tenant it happened in; the h
 create index audit_log_subject on core.audit_log (subject_id, id);
 alter table core.audit_log enable row level security;
 create policy "api functions append, and read nothing" on core.audit_log
-  for insert to api_owner with check (partner_id = coalesce((select private.partner_id()), private.house()));
+  for insert to api_owner with check (partner_id = coalesce(private.partner_id(), private.house()));
 grant insert on core.audit_log to api_owner;
 select private.partition_by_year('core.audit_log');
 
