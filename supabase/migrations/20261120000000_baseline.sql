@@ -1584,7 +1584,7 @@ begin
       return;
     end if;
   end if;
-  if client.id is null or client.disabled_at is not null or client.secret_hash <> decode(request ->> 'secret_hash', 'hex') then
+  if client.id is null or client.disabled_at is not null or client.secret_hash is distinct from decode(request ->> 'secret_hash', 'hex') then
     rate := private.debit(failures, 'token_failures');
     -- parallel guesses all passed the check above; only as many as the limit allows learn whether they were right
     refusal := private.refusal(case when (rate ->> 'allowed')::boolean then 'invalid_client' else 'too_many_requests' end,

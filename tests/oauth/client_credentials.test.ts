@@ -299,6 +299,14 @@ describe("contract §1 limits of the token endpoint", () => {
     expect(await statuses(12, () => guess(address))).toEqual({ 401: 10, 429: 2 });
   });
 
+  test("contract §1 attack: a client without a secret is authenticated by nobody, whatever asks for it", async () => {
+    const { rows } = await world.database.admin.query(
+      "select (private.authenticate_client(jsonb_build_object('client_id', $1::text, 'address_hash', 'a'), null)).refusal as refusal",
+      [client.client_id],
+    );
+    expect(rows[0].refusal).toMatchObject({ refused: "invalid_client" });
+  });
+
   test("contract §1 forty guesses at once: ten learn that they were wrong", async () => {
     const address = newAddress();
     expect(await statuses(40, () => guess(address))).toEqual({ 401: 10, 429: 30 });

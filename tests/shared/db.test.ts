@@ -323,7 +323,14 @@ describe("contract §1 rate limits", () => {
     const after = await updates();
     client.release();
     expect(after.all - before.all).toBe(1950);
-    expect((after.hot - before.hot) / (after.all - before.all)).toBeGreaterThan(0.95);
+    // a page is tidied when nobody can see the old rows any more, which another transaction at work may put off
+    expect((after.hot - before.hot) / (after.all - before.all)).toBeGreaterThan(0.6);
+    const { indexed } = await world.row(
+      `select array_agg(distinct a.attname::text order by a.attname::text) as indexed
+         from pg_index i join pg_attribute a on a.attrelid = i.indrelid and a.attnum = any (i.indkey)
+        where i.indrelid = 'core.rate_limit_state'::regclass`,
+    );
+    expect(indexed).toEqual(["bucket", "subject"]);
   });
 
   test("a bucket that is full again is swept, one that is not stays", async () => {
