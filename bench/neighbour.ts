@@ -6,7 +6,7 @@ import { against, type Finding } from "./kit/findings.ts";
 import { openConnection, wire } from "./kit/load.ts";
 import { type Contender, requests, takeTurns } from "./kit/measure.ts";
 import { giveKey } from "./kit/people.ts";
-import { batchOf, draftRow, monthsBack } from "./kit/routes.ts";
+import { batchOf, draftRow, monthsBack, positionPath } from "./kit/routes.ts";
 import { bearer, inTurn, type Seeded, seed, tokensOf } from "./kit/seed.ts";
 import type { Served } from "./kit/serve.ts";
 import { type Stack, withStack } from "./kit/stack.ts";
@@ -34,9 +34,7 @@ export const neighbour: Bench = {
       const next = inTurn(
         seeded.accounts
           .filter(({ client }) => client === 0)
-          .map(({ reference }) =>
-            wire({ path: `/v1/ere-positions?cpo_external_ref=${reference}`, headers: bearer(tokens[0]) }),
-          ),
+          .map(({ reference }) => wire({ path: positionPath(reference), headers: bearer(tokens[0]) })),
       );
       const alone: Contender = requests(stack, cpo, { url: cpo.url, next, concurrency: READERS });
       const sent = { batches: 0, imports: 0 };

@@ -7,10 +7,11 @@ import { alone, rateAgainst } from "./kit/findings.ts";
 import { ask } from "./kit/load.ts";
 import { takeTurns } from "./kit/measure.ts";
 import { startPooler } from "./kit/pooler.ts";
+import { positionPath } from "./kit/routes.ts";
 import { bearer, liftLimits, type Seeded, seed, tokensOf } from "./kit/seed.ts";
 import type { Served } from "./kit/serve.ts";
 import { withStack } from "./kit/stack.ts";
-import { pathOf, positions } from "./read.ts";
+import { positions } from "./read.ts";
 
 const CLIENTS = 50;
 const CONCURRENCY = 16;
@@ -79,7 +80,7 @@ async function sameAnswers(seeded: Seeded, tokens: string[], direct: Served, thr
     while (asked < COMPARED) {
       const account = seeded.accounts[asked++ % seeded.accounts.length];
       if (!account) throw new Error("the bench has no accounts");
-      const request = { path: pathOf(account.reference), headers: bearer(tokens[account.client]) };
+      const request = { path: positionPath(account.reference), headers: bearer(tokens[account.client]) };
       const [one, other] = await Promise.all([ask(direct.url, request), ask(through.url, request)]);
       if (isDeepStrictEqual(one, other)) same += 1;
     }

@@ -6,6 +6,7 @@ import { type Finding, rateAgainst, type Target } from "./kit/findings.ts";
 import { ask, wire } from "./kit/load.ts";
 import { type Contender, type Options, requests, takeTurns } from "./kit/measure.ts";
 import { POSITION_BY_REFERENCE } from "./kit/positions.ts";
+import { positionPath } from "./kit/routes.ts";
 import { bearer, inTurn, liftLimits, type Seeded, seed, tokensOf } from "./kit/seed.ts";
 import type { Served } from "./kit/serve.ts";
 import { type Stack, withStack } from "./kit/stack.ts";
@@ -52,12 +53,12 @@ export function positions(
   concurrency: number,
 ): Contender {
   const next = inTurn(
-    seeded.accounts.map(({ reference, client }) => wire({ path: pathOf(reference), headers: bearer(tokens[client]) })),
+    seeded.accounts.map(({ reference, client }) =>
+      wire({ path: positionPath(reference), headers: bearer(tokens[client]) }),
+    ),
   );
   return requests(stack, ours, { url: ours.url, next, concurrency });
 }
-
-export const pathOf = (reference: string) => `/v1/ere-positions?cpo_external_ref=${reference}`;
 
 type Sides = { ours: Served; floor: Served; concurrency: number; options: Options };
 
@@ -99,7 +100,7 @@ function referenceOf({ clients, accounts }: Seeded, place: number): string {
 /** A floor that answers less would be none. @throws when the two answers differ for one of the first accounts. */
 async function sameAnswers(seeded: Seeded, tokens: string[], ours: Served, floor: Served): Promise<void> {
   for (const [place, { reference, client }] of seeded.accounts.slice(0, 100).entries()) {
-    const answer = await ask(ours.url, { path: pathOf(reference), headers: bearer(tokens[client]) });
+    const answer = await ask(ours.url, { path: positionPath(reference), headers: bearer(tokens[client]) });
     for (const name of ["same", "planned"]) {
       const bare = await ask(floor.url, { path: `/${name}?${referenceOf(seeded, place)}` });
       if (!isDeepStrictEqual(answer, bare))

@@ -3,7 +3,7 @@
 
 import { connect, createServer, type Socket } from "node:net";
 
-export type CountingProxy = {
+type CountingProxy = {
   port: number;
   /** What was waited for since the last time this was asked: the statements, as they were sent. */
   waits(): string[];

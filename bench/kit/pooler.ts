@@ -10,7 +10,7 @@ import { BenchError } from "./bench.ts";
 /** Debian keeps it where only root's PATH looks. */
 const PATH = `${process.env.PATH}:/usr/sbin`;
 
-export type Pooler = { url(url: string): string; stop(): Promise<void> };
+type Pooler = { url(url: string): string; stop(): Promise<void> };
 
 /** Pools what `urls` reach. @throws {BenchError} where the program is missing. */
 export async function startPooler(urls: string[], folder: string): Promise<Pooler> {

@@ -21,7 +21,6 @@ export type Stack = {
   another(name: string): Promise<{ admin: pg.Pool; variables: Record<string, string> }>;
   database_port: number;
   postgres_pid: number;
-  version: string;
   /** A folder that goes with the stack. */
   folder: string;
   /** One edge function, as hosted. */
@@ -110,7 +109,6 @@ async function start(folder: string, undo: (() => unknown)[]): Promise<Stack> {
     url,
     database_port: port,
     postgres_pid: Number(readFileSync(join(folder, "postgres/postmaster.pid"), "utf8").split("\n")[0]),
-    version: server.version,
     folder,
     async another(name) {
       await server.query(`create database ${name} template ${EMPTY}`);
