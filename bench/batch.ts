@@ -30,7 +30,7 @@ const UPSERT = `
 
 export const batch: Bench = {
   about: "sessions:batch of 12 and of 240 months, beside one bare set-based upsert of the same rows",
-  defaults: { accounts: 100_000, rounds: 5, seconds: 2 },
+  defaults: { accounts: 100_000, rounds: 11, seconds: 1 },
   run: (options) =>
     withStack(async (stack) => {
       const seeded = await seed(stack.admin, CLIENTS, options.accounts);

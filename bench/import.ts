@@ -24,7 +24,7 @@ const rows = () => Array.from({ length: ROWS }, draftRow);
 export const imports: Bench = {
   about:
     "POST /partner/drafts/import of 500 rows, without and with invitations, beside one bare insert of the same rows",
-  defaults: { accounts: 10_000, rounds: 5, seconds: 2 },
+  defaults: { accounts: 10_000, rounds: 11, seconds: 1 },
   run: (options) =>
     withStack(async (stack) => {
       const partner = await addPartner(stack.admin, "bench");

@@ -19,7 +19,7 @@ const PAGES = [
 
 export const list: Bench = {
   about: "pages of accounts and of positions, beside one bare json_agg of the same columns",
-  defaults: { accounts: 100_000, rounds: 5, seconds: 2 },
+  defaults: { accounts: 100_000, rounds: 11, seconds: 1 },
   run: (options) =>
     withStack(async (stack) => {
       const seeded = await seed(stack.admin, CLIENTS, options.accounts);

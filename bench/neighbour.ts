@@ -43,7 +43,7 @@ export const neighbour: Bench = {
         const quieten = await other();
         return alone(seconds).finally(quieten);
       };
-      const turns = await takeTurns({ alone, beside }, options, "p99_ms");
+      const turns = await takeTurns({ alone, beside }, options);
       const findings: Finding[] = [
         against(
           `p99 of GET /v1/ere-positions?cpo_external_ref=…, ${READERS} at once, beside a busy partner`,

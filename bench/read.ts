@@ -25,7 +25,7 @@ const PLANNED = "select bench.position($1, $2, $3) as answer";
 export const read: Bench = {
   about:
     "a position by its reference, beside one bare primary-key select and one bare statement that builds the same answer",
-  defaults: { accounts: 100_000, rounds: 5, seconds: 2 },
+  defaults: { accounts: 100_000, rounds: 11, seconds: 1 },
   run: (options) =>
     withStack(async (stack) => {
       const seeded = await seed(stack.admin, CLIENTS, options.accounts);

@@ -26,7 +26,7 @@ export const scale: Bench = {
       const findings: Finding[] = [];
       const compare = async (what: string, large: Contender, beside: Contender, at_most: number) => {
         progress(what);
-        const turns: Record<"large" | "small", Figures> = await takeTurns({ large, small: beside }, options, "p50_ms");
+        const turns: Record<"large" | "small", Figures> = await takeTurns({ large, small: beside }, options);
         const floor = { what: `the same over ${SMALL}`, value: turns.small.p50_ms };
         findings.push(against(what, "ms", turns.large.p50_ms, floor, { at_most }, detailsOf(turns.large)));
       };

@@ -15,7 +15,7 @@ const CONCURRENCY = 16;
 
 export const token: Bench = {
   about: "client-credentials tokens, beside the npm package oidc-provider issuing ES256 JWTs from memory",
-  defaults: { accounts: 1000, rounds: 5, seconds: 2 },
+  defaults: { accounts: 1000, rounds: 11, seconds: 1 },
   run: (options) =>
     withStack(async (stack) => {
       const seeded = await seed(stack.admin, CLIENTS, options.accounts);

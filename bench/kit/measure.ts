@@ -99,21 +99,30 @@ function figures(took: number[], seconds: number): Figures {
   };
 }
 
-/** Each contender once to warm up, then all in turn; of each the round that is the median by `by`. */
+/** Each contender once to warm up, then all in turn; of each the median of every figure. */
 export async function takeTurns<Name extends string>(
   contenders: Record<Name, Contender>,
   { rounds, seconds }: Pick<Options, "rounds" | "seconds">,
-  by: "per_second" | "p50_ms" | "p99_ms" = "per_second",
 ): Promise<Record<Name, Figures>> {
   const names = Object.keys(contenders) as Name[];
   const turns = Object.fromEntries(names.map((name) => [name, [] as Figures[]])) as Record<Name, Figures[]>;
   for (const name of names) await contenders[name](seconds);
   for (let round = 0; round < rounds; round++)
     for (const name of names) turns[name].push(await contenders[name](seconds));
-  return Object.fromEntries(names.map((name) => [name, median(turns[name], (each) => each[by])])) as Record<
-    Name,
-    Figures
-  >;
+  return Object.fromEntries(names.map((name) => [name, medians(turns[name])])) as Record<Name, Figures>;
+}
+
+function medians(rounds: readonly Figures[]): Figures {
+  const of = <T extends number | null>(figure: (each: Figures) => T): T =>
+    figure(median(rounds, (each) => figure(each) ?? 0));
+  return {
+    per_second: of((each) => each.per_second),
+    p50_ms: of((each) => each.p50_ms),
+    p99_ms: of((each) => each.p99_ms),
+    count: of((each) => each.count),
+    served_us: of((each) => each.served_us),
+    postgres_us: of((each) => each.postgres_us),
+  };
 }
 
 export function median<T>(list: readonly T[], value: (each: T) => number): T {
