@@ -411,9 +411,8 @@ comment on function private.claim_token_hash(text) is
 grant execute on function private.claim_token_hash(text) to api_owner;
 
 create function private.base64url(bytes bytea) returns text
-language plpgsql immutable
-set search_path = ''
-as $$ begin return translate(rtrim(encode(bytes, 'base64'), '='), E'+/\n', '-_'); end $$;
+language sql immutable parallel safe
+return translate(rtrim(encode(bytes, 'base64'), '='), E'+/\n', '-_');
 comment on function private.base64url(bytea) is 'RFC 4648 section 5, without padding.';
 grant execute on function private.base64url(bytea) to api_owner;
 
@@ -688,15 +687,16 @@ grant insert on core.audit_log to api_owner;
 select private.partition_by_year('core.audit_log');
 
 create function private.audit(action text, subject uuid default null, details jsonb default '{}') returns void
-language sql
+language plpgsql
 set search_path = ''
 as $$
+begin
   insert into core.audit_log (actor, action, partner_id, subject_id, details, request_id)
   values (
     concat_ws(':', coalesce(nullif(current_setting('app.caller_kind', true), ''), 'unknown'),
                    coalesce(nullif(current_setting('app.user_id', true), ''), nullif(current_setting('app.client_id', true), ''))),
-    action, coalesce(private.partner_id(), private.house()), subject, details, nullif(current_setting('app.request_id', true), ''))
-$$;
+    action, coalesce(private.partner_id(), private.house()), subject, details, nullif(current_setting('app.request_id', true), ''));
+end $$;
 comment on function private.audit(text, uuid, jsonb) is 'Appends to the audit log in the same transaction as the change.';
 grant execute on function private.audit(text, uuid, jsonb) to api_owner;
 
@@ -6239,56 +6239,99 @@ select private.keep_to_owner('core.mail_outbox');
 create index mail_outbox_newest on core.mail_outbox (created_at desc, id desc);
 
 create function private.escape_html(value text) returns text
-language sql immutable
-set search_path = ''
-as $$ select replace(replace(replace(replace(replace(value, '&', '&amp;'), '<', '&lt;'), '>', '&gt;'), '"', '&quot;'), '''', '&#39;') $$;
+language sql immutable parallel safe
+begin atomic
+  select replace(replace(replace(replace(replace(value, '&', '&amp;'), '<', '&lt;'), '>', '&gt;'), '"', '&quot;'), '''', '&#39;');
+end;
 grant execute on function private.escape_html(text) to api_owner;
+
+-- One mail goes to hundreds. Its marks are looked for once: {{name}} becomes %1$s, and format() fills the rest in for each letter.
+
+create function private.mark_names(template text) returns text[]
+language plpgsql immutable
+set search_path = ''
+as $$ begin return array(select distinct m[1] from regexp_matches(template, '{{(\w+)}}', 'g') as m); end $$;
+comment on function private.mark_names(text) is 'The names of the marks {{name}} in a template.';
+grant execute on function private.mark_names(text) to api_owner;
+
+create function private.as_format(template text, names text[]) returns text
+language plpgsql immutable
+set search_path = ''
+as $$
+declare
+  pattern text := replace(template, '%', '%%');
+begin
+  for place in 1 .. cardinality(names) loop
+    pattern := replace(pattern, '{{' || names[place] || '}}', '%' || place || '$s');
+  end loop;
+  return pattern;
+end $$;
+comment on function private.as_format(text, text[]) is 'A template as format() reads it: the mark of each name stands for the argument of its place.';
+grant execute on function private.as_format(text, text[]) to api_owner;
+
+create function private.mark_values(names text[], fields jsonb) returns table (plain text[], escaped text[])
+language sql immutable
+begin atomic
+  select array_agg(v.value order by n.place), array_agg(private.escape_html(v.value) order by n.place)
+    from unnest(names) with ordinality as n (name, place)
+    cross join lateral (
+      select case when fields ? n.name then replace(coalesce(fields ->> n.name, ''), '{{', '{ {') else '{{' || n.name || '}}' end as value offset 0) v;
+end;
+comment on function private.mark_values(text[], jsonb) is
+  'The fields of these names, as format() puts them where their marks were, as they are and for HTML. A mark inside a field stays text; a mark without a field stays.';
+grant execute on function private.mark_values(text[], jsonb) to api_owner;
 
 create function private.fill_marks(template text, fields jsonb, escape boolean) returns text
 language plpgsql immutable
 set search_path = ''
 as $$
 declare
-  filled text := template;
-  field  record;
+  names constant text[] := private.mark_names(template);
 begin
-  for field in select '{{' || f.key || '}}' as mark, replace(coalesce(f.value, ''), '{{', '{ {') as value from jsonb_each_text(fields) as f loop
-    filled := replace(filled, field.mark, case when escape then private.escape_html(field.value) else field.value end);
-  end loop;
-  return filled;
+  return (select format(private.as_format(template, names), variadic case when escape then v.escaped else v.plain end) from private.mark_values(names, fields) v);
 end $$;
 comment on function private.fill_marks(text, jsonb, boolean) is 'The template with each {{name}} replaced by the field of that name. A mark inside a field is not replaced; what is put into HTML is escaped.';
 grant execute on function private.fill_marks(text, jsonb, boolean) to api_owner;
 
 create function private.enqueue_mails(mail jsonb, letters jsonb) returns void
-language sql
-set search_path = ''
+language plpgsql
+set search_path = '' set plan_cache_mode = 'force_generic_plan'
 as $$
+declare
+  names    constant text[]  := private.mark_names(concat_ws(' ', mail ->> 'subject', mail ->> 'html', mail ->> 'text', mail ->> 'links'));
+  subject  constant text    := private.as_format(mail ->> 'subject', names);
+  html     constant text    := private.as_format(mail ->> 'html', names);
+  body     constant text    := private.as_format(mail ->> 'text', names);
+  links    constant text[]  := array(select private.as_format(l.link, names) from jsonb_array_elements_text(mail -> 'links') with ordinality as l (link, place) order by l.place);
+  captured constant boolean := private.is_sandbox();
+begin
   insert into core.mail_outbox
     (partner_id, cause, template, locale, recipient, subject, html, text, links, reply_to, unsubscribe_url, status, done_at)
   select private.partner_id(), l.cause, mail ->> 'template', mail ->> 'locale', l.recipient,
-         private.fill_marks(mail ->> 'subject', m.marks, false),
-         private.fill_marks(mail ->> 'html', m.marks, true),
-         private.fill_marks(mail ->> 'text', m.marks, false),
-         array(select private.fill_marks(link, m.marks, false) from jsonb_array_elements_text(mail -> 'links') as link),
+         format(subject, variadic v.plain),
+         format(html, variadic v.escaped),
+         format(body, variadic v.plain),
+         array(select format(link, variadic v.plain) from unnest(links) as link),
          l.fields ->> 'reply_to', l.fields ->> 'unsubscribe_url',
-         case when l.to_nobody then 'nobody' when private.is_sandbox() then 'captured' else 'queued' end,
-         case when l.to_nobody or private.is_sandbox() then private.now() end
-    from jsonb_to_recordset(letters) as l (recipient text, cause text, fields jsonb, to_nobody boolean),
-         lateral (select l.fields || coalesce(mail -> 'defaults', '{}') || jsonb_strip_nulls(l.fields) as marks) as m
-  on conflict on constraint mail_outbox_cause_key do nothing
-$$;
+         case when l.to_nobody then 'nobody' when captured then 'captured' else 'queued' end,
+         case when l.to_nobody or captured then private.now() end
+    from jsonb_to_recordset(letters) as l (recipient text, cause text, fields jsonb, to_nobody boolean)
+    cross join lateral (select l.fields || coalesce(mail -> 'defaults', '{}') || jsonb_strip_nulls(l.fields) as marks offset 0) as m
+    cross join private.mark_values(names, m.marks) as v
+  on conflict on constraint mail_outbox_cause_key do nothing;
+end $$;
 comment on function private.enqueue_mails(jsonb, jsonb) is
   'enqueue_mail for many: one composed mail, and letters [{recipient, cause, fields, to_nobody}]; its defaults stand in for fields that are null. The fields reply_to and unsubscribe_url also become the mail''s headers.';
 grant execute on function private.enqueue_mails(jsonb, jsonb) to api_owner;
 
 create function private.enqueue_mail(mail jsonb, recipient text, cause text, fields jsonb default '{}', to_nobody boolean default false) returns void
-language sql
+language plpgsql
 set search_path = ''
 as $$
-  select private.enqueue_mails(mail, jsonb_build_array(jsonb_build_object('recipient', recipient, 'cause', cause, 'to_nobody', to_nobody,
-    'fields', fields || jsonb_strip_nulls(jsonb_build_object('reply_to', mail -> 'reply_to')))))
-$$;
+begin
+  perform private.enqueue_mails(mail, jsonb_build_array(jsonb_build_object('recipient', recipient, 'cause', cause, 'to_nobody', to_nobody,
+    'fields', fields || jsonb_strip_nulls(jsonb_build_object('reply_to', mail -> 'reply_to')))));
+end $$;
 comment on function private.enqueue_mail(jsonb, text, text, jsonb, boolean) is
   'Puts a composed mail {template, locale, subject, html, text, links, defaults, reply_to} in the outbox. {{name}} marks are filled from fields: what only the database knows when the mail is composed. '
   'to_nobody does the same work for a mail that is never sent.';
@@ -6579,17 +6622,18 @@ comment on function private.claim_mac(text, text) is
   'HMAC-SHA-256 under the claim key. Definer, because api_owner has no business in the schema of the extensions.';
 grant execute on function private.claim_mac(text, text) to api_owner;
 
+-- These are written into the queries that ask for them, five hundred times in an import. The casts to text are part of it: what joins a
+-- text to a uuid is not immutable, and would keep the planner from it.
+
 create function private.claim_token(draft uuid, key text) returns text
-language plpgsql immutable
-set search_path = ''
-as $$ begin return replace(draft::text, '-', '') || '-' || private.base64url(private.claim_mac('claim:' || draft, key)); end $$;
+language sql immutable
+return replace(draft::text, '-', '') || '-' || private.base64url(private.claim_mac('claim:' || draft::text, key));
 comment on function private.claim_token(uuid, text) is 'The token of a claim link, derived whenever it is shown; claimToken in packages/shared/src/domain/claim/links.ts makes the same.';
 grant execute on function private.claim_token(uuid, text) to api_owner;
 
 create function private.email_hash(email text, key text) returns bytea
-language plpgsql immutable
-set search_path = ''
-as $$ begin return private.claim_mac('email:' || lower(email), key); end $$;
+language sql immutable
+return private.claim_mac('email:' || lower(email), key);
 comment on function private.email_hash(text, text) is 'An address as the opt-out list and unsubscribe links know it.';
 grant execute on function private.email_hash(text, text) to api_owner;
 
@@ -6607,15 +6651,13 @@ comment on function private.unsubscribe_token(text, text) is
 grant execute on function private.unsubscribe_token(text, text) to api_owner;
 
 create function private.claim_url(draft uuid, links jsonb) returns text
-language plpgsql immutable
-set search_path = ''
-as $$ begin return (links ->> 'pages_url') || '/claim/' || private.claim_token(draft, links ->> 'key'); end $$;
+language sql immutable
+return (links ->> 'pages_url') || '/claim/' || private.claim_token(draft, links ->> 'key');
 grant execute on function private.claim_url(uuid, jsonb) to api_owner;
 
 create function private.unsubscribe_url(email text, links jsonb) returns text
-language plpgsql immutable
-set search_path = ''
-as $$ begin return (links ->> 'pages_url') || '/unsubscribe/' || private.unsubscribe_token(email, links ->> 'key'); end $$;
+language sql immutable
+return (links ->> 'pages_url') || '/unsubscribe/' || private.unsubscribe_token(email, links ->> 'key');
 grant execute on function private.unsubscribe_url(text, jsonb) to api_owner;
 
 create function api.issue_auth_link(caller jsonb, input jsonb) returns json
@@ -6665,7 +6707,7 @@ begin
   if email_sent then
     perform private.enqueue_mails(input -> 'mails' -> coalesce(draft.locale, 'nl'), (
       select jsonb_build_array(jsonb_build_object('recipient', draft.email, 'cause', 'claim_sign_in:' || draft.id || ':' || link,
-               'fields', private.letter_fields(draft, private.partner_display_name(p), input -> 'links')))
+               'fields', private.letter_fields(draft, private.partner_brand(p), input -> 'links')))
         from core.partners p where p.id = draft.partner_id));
   end if;
   perform private.audit('draft.auth_link_issued', draft.id);
@@ -6728,25 +6770,18 @@ select private.expose('api.opt_out(jsonb, jsonb)');
 
 -- POST /partner/drafts/import, POST /partner/customers.
 
-create function private.letter_fields(draft core.drafts, partner_name text, links jsonb) returns jsonb
-language plpgsql stable
-set search_path = ''
-as $$
-declare
-  brand jsonb;
-begin
-  select private.partner_brand(p) into brand from core.partners p where p.id = draft.partner_id;
-  return jsonb_build_object(
-    'full_name', coalesce(draft.contact_name, draft.name, draft.company_name),
-    'partner_name', partner_name,
-    'accent', brand ->> 'light',
-    'reply_to', brand ->> 'reply_to',
-    'claim_url', private.claim_url(draft.id, links),
-    'unsubscribe_url', private.unsubscribe_url(draft.email, links));
-end $$;
-comment on function private.letter_fields(core.drafts, text, jsonb) is
-  'What the marks in a mail to a draft''s customer stand for: full_name, partner_name, accent, reply_to, claim_url, unsubscribe_url. Null is for the mail''s defaults.';
-grant execute on function private.letter_fields(core.drafts, text, jsonb) to api_owner;
+create function private.letter_fields(draft core.drafts, brand jsonb, links jsonb) returns jsonb
+language sql stable
+return jsonb_build_object(
+  'full_name', coalesce(draft.contact_name, draft.name, draft.company_name),
+  'partner_name', brand -> 'name',
+  'accent', brand -> 'light',
+  'reply_to', brand -> 'reply_to',
+  'claim_url', private.claim_url(draft.id, links),
+  'unsubscribe_url', private.unsubscribe_url(draft.email, links));
+comment on function private.letter_fields(core.drafts, jsonb, jsonb) is
+  'What the marks in a mail to a draft''s customer stand for, in the private.partner_brand of its partner: full_name, partner_name, accent, reply_to, claim_url, unsubscribe_url. Null is for the mail''s defaults.';
+grant execute on function private.letter_fields(core.drafts, jsonb, jsonb) to api_owner;
 
 create function private.draft_cap() returns int
 language plpgsql immutable
@@ -6766,24 +6801,34 @@ comment on function private.drafts_made() is 'What the partner has used of its c
 grant execute on function private.drafts_made() to api_owner;
 
 create function private.known_addresses(emails text[], tenant uuid, key text) returns table (email text, reason text)
-language sql stable security definer
-set search_path = ''
+language plpgsql stable security definer
+set search_path = '' set plan_cache_mode = 'force_generic_plan'
 as $$
+begin
+  return query
+  with open as (
+    select d.email, bool_or(d.partner_id = tenant) as own, bool_or(d.partner_id <> tenant and p.is_active) as foreign
+      from core.drafts d
+      join core.partners p on p.id = d.partner_id
+     where d.email = any (emails) and d.status in ('invited', 'claimed') and (d.status = 'claimed' or d.expires_at > private.now())
+     group by d.email
+  ), people as (
+    select distinct u.email::text as email from auth.users u
+     -- the condition of Auth's own index on the address
+     where u.email = any (emails) and u.is_sso_user = false
+       and (exists (select from core.attributions a where a.user_id = u.id)
+            or exists (select from core.accounts a where a.user_id = u.id))
+  )
   select e.email,
-         case when exists (select from core.drafts d
-                            where d.partner_id = tenant and d.email = e.email
-                              and (d.status = 'claimed' or d.status = 'invited' and d.expires_at > private.now())) then 'already_drafted'
-              when exists (select from auth.users u
-                            -- the condition of Auth's own index on the address
-                            where u.email = e.email and u.is_sso_user = false
-                              and (exists (select from core.attributions a where a.user_id = u.id)
-                                   or exists (select from core.accounts a where a.user_id = u.id))) then 'existing_user'
-              when private.is_suppressed(private.email_hash(e.email, key)) then 'suppressed'
-              when exists (select from core.drafts d
-                            where d.partner_id <> tenant and private.active_partner(d.partner_id) is not null and d.email = e.email
-                              and (d.status = 'claimed' or d.status = 'invited' and d.expires_at > private.now())) then 'conflict' end
+         case when o.own then 'already_drafted'
+              when p.email is not null then 'existing_user'
+              when s.email_hash is not null then 'suppressed'
+              when o.foreign then 'conflict' end
     from unnest(emails) as e (email)
-$$;
+    left join open o on o.email = e.email
+    left join people p on p.email = e.email
+    left join core.suppressions s on s.email_hash = private.email_hash(e.email, key);
+end $$;
 comment on function private.known_addresses(text[], uuid, text) is
   'Why an address gets no new draft of this partner, null where it may. Definer, because it looks across tenants and into Auth; the answer does not say whose.';
 grant execute on function private.known_addresses(text[], uuid, text) to api_owner;
@@ -6876,7 +6921,7 @@ create type private.settled_row as (id uuid, row private.draft_row, outcome text
 
 create function private.settle_rows(rows jsonb, tenant uuid, key text, remaining bigint) returns setof private.settled_row
 language plpgsql
-set search_path = ''
+set search_path = '' set plan_cache_mode = 'force_generic_plan'
 as $$
 begin
   return query
@@ -6903,14 +6948,15 @@ grant execute on function private.settle_rows(jsonb, uuid, text, bigint) to api_
 
 create function api.import_drafts(caller jsonb, input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
+set search_path = '' set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
   tenant       uuid;
-  partner      core.partners;
   links        constant jsonb   := input -> 'links';
   send_invite  constant boolean := (input ->> 'send_invite')::boolean;
   batch        constant uuid    := gen_random_uuid();
+  emails       constant text[]  := array(select r ->> 'email' from jsonb_array_elements(input -> 'rows') r);
+  brand        jsonb;
   remaining    bigint;
   answer       json;
   letters      jsonb;
@@ -6920,12 +6966,12 @@ begin
   -- judged against what the import before this one made: the cap among the imports of a partner, "nobody else's" address by address
   perform private.lock_imports(tenant);
   perform private.claim_addresses(array(select r ->> 'email' from jsonb_array_elements(input -> 'rows') r where r ->> 'reason' is null), tenant);
-  select * into partner from core.partners p where p.id = tenant;
+  select private.partner_brand(p) into brand from core.partners p where p.id = tenant;
   remaining := greatest(private.draft_cap() - private.drafts_made(), 0);
   -- a draft that has expired, noted or not, no longer keeps its address from being drafted again
   update core.drafts d set status = 'expired'
    where d.partner_id = tenant and d.status = 'invited' and d.expires_at <= private.now()
-     and d.email in (select r ->> 'email' from jsonb_array_elements(input -> 'rows') r);
+     and d.email = any (emails);
 
   with settled as materialized (
     select (r.row).*, r.id, r.outcome from private.settle_rows(input -> 'rows', tenant, links ->> 'key', remaining) r
@@ -6935,7 +6981,7 @@ begin
        ean, postal_code, house_number, house_number_addition, street, city, charger, ean_status, send_invite, invited_at, expires_at)
     select tenant, s.id, batch, input ->> 'source', s.type, s.name, s.email, s.phone, s.external_ref, s.kvk, s.vat, s.company_name,
            s.contact_name, s.referral_code, s.ean, s.postal_code, s.house_number, s.house_number_addition, s.street, s.city,
-           s.charger || jsonb_build_object('brand', private.charger_brand(s.charger ->> 'brand')),
+           case when s.charger is not null then s.charger || jsonb_build_object('brand', private.charger_brand(s.charger ->> 'brand')) end,
            case when s.ean is not null then 'provided' when s.postal_code is null then 'no_address' else 'pending' end,
            send_invite, case when send_invite then private.now() end, private.now() + interval '60 days'
       from settled s where s.outcome is null
@@ -6950,9 +6996,10 @@ begin
       'ok', true,
       'added', (select count(*) from shown),
       'batch_id', batch,
-      'created', (select coalesce(json_agg(json_build_object(
-          'draft_id', (s.draft).id, 'email', (s.draft).email, 'external_ref', (s.draft).external_ref, 'claim_url', s.claim_url,
-          'ean_status', (s.draft).ean_status, 'ean_candidates', 0) order by s.place), '[]') from shown s),
+      'created', (select coalesce(json_agg(row_to_json(r) order by s.place), '[]')
+                    from shown s
+                    cross join lateral (select (s.draft).id as draft_id, (s.draft).email, (s.draft).external_ref, s.claim_url, (s.draft).ean_status,
+                                               0 as ean_candidates) r),
       'address_ignored', (select coalesce(json_agg(json_build_object('email', s.email, 'reason', s.address_ignored) order by s.place), '[]')
                             from settled s where s.outcome is null and s.address_ignored is not null),
       'ean_ignored', (select coalesce(json_agg(json_build_object('email', s.email, 'reason', s.ean_ignored) order by s.place), '[]')
@@ -6968,11 +7015,12 @@ begin
                else json_build_object('email', s.email, 'reason', s.outcome, 'row', s.place, 'detail', s.detail) end order by s.place), '[]')
                      from settled s where s.outcome is not null),
       'skipped', (select json_object_agg(w.reason, case w.reason when 'over_request_limit' then (input ->> 'over_request_limit')::bigint
-                                                                 else (select count(*) from settled s where s.outcome = w.reason) end order by w.place)
-                    from jsonb_array_elements_text(input -> 'counters') with ordinality as w (reason, place)),
+                                                                 else coalesce(n.rows, 0) end order by w.place)
+                    from jsonb_array_elements_text(input -> 'counters') with ordinality as w (reason, place)
+                    left join (select s.outcome, count(*) as rows from settled s group by s.outcome) n on n.outcome = w.reason),
       'cap', json_build_object('rolling_days', 30, 'rolling_cap', private.draft_cap(), 'remaining_before', remaining)),
     (select jsonb_agg(jsonb_build_object('recipient', (s.draft).email, 'cause', 'claim:' || (s.draft).id,
-                                         'fields', private.letter_fields(s.draft, private.partner_display_name(partner), links)))
+                                         'fields', private.letter_fields(s.draft, brand, links)))
        from shown s where send_invite)
     into answer, letters;
 
@@ -7199,7 +7247,7 @@ begin
       returning d as draft)
     select p.id as partner_id, (due.draft).locale,
            jsonb_agg(jsonb_build_object('recipient', (due.draft).email, 'cause', 'claim_reminder:' || (due.draft).id || ':' || (due.draft).reminders_sent,
-             'fields', private.letter_fields(due.draft, private.partner_display_name(p), links))) as letters
+             'fields', private.letter_fields(due.draft, private.partner_brand(p), links))) as letters
       from due join core.partners p on p.id = (due.draft).partner_id
      where not private.is_suppressed(private.email_hash((due.draft).email, links ->> 'key'))
      group by p.id, (due.draft).locale

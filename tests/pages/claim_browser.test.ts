@@ -590,7 +590,8 @@ describe.skipIf(noBrowser)("the claim pages in a browser", () => {
   const filled = async ({ id }: Draft, { html }: Mail): Promise<string> =>
     (
       await world.row(
-        `select private.fill_marks($2, private.letter_fields(d, 'Zonneveld', $3), true) as html from core.drafts d where d.id = $1`,
+        `select private.fill_marks($2, private.letter_fields(d, private.partner_brand(p) || '{"name": "Zonneveld"}', $3), true) as html
+           from core.drafts d join core.partners p on p.id = d.partner_id where d.id = $1`,
         id,
         html,
         claimLinks(world.environment),

@@ -1,24 +1,17 @@
 -- POST /partner/drafts/import, POST /partner/customers.
 
-create function private.letter_fields(draft core.drafts, partner_name text, links jsonb) returns jsonb
-language plpgsql stable
-set search_path = ''
-as $$
-declare
-  brand jsonb;
-begin
-  select private.partner_brand(p) into brand from core.partners p where p.id = draft.partner_id;
-  return jsonb_build_object(
-    'full_name', coalesce(draft.contact_name, draft.name, draft.company_name),
-    'partner_name', partner_name,
-    'accent', brand ->> 'light',
-    'reply_to', brand ->> 'reply_to',
-    'claim_url', private.claim_url(draft.id, links),
-    'unsubscribe_url', private.unsubscribe_url(draft.email, links));
-end $$;
-comment on function private.letter_fields(core.drafts, text, jsonb) is
-  'What the marks in a mail to a draft''s customer stand for: full_name, partner_name, accent, reply_to, claim_url, unsubscribe_url. Null is for the mail''s defaults.';
-grant execute on function private.letter_fields(core.drafts, text, jsonb) to api_owner;
+create function private.letter_fields(draft core.drafts, brand jsonb, links jsonb) returns jsonb
+language sql stable
+return jsonb_build_object(
+  'full_name', coalesce(draft.contact_name, draft.name, draft.company_name),
+  'partner_name', brand -> 'name',
+  'accent', brand -> 'light',
+  'reply_to', brand -> 'reply_to',
+  'claim_url', private.claim_url(draft.id, links),
+  'unsubscribe_url', private.unsubscribe_url(draft.email, links));
+comment on function private.letter_fields(core.drafts, jsonb, jsonb) is
+  'What the marks in a mail to a draft''s customer stand for, in the private.partner_brand of its partner: full_name, partner_name, accent, reply_to, claim_url, unsubscribe_url. Null is for the mail''s defaults.';
+grant execute on function private.letter_fields(core.drafts, jsonb, jsonb) to api_owner;
 
 create function private.draft_cap() returns int
 language plpgsql immutable
@@ -38,24 +31,34 @@ comment on function private.drafts_made() is 'What the partner has used of its c
 grant execute on function private.drafts_made() to api_owner;
 
 create function private.known_addresses(emails text[], tenant uuid, key text) returns table (email text, reason text)
-language sql stable security definer
-set search_path = ''
+language plpgsql stable security definer
+set search_path = '' set plan_cache_mode = 'force_generic_plan'
 as $$
+begin
+  return query
+  with open as (
+    select d.email, bool_or(d.partner_id = tenant) as own, bool_or(d.partner_id <> tenant and p.is_active) as foreign
+      from core.drafts d
+      join core.partners p on p.id = d.partner_id
+     where d.email = any (emails) and d.status in ('invited', 'claimed') and (d.status = 'claimed' or d.expires_at > private.now())
+     group by d.email
+  ), people as (
+    select distinct u.email::text as email from auth.users u
+     -- the condition of Auth's own index on the address
+     where u.email = any (emails) and u.is_sso_user = false
+       and (exists (select from core.attributions a where a.user_id = u.id)
+            or exists (select from core.accounts a where a.user_id = u.id))
+  )
   select e.email,
-         case when exists (select from core.drafts d
-                            where d.partner_id = tenant and d.email = e.email
-                              and (d.status = 'claimed' or d.status = 'invited' and d.expires_at > private.now())) then 'already_drafted'
-              when exists (select from auth.users u
-                            -- the condition of Auth's own index on the address
-                            where u.email = e.email and u.is_sso_user = false
-                              and (exists (select from core.attributions a where a.user_id = u.id)
-                                   or exists (select from core.accounts a where a.user_id = u.id))) then 'existing_user'
-              when private.is_suppressed(private.email_hash(e.email, key)) then 'suppressed'
-              when exists (select from core.drafts d
-                            where d.partner_id <> tenant and private.active_partner(d.partner_id) is not null and d.email = e.email
-                              and (d.status = 'claimed' or d.status = 'invited' and d.expires_at > private.now())) then 'conflict' end
+         case when o.own then 'already_drafted'
+              when p.email is not null then 'existing_user'
+              when s.email_hash is not null then 'suppressed'
+              when o.foreign then 'conflict' end
     from unnest(emails) as e (email)
-$$;
+    left join open o on o.email = e.email
+    left join people p on p.email = e.email
+    left join core.suppressions s on s.email_hash = private.email_hash(e.email, key);
+end $$;
 comment on function private.known_addresses(text[], uuid, text) is
   'Why an address gets no new draft of this partner, null where it may. Definer, because it looks across tenants and into Auth; the answer does not say whose.';
 grant execute on function private.known_addresses(text[], uuid, text) to api_owner;
@@ -148,7 +151,7 @@ create type private.settled_row as (id uuid, row private.draft_row, outcome text
 
 create function private.settle_rows(rows jsonb, tenant uuid, key text, remaining bigint) returns setof private.settled_row
 language plpgsql
-set search_path = ''
+set search_path = '' set plan_cache_mode = 'force_generic_plan'
 as $$
 begin
   return query
@@ -175,14 +178,15 @@ grant execute on function private.settle_rows(jsonb, uuid, text, bigint) to api_
 
 create function api.import_drafts(caller jsonb, input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
+set search_path = '' set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
   tenant       uuid;
-  partner      core.partners;
   links        constant jsonb   := input -> 'links';
   send_invite  constant boolean := (input ->> 'send_invite')::boolean;
   batch        constant uuid    := gen_random_uuid();
+  emails       constant text[]  := array(select r ->> 'email' from jsonb_array_elements(input -> 'rows') r);
+  brand        jsonb;
   remaining    bigint;
   answer       json;
   letters      jsonb;
@@ -192,12 +196,12 @@ begin
   -- judged against what the import before this one made: the cap among the imports of a partner, "nobody else's" address by address
   perform private.lock_imports(tenant);
   perform private.claim_addresses(array(select r ->> 'email' from jsonb_array_elements(input -> 'rows') r where r ->> 'reason' is null), tenant);
-  select * into partner from core.partners p where p.id = tenant;
+  select private.partner_brand(p) into brand from core.partners p where p.id = tenant;
   remaining := greatest(private.draft_cap() - private.drafts_made(), 0);
   -- a draft that has expired, noted or not, no longer keeps its address from being drafted again
   update core.drafts d set status = 'expired'
    where d.partner_id = tenant and d.status = 'invited' and d.expires_at <= private.now()
-     and d.email in (select r ->> 'email' from jsonb_array_elements(input -> 'rows') r);
+     and d.email = any (emails);
 
   with settled as materialized (
     select (r.row).*, r.id, r.outcome from private.settle_rows(input -> 'rows', tenant, links ->> 'key', remaining) r
@@ -207,7 +211,7 @@ begin
        ean, postal_code, house_number, house_number_addition, street, city, charger, ean_status, send_invite, invited_at, expires_at)
     select tenant, s.id, batch, input ->> 'source', s.type, s.name, s.email, s.phone, s.external_ref, s.kvk, s.vat, s.company_name,
            s.contact_name, s.referral_code, s.ean, s.postal_code, s.house_number, s.house_number_addition, s.street, s.city,
-           s.charger || jsonb_build_object('brand', private.charger_brand(s.charger ->> 'brand')),
+           case when s.charger is not null then s.charger || jsonb_build_object('brand', private.charger_brand(s.charger ->> 'brand')) end,
            case when s.ean is not null then 'provided' when s.postal_code is null then 'no_address' else 'pending' end,
            send_invite, case when send_invite then private.now() end, private.now() + interval '60 days'
       from settled s where s.outcome is null
@@ -222,9 +226,10 @@ begin
       'ok', true,
       'added', (select count(*) from shown),
       'batch_id', batch,
-      'created', (select coalesce(json_agg(json_build_object(
-          'draft_id', (s.draft).id, 'email', (s.draft).email, 'external_ref', (s.draft).external_ref, 'claim_url', s.claim_url,
-          'ean_status', (s.draft).ean_status, 'ean_candidates', 0) order by s.place), '[]') from shown s),
+      'created', (select coalesce(json_agg(row_to_json(r) order by s.place), '[]')
+                    from shown s
+                    cross join lateral (select (s.draft).id as draft_id, (s.draft).email, (s.draft).external_ref, s.claim_url, (s.draft).ean_status,
+                                               0 as ean_candidates) r),
       'address_ignored', (select coalesce(json_agg(json_build_object('email', s.email, 'reason', s.address_ignored) order by s.place), '[]')
                             from settled s where s.outcome is null and s.address_ignored is not null),
       'ean_ignored', (select coalesce(json_agg(json_build_object('email', s.email, 'reason', s.ean_ignored) order by s.place), '[]')
@@ -240,11 +245,12 @@ begin
                else json_build_object('email', s.email, 'reason', s.outcome, 'row', s.place, 'detail', s.detail) end order by s.place), '[]')
                      from settled s where s.outcome is not null),
       'skipped', (select json_object_agg(w.reason, case w.reason when 'over_request_limit' then (input ->> 'over_request_limit')::bigint
-                                                                 else (select count(*) from settled s where s.outcome = w.reason) end order by w.place)
-                    from jsonb_array_elements_text(input -> 'counters') with ordinality as w (reason, place)),
+                                                                 else coalesce(n.rows, 0) end order by w.place)
+                    from jsonb_array_elements_text(input -> 'counters') with ordinality as w (reason, place)
+                    left join (select s.outcome, count(*) as rows from settled s group by s.outcome) n on n.outcome = w.reason),
       'cap', json_build_object('rolling_days', 30, 'rolling_cap', private.draft_cap(), 'remaining_before', remaining)),
     (select jsonb_agg(jsonb_build_object('recipient', (s.draft).email, 'cause', 'claim:' || (s.draft).id,
-                                         'fields', private.letter_fields(s.draft, private.partner_display_name(partner), links)))
+                                         'fields', private.letter_fields(s.draft, brand, links)))
        from shown s where send_invite)
     into answer, letters;
 

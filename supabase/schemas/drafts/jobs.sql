@@ -49,7 +49,7 @@ begin
       returning d as draft)
     select p.id as partner_id, (due.draft).locale,
            jsonb_agg(jsonb_build_object('recipient', (due.draft).email, 'cause', 'claim_reminder:' || (due.draft).id || ':' || (due.draft).reminders_sent,
-             'fields', private.letter_fields(due.draft, private.partner_display_name(p), links))) as letters
+             'fields', private.letter_fields(due.draft, private.partner_brand(p), links))) as letters
       from due join core.partners p on p.id = (due.draft).partner_id
      where not private.is_suppressed(private.email_hash((due.draft).email, links ->> 'key'))
      group by p.id, (due.draft).locale

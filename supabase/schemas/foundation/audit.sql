@@ -23,14 +23,15 @@ grant insert on core.audit_log to api_owner;
 select private.partition_by_year('core.audit_log');
 
 create function private.audit(action text, subject uuid default null, details jsonb default '{}') returns void
-language sql
+language plpgsql
 set search_path = ''
 as $$
+begin
   insert into core.audit_log (actor, action, partner_id, subject_id, details, request_id)
   values (
     concat_ws(':', coalesce(nullif(current_setting('app.caller_kind', true), ''), 'unknown'),
                    coalesce(nullif(current_setting('app.user_id', true), ''), nullif(current_setting('app.client_id', true), ''))),
-    action, coalesce(private.partner_id(), private.house()), subject, details, nullif(current_setting('app.request_id', true), ''))
-$$;
+    action, coalesce(private.partner_id(), private.house()), subject, details, nullif(current_setting('app.request_id', true), ''));
+end $$;
 comment on function private.audit(text, uuid, jsonb) is 'Appends to the audit log in the same transaction as the change.';
 grant execute on function private.audit(text, uuid, jsonb) to api_owner;

@@ -56,9 +56,8 @@ comment on function private.claim_token_hash(text) is
 grant execute on function private.claim_token_hash(text) to api_owner;
 
 create function private.base64url(bytes bytea) returns text
-language plpgsql immutable
-set search_path = ''
-as $$ begin return translate(rtrim(encode(bytes, 'base64'), '='), E'+/\n', '-_'); end $$;
+language sql immutable parallel safe
+return translate(rtrim(encode(bytes, 'base64'), '='), E'+/\n', '-_');
 comment on function private.base64url(bytea) is 'RFC 4648 section 5, without padding.';
 grant execute on function private.base64url(bytea) to api_owner;
 

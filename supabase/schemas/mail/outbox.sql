@@ -41,56 +41,99 @@ select private.keep_to_owner('core.mail_outbox');
 create index mail_outbox_newest on core.mail_outbox (created_at desc, id desc);
 
 create function private.escape_html(value text) returns text
-language sql immutable
-set search_path = ''
-as $$ select replace(replace(replace(replace(replace(value, '&', '&amp;'), '<', '&lt;'), '>', '&gt;'), '"', '&quot;'), '''', '&#39;') $$;
+language sql immutable parallel safe
+begin atomic
+  select replace(replace(replace(replace(replace(value, '&', '&amp;'), '<', '&lt;'), '>', '&gt;'), '"', '&quot;'), '''', '&#39;');
+end;
 grant execute on function private.escape_html(text) to api_owner;
+
+-- One mail goes to hundreds. Its marks are looked for once: {{name}} becomes %1$s, and format() fills the rest in for each letter.
+
+create function private.mark_names(template text) returns text[]
+language plpgsql immutable
+set search_path = ''
+as $$ begin return array(select distinct m[1] from regexp_matches(template, '{{(\w+)}}', 'g') as m); end $$;
+comment on function private.mark_names(text) is 'The names of the marks {{name}} in a template.';
+grant execute on function private.mark_names(text) to api_owner;
+
+create function private.as_format(template text, names text[]) returns text
+language plpgsql immutable
+set search_path = ''
+as $$
+declare
+  pattern text := replace(template, '%', '%%');
+begin
+  for place in 1 .. cardinality(names) loop
+    pattern := replace(pattern, '{{' || names[place] || '}}', '%' || place || '$s');
+  end loop;
+  return pattern;
+end $$;
+comment on function private.as_format(text, text[]) is 'A template as format() reads it: the mark of each name stands for the argument of its place.';
+grant execute on function private.as_format(text, text[]) to api_owner;
+
+create function private.mark_values(names text[], fields jsonb) returns table (plain text[], escaped text[])
+language sql immutable
+begin atomic
+  select array_agg(v.value order by n.place), array_agg(private.escape_html(v.value) order by n.place)
+    from unnest(names) with ordinality as n (name, place)
+    cross join lateral (
+      select case when fields ? n.name then replace(coalesce(fields ->> n.name, ''), '{{', '{ {') else '{{' || n.name || '}}' end as value offset 0) v;
+end;
+comment on function private.mark_values(text[], jsonb) is
+  'The fields of these names, as format() puts them where their marks were, as they are and for HTML. A mark inside a field stays text; a mark without a field stays.';
+grant execute on function private.mark_values(text[], jsonb) to api_owner;
 
 create function private.fill_marks(template text, fields jsonb, escape boolean) returns text
 language plpgsql immutable
 set search_path = ''
 as $$
 declare
-  filled text := template;
-  field  record;
+  names constant text[] := private.mark_names(template);
 begin
-  for field in select '{{' || f.key || '}}' as mark, replace(coalesce(f.value, ''), '{{', '{ {') as value from jsonb_each_text(fields) as f loop
-    filled := replace(filled, field.mark, case when escape then private.escape_html(field.value) else field.value end);
-  end loop;
-  return filled;
+  return (select format(private.as_format(template, names), variadic case when escape then v.escaped else v.plain end) from private.mark_values(names, fields) v);
 end $$;
 comment on function private.fill_marks(text, jsonb, boolean) is 'The template with each {{name}} replaced by the field of that name. A mark inside a field is not replaced; what is put into HTML is escaped.';
 grant execute on function private.fill_marks(text, jsonb, boolean) to api_owner;
 
 create function private.enqueue_mails(mail jsonb, letters jsonb) returns void
-language sql
-set search_path = ''
+language plpgsql
+set search_path = '' set plan_cache_mode = 'force_generic_plan'
 as $$
+declare
+  names    constant text[]  := private.mark_names(concat_ws(' ', mail ->> 'subject', mail ->> 'html', mail ->> 'text', mail ->> 'links'));
+  subject  constant text    := private.as_format(mail ->> 'subject', names);
+  html     constant text    := private.as_format(mail ->> 'html', names);
+  body     constant text    := private.as_format(mail ->> 'text', names);
+  links    constant text[]  := array(select private.as_format(l.link, names) from jsonb_array_elements_text(mail -> 'links') with ordinality as l (link, place) order by l.place);
+  captured constant boolean := private.is_sandbox();
+begin
   insert into core.mail_outbox
     (partner_id, cause, template, locale, recipient, subject, html, text, links, reply_to, unsubscribe_url, status, done_at)
   select private.partner_id(), l.cause, mail ->> 'template', mail ->> 'locale', l.recipient,
-         private.fill_marks(mail ->> 'subject', m.marks, false),
-         private.fill_marks(mail ->> 'html', m.marks, true),
-         private.fill_marks(mail ->> 'text', m.marks, false),
-         array(select private.fill_marks(link, m.marks, false) from jsonb_array_elements_text(mail -> 'links') as link),
+         format(subject, variadic v.plain),
+         format(html, variadic v.escaped),
+         format(body, variadic v.plain),
+         array(select format(link, variadic v.plain) from unnest(links) as link),
          l.fields ->> 'reply_to', l.fields ->> 'unsubscribe_url',
-         case when l.to_nobody then 'nobody' when private.is_sandbox() then 'captured' else 'queued' end,
-         case when l.to_nobody or private.is_sandbox() then private.now() end
-    from jsonb_to_recordset(letters) as l (recipient text, cause text, fields jsonb, to_nobody boolean),
-         lateral (select l.fields || coalesce(mail -> 'defaults', '{}') || jsonb_strip_nulls(l.fields) as marks) as m
-  on conflict on constraint mail_outbox_cause_key do nothing
-$$;
+         case when l.to_nobody then 'nobody' when captured then 'captured' else 'queued' end,
+         case when l.to_nobody or captured then private.now() end
+    from jsonb_to_recordset(letters) as l (recipient text, cause text, fields jsonb, to_nobody boolean)
+    cross join lateral (select l.fields || coalesce(mail -> 'defaults', '{}') || jsonb_strip_nulls(l.fields) as marks offset 0) as m
+    cross join private.mark_values(names, m.marks) as v
+  on conflict on constraint mail_outbox_cause_key do nothing;
+end $$;
 comment on function private.enqueue_mails(jsonb, jsonb) is
   'enqueue_mail for many: one composed mail, and letters [{recipient, cause, fields, to_nobody}]; its defaults stand in for fields that are null. The fields reply_to and unsubscribe_url also become the mail''s headers.';
 grant execute on function private.enqueue_mails(jsonb, jsonb) to api_owner;
 
 create function private.enqueue_mail(mail jsonb, recipient text, cause text, fields jsonb default '{}', to_nobody boolean default false) returns void
-language sql
+language plpgsql
 set search_path = ''
 as $$
-  select private.enqueue_mails(mail, jsonb_build_array(jsonb_build_object('recipient', recipient, 'cause', cause, 'to_nobody', to_nobody,
-    'fields', fields || jsonb_strip_nulls(jsonb_build_object('reply_to', mail -> 'reply_to')))))
-$$;
+begin
+  perform private.enqueue_mails(mail, jsonb_build_array(jsonb_build_object('recipient', recipient, 'cause', cause, 'to_nobody', to_nobody,
+    'fields', fields || jsonb_strip_nulls(jsonb_build_object('reply_to', mail -> 'reply_to')))));
+end $$;
 comment on function private.enqueue_mail(jsonb, text, text, jsonb, boolean) is
   'Puts a composed mail {template, locale, subject, html, text, links, defaults, reply_to} in the outbox. {{name}} marks are filled from fields: what only the database knows when the mail is composed. '
   'to_nobody does the same work for a mail that is never sent.';
