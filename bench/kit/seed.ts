@@ -103,6 +103,9 @@ const ROWS = [
           case when n % 5 > 0 then repeat('x', 60) end, case when n % 5 > 0 then 'bench' end, case when n % 5 > 0 then '4300' end,
           now() - make_interval(secs => n)
      from bench.plan`,
+  // as their triggers would
+  `insert into core.account_counts (partner_id, owner_id, hour, accounts)
+   select partner_id, owner_id, date_trunc('hour', created_at, 'UTC'), count(*) from core.accounts where client_id is not null group by 1, 2, 3`,
   `insert into core.signatories (partner_id, account_id, owner_id, full_name, email)
    select partner_id, account_id, client_id, 'Sanne de Vries', 'sanne' || n || '@example.nl' from bench.plan`,
   `insert into core.connections (partner_id, id, account_id, owner_id, location_id, ean_code, ean_validation_status, ean_checked_at, registration_status, created_at)
