@@ -1,4 +1,4 @@
-import { createTransport, type Transporter } from "nodemailer";
+import type { Transporter } from "nodemailer";
 import type { Environment } from "#shared/foundation/environment.ts";
 import { describeCause } from "#shared/foundation/log.ts";
 import { workThrough } from "#shared/foundation/work_through.ts";
@@ -45,6 +45,7 @@ export async function deliverMail(
     return result;
   }
 
+  const { createTransport } = await import("nodemailer");
   const transport = createTransport({
     url: config.SMTP_URL,
     pool: true,

@@ -1,18 +1,33 @@
-import { createRemoteJWKSet, errors, type JWTVerifyGetKey, jwtVerify } from "jose";
 import { type Environment, oncePerEnvironment } from "#shared/foundation/environment.ts";
 import { ApiError } from "#shared/foundation/errors.ts";
 
-/** A person signed in with Supabase Auth. */
-type SignInSession = { userId: string; sessionId: string | null };
+/** A person signed in with Supabase Auth. `email` is empty where Auth keeps none. */
+type SignInSession = { userId: string; sessionId: string | null; email: string };
 
 /**
  * The public keys of Supabase Auth, fetched when a key is first needed and again when an unknown `kid` appears (at most once in
  * 30 seconds), so that a rotation there needs nothing here.
  */
-const authKeys = oncePerEnvironment(
-  ({ config }): JWTVerifyGetKey =>
-    createRemoteJWKSet(new URL(`${config.SUPABASE_URL}/auth/v1/.well-known/jwks.json`), { timeoutDuration: 3_000 }),
-);
+const verifierOf = oncePerEnvironment(async ({ config }) => {
+  // loaded with the first session that is read: most requests carry other credentials
+  const { createRemoteJWKSet, errors, jwtVerify } = await import("jose");
+  const issuer = `${config.SUPABASE_URL}/auth/v1`;
+  const keys = createRemoteJWKSet(new URL(`${issuer}/.well-known/jwks.json`), { timeoutDuration: 3_000 });
+  return {
+    verify: (bearer: string, now: Date) =>
+      jwtVerify(bearer, keys, {
+        algorithms: ["ES256", "RS256"],
+        issuer,
+        audience: "authenticated",
+        currentDate: now,
+        requiredClaims: ["exp", "sub"],
+      }),
+    /** Whether an error says nothing about the token: jose names each fault of a token, so any other error means that the keys could not be fetched or read. */
+    isNoVerdict: (error: unknown) =>
+      !(error instanceof errors.JOSEError) ||
+      ["ERR_JOSE_GENERIC", "ERR_JWKS_TIMEOUT", "ERR_JWKS_INVALID"].includes(error.code),
+  };
+});
 
 /**
  * The session a bearer is, or null when it is none of this project's: wrong signature, issuer, audience or algorithm, expired,
@@ -21,26 +36,16 @@ const authKeys = oncePerEnvironment(
  */
 export async function readSignInSession(environment: Environment, bearer: string): Promise<SignInSession | null> {
   if (!claimsIssuer(bearer, `${environment.config.SUPABASE_URL}/auth/v1`)) return null;
+  const { verify, isNoVerdict } = await verifierOf(environment);
   try {
-    const { payload } = await jwtVerify(bearer, authKeys(environment), {
-      algorithms: ["ES256", "RS256"],
-      issuer: `${environment.config.SUPABASE_URL}/auth/v1`,
-      audience: "authenticated",
-      currentDate: environment.now(),
-      requiredClaims: ["exp", "sub"],
-    });
+    const { payload } = await verify(bearer, environment.now());
     if (payload.is_anonymous === true || typeof payload.sub !== "string") return null;
-    return { userId: payload.sub, sessionId: typeof payload.session_id === "string" ? payload.session_id : null };
+    const { sub: userId, session_id, email } = payload;
+    return { userId, sessionId: typeof session_id === "string" ? session_id : null, email: String(email ?? "") };
   } catch (error) {
     if (isNoVerdict(error)) throw new ApiError("authentication_unavailable", {}, error);
     return null;
   }
-}
-
-/** Whether an error says nothing about the token: jose names each fault of a token, so any other error means that the keys could not be fetched or read. */
-function isNoVerdict(error: unknown): boolean {
-  if (!(error instanceof errors.JOSEError)) return true;
-  return ["ERR_JOSE_GENERIC", "ERR_JWKS_TIMEOUT", "ERR_JWKS_INVALID"].includes(error.code);
 }
 
 /** Whether a token says it is from this issuer: a look before the signature, so that garbage costs no request to Auth. */

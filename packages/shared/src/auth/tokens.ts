@@ -1,6 +1,5 @@
 import { Buffer } from "node:buffer";
 import { createHash, createHmac, randomBytes, randomInt, timingSafeEqual } from "node:crypto";
-import { createLocalJWKSet, type JWTVerifyGetKey, jwtVerify } from "jose";
 import { BoundedMap } from "#shared/foundation/bounded_map.ts";
 import { type Environment, oncePerEnvironment } from "#shared/foundation/environment.ts";
 
@@ -27,23 +26,36 @@ type AccessToken = {
   grantId: string | null;
 };
 
-/** `header`: the first part of every token that is signed, encoded. */
-type Keys = { sign: CryptoKey; header: string; verify: JWTVerifyGetKey };
-
 const EC_P256 = { name: "ECDSA", namedCurve: "P-256" };
 const ECDSA_SHA256 = { name: "ECDSA", hash: "SHA-256" };
 
-/** The first key signs; every key verifies, so a new key is put in front and the old one dropped an hour later. */
-const keysOf = oncePerEnvironment(async ({ config }): Promise<Keys> => {
+// The first key signs; every key verifies, so a new key is put in front and the old one dropped an hour later.
+
+/** What signs, and the first part of every token that it signs, encoded. */
+const signerOf = oncePerEnvironment(async ({ config }) => {
   const [first] = config.TOKEN_KEYS.keys;
   if (!first) throw new Error("TOKEN_KEYS is empty");
-  const publicKeys = config.TOKEN_KEYS.keys.map(({ d: _private, ...key }) => ({ ...key, alg: ALGORITHM, use: "sig" }));
   const { kty, crv, x, y, d, kid } = first;
   return {
-    sign: await crypto.subtle.importKey("jwk", { kty, crv, x, y, d }, EC_P256, false, ["sign"]),
+    key: await crypto.subtle.importKey("jwk", { kty, crv, x, y, d }, EC_P256, false, ["sign"]),
     header: base64url(JSON.stringify({ alg: ALGORITHM, typ: TYPE, kid })),
-    verify: createLocalJWKSet({ keys: publicKeys }),
   };
+});
+
+/** What verifies. jose is loaded with the first token that is read: who issues them only, or has other credentials, starts without. */
+const verifierOf = oncePerEnvironment(async ({ config }) => {
+  const { createLocalJWKSet, jwtVerify } = await import("jose");
+  const publicKeys = config.TOKEN_KEYS.keys.map(({ d: _private, ...key }) => ({ ...key, alg: ALGORITHM, use: "sig" }));
+  const keys = createLocalJWKSet({ keys: publicKeys });
+  return (bearer: string, now: Date) =>
+    jwtVerify(bearer, keys, {
+      algorithms: [ALGORITHM],
+      typ: TYPE,
+      issuer: config.AUTH_URL,
+      audience: config.BASE_URL,
+      currentDate: now,
+      requiredClaims: ["exp", "iat", "sub", "jti", "client_id"],
+    });
 });
 
 /** A JWT access token for a client acting for itself (RFC 9068: issuer AUTH_URL, audience BASE_URL). */
@@ -61,7 +73,7 @@ export function issueUserToken(
 
 /** A JWS in compact form (RFC 7515 section 7.1); WebCrypto writes an ES256 signature as RFC 7518 section 3.4 wants it. */
 async function issue(environment: Environment, subject: string, claims: Record<string, string>): Promise<string> {
-  const { sign, header } = await keysOf(environment);
+  const { key, header } = await signerOf(environment);
   const iat = Math.floor(environment.now().getTime() / 1000);
   const payload = {
     ...claims,
@@ -73,7 +85,7 @@ async function issue(environment: Environment, subject: string, claims: Record<s
     jti: crypto.randomUUID(),
   };
   const signed = `${header}.${base64url(JSON.stringify(payload))}`;
-  const signature = await crypto.subtle.sign(ECDSA_SHA256, sign, new TextEncoder().encode(signed));
+  const signature = await crypto.subtle.sign(ECDSA_SHA256, key, new TextEncoder().encode(signed));
   return `${signed}.${Buffer.from(signature).toString("base64url")}`;
 }
 
@@ -104,16 +116,9 @@ export async function readAccessToken(environment: Environment, bearer: string):
 }
 
 async function verify(environment: Environment, bearer: string) {
-  const { verify } = await keysOf(environment);
+  const verifier = await verifierOf(environment);
   try {
-    const { payload } = await jwtVerify(bearer, verify, {
-      algorithms: [ALGORITHM],
-      typ: TYPE,
-      issuer: environment.config.AUTH_URL,
-      audience: environment.config.BASE_URL,
-      currentDate: environment.now(),
-      requiredClaims: ["exp", "iat", "sub", "jti", "client_id"],
-    });
+    const { payload } = await verifier(bearer, environment.now());
     const { client_id, sub, scope, iat, exp = 0, jti, grant_id } = payload;
     if (typeof client_id !== "string" || typeof sub !== "string" || typeof jti !== "string" || typeof iat !== "number")
       return null;

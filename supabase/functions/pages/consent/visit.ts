@@ -1,5 +1,4 @@
 import { deleteCookie, getCookie, setCookie } from "hono/cookie";
-import { decodeJwt } from "jose";
 import { AuthorizationRequest, redirectUrl } from "#shared/auth/authorize.ts";
 import { readSignInSession } from "#shared/auth/sign_in_session.ts";
 import { signOut } from "#shared/auth/supabase_auth.ts";
@@ -107,8 +106,8 @@ export class ConsentVisit extends Visit<Name> {
   /** The session JWT in the cookie and whose it is; null when there is none, or none that is still good. */
   async session(): Promise<{ jwt: string; email: string } | null> {
     const jwt = this.cookie("consent");
-    if (!jwt || !(await read(this.environment, jwt))) return null;
-    return { jwt, email: String(decodeJwt(jwt).email ?? "") };
+    const session = jwt && (await read(this.environment, jwt));
+    return session ? { jwt, email: session.email } : null;
   }
 
   /** The code this browser asked for: the secret it works with, and the address that was typed. */
@@ -199,7 +198,8 @@ export class ConsentVisit extends Visit<Name> {
 
   /** However somebody signed in: their session is this browser's for now. */
   async begin(jwt: string): Promise<Response> {
-    if (!(await read(this.environment, jwt))) {
+    const session = await read(this.environment, jwt);
+    if (!session) {
       throw new ConfigurationError(
         "SUPABASE_URL: its Auth signs sessions in a way that is not accepted; use an asymmetric signing key (ES256 or RS256)",
       );
@@ -207,9 +207,8 @@ export class ConsentVisit extends Visit<Name> {
     if (jwt.length > MAX_COOKIE) throw new Error("the session is larger than a cookie");
     this.keep("consent", jwt, SESSION_SECONDS);
     this.forget("consent-code");
-    const email = String(decodeJwt(jwt).email ?? "");
-    if (!deviceHash(this.environment, email, this.cookie("consent-device")))
-      this.keep("consent-device", newDevice(this.environment, email), DEVICE_SECONDS);
+    if (!deviceHash(this.environment, session.email, this.cookie("consent-device")))
+      this.keep("consent-device", newDevice(this.environment, session.email), DEVICE_SECONDS);
     return this.go("");
   }
 
