@@ -1,9 +1,6 @@
 // The first answer of a function that was not running, and how large it is.
 
-import { readdirSync } from "node:fs";
-import { join } from "node:path";
-import { rolldown } from "rolldown";
-import { ROOT } from "../packages/local/src/checkout.ts";
+import { bundle, functionFolders } from "../packages/tools/src/bundle.ts";
 import { type Bench, progress } from "./kit/bench.ts";
 import { against, alone, type Finding } from "./kit/findings.ts";
 import { type Outgoing, openConnection, wire } from "./kit/load.ts";
@@ -12,7 +9,7 @@ import { addPartner, addPerson } from "./kit/people.ts";
 import { processorTime } from "./kit/processor.ts";
 import { tokenRequest } from "./kit/routes.ts";
 import { bearer, liftLimits, seed, tokensOf } from "./kit/seed.ts";
-import { functionEntry, ownEntry, type Served } from "./kit/serve.ts";
+import { ownEntry, type Served } from "./kit/serve.ts";
 import { type Stack, withStack } from "./kit/stack.ts";
 
 const MEGABYTE = 1_000_000;
@@ -24,7 +21,7 @@ export const cold: Bench = {
     withStack(async (stack) => {
       const usual = await usualRequests(stack, accounts);
       const findings: Finding[] = [];
-      for (const slug of readdirSync(join(ROOT, "supabase/functions"))) {
+      for (const slug of functionFolders()) {
         progress(slug);
         const healthz: Outgoing = { path: `/${slug}/healthz` };
         const sides: Record<string, () => Promise<Start>> = {
@@ -43,7 +40,9 @@ export const cold: Bench = {
         };
         const floor = { what: "an empty Hono function", value: empty.ms };
         findings.push(against(`${slug}: first answer`, "ms", ours.ms, floor, { at_most: 2 }, details));
-        findings.push(alone(`${slug}: bundled and minified`, "bytes", await bundledSize(slug), { at_most: MEGABYTE }));
+        findings.push(
+          alone(`${slug}: bundled and minified`, "bytes", (await bundle(slug)).whole, { at_most: MEGABYTE }),
+        );
       }
       return findings;
     }),
@@ -101,18 +100,4 @@ async function inTurns(
       return [name, { ms: median(list, ({ ms }) => ms).ms, processor_ms: Number.isNaN(used) ? null : used }];
     }),
   );
-}
-
-/** Everything that a function can load, what it loads late included. */
-async function bundledSize(slug: string): Promise<number> {
-  const bundle = await rolldown({
-    cwd: ROOT,
-    input: functionEntry(slug),
-    platform: "node",
-    // of the driver's, for other runtimes: the platform has neither
-    external: [/^node:/, "pg-native", "cloudflare:sockets"],
-  });
-  const { output } = await bundle.generate({ format: "esm", minify: true });
-  await bundle.close();
-  return output.reduce((sum, part) => sum + Buffer.byteLength(part.type === "chunk" ? part.code : part.source), 0);
 }

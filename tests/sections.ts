@@ -57,6 +57,7 @@ export const BESIDE: readonly string[] = [
   "shared/attacks.test.ts",
   "shared/db.test.ts",
   "unit/answers.test.ts",
+  "unit/bundles.test.ts",
   "unit/benches.test.ts",
   "unit/call.test.ts",
   "unit/environment.test.ts",

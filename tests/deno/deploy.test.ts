@@ -197,26 +197,6 @@ describe("supabase functions deploy", () => {
     );
     expect(npmPackages.filter((each) => each.name === name)).toEqual([{ name, version }]);
   });
-
-  test.each([
-    ["oauth-token", ["hono", "pg", "zod"]],
-    ["cpo-v1", ["hono", "libphonenumber-js", "pg", "zod"]],
-    ["partner", ["hono", "ibantools", "libphonenumber-js", "papaparse", "pg", "zod"]],
-  ])("%s starts with no other packages than %j", (slug, packages) => {
-    const { files, metadata } = upload(slug);
-    // what pg loads by itself is no package more
-    const own = modulesOf(metadata.entrypoint_path).filter((path) => !path.endsWith("/foundation/pinned.js"));
-    const sources = own.map((path) => `${files.get(path)}`);
-    const imported = sources.flatMap((source) =>
-      [...source.matchAll(/^(?:import|export) (?!type )(?:[^"';]* from )?"([^."][^"]*)"/gm)].map(
-        ([, name = ""]) => name,
-      ),
-    );
-    const named = new Set(
-      imported.filter((name) => !/^(node:|#)/.test(name)).map((name) => name.match(/^(@[^/]+\/)?[^/]+/)?.[0]),
-    );
-    expect([...named].sort()).toEqual(packages);
-  });
 });
 
 describe("a push deploys the functions it touches", () => {

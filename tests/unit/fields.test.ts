@@ -19,13 +19,15 @@ import {
   trimmedTo,
   uuid,
 } from "#shared/values/fields.ts";
-import { phone } from "#shared/values/phone.ts";
+import { loadNumberingPlans, phone } from "#shared/values/phone.ts";
 
 /** The value as a handler sees it, or the word refused. */
 function read(schema: z.ZodType, value: unknown): unknown {
   const result = schema.safeParse(value);
   return result.success ? result.data : "refused";
 }
+
+await loadNumberingPlans();
 
 /** What is sent, and what a handler sees of it. */
 type Case = [sent: unknown, seen: unknown];

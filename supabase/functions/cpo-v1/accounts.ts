@@ -10,7 +10,7 @@ import {
   PayoutHandler,
   pageFields,
 } from "#shared/values/models.ts";
-import { phone } from "#shared/values/phone.ts";
+import { loadNumberingPlans, phone } from "#shared/values/phone.ts";
 import { ConnectionInput } from "./connection_input.ts";
 import { ASKING_EAN_REGISTER, knownAnswer } from "./ean_register.ts";
 
@@ -114,6 +114,7 @@ export const createAccount = endpoint(
     sql: ["create_account", "repeat_account"],
     next: ASKING_EAN_REGISTER,
     body: CreateAccount,
+    prepare: loadNumberingPlans,
     response: z
       .object({
         ok: z.literal(true),

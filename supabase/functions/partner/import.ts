@@ -5,6 +5,7 @@ import { type Configuration, type Environment, oncePerEnvironment } from "#share
 import type { ErrorCode } from "#shared/foundation/errors.ts";
 import { type Context, endpoint } from "#shared/http/endpoint.ts";
 import { linesOf, orNull } from "#shared/values/fields.ts";
+import { loadNumberingPlans } from "#shared/values/phone.ts";
 import { CsvError, readCsv } from "./csv.ts";
 import { EanStatus } from "./drafts.ts";
 import { type DraftLookup, lookUp } from "./look_up.ts";
@@ -112,6 +113,7 @@ type Import = {
 /** Makes drafts of rows: reads each by itself, lets one statement judge and store them all, looks EANs up where asked to. */
 async function importRows(context: ImportContext, { rows, source, send_invite, mail }: Import): Promise<string> {
   const { call, environment } = context;
+  await loadNumberingPlans();
   const rules = { named: source !== "invite", reserved: reservedDomains(environment) };
   const read = rows.slice(0, MAX_ROWS).map((row, index) => readRow(row, index + 1, rules));
   const answer = await call("import_drafts", {

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { endpoint } from "#shared/http/endpoint.ts";
 import { eanCode, iban as ibanRule, orNull, trimmedTo } from "#shared/values/fields.ts";
 import { RegistrationStatus } from "#shared/values/models.ts";
-import { phone } from "#shared/values/phone.ts";
+import { loadNumberingPlans, phone } from "#shared/values/phone.ts";
 import { CALLER, named } from "./caller.ts";
 import { ChargerProfile, SandboxChargerProfile, SyncResult, VirtualCharger } from "./charger_profile.ts";
 import { REHEARSAL_ERRORS, REHEARSAL_SQL, type Rehearsed, rehearse, TEST } from "./rehearsal.ts";
@@ -27,6 +27,7 @@ export const claimDraft = endpoint(
     caller: CALLER,
     limit: "sandbox",
     sql: REHEARSAL_SQL,
+    prepare: loadNumberingPlans,
     body: z
       .object({
         submit: z

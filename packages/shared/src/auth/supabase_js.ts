@@ -1,4 +1,4 @@
-// supabase-js with what it depends on at the version of deno.json; foundation/pinned.js says why.
+// supabase-js with what it depends on at the version of deno.json; foundation/driver.js says why.
 
 import "iceberg-js";
 

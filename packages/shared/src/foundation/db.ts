@@ -1,8 +1,7 @@
-import "./pinned.js";
-// @ts-types="npm:@types/pg@8.23.1"
-import pg from "pg";
 import type { Rate, Ticket } from "./caller.ts";
+import type pg from "./driver.js";
 import { ApiError, isErrorCode, Refusal } from "./errors.ts";
+import type { Limits } from "./pool.ts";
 
 /**
  * The database as an edge function sees it: one SQL function of schema `api`, called in one autocommitted statement.
@@ -61,15 +60,6 @@ export class TurnedAway extends Error {
   }
 }
 
-const asText = (value: string) => value;
-/** JSON stays text: a page built in SQL is passed through, never parsed and written again. */
-const types: pg.CustomTypesConfig = {
-  getTypeParser: ((oid: number, format?: "text") =>
-    oid === pg.types.builtins.JSON || oid === pg.types.builtins.JSONB
-      ? asText
-      : pg.types.getTypeParser(oid, format)) as pg.CustomTypesConfig["getTypeParser"],
-};
-
 /** Raised by the rules in SQL: message is an error code, detail its extra fields as JSON. */
 const RULE = "RULE1";
 /** Raised by admission, in the same way. */
@@ -81,38 +71,21 @@ const UNAVAILABLE = /^(08|28|53|57|55P03)/;
 /** A time limit of the role ended the statement; the connection is as good as before. */
 const OUT_OF_TIME = new Set(["57014", "55P03"]);
 
-export type Limits = {
-  /** Connections of this process. */
-  max: number;
-  /** After so long an answer is not waited for any more: a little longer than the statement_timeout of the role, which ends what the database can still end. */
-  patience_ms: number;
-};
 /** Of the roles `edge` and `edge_slow`. */
 const QUICK: Limits = { max: 4, patience_ms: 10_000 };
 export const SLOW: Limits = { max: 2, patience_ms: 65_000 };
 
-export function connect(connectionString: string, { max, patience_ms }: Limits = QUICK): Db {
-  let pool: pg.Pool | undefined;
+export function connect(connectionString: string, limits: Limits = QUICK): Db {
+  let pool: Promise<pg.Pool> | undefined;
+  const load = async () => (await import("./pool.ts")).openPool(connectionString, limits);
   const open = () => {
-    if (!pool) {
-      pool = new pg.Pool({
-        connectionString,
-        max,
-        types,
-        // longer than the lock_timeout of `edge`: whoever waits for a connection gets the one of a request that waited for a lock
-        connectionTimeoutMillis: 5_000,
-        query_timeout: patience_ms,
-        idleTimeoutMillis: 30_000,
-      });
-      // an idle connection that the server closed is replaced on the next call; without a listener its error would end the process
-      pool.on("error", () => {});
-    }
+    pool ??= load();
     return pool;
   };
 
   /** As `pool.query`, which however closes the connection after any error: a refusal would cost the next request a new one. */
   const query = async <Row extends pg.QueryResultRow>(config: pg.QueryConfig): Promise<pg.QueryResult<Row>> => {
-    const client = await open().connect();
+    const client = await (await open()).connect();
     let broken: Error | undefined;
     // without a listener a connection that is lost in the middle of a query would end the process
     const onLost = (error: Error) => {
@@ -157,7 +130,7 @@ export function connect(connectionString: string, { max, patience_ms }: Limits =
       return { answer: answer ?? "null", admission };
     },
     async end() {
-      await pool?.end();
+      await (await pool)?.end();
       pool = undefined;
     },
   };

@@ -86,6 +86,8 @@ export type EndpointSpec<
   next?: Fetchers;
   query?: Query;
   body?: Body;
+  /** Loads what the rules of the body need and is too heavy to start with. */
+  prepare?: () => Promise<void>;
   /** Whether nothing at all may be sent for a body: it then reads as {}. */
   bodyOptional?: true;
   /** Body encodings beside JSON. */

@@ -236,6 +236,7 @@ async function answer(endpoint: Endpoint, context: AnyContext): Promise<Answer> 
     const raw = multipart
       ? await readMultipart(context.request, max)
       : parseBody(endpoint, context.request, context.rawBody);
+    await endpoint.prepare?.();
     try {
       context.body = check(endpoint.body, raw);
     } catch (error) {

@@ -7,6 +7,7 @@ import type { Environment } from "#shared/foundation/environment.ts";
 import { eanCode, houseNumber, lineOf, orNull, postalCode, trimmedTo, uuid } from "#shared/values/fields.ts";
 import { sealIban } from "#shared/values/iban.ts";
 import { AccountType } from "#shared/values/models.ts";
+import { loadNumberingPlans, phone } from "#shared/values/phone.ts";
 import type { Errors } from "../kit/frame.ts";
 import type { KitWords } from "../kit/words.ts";
 import type { Claim } from "./model.ts";
@@ -61,8 +62,7 @@ export const STEPS: Record<StepName, Step> = {
   details: {
     known: answered,
     async read({ form, words }) {
-      // loaded only here: numbering plans are heavy, and of all pages one needs them
-      const { phone } = await import("#shared/values/phone.ts");
+      await loadNumberingPlans();
       return check(
         { full_name: lineOf(2, 120), type: AccountType, phone: orNull(phone()) },
         form,

@@ -1,0 +1,35 @@
+// The driver, in a file of its own: it is loaded with the first statement, and what asks the database nothing does without.
+
+import pg from "./driver.js";
+
+export type Limits = {
+  /** Connections of this process. */
+  max: number;
+  /** After so long an answer is not waited for any more: a little longer than the statement_timeout of the role, which ends what the database can still end. */
+  patience_ms: number;
+};
+
+const asText = (value: string) => value;
+/** JSON stays text: a page built in SQL is passed through, never parsed and written again. */
+const types: pg.CustomTypesConfig = {
+  getTypeParser: ((oid: number, format?: "text") =>
+    oid === pg.types.builtins.JSON || oid === pg.types.builtins.JSONB
+      ? asText
+      : pg.types.getTypeParser(oid, format)) as pg.CustomTypesConfig["getTypeParser"],
+};
+
+/** Connects when it is asked for a connection. */
+export function openPool(connectionString: string, { max, patience_ms }: Limits): pg.Pool {
+  const pool = new pg.Pool({
+    connectionString,
+    max,
+    types,
+    // longer than the lock_timeout of `edge`: whoever waits for a connection gets the one of a request that waited for a lock
+    connectionTimeoutMillis: 5_000,
+    query_timeout: patience_ms,
+    idleTimeoutMillis: 30_000,
+  });
+  // an idle connection that the server closed is replaced on the next call; without a listener its error would end the process
+  pool.on("error", () => {});
+  return pool;
+}

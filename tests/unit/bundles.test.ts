@@ -1,0 +1,34 @@
+// What a function weighs, because that is what its first answer waits for.
+
+import { expect, test } from "vitest";
+import { bundle, functionFolders } from "../../packages/tools/src/bundle.ts";
+
+const EVERY = ["hono", "zod"];
+
+/** What each loads before its first request: packages, and thousands of bytes at most, minified. */
+const STARTS: Record<string, { packages: string[]; at_most: number }> = {
+  "cpo-v1": { packages: EVERY, at_most: 240 },
+  docs: { packages: EVERY, at_most: 340 },
+  "oauth-authorize": { packages: EVERY, at_most: 170 },
+  "oauth-revoke": { packages: EVERY, at_most: 170 },
+  "oauth-token": { packages: EVERY, at_most: 185 },
+  pages: { packages: [...EVERY, "ibantools"], at_most: 380 },
+  partner: { packages: [...EVERY, "ibantools", "papaparse"], at_most: 300 },
+  personal: { packages: EVERY, at_most: 190 },
+  sandbox: { packages: EVERY, at_most: 250 },
+  worker: { packages: EVERY, at_most: 225 },
+};
+
+test("every function is weighed", () => {
+  expect(functionFolders()).toEqual(Object.keys(STARTS).sort());
+});
+
+test.each(Object.entries(STARTS))(
+  "%s starts with what a request always needs, and is no larger than a megabyte",
+  async (slug, { packages, at_most }) => {
+    const { start, whole, ...built } = await bundle(slug);
+    expect(built.packages, "the rest is loaded where it is used").toEqual(packages.toSorted());
+    expect(start).toBeLessThan(at_most * 1000);
+    expect(whole).toBeLessThan(1_000_000);
+  },
+);
