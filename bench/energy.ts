@@ -12,7 +12,7 @@ const CONCURRENCY = 8;
 
 export const energy: Bench = {
   about: "a person's energy, position and sessions after ten years of charging, beside after one month",
-  defaults: { accounts: 1, rounds: 5, seconds: 1 },
+  defaults: { accounts: 1, rounds: 11, seconds: 0.5 },
   run: (options) =>
     withStack(async (stack) => {
       await liftLimits(stack.admin);

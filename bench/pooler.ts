@@ -20,7 +20,7 @@ const COMPARED = 400;
 
 export const pooler: Bench = {
   about: "positions and batches through PgBouncer in transaction mode, beside direct connections; the same answers",
-  defaults: { accounts: 20_000, rounds: 5, seconds: 2 },
+  defaults: { accounts: 20_000, rounds: 11, seconds: 1 },
   run: (options) =>
     withStack(async (stack) => {
       const pooled = await startPooler([stack.url("edge"), stack.url("edge_slow")], stack.folder);

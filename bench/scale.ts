@@ -1,7 +1,7 @@
 // Whether answers take as long over a thousand times the rows.
 
 import { type Bench, progress } from "./kit/bench.ts";
-import { against, detailsOf, type Finding } from "./kit/findings.ts";
+import { durationAgainst, type Finding } from "./kit/findings.ts";
 import { wire } from "./kit/load.ts";
 import { type Contender, type Figures, requests, takeTurns } from "./kit/measure.ts";
 import { furnish, type Route, routesOf } from "./kit/routes.ts";
@@ -15,7 +15,7 @@ const CONCURRENCY = 1;
 
 export const scale: Bench = {
   about: "every list, lookup, batch and position over 1,000,000 accounts of one client, beside over 1,000",
-  defaults: { accounts: 1_000_000, rounds: 5, seconds: 1 },
+  defaults: { accounts: 1_000_000, rounds: 11, seconds: 0.5 },
   run: (options) =>
     withStack(async (stack) => {
       const small = await stack.another("bench_small");
@@ -27,8 +27,8 @@ export const scale: Bench = {
       const compare = async (what: string, large: Contender, beside: Contender, at_most: number) => {
         progress(what);
         const turns: Record<"large" | "small", Figures> = await takeTurns({ large, small: beside }, options);
-        const floor = { what: `the same over ${SMALL}`, value: turns.small.p50_ms };
-        findings.push(against(what, "ms", turns.large.p50_ms, floor, { at_most }, detailsOf(turns.large)));
+        const floor = { what: `that over ${SMALL}`, figures: turns.small };
+        findings.push(durationAgainst(what, turns.large, floor, "p50_ms", { at_most }));
       };
       for (const [place, { what }] of sides.large.routes.entries())
         await compare(what, sides.large.ask(place), sides.small.ask(place), 1.3);

@@ -75,10 +75,25 @@ export function rateAgainst(
   );
 }
 
+/** A duration, such as the p50, against that of a floor; the same by processor time beside it. */
+export function durationAgainst(
+  what: string,
+  ours: Figures,
+  floor: { what: string; figures: Figures },
+  figure: "p50_ms" | "p99_ms",
+  target: Target,
+): Finding {
+  const [spent, needed] = [processorOf(ours), processorOf(floor.figures)];
+  return against(what, "ms", ours[figure], { what: floor.what, value: floor.figures[figure] }, target, {
+    ...detailsOf(ours),
+    processor_ratio: spent && needed ? spent / needed : null,
+  });
+}
+
 const processorOf = ({ served_us, postgres_us }: Figures) =>
   served_us === null || postgres_us === null ? null : served_us + postgres_us;
 
 /** What else there is to say of a rate or a duration. */
-export function detailsOf({ p50_ms, p99_ms, served_us, postgres_us }: Figures): Finding["details"] {
+function detailsOf({ p50_ms, p99_ms, served_us, postgres_us }: Figures): Finding["details"] {
   return { p50_ms, p99_ms, served_us, postgres_us };
 }
