@@ -30,7 +30,7 @@ export const SECTIONS: Readonly<Record<string, string>> = {
   "contract §1":
     "The form of requests and answers, the order of checks, statuses, tenants, limits, and what the log never holds.",
   "contract §2": "CPO API: field rules, EAN checks, mandates and their years, chargers, months, IBANs, registrations.",
-  "contract §3": "Factors, bookings, credits, sales and figures, and the ledger that proves them.",
+  "contract §3": "Factors, bookings, credits, sales, figures and payouts, and the ledger that proves them.",
   "contract §4": "Partner API: drafts, imports row by row, claims, reminders, keys, brands, attribution.",
   "contract §5": "Sandbox helpers: test values, virtual chargers, the review that comes by itself, captured mail.",
   "contract §6": "Personal API: tokens, statuses of a charger, quarters and forecasts.",

@@ -541,14 +541,27 @@ create function private.act_as_operator(input jsonb) returns void
 language sql
 set search_path = ''
 as $$
-  -- the login is shared, so the command line says who typed the command
-  select set_config('app.caller_kind', concat_ws(':', 'operator', nullif(left(input ->> 'operator', 64), '')), true),
+  -- the login says who it was, and the command line under which name of the system it was typed
+  select set_config('app.caller_kind', concat_ws(':', session_user, nullif(left(input ->> 'operator', 64), '')), true),
          set_config('app.partner_id', '', true),
          set_config('app.client_id', '', true),
          set_config('app.request_id', '', true)
 $$;
 comment on function private.act_as_operator(jsonb) is
-  'First line of every ops function that changes or shows something personal: {operator} is the person the audit row names.';
+  'First line of every ops function that changes or shows something personal: the audit row names the login of the database, and {operator} beside it.';
+
+create function private.operator_login() returns text
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  if session_user !~ '^operator_' then
+    perform private.refuse('own_login_needed', json_build_object('login', session_user));
+  end if;
+  return session_user;
+end $$;
+comment on function private.operator_login() is
+  'The person who acts, for what takes two of them: by a login of their own, and not by the one that all may share.';
 
 create function private.operator_name(value text) returns text
 language plpgsql immutable
@@ -591,6 +604,7 @@ create table core.partners (
   iban_key_id       text,
   iban_last4        text,
   iban_holder       text,
+  iban_changed_at   timestamptz   not null default private.now(),
   branding          jsonb         not null default '{}',
   charger_brands    text[]        not null default '{}',
   constraint partners_pkey primary key (id),
@@ -611,7 +625,22 @@ create table core.partners (
 comment on table core.partners is 'A tenant: a charge-point operator, installer or other business. Kept as long as its customers'' records are.';
 comment on column core.partners.return_url is 'Registered by the operator or in the portal; sign-in links may lead back to it and below it, nowhere else.';
 comment on column core.partners.branding is 'display_name, logo_url, primary_color, reply_to: how pages and mail to its customers look. light and dark are the colour where it can be read on such a ground, else null: packages/shared/src/domain/brand.ts judges it when it is chosen.';
+comment on column core.partners.iban_changed_at is 'When the account number came, or became another one: money waits 48 hours before it goes there.';
 comment on column core.partners.charger_brands is 'Brands whose cloud the partner has linked to the service: a draft may come with a charger of these only. Set by the operator.';
+
+create function private.note_iban_change() returns trigger
+language plpgsql
+set search_path = ''
+as $$
+begin
+  new.iban_changed_at := private.now();
+  return new;
+end $$;
+comment on function private.note_iban_change() is 'Notes when an account number changes, whoever changes it. One that is encrypted anew counts as another.';
+grant execute on function private.note_iban_change() to api_owner;
+
+create trigger note_iban_change before update of iban_ciphertext on core.partners for each row
+  when (new.iban_ciphertext is distinct from old.iban_ciphertext) execute function private.note_iban_change();
 
 alter table core.partners enable row level security;
 create policy "a tenant sees itself" on core.partners
@@ -2636,6 +2665,7 @@ create table core.accounts (
   iban_ciphertext   text,
   iban_key_id       text,
   iban_last4        text,
+  iban_changed_at   timestamptz not null default private.now(),
   created_at        timestamptz not null default private.now(),
   constraint accounts_pkey primary key (partner_id, id),
   constraint accounts_owner_key unique (partner_id, id, owner_id),
@@ -2653,6 +2683,9 @@ create table core.accounts (
 comment on column core.accounts.owner_id is 'Whose it is: what hangs on an account, and on that, carries it too, so that a policy need not look.';
 comment on table core.accounts is
   'A customer: of a CPO client (client_id), or a person with a login (user_id) in the service''s own tenant. iban_ciphertext is AES-256-GCM made before it reaches the database, under the key iban_key_id; SQL knows presence and last four. Personal data.';
+comment on column core.accounts.iban_changed_at is 'When the IBAN came, or became another one: money waits 48 hours before it goes there.';
+create trigger note_iban_change before update of iban_ciphertext on core.accounts for each row
+  when (new.iban_ciphertext is distinct from old.iban_ciphertext) execute function private.note_iban_change();
 -- serves: GET /v1/accounts and GET /v1/ere-positions, newest first. It has all that the policies ask for, so that an offset skips
 -- entries of the index and never reads what it skips.
 create index accounts_newest on core.accounts (partner_id, owner_id, created_at desc, id desc);
@@ -5067,8 +5100,12 @@ create table core.ledger_accounts (
     ('kWh', 'delivered'), ('kWh', 'submitted'), ('kWh', 'registered'), ('kWh', 'written_off'),
     -- a booking's
     ('ERE', 'register'), ('ERE', 'unsold'), ('ERE', 'sold'), ('ERE', 'difference'),
-    -- a sale's; a customer's; a partner's; the service's, whose id is that of the house; a payee's, what is on its way to a bank
-    ('EUR', 'buyer'), ('EUR', 'customer'), ('EUR', 'partner'), ('EUR', 'service'), ('EUR', 'payout')))
+    -- a sale's; a customer's; a partner's; the service's, whose id is that of the house
+    ('EUR', 'buyer'), ('EUR', 'customer'), ('EUR', 'partner'), ('EUR', 'service'),
+    -- a payee's: what is on its way to their bank, and what arrived there
+    ('EUR', 'payout'), ('EUR', 'bank'),
+    -- a partner's VAT on its share; the service's claim to get that back from the tax authority
+    ('EUR', 'vat'), ('EUR', 'input_vat')))
 );
 comment on table core.ledger_accounts is
   'What a balance is kept of: a unit, a kind, and whose it is (owner: the id of a customer''s account, a booking, a sale or a partner). Its balance is what was credited less what was debited. No personal data; kept as long as its entries.';
@@ -6048,7 +6085,441 @@ end $$;
 comment on function private.average_price(uuid, int) is
   'What an ERE of a delivery year brought on average, in euro: the gross of all its sales that stand by their ERE, six decimals. Null before the first.';
 
--- Whether the ledger, the months, the bookings and the sales agree. Each function answers what should be, what is, how many things
+-- Payouts: what goes to the bank in one file, a line for each payee, and of which balances a line is made.
+
+create table core.payout_batches (
+  id               uuid           not null default gen_random_uuid(),
+  status           text           not null default 'prepared',
+  minimum          numeric(14, 2) not null,
+  prepared_by      text           not null,
+  prepared_at      timestamptz    not null default private.now(),
+  approved_by      text,
+  approved_at      timestamptz,
+  exported_by      text,
+  exported_at      timestamptz,
+  file_ciphertext  text,
+  file_key_id      text,
+  file_sha256      text,
+  settled_by       text,
+  settled_at       timestamptz,
+  cancelled_by     text,
+  cancelled_at     timestamptz,
+  cancelled_reason text,
+  constraint payout_batches_pkey primary key (id),
+  constraint payout_batches_status_known check (status in ('prepared', 'approved', 'exported', 'settled', 'cancelled')),
+  constraint payout_batches_minimum_positive check (minimum >= 0),
+  constraint payout_batches_two_people check (approved_by <> prepared_by),
+  constraint payout_batches_approved_whole check (num_nulls(approved_by, approved_at) in (0, 2)),
+  constraint payout_batches_exported_whole check (num_nulls(exported_by, exported_at, file_ciphertext, file_key_id, file_sha256) in (0, 5)),
+  constraint payout_batches_cancelled_whole check (num_nulls(cancelled_by, cancelled_at, cancelled_reason) in (0, 3)),
+  constraint payout_batches_steps check (case status
+    when 'prepared' then num_nonnulls(approved_at, exported_at, settled_at, cancelled_at) = 0
+    when 'approved' then approved_at is not null and num_nonnulls(exported_at, settled_at, cancelled_at) = 0
+    when 'exported' then num_nulls(approved_at, exported_at) = 0 and num_nonnulls(settled_at, cancelled_at) = 0
+    when 'settled' then num_nulls(approved_at, exported_at, settled_at) = 0 and cancelled_at is null
+    else cancelled_at is not null and num_nonnulls(exported_at, settled_at) = 0 end)
+);
+comment on table core.payout_batches is
+  'What goes to the bank in one file, of all tenants: the service''s own, and prepared and approved by two logins. Kept seven years.';
+comment on column core.payout_batches.file_ciphertext is
+  'The file for the bank, gzip and AES-256-GCM made before it reaches the database, under the key file_key_id: asked for again it is the same bytes. file_sha256 is of the file itself.';
+alter table core.payout_batches enable row level security;
+
+create table core.payout_lines (
+  partner_id      uuid           not null,
+  id              uuid           not null default gen_random_uuid(),
+  arrival         bigint         not null generated always as identity,
+  batch_id        uuid           not null,
+  account_id      uuid,
+  owner_id        uuid,
+  payee_id        uuid           not null generated always as (coalesce(account_id, partner_id)) stored,
+  amount          numeric(14, 2) not null,
+  name            text           not null,
+  iban_ciphertext text           not null,
+  iban_key_id     text           not null,
+  iban_last4      text           not null,
+  status          text           not null default 'pending',
+  paid_at         timestamptz,
+  failed_at       timestamptz,
+  failed_reason   text,
+  released_at     timestamptz,
+  released_reason text,
+  constraint payout_lines_pkey primary key (partner_id, id),
+  constraint payout_lines_batch_fkey foreign key (batch_id) references core.payout_batches (id),
+  constraint payout_lines_partner_id_fkey foreign key (partner_id) references core.partners (id),
+  constraint payout_lines_account_fkey foreign key (partner_id, account_id, owner_id) references core.accounts (partner_id, id, owner_id),
+  constraint payout_lines_payee_key unique (partner_id, batch_id, payee_id),
+  constraint payout_lines_owner_whole check (num_nulls(account_id, owner_id) in (0, 2)),
+  constraint payout_lines_amount_positive check (amount > 0),
+  constraint payout_lines_name_shape check (length(name) between 1 and 70),
+  constraint payout_lines_status_known check (status in ('pending', 'paid', 'failed', 'cancelled')),
+  constraint payout_lines_paid check (status <> 'paid' or paid_at is not null),
+  constraint payout_lines_failed check ((status = 'failed') = (failed_at is not null)),
+  constraint payout_lines_released check (num_nulls(released_at, released_reason) in (0, 2) and (released_at is null or status = 'failed'))
+);
+comment on table core.payout_lines is
+  'One payment: to a customer (account_id), or to a partner. Name and IBAN are those of the moment it was prepared, the IBAN as it was encrypted then. Personal data; kept seven years.';
+comment on column core.payout_lines.partner_id is 'The tenant of the payee, which its IBAN is encrypted for: that of the account, or the partner who is paid.';
+comment on column core.payout_lines.released_at is 'A line that failed holds back its IBAN until there is another one, or the operator releases it.';
+-- serves: the latest payments of a payee
+create index payout_lines_payee on core.payout_lines (partner_id, payee_id, arrival desc);
+-- serves: the lines of a batch
+create index payout_lines_batch on core.payout_lines (batch_id);
+select private.isolate('core.payout_lines', 'select');
+select private.keep_to_owner('core.payout_lines');
+
+create table core.payout_parts (
+  partner_id        uuid           not null,
+  id                uuid           not null default gen_random_uuid(),
+  line_id           uuid           not null,
+  ledger_partner_id uuid           not null,
+  kind              text           not null,
+  account_id        uuid,
+  owner_id          uuid,
+  payee_id          uuid           not null generated always as (coalesce(account_id, partner_id)) stored,
+  amount            numeric(14, 2) not null,
+  constraint payout_parts_pkey primary key (partner_id, id),
+  constraint payout_parts_line_fkey foreign key (partner_id, line_id) references core.payout_lines (partner_id, id),
+  constraint payout_parts_ledger_fkey foreign key (ledger_partner_id) references core.partners (id),
+  constraint payout_parts_account_fkey foreign key (partner_id, account_id, owner_id) references core.accounts (partner_id, id, owner_id),
+  constraint payout_parts_kind_known check (kind in ('customer', 'partner', 'vat')),
+  constraint payout_parts_owner check (case kind when 'customer' then num_nulls(account_id, owner_id) = 0 and ledger_partner_id = partner_id
+                                                 else num_nonnulls(account_id, owner_id) = 0 end),
+  constraint payout_parts_amount_moves check (amount <> 0)
+);
+comment on table core.payout_parts is
+  'What a line is made of: one balance of the ledger of ledger_partner_id, taken whole. A customer''s own; or of a partner its share, where a person earned it in the house''s ledger, the VAT on it, and what its customers get through it. A balance below zero is taken off. Append-only, kept seven years.';
+comment on column core.payout_parts.payee_id is 'Whose account of the ledger it was taken from.';
+-- serves: the parts of a line
+create index payout_parts_line on core.payout_parts (partner_id, line_id);
+-- serves: what was paid of an account of the ledger
+create index payout_parts_payee on core.payout_parts (ledger_partner_id, payee_id, kind);
+select private.isolate('core.payout_parts', 'select');
+select private.keep_to_owner('core.payout_parts');
+
+-- Who is owed what, and whether it can be paid now.
+
+create function private.sepa_name(name text) returns text
+language plpgsql immutable
+set search_path = ''
+as $$
+declare
+  -- letters come apart from their accents, which go
+  plain   text := regexp_replace(normalize(name, nfkd), '[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff]', '', 'g');
+  letters text[];
+begin
+  foreach letters slice 1 in array array[['ß', 'ss'], ['ẞ', 'SS'], ['æ', 'ae'], ['Æ', 'AE'], ['œ', 'oe'], ['Œ', 'OE'], ['þ', 'th'], ['Þ', 'Th']] loop
+    plain := replace(plain, letters[1], letters[2]);
+  end loop;
+  plain := translate(plain, 'øØłŁđĐðÐħĦŧŦı', 'oOlLdDdDhHtTi');
+  plain := btrim(left(btrim(regexp_replace(plain, '[^A-Za-z0-9/?:().,''+-]+', ' ', 'g')), 70));
+  return case when plain ~ '[A-Za-z0-9]' then plain end;
+end $$;
+comment on function private.sepa_name(text) is
+  'A name in the characters that every bank of SEPA takes (EPC217-08), at most 70 of them: letters without their accents; what has no such letter is a space. Null where nothing is left.';
+
+create function private.payable_balances()
+returns table (partner_id uuid, account_id uuid, ledger_partner_id uuid, kind text, of_account_id uuid, amount numeric)
+language plpgsql stable
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+begin
+  return query
+  select b.partner_id, case a.payout_handler when 'service_pays_customer' then a.id end, b.partner_id, b.kind, a.id, b.balance
+    from core.ledger_balances b
+    join core.accounts a on a.partner_id = b.partner_id and a.id = b.owner
+   where b.unit = 'EUR' and b.kind = 'customer' and b.balance <> 0
+  union all
+  select b.owner, null, b.partner_id, b.kind, null, b.balance
+    from core.ledger_balances b
+   where b.unit = 'EUR' and b.kind in ('partner', 'vat') and b.balance <> 0;
+end $$;
+comment on function private.payable_balances() is
+  'Every balance of a customer or a partner with who is to be paid it: the customer, or the partner (account_id is null) where the CPO settles with its customers. What a person earned a partner is in the ledger of the house. Below zero: it was paid, and taken back since.';
+
+create function private.may_yield(account_partner uuid, account uuid) returns boolean
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  return exists (
+      select from core.connections c
+        join core.mandates m on m.partner_id = c.partner_id and m.connection_id = c.id
+       where c.partner_id = account_partner and c.account_id = account and m.status = 'signed' and m.valid_until >= private.today())
+    or exists (
+      select from core.connections c
+        join core.counted_months m on m.partner_id = c.partner_id and m.connection_id = c.id
+        join core.ere_factors f on f.delivery_year = extract(year from m.period)
+       where c.partner_id = account_partner and c.account_id = account and m.status = 'staged' and m.total_kwh > 0
+         and (f.bookable_until is null or f.bookable_until >= private.today()))
+    or exists (
+      select from core.booking_rows r
+        left join core.credits k on k.partner_id = r.partner_id and k.row_id = r.id and k.reversed_at is null
+       where r.partner_id = account_partner and r.account_id = account and r.live
+         and (k.id is null or k.ere > (select coalesce(sum(a.ere), 0) from core.allocations a
+                                        where a.partner_id = r.partner_id and a.row_id = r.id and a.reversal_id is null)));
+end $$;
+comment on function private.may_yield(uuid, uuid) is
+  'Whether more can come of an account: a mandate that is not over, a month that can still be booked, kWh that wait for their credit, or ERE that are not sold.';
+
+create function private.partner_may_yield(partner uuid) returns boolean
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  return exists (select from core.accounts a where a.partner_id = partner and private.may_yield(a.partner_id, a.id))
+      or exists (select from core.attributions t
+                   join core.accounts a on a.partner_id = private.house() and a.user_id = t.user_id
+                  where t.partner_id = partner and private.may_yield(a.partner_id, a.id));
+end $$;
+comment on function private.partner_may_yield(uuid) is 'Whether more can come to a partner, of its own accounts or of the people it brought.';
+
+create type private.payee as (
+  partner_id        uuid,
+  account_id        uuid,
+  owner_id          uuid,
+  amount            numeric,
+  name              text,
+  iban_ciphertext   text,
+  iban_key_id       text,
+  iban_last4        text,
+  iban_changed_at   timestamptz,
+  -- of the latest payment where that failed, and nobody released it
+  failed_ciphertext text,
+  failed_key_id     text,
+  reason            text);
+
+create function private.payees(minimum numeric) returns setof private.payee
+language plpgsql stable
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+begin
+  return query
+  with owed as materialized (
+    select b.partner_id, b.account_id, sum(b.amount) as amount from private.payable_balances() b group by b.partner_id, b.account_id
+  )
+  select o.partner_id, o.account_id, a.owner_id, o.amount, n.name, i.ciphertext, i.key_id, i.last4, i.changed_at,
+         f.iban_ciphertext, f.iban_key_id,
+         case when o.amount < 0 then 'owes'
+              when o.amount < minimum and case when o.account_id is null then private.partner_may_yield(o.partner_id)
+                                               else private.may_yield(o.partner_id, o.account_id) end then 'below_minimum'
+              when i.ciphertext is null then 'iban_missing'
+              when i.changed_at > private.now() - interval '48 hours' then 'iban_changed'
+              when n.name is null then 'name_unreadable' end
+    from owed o
+    join core.partners p on p.id = o.partner_id
+    left join core.accounts a on a.partner_id = o.partner_id and a.id = o.account_id
+    left join core.signatories s on s.partner_id = a.partner_id and s.account_id = a.id
+    cross join lateral (
+      -- a business is paid in its own name
+      select private.sepa_name(case when o.account_id is null then p.iban_holder
+                                    else coalesce(case when a.type <> 'particulier' then a.company ->> 'name' end, s.full_name, a.display_name) end) as name) n
+    cross join lateral (
+      select case when o.account_id is null then p.iban_ciphertext else a.iban_ciphertext end as ciphertext,
+             case when o.account_id is null then p.iban_key_id else a.iban_key_id end as key_id,
+             case when o.account_id is null then p.iban_last4 else a.iban_last4 end as last4,
+             case when o.account_id is null then p.iban_changed_at else a.iban_changed_at end as changed_at) i
+    left join lateral (
+      select l.* from core.payout_lines l
+       where l.partner_id = o.partner_id and l.payee_id = coalesce(o.account_id, o.partner_id) and l.status <> 'cancelled'
+       order by l.arrival desc limit 1) f on f.status = 'failed' and f.released_at is null
+   where o.amount <> 0;
+end $$;
+comment on function private.payees(numeric) is
+  'Everybody who is owed something, or owes it, and why they are not paid now; reason is null where nothing is in the way that the database knows of. What is below the minimum is carried over while more can come.';
+
+-- A batch through its steps: prepared, approved, exported, settled; or cancelled. Money leaves a balance when its line is prepared.
+
+create function private.lock_payouts(exclusively boolean) returns void
+language plpgsql
+set search_path = ''
+as $$
+declare
+  key constant bigint := hashtextextended('payouts', 0);
+begin
+  if exclusively then
+    perform pg_advisory_xact_lock(key);
+  else
+    perform pg_advisory_xact_lock_shared(key);
+  end if;
+end $$;
+comment on function private.lock_payouts(boolean) is
+  'Balances are paid out by one transaction at a time (exclusively), and not while another takes back what was not paid out.';
+
+create function private.euro_posting(cause text, amount numeric, from_kind text, from_owner uuid, to_kind text, to_owner uuid) returns private.posting
+language plpgsql immutable
+set search_path = ''
+as $$
+begin
+  if amount > 0 then
+    return row(cause, 'EUR', amount, from_kind, from_owner, to_kind, to_owner)::private.posting;
+  end if;
+  return row(cause, 'EUR', -amount, to_kind, to_owner, from_kind, from_owner)::private.posting;
+end $$;
+comment on function private.euro_posting(text, numeric, text, uuid, text, uuid) is
+  'Euros from one account to another; an amount below zero goes the other way.';
+
+create function private.make_batch(payees private.payee[], from_euro numeric, by_login text) returns uuid
+language plpgsql
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+declare
+  made   uuid;
+  ledger record;
+begin
+  insert into core.payout_batches (minimum, prepared_by) values (from_euro, by_login) returning id into made;
+  for ledger in
+    with part as materialized (
+      select gen_random_uuid() as line_id, y.partner_id, y.account_id from unnest(payees) y
+    ), balance as materialized (
+      select l.line_id, b.* from part l
+        join private.payable_balances() b on b.partner_id = l.partner_id and b.account_id is not distinct from l.account_id
+    ), lines as (
+      insert into core.payout_lines (partner_id, id, batch_id, account_id, owner_id, amount, name, iban_ciphertext, iban_key_id, iban_last4)
+      select l.partner_id, l.line_id, made, l.account_id, y.owner_id,
+             (select sum(b.amount) from balance b where b.line_id = l.line_id), y.name, y.iban_ciphertext, y.iban_key_id, y.iban_last4
+        from part l join unnest(payees) y on y.partner_id = l.partner_id and y.account_id is not distinct from l.account_id
+       order by y.name, l.line_id
+      returning partner_id, id
+    ), parts as (
+      insert into core.payout_parts (partner_id, line_id, ledger_partner_id, kind, account_id, owner_id, amount)
+      select b.partner_id, b.line_id, b.ledger_partner_id, b.kind, b.of_account_id, a.owner_id, b.amount
+        from balance b
+        left join core.accounts a on a.partner_id = b.partner_id and a.id = b.of_account_id
+      returning *
+    )
+    select p.ledger_partner_id as partner_id,
+           array_agg(private.euro_posting('payout:' || p.id, p.amount, p.kind, p.payee_id, 'payout', coalesce(y.account_id, y.partner_id))) as postings
+      from parts p join part y on y.line_id = p.line_id
+     group by p.ledger_partner_id
+  loop
+    perform private.post(ledger.partner_id, ledger.postings);
+  end loop;
+  return made;
+end $$;
+comment on function private.make_batch(private.payee[], numeric, text) is
+  'A batch with a line for each of these payees, for all that is owed to them as it stands now; the money is on its way from here on. Payouts are locked exclusively.';
+
+create function private.return_lines(lines core.payout_lines[]) returns void
+language plpgsql
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+declare
+  ledger record;
+begin
+  for ledger in
+    select p.ledger_partner_id as partner_id,
+           array_agg('payout:' || p.id) || coalesce(array_agg('payout:' || p.id || ':paid') filter (where l.status = 'paid'), '{}') as causes
+      from unnest(lines) l
+      join core.payout_parts p on p.partner_id = l.partner_id and p.line_id = l.id
+     group by p.ledger_partner_id
+  loop
+    perform private.reverse_postings(ledger.partner_id, ledger.causes);
+  end loop;
+end $$;
+comment on function private.return_lines(core.payout_lines[]) is 'Gives what these lines took back to the balances it came from.';
+
+create function private.pay_lines(batch uuid) returns int
+language plpgsql
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+declare
+  ledger record;
+  paid   int;
+begin
+  for ledger in
+    select p.ledger_partner_id as partner_id,
+           array_agg(private.euro_posting('payout:' || p.id || ':paid', p.amount, 'payout', l.payee_id, 'bank', l.payee_id)) as postings
+      from core.payout_lines l
+      join core.payout_parts p on p.partner_id = l.partner_id and p.line_id = l.id
+     where l.batch_id = batch and l.status = 'pending'
+     group by p.ledger_partner_id
+  loop
+    perform private.post(ledger.partner_id, ledger.postings);
+  end loop;
+  update core.payout_lines l set status = 'paid', paid_at = private.now() where l.batch_id = batch and l.status = 'pending';
+  get diagnostics paid = row_count;
+  return paid;
+end $$;
+comment on function private.pay_lines(uuid) is 'Notes of a batch that the bank paid every line that was not said to have failed: how many.';
+
+create function private.fail_line(line core.payout_lines, reason text) returns void
+language plpgsql
+set search_path = ''
+as $$
+begin
+  perform private.return_lines(array[line]);
+  update core.payout_lines l set status = 'failed', failed_at = private.now(), failed_reason = fail_line.reason, paid_at = null
+   where l.partner_id = line.partner_id and l.id = line.id;
+  perform private.act_for_partner(line.partner_id), private.audit('payout.failed', line.payee_id, jsonb_build_object('line', line.id, 'amount', line.amount));
+end $$;
+comment on function private.fail_line(core.payout_lines, text) is
+  'The bank could not pay a line, or sent it back: the money is in the balance again, and the IBAN is held back.';
+
+create function private.payments(tenant uuid, kind text, payee uuid)
+returns table (allocation_id uuid, amount numeric, state text, paid_at timestamptz)
+language plpgsql stable
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+begin
+  return query
+  with due as materialized (
+    -- the oldest part of a balance is paid first
+    select a.id, k.amount, sum(k.amount) over (order by s.arrival, a.id) as up_to
+      from core.allocations a
+      join core.sales s on s.partner_id = a.partner_id and s.id = a.sale_id
+      cross join lateral (select case payments.kind when 'customer' then a.net else a.partner_share end as amount) k
+     where a.partner_id = tenant and a.reversal_id is null and k.amount > 0
+       and case payments.kind when 'customer' then a.account_id = payee else a.share_partner_id = payee end
+  ), taken as (
+    select l.arrival, case when l.status = 'paid' then 'paid' when b.status = 'prepared' then 'pending' else 'approved' end as state, l.paid_at,
+           sum(p.amount) over (order by l.status <> 'paid', l.arrival) as up_to
+      from core.payout_parts p
+      join core.payout_lines l on l.partner_id = p.partner_id and l.id = p.line_id and l.status in ('pending', 'paid')
+      join core.payout_batches b on b.id = l.batch_id
+     where p.ledger_partner_id = tenant and p.payee_id = payee and p.kind = payments.kind
+  )
+  select d.id, d.amount, coalesce(t.state, 'pending'), t.paid_at
+    from due d
+    left join lateral (select t.* from taken t where t.up_to >= d.up_to order by t.state <> 'paid', t.arrival limit 1) t on true;
+end $$;
+comment on function private.payments(uuid, text, uuid) is
+  'How far each part of a sale that stands has come to one payee (kind customer or partner): pending, approved once two people let it go to the bank, or paid, with the moment. A part that was paid in part is not paid.';
+
+-- Whether payouts and the ledger agree; see ledger/check.sql.
+
+create function private.check_payouts(tenant uuid)
+returns table (what text, expected numeric, found numeric, wrong bigint, example text)
+language sql stable
+set search_path = ''
+as $$
+  with part as materialized (
+    select p.*, l.status, l.payee_id as line_payee_id
+      from core.payout_parts p join core.payout_lines l on l.partner_id = p.partner_id and l.id = p.line_id
+     where p.ledger_partner_id = tenant
+  ), line as (
+    select l.id, l.amount, coalesce(sum(p.amount), 0) as parts
+      from core.payout_lines l left join core.payout_parts p on p.partner_id = l.partner_id and p.line_id = l.id
+     where l.partner_id = tenant group by l.id, l.amount
+  ), owed as (
+    select k.kind, p.line_payee_id as payee_id, sum(p.amount) as amount
+      from part p join (values ('payout', 'pending'), ('bank', 'paid')) k (kind, status) on k.status = p.status
+     group by k.kind, p.line_payee_id
+  ), balance as (
+    select coalesce(b.owner, o.payee_id) as payee_id, coalesce(o.amount, 0) as amount, coalesce(b.balance, 0) as balance
+      from (select * from core.ledger_balances where partner_id = tenant and unit = 'EUR' and kind in ('payout', 'bank')) b
+      full join owed o on o.kind = b.kind and o.payee_id = b.owner
+  )
+  select 'lines of payouts are the sum of their parts', coalesce(sum(l.parts), 0), coalesce(sum(l.amount), 0),
+         count(*) filter (where l.parts <> l.amount), min('line ' || l.id) filter (where l.parts <> l.amount)
+    from line l
+  union all
+  select 'what is on its way, and what was paid, are lines of payouts', coalesce(sum(b.amount), 0), coalesce(sum(b.balance), 0),
+         count(*) filter (where b.amount <> b.balance), min('payee ' || b.payee_id) filter (where b.amount <> b.balance)
+    from balance b
+$$;
+
+-- Whether the ledger, the months, the bookings, the sales and the payouts agree. Each function answers what should be, what is, how many things
 -- do not agree, and the first of them.
 
 create function private.check_units(tenant uuid)
@@ -6192,9 +6663,10 @@ as $$
   union all select * from private.check_kwh(tenant)
   union all select * from private.check_ere(tenant)
   union all select * from private.check_money(tenant)
+  union all select * from private.check_payouts(tenant)
 $$;
 comment on function private.check_ledger(uuid) is
-  'What must hold of a tenant''s ledger, months, bookings and sales: what should be, what is, how many things are wrong, and the first of them.';
+  'What must hold of a tenant''s ledger, months, bookings, sales and payouts: what should be, what is, how many things are wrong, and the first of them.';
 
 -- The mail outbox: written in the transaction of what it is about, sent by the worker.
 
@@ -9613,6 +10085,76 @@ comment on function ops.host_set(jsonb) is
   'Says which host this database belongs to, and what its keys begin with: {host, key_prefix?} to {changed, host}. Another host is refused once it is another one''s and has partners, clients or customers.';
 select private.expose_ops('ops.host_set(jsonb)');
 
+-- Logins of operators, one a person. Whoever owns the database makes them; the role operator has no right to make any.
+
+create function private.login_row(role name) returns json
+language sql stable
+set search_path = ''
+as $$
+  select json_build_object('login', substr(r.rolname, length('operator_') + 1), 'role', r.rolname, 'enabled', r.rolcanlogin)
+    from pg_catalog.pg_roles r where r.rolname = role
+$$;
+
+create function private.login_create(input jsonb) returns json
+language plpgsql
+set search_path = ''
+as $$
+declare
+  role    constant name := 'operator_' || (input ->> 'name');
+  setting text;
+begin
+  perform private.act_as_operator(input);
+  if coalesce(input ->> 'name', '') !~ '^[a-z][a-z0-9]{0,30}$' then
+    perform private.refuse('invalid_login');
+  elsif exists (select from pg_catalog.pg_roles r where r.rolname = role) then
+    perform private.refuse('login_taken', json_build_object('login', input ->> 'name'));
+  end if;
+  execute format('create role %I login password %L', role, input ->> 'verifier');
+  execute format('grant operator to %I with inherit true, set false', role);
+  -- how long a statement may take is not inherited
+  for setting in
+    select unnest(s.setconfig) from pg_catalog.pg_db_role_setting s where s.setrole = 'operator'::regrole and s.setdatabase = 0
+  loop
+    execute format('alter role %I set %I = %L', role, split_part(setting, '=', 1), split_part(setting, '=', 2));
+  end loop;
+  perform private.audit('operator.login_created', null, jsonb_build_object('role', role));
+  return json_build_object('login', private.login_row(role));
+end $$;
+comment on function private.login_create(jsonb) is
+  'A login of one operator: {name, verifier} to {login}. verifier is the SCRAM-SHA-256 verifier of its password. With the rights of who calls: of the owner of the database, who alone may make roles.';
+
+create function private.login_disable(input jsonb) returns json
+language plpgsql
+set search_path = ''
+as $$
+declare
+  role    constant name := 'operator_' || (input ->> 'name');
+  enabled boolean;
+begin
+  perform private.act_as_operator(input);
+  select r.rolcanlogin into enabled from pg_catalog.pg_roles r where r.rolname = role;
+  if not found then
+    perform private.refuse('login_not_found', json_build_object('login', input ->> 'name'));
+  end if;
+  if enabled then
+    execute format('alter role %I nologin', role);
+    perform private.audit('operator.login_disabled', null, jsonb_build_object('role', role));
+  end if;
+  return json_build_object('changed', enabled, 'login', private.login_row(role));
+end $$;
+comment on function private.login_disable(jsonb) is
+  'Ends a login of an operator: {name} to {changed, login}. The role stays, so that its name is never another person''s. With the rights of who calls, as login_create.';
+
+create function ops.login_list(input jsonb) returns json
+language sql stable security definer
+set search_path = ''
+as $$
+  select json_build_object('logins', coalesce(json_agg(private.login_row(r.rolname) order by r.rolname), '[]'))
+    from pg_catalog.pg_roles r where r.rolname ~ '^operator_[a-z]'
+$$;
+comment on function ops.login_list(jsonb) is 'Every operator''s login, by name: {} to {logins}.';
+select private.expose_ops('ops.login_list(jsonb)');
+
 -- The operator on partners: create, list, activate, settings, managers, the first key.
 
 create function private.partner_named(named text) returns core.partners
@@ -11255,6 +11797,7 @@ declare
   done   record;
 begin
   perform private.act_as_operator(input);
+  perform private.lock_payouts(exclusively => false);
   sale := private.sale_named(input);
   perform private.lock_booking(sale.partner_id, sale.booking_id);
   select * into done from private.reverse_sale(sale, reason, coalesce((input ->> 'recover')::boolean, false));
@@ -11324,6 +11867,369 @@ as $$
 $$;
 comment on function ops.figures_list(jsonb) is 'What is published, and the average price of each: {} to {figures}.';
 select private.expose_ops('ops.figures_list(jsonb)');
+
+-- The operator on payouts: prepare, approve, export, settle, release, cancel, list, show.
+
+create function private.payout_batch_row(batch core.payout_batches) returns json
+language sql stable
+set search_path = ''
+as $$
+  select json_build_object(
+    'batch_id', batch.id, 'status', batch.status, 'lines', t.lines, 'amount_eur', t.amount, 'paid', t.paid, 'paid_eur', t.paid_amount,
+    'failed', t.failed, 'failed_eur', t.failed_amount, 'minimum_eur', batch.minimum,
+    'prepared_by', batch.prepared_by, 'prepared_at', private.iso(batch.prepared_at),
+    'approved_by', batch.approved_by, 'approved_at', private.iso(batch.approved_at),
+    'exported_by', batch.exported_by, 'exported_at', private.iso(batch.exported_at), 'file_sha256', batch.file_sha256,
+    'settled_at', private.iso(batch.settled_at), 'cancelled_at', private.iso(batch.cancelled_at), 'cancelled_reason', batch.cancelled_reason)
+  from (select count(*) as lines, coalesce(sum(l.amount), 0) as amount,
+               count(*) filter (where l.status = 'paid') as paid, coalesce(sum(l.amount) filter (where l.status = 'paid'), 0) as paid_amount,
+               count(*) filter (where l.status = 'failed') as failed, coalesce(sum(l.amount) filter (where l.status = 'failed'), 0) as failed_amount
+          from core.payout_lines l where l.batch_id = batch.id) t
+$$;
+comment on function private.payout_batch_row(core.payout_batches) is 'A batch as the operator sees it. Amounts in euro.';
+
+create function private.payout_line_row(line core.payout_lines) returns json
+language sql stable
+set search_path = ''
+as $$
+  select json_build_object(
+    'line_id', line.id, 'payee', line.payee_id, 'partner_slug', p.slug, 'cpo_external_ref', a.cpo_external_ref, 'name', line.name,
+    'iban', '**** ' || line.iban_last4, 'amount_eur', line.amount, 'status', line.status, 'paid_at', private.iso(line.paid_at),
+    'failed_at', private.iso(line.failed_at), 'failed_reason', line.failed_reason, 'released_at', private.iso(line.released_at),
+    'parts', (select count(*) from core.payout_parts k where k.partner_id = line.partner_id and k.line_id = line.id))
+  from core.partners p
+  left join core.accounts a on a.partner_id = line.partner_id and a.id = line.account_id
+ where p.id = line.partner_id
+$$;
+comment on function private.payout_line_row(core.payout_lines) is 'A line as the operator sees it: of the IBAN its last four characters.';
+
+create function private.payout_batch_named(named text) returns core.payout_batches
+language plpgsql
+set search_path = ''
+as $$
+declare
+  batch core.payout_batches;
+begin
+  select * into batch from core.payout_batches b where b.id = private.as_uuid(named) for update;
+  if not found then
+    perform private.refuse('payout_batch_not_found', json_build_object('batch', named));
+  end if;
+  return batch;
+end $$;
+comment on function private.payout_batch_named(text) is 'The batch of an id, its row locked.';
+
+create function private.read_minimum(input jsonb) returns numeric
+language plpgsql immutable
+set search_path = ''
+as $$
+declare
+  minimum constant numeric := private.as_decimal(coalesce(input ->> 'minimum', '5'), 2);
+begin
+  if minimum is null then
+    perform private.refuse('invalid_minimum');
+  end if;
+  return minimum;
+end $$;
+comment on function private.read_minimum(jsonb) is 'From how many euro on somebody is paid, {minimum?}: 5 unless told. At least that.';
+
+create function ops.payout_due(input jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  return (
+    select json_build_object('payees', coalesce(json_agg(json_build_object(
+             'partner_id', y.partner_id, 'account_id', y.account_id, 'iban', json_build_object('ciphertext', y.iban_ciphertext, 'key_id', y.iban_key_id),
+             'failed_iban', case when y.failed_ciphertext is not null then json_build_object('ciphertext', y.failed_ciphertext, 'key_id', y.failed_key_id) end)), '[]'))
+      from private.payees(private.read_minimum(input)) y where y.reason is null);
+end $$;
+comment on function ops.payout_due(jsonb) is
+  'Whom a batch would take in, with their IBANs as they are encrypted: {minimum?} to {payees}. Who has the keys judges these, for payout_prepare.';
+select private.expose_ops('ops.payout_due(jsonb)');
+
+create function ops.payout_prepare(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  login   constant text := private.operator_login();
+  minimum constant numeric := private.read_minimum(input);
+  judged  jsonb;
+  taken   private.payee[];
+  made    uuid;
+  batch   core.payout_batches;
+begin
+  perform private.act_as_operator(input), private.lock_payouts(exclusively => true);
+  -- judged is what was said of the very IBAN that is there now
+  select coalesce(jsonb_agg(to_jsonb(y) || jsonb_build_object('reason',
+           coalesce(y.reason, case when j.ciphertext is distinct from y.iban_ciphertext then 'not_judged' else j.problem end))), '[]')
+    into judged
+    from private.payees(minimum) y
+    left join jsonb_to_recordset(coalesce(input -> 'judged', '[]')) as j (partner_id uuid, account_id uuid, ciphertext text, problem text)
+      on j.partner_id = y.partner_id and j.account_id is not distinct from y.account_id;
+  taken := array(select y from jsonb_populate_recordset(null::private.payee, judged) y where y.reason is null);
+  if cardinality(taken) > 0 then
+    made := private.make_batch(taken, minimum, login);
+    select * into batch from core.payout_batches b where b.id = made;
+    perform private.audit('payout.prepared', batch.id, jsonb_build_object('lines', cardinality(taken)));
+  end if;
+  return (
+    with left_out as materialized (
+      select y.*, p.slug from jsonb_populate_recordset(null::private.payee, judged) y join core.partners p on p.id = y.partner_id where y.reason is not null
+    )
+    select json_build_object(
+      'changed', batch.id is not null,
+      'batch', case when batch.id is not null then private.payout_batch_row(batch) end,
+      'left_out', (select coalesce(json_agg(json_build_object(
+                     'reason', t.reason, 'payees', t.payees, 'amount_eur', t.amount) order by t.payees desc, t.reason), '[]')
+                     from (select l.reason, count(*) as payees, sum(l.amount) as amount from left_out l group by l.reason) t),
+      'payees', (select coalesce(json_agg(json_build_object(
+                   'payee', coalesce(l.account_id, l.partner_id), 'partner_slug', l.slug, 'amount_eur', l.amount, 'reason', l.reason,
+                   'iban', '**** ' || l.iban_last4, 'iban_changed_at', private.iso(l.iban_changed_at)) order by l.reason, l.amount desc, l.account_id), '[]')
+                   from left_out l)));
+end $$;
+comment on function ops.payout_prepare(jsonb) is
+  'A batch of all who can be paid now: {minimum?, judged: [{partner_id, account_id, ciphertext, problem}]} to {changed, batch, left_out, payees}. judged says of each payee of payout_due what is wrong with the IBAN, or null. Who is left out is named, with the reason.';
+select private.expose_ops('ops.payout_prepare(jsonb)');
+
+create function ops.payout_approve(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  login   constant text := private.operator_login();
+  batch   core.payout_batches;
+  changed boolean;
+begin
+  perform private.act_as_operator(input);
+  batch := private.payout_batch_named(input ->> 'batch');
+  changed := batch.status = 'prepared';
+  if batch.status = 'cancelled' then
+    perform private.refuse('payout_cancelled', json_build_object('batch', batch.id));
+  elsif batch.prepared_by = login then
+    perform private.refuse('second_person_needed', json_build_object('batch', batch.id, 'login', login));
+  elsif changed then
+    update core.payout_batches b set status = 'approved', approved_by = login, approved_at = private.now() where b.id = batch.id returning * into batch;
+    perform private.audit('payout.approved', batch.id);
+  end if;
+  return json_build_object('changed', changed, 'batch', private.payout_batch_row(batch));
+end $$;
+comment on function ops.payout_approve(jsonb) is 'Lets a batch go to the bank, by another person than who prepared it: {batch} to {changed, batch}.';
+select private.expose_ops('ops.payout_approve(jsonb)');
+
+create function ops.payout_export(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  again constant boolean := coalesce((input ->> 'again')::boolean, false);
+  batch core.payout_batches;
+begin
+  perform private.act_as_operator(input);
+  batch := private.payout_batch_named(input ->> 'batch');
+  if batch.status = 'approved' then
+    return json_build_object(
+      'batch', private.payout_batch_row(batch),
+      'created_at', to_char(private.now() at time zone 'Europe/Amsterdam', 'YYYY-MM-DD"T"HH24:MI:SS'),
+      'lines', (select json_agg(json_build_object(
+                  'line_id', l.id, 'partner_id', l.partner_id, 'name', l.name, 'amount_eur', l.amount,
+                  'iban', json_build_object('ciphertext', l.iban_ciphertext, 'key_id', l.iban_key_id)) order by l.arrival)
+                  from core.payout_lines l where l.batch_id = batch.id));
+  elsif batch.file_sha256 is null then
+    perform private.refuse('payout_not_approved', json_build_object('batch', batch.id, 'status', batch.status));
+  elsif not again then
+    perform private.refuse('payout_exported', json_build_object('batch', batch.id, 'exported_at', private.iso(batch.exported_at)));
+  end if;
+  perform private.audit('payout.exported_again', batch.id, jsonb_build_object('reason', private.operator_reason(input ->> 'reason')));
+  return json_build_object('batch', private.payout_batch_row(batch), 'file', json_build_object('ciphertext', batch.file_ciphertext, 'key_id', batch.file_key_id));
+end $$;
+comment on function ops.payout_export(jsonb) is
+  'What the file for the bank is made of, IBANs as they are encrypted: {batch} to {batch, created_at, lines}. With again and a reason, of a batch that was exported: {batch, file}, as payout_keep_file was given it.';
+select private.expose_ops('ops.payout_export(jsonb)');
+
+create function ops.payout_keep_file(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  batch core.payout_batches;
+begin
+  perform private.act_as_operator(input);
+  batch := private.payout_batch_named(input ->> 'batch');
+  if batch.status <> 'approved' then
+    perform private.refuse('payout_exported', json_build_object('batch', batch.id, 'exported_at', private.iso(batch.exported_at)));
+  end if;
+  update core.payout_batches b
+     set status = 'exported', exported_by = session_user, exported_at = private.now(),
+         file_ciphertext = input #>> '{file,ciphertext}', file_key_id = input #>> '{file,key_id}', file_sha256 = input ->> 'sha256'
+   where b.id = batch.id returning * into batch;
+  perform private.audit('payout.exported', batch.id, jsonb_build_object('sha256', batch.file_sha256));
+  return json_build_object('batch', private.payout_batch_row(batch));
+end $$;
+comment on function ops.payout_keep_file(jsonb) is
+  'Keeps the file that was made for the bank, encrypted, before it is written anywhere: {batch, file: {ciphertext, key_id}, sha256} to {batch}. Of two at once one is kept.';
+select private.expose_ops('ops.payout_keep_file(jsonb)');
+
+create function private.line_id_of(named text) returns uuid
+language sql immutable
+set search_path = ''
+as $$ select private.as_uuid(regexp_replace(named, '^(.{8})(.{4})(.{4})(.{4})(.{12})$', '\1-\2-\3-\4-\5')) $$;
+comment on function private.line_id_of(text) is 'The id of a line, as itself or as the bank names it: the EndToEndId, without dashes.';
+
+create function private.fail_lines(ids text[], reason text) returns int
+language plpgsql
+set search_path = ''
+as $$
+declare
+  named  text;
+  line   core.payout_lines;
+  status text;
+  failed int := 0;
+begin
+  foreach named in array ids loop
+    select * into line from core.payout_lines l
+     where l.partner_id = any (array(select p.id from core.partners p)) and l.id = private.line_id_of(named);
+    if not found then
+      perform private.refuse('payout_line_not_found', json_build_object('line', named));
+    end if;
+    select b.status into status from core.payout_batches b where b.id = line.batch_id;
+    if status not in ('exported', 'settled') then
+      perform private.refuse('payout_not_exported', json_build_object('batch', line.batch_id, 'status', status));
+    end if;
+    if line.status <> 'failed' then
+      perform private.fail_line(line, reason);
+      failed := failed + 1;
+    end if;
+  end loop;
+  return failed;
+end $$;
+comment on function private.fail_lines(text[], text) is 'The bank did not pay these lines: how many of them it had not said that of yet. Payouts are locked exclusively.';
+
+create function ops.payout_settle(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  failed constant text[] := array(select jsonb_array_elements_text(coalesce(input -> 'failed', '[]')));
+  batch  core.payout_batches;
+  paid   int := 0;
+  lost   int;
+begin
+  if input ->> 'batch' is null and cardinality(failed) = 0 then
+    perform private.refuse('nothing_to_settle');
+  end if;
+  perform private.act_as_operator(input), private.lock_payouts(exclusively => true);
+  if input ->> 'batch' is not null then
+    batch := private.payout_batch_named(input ->> 'batch');
+    if batch.status not in ('exported', 'settled') then
+      perform private.refuse('payout_not_exported', json_build_object('batch', batch.id, 'status', batch.status));
+    end if;
+  end if;
+  lost := private.fail_lines(failed, private.operator_reason(coalesce(input ->> 'reason', 'the bank could not pay it')));
+  perform private.act_for_partner(null);
+  if batch.status = 'exported' then
+    paid := private.pay_lines(batch.id);
+    update core.payout_batches b set status = 'settled', settled_by = session_user, settled_at = private.now() where b.id = batch.id returning * into batch;
+    perform private.audit('payout.settled', batch.id, jsonb_build_object('paid', paid));
+  end if;
+  return json_build_object(
+    'changed', paid + lost > 0, 'paid', paid, 'failed', lost,
+    'batch', case when batch.id is not null then private.payout_batch_row(batch) end,
+    'lines', (select coalesce(json_agg(private.payout_line_row(l) order by l.arrival), '[]') from core.payout_lines l
+               where l.partner_id = any (array(select p.id from core.partners p)) and l.id = any (array(select private.line_id_of(f) from unnest(failed) f))));
+end $$;
+comment on function ops.payout_settle(jsonb) is
+  'What the bank did: {batch?, failed?: [line], reason?} to {changed, paid, failed, batch, lines}. The lines of failed go back to the balances; of the batch every line is paid that was not said to have failed.';
+select private.expose_ops('ops.payout_settle(jsonb)');
+
+create function ops.payout_cancel(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  reason  constant text := private.operator_reason(input ->> 'reason');
+  batch   core.payout_batches;
+  changed boolean;
+begin
+  perform private.act_as_operator(input), private.lock_payouts(exclusively => true);
+  batch := private.payout_batch_named(input ->> 'batch');
+  changed := batch.status <> 'cancelled';
+  if batch.status in ('exported', 'settled') then
+    perform private.refuse('payout_gone', json_build_object('batch', batch.id));
+  elsif changed then
+    perform private.return_lines(array(select l from core.payout_lines l where l.batch_id = batch.id));
+    update core.payout_lines l set status = 'cancelled' where l.batch_id = batch.id;
+    update core.payout_batches b set status = 'cancelled', cancelled_by = session_user, cancelled_at = private.now(), cancelled_reason = reason
+     where b.id = batch.id returning * into batch;
+    perform private.audit('payout.cancelled', batch.id);
+  end if;
+  return json_build_object('changed', changed, 'batch', private.payout_batch_row(batch));
+end $$;
+comment on function ops.payout_cancel(jsonb) is
+  'Gives back what a batch took, before it was exported: {batch, reason} to {changed, batch}.';
+select private.expose_ops('ops.payout_cancel(jsonb)');
+
+create function ops.payout_release(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  reason  constant text := private.operator_reason(input ->> 'reason');
+  line    core.payout_lines;
+  changed boolean;
+begin
+  perform private.act_as_operator(input), private.lock_payouts(exclusively => true);
+  select l.* into line
+    from core.payout_lines l join core.partners p on p.id = l.partner_id
+   where l.partner_id = any (array(select q.id from core.partners q)) and l.status <> 'cancelled'
+     and l.payee_id = coalesce(private.as_uuid(input ->> 'payee'), (select q.id from core.partners q where q.slug = input ->> 'payee'))
+   order by l.arrival desc limit 1;
+  if line.status is distinct from 'failed' then
+    perform private.refuse('nothing_to_release', json_build_object('payee', input ->> 'payee'));
+  end if;
+  changed := line.released_at is null;
+  if changed then
+    update core.payout_lines l set released_at = private.now(), released_reason = reason
+     where l.partner_id = line.partner_id and l.id = line.id returning * into line;
+    perform private.act_for_partner(line.partner_id), private.audit('payout.released', line.payee_id, jsonb_build_object('line', line.id));
+  end if;
+  return json_build_object('changed', changed, 'line', private.payout_line_row(line));
+end $$;
+comment on function ops.payout_release(jsonb) is
+  'Lets the IBAN of a payment that failed be paid again: {payee, reason} to {changed, line}. payee is an account id, or a partner''s slug or id.';
+select private.expose_ops('ops.payout_release(jsonb)');
+
+create function ops.payout_list(input jsonb) returns json
+language sql stable security definer
+set search_path = ''
+as $$
+  select json_build_object('batches', coalesce(json_agg(private.payout_batch_row(b) order by b.prepared_at desc, b.id), '[]'))
+    from (select * from core.payout_batches b
+           where input ->> 'status' is null or b.status = input ->> 'status'
+           order by b.prepared_at desc, b.id limit coalesce((input ->> 'limit')::int, 50)) b
+$$;
+comment on function ops.payout_list(jsonb) is 'Batches, newest first: {status?, limit?} to {batches}.';
+select private.expose_ops('ops.payout_list(jsonb)');
+
+create function ops.payout_show(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  batch core.payout_batches;
+begin
+  perform private.act_as_operator(input);
+  batch := private.payout_batch_named(input ->> 'batch');
+  perform private.audit('payout.read', batch.id);
+  return json_build_object(
+    'batch', private.payout_batch_row(batch),
+    'lines', (select coalesce(json_agg(private.payout_line_row(l) order by l.arrival), '[]')
+                from (select l.* from core.payout_lines l
+                       where l.batch_id = batch.id and (input ->> 'status' is null or l.status = input ->> 'status')
+                       order by l.arrival limit coalesce((input ->> 'limit')::int, 1000)) l));
+end $$;
+comment on function ops.payout_show(jsonb) is 'A batch and its lines, in the order of the file: {batch, status?, limit?} to {batch, lines}. Names people, so it leaves an audit row.';
+select private.expose_ops('ops.payout_show(jsonb)');
 
 -- The operator on the ledger: check.
 

@@ -1,8 +1,8 @@
 import { Buffer } from "node:buffer";
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { openIban } from "#shared/values/iban.ts";
 import { MID_CHARGER } from "../harness/chargers.ts";
-import { openIban } from "../harness/iban.ts";
 import { signMandate } from "../harness/mandate.ts";
 import { accountBody, createAccount } from "../harness/people.ts";
 import { createWorld, rowCounts, type World } from "../harness/world.ts";

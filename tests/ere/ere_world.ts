@@ -10,8 +10,8 @@ import { operatorOf, type Ran } from "../operator/operator.ts";
 export type Customer = { account_id: string; connection_id: string; ean_code: string };
 
 export type EreWorld = World & {
-  /** A CPO's customer with all four gates open and an approved registration, and the months that were delivered. */
-  customer: (months?: Record<string, number>, partner?: Partner) => Promise<Customer>;
+  /** A CPO's customer with all four gates open and an approved registration, and the months that were delivered; `fields` of the account. */
+  customer: (months?: Record<string, number>, partner?: Partner, fields?: Record<string, unknown>) => Promise<Customer>;
   /** Delivers months, with a session for every ten kWh, and says what became of each. */
   deliver: (customer: Customer, months: Record<string, number>, partner?: Partner) => Promise<string[]>;
   /** Runs a command that succeeds, and gives its JSON. */
@@ -55,10 +55,11 @@ export async function createEreWorld(): Promise<EreWorld> {
     deliver,
     run,
     done,
-    async customer(months = {}, partner = world.partnerA) {
+    async customer(months = {}, partner = world.partnerA, fields = {}) {
       const ean_code = newEan();
       const { account_id, connection_id } = await createAccount(world, partner, {
         connection: { ean_code, postal_code: "3818 LH", house_number: "8", street: "Dorpsstraat", city: "Amersfoort" },
+        ...fields,
       });
       const charger = { account_id, ...MID_CHARGER, serial_number: `S${ean_code}` };
       expect((await world.post("/v1/chargers", charger, await partner.client.token())).status).toBe(200);

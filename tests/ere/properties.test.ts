@@ -9,14 +9,17 @@ const SEQUENCES = Number(process.env.ERE_SEQUENCES ?? 8);
 const MONTHS = ["2026-01", "2026-02", "2026-03", "2026-04", "2026-05", "2026-06"];
 
 let world: World;
-let operator: pg.Pool;
+/** A payout takes two people. */
+const people: Record<"operator_anna" | "operator_bram", pg.Pool> = {} as never;
 beforeAll(async () => {
   world = await createWorld({ now: "2026-08-15T12:00:00Z" });
-  operator = new pg.Pool({ connectionString: world.database.url("operator"), max: 4 });
-  operator.on("error", () => {}); // idle connections end with the database
+  for (const login of ["operator_anna", "operator_bram"] as const) {
+    people[login] = new pg.Pool({ connectionString: world.database.url(login), max: 4 });
+    people[login].on("error", () => {}); // idle connections end with the database
+  }
 });
 afterAll(async () => {
-  await operator.end();
+  for (const pool of Object.values(people)) await pool.end();
   await world.close();
 });
 
@@ -27,10 +30,11 @@ type Tenant = { id: string; client_id: string; connections: string[] };
 
 /** A connection of a new account with everything it takes to be booked, with a new EAN or the one that is given. */
 async function addConnection({ id, client_id }: Omit<Tenant, "connections">, fee_pct: number, ean?: string) {
+  const payout_handler = fee_pct === 17.5 ? "via_cpo_invoicing" : "service_pays_customer";
   const { connection_id } = await world.row(
     `with account as (
-       insert into core.accounts (partner_id, client_id, type, payout_handler, iban_ciphertext, iban_key_id, iban_last4)
-       values ($1, $2, 'particulier', 'service_pays_customer', 'x', 'x', '4300') returning partner_id, id, owner_id),
+       insert into core.accounts (partner_id, client_id, type, display_name, payout_handler, iban_ciphertext, iban_key_id, iban_last4, iban_changed_at)
+       values ($1, $2, 'particulier', 'S', $5, 'x', 'x', '4300', '2026-01-01') returning partner_id, id, owner_id),
      location as (
        insert into core.locations (partner_id, postal_code, house_number) values ($1, '3818LH', 8)
        on conflict on constraint locations_address_key do update set house_number = excluded.house_number returning id),
@@ -54,21 +58,27 @@ async function addConnection({ id, client_id }: Omit<Tenant, "connections">, fee
     client_id,
     fee_pct,
     ean,
+    payout_handler,
   );
   return connection_id as string;
 }
 
 async function addTenant(): Promise<Tenant> {
   const { id, client } = await world.addPartner();
+  await world.row(
+    "update core.partners set iban_ciphertext = 'x', iban_key_id = 'x', iban_last4 = '4300', iban_holder = 'P' where id = $1",
+    id,
+  );
+  await world.row("update core.partners set iban_changed_at = '2026-01-01' where id = $1", id);
   const tenant = { id, client_id: client.id };
   const fees = [20, 17.5, 33.33];
   return { ...tenant, connections: await Promise.all(fees.map((fee) => addConnection(tenant, fee))) };
 }
 
-/** Runs an ops function as the operator. A refusal is an answer like any other; anything else that goes wrong is not. */
-async function ops(name: string, input: object) {
+/** Runs an ops function as an operator. A refusal is an answer like any other; anything else that goes wrong is not. */
+async function ops(name: string, input: object, login: keyof typeof people = "operator_anna") {
   try {
-    const { rows } = await operator.query(`select ops.${name}($1::jsonb) as answer`, [JSON.stringify(input)]);
+    const { rows } = await people[login].query(`select ops.${name}($1::jsonb) as answer`, [JSON.stringify(input)]);
     return rows[0].answer;
   } catch (error) {
     const { code, message } = error as pg.DatabaseError;
@@ -120,7 +130,15 @@ const step = fc.record({
       weight: 2,
       arbitrary: fc.record({ what: fc.constant("reverse-sale" as const), which: index, recover: fc.boolean() }),
     },
-    { weight: 2, arbitrary: fc.record({ what: fc.constant("pay" as const), which: index }) },
+    { weight: 3, arbitrary: fc.record({ what: fc.constant("prepare" as const), which: index }) },
+    { weight: 5, arbitrary: fc.record({ what: fc.constant("go on" as const), which: index }) },
+    {
+      weight: 2,
+      arbitrary: fc.record({
+        what: fc.constantFrom("fail" as const, "cancel" as const, "release" as const),
+        which: index,
+      }),
+    },
   ),
 });
 type Act = { what: string; which?: number; [key: string]: unknown };
@@ -215,19 +233,40 @@ async function plan(tenant: Tenant, act: Act): Promise<() => Promise<unknown>> {
       const sale = await one("select id from core.sales where partner_id = $1 order by arrival");
       return () => ops("sale_reverse", { sale, reason: "back", recover: act.recover });
     }
-    default: {
-      // a payout takes a whole balance
-      const owed = await rows(
-        "select kind, owner, balance from core.ledger_balances where partner_id = $1 and kind in ('customer', 'partner') and balance > 0 order by owner",
+    case "prepare": {
+      const due = await rows(
+        "select partner_id, account_id, iban_ciphertext as ciphertext, null as problem from private.payees(0) where partner_id = $1 and reason is null order by account_id",
         tenant.id,
       );
-      const payee = pick(owed, act.which);
-      return async () =>
-        payee &&
-        rows(
-          "select private.post($1, array[row($2, 'EUR', $3, $4, $5, 'payout', $5)::private.posting])",
-          ...[tenant.id, `pay:${cause}`, payee.balance, payee.kind, payee.owner],
-        );
+      // all of them, or some
+      const judged = due.filter((_, place) => ((act.which ?? 0) >> place) % 2 === 0);
+      return () => ops("payout_prepare", { minimum: "0", judged });
+    }
+    case "go on": {
+      const batch = await one(
+        "select b.id from core.payout_batches b where exists (select from core.payout_lines l where l.partner_id = $1 and l.batch_id = b.id) and b.status in ('prepared', 'approved', 'exported') order by b.id",
+      );
+      const { status } = (await world.row("select status from core.payout_batches where id = $1", batch)) ?? {};
+      if (status === "prepared") return () => ops("payout_approve", { batch }, "operator_bram");
+      const file = { ciphertext: "x", key_id: "x" };
+      if (status === "approved") return () => ops("payout_keep_file", { batch, file, sha256: "x" });
+      return () => ops("payout_settle", { batch });
+    }
+    case "fail": {
+      const line = await one(
+        "select l.id from core.payout_lines l join core.payout_batches b on b.id = l.batch_id where l.partner_id = $1 and b.status in ('exported', 'settled') order by l.arrival",
+      );
+      return () => ops("payout_settle", { failed: [line ?? ""] });
+    }
+    case "cancel": {
+      const batch = await one(
+        "select b.id from core.payout_batches b join core.payout_lines l on l.batch_id = b.id where l.partner_id = $1 order by l.arrival",
+      );
+      return () => ops("payout_cancel", { batch, reason: "x" });
+    }
+    default: {
+      const payee = await one("select payee_id as id from core.payout_lines where partner_id = $1 order by arrival");
+      return () => ops("payout_release", { payee, reason: "x" });
     }
   }
 }
@@ -270,7 +309,7 @@ async function broken(tenant: Tenant): Promise<unknown[]> {
   return [...checks, ...twice_booked, ...money, ...oversold];
 }
 
-/** What is past: entries, parts of sales, credits, and rows as they were submitted. */
+/** What is past: entries, parts of sales, credits, payments, and rows as they were submitted. */
 const past = async (tenant: Tenant) =>
   new Map<string, string>(
     (
@@ -279,6 +318,8 @@ const past = async (tenant: Tenant) =>
          union all select 'allocation ' || id, (to_jsonb(a) - 'reversal_id')::text from core.allocations a where partner_id = $1
          union all select 'credit ' || id, (to_jsonb(c) - 'reversed_at' - 'reversed_reason')::text from core.credits c where partner_id = $1
          union all select 'row ' || id, (to_jsonb(r) - 'status' - 'live')::text from core.booking_rows r where partner_id = $1
+         union all select 'line ' || id, (to_jsonb(l) - '{status,paid_at,failed_at,failed_reason,released_at,released_reason}'::text[])::text from core.payout_lines l where partner_id = $1
+         union all select 'part ' || id, to_jsonb(p)::text from core.payout_parts p where partner_id = $1
          union all select 'export ' || id, md5(private.export_csv(b)) from core.bookings b where partner_id = $1 and submitted_at is not null`,
         tenant.id,
       )
@@ -321,7 +362,7 @@ test("contract §3 whatever happens, no kWh is counted twice or lost, each cent 
           where partner_id = $1 and unit in ('ERE', 'EUR') and kind not in ('register', 'difference') group by 1, 2 having sum(balance) <> 0`,
         tenant.id,
       );
-      const paid = left.filter(({ kind }) => ["customer", "partner", "payout"].includes(kind));
+      const paid = left.filter(({ kind }) => ["customer", "partner", "payout", "bank"].includes(kind));
       expect(left.filter((each) => !paid.includes(each))).toEqual([]);
       expect(paid.reduce((total, { balance }) => total + Math.round(Number(balance) * 100), 0)).toBe(0);
     }),

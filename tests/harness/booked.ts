@@ -1,8 +1,8 @@
-// A month that was booked, credited and sold, by its rows: the steps have tests of their own.
+// A month that was booked, credited, sold and paid, by its rows: the steps have tests of their own.
 
 import type pg from "pg";
 
-/** Books, credits and sells a month of a connection that has a signed mandate. */
+/** Books, credits, sells and pays a month of a connection that has a signed mandate. */
 export async function giveBooking(admin: pg.Pool, connection_id: string): Promise<void> {
   await admin.query(
     `with connection as (
@@ -31,10 +31,18 @@ export async function giveBooking(admin: pg.Pool, connection_id: string): Promis
      reversed as (
        insert into core.sale_reversals (partner_id, sale_id, reason, recover) select partner_id, id, 'test', false from sold),
      published as (
-       insert into core.figures (partner_id, delivery_year) select partner_id, 2026 from connection on conflict do nothing)
+       insert into core.figures (partner_id, delivery_year) select partner_id, 2026 from connection on conflict do nothing),
+     allocated as (
      insert into core.allocations
        (partner_id, sale_id, row_id, account_id, owner_id, ere, gross, fee_pct, partner_share_pct, partner_share)
-     select b.partner_id, s.id, b.id, b.account_id, b.owner_id, 3, 1.26, b.fee_pct, b.partner_share_pct, 0 from booked b, sold s`,
+     select b.partner_id, s.id, b.id, b.account_id, b.owner_id, 3, 1.26, b.fee_pct, b.partner_share_pct, 0 from booked b, sold s),
+     batch as (
+       insert into core.payout_batches (minimum, prepared_by) values (0, 'test') returning id),
+     line as (
+       insert into core.payout_lines (partner_id, batch_id, account_id, owner_id, amount, name, iban_ciphertext, iban_key_id, iban_last4)
+       select b.partner_id, batch.id, b.account_id, b.owner_id, 1.02, 'Sanne de Vries', 'x', 'x', '4300' from booked b, batch returning *)
+     insert into core.payout_parts (partner_id, line_id, ledger_partner_id, kind, account_id, owner_id, amount)
+     select partner_id, id, partner_id, 'customer', account_id, owner_id, amount from line`,
     [connection_id],
   );
   await admin.query(

@@ -9,7 +9,7 @@ type Role = keyof typeof PASSWORDS;
 
 export type Database = {
   /** Connection string of a login role, as the edge functions, the operator or the migrations have it. */
-  url(role: "edge" | "edge_slow" | "operator" | "postgres"): string;
+  url(role: Exclude<Role, "supabase_admin">): string;
   /** Superuser: sees every row, past row-level security. To arrange and to look, never to prove a rule about access. */
   admin: pg.Pool;
   drop(): Promise<void>;

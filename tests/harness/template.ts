@@ -15,9 +15,11 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import pg from "pg";
 import { ROOT } from "../../packages/local/src/checkout.ts";
-import { bootstrap, migrate, setPasswords } from "../../packages/local/src/migrate.ts";
+import { bootstrap, makeOperatorLogins, migrate, setPasswords } from "../../packages/local/src/migrate.ts";
 import { freePort, type Postgres, startPostgres } from "../../packages/local/src/postgres.ts";
+import { OPERATORS } from "../../packages/local/src/secrets.ts";
 
 /** The database in the server that is to be copied. */
 export const TEMPLATE = "template_ere";
@@ -28,6 +30,8 @@ export const PASSWORDS = {
   edge: "edge",
   edge_slow: "edge_slow",
   operator: "operator",
+  operator_anna: "operator_anna",
+  operator_bram: "operator_bram",
 };
 
 /** Files and folders that decide what is in the template: another content is another template. */
@@ -95,11 +99,11 @@ async function build(template: string): Promise<void> {
       const admin_url = server.url(TEMPLATE);
       await bootstrap(admin_url, PASSWORDS.postgres);
       await migrate(server.url(TEMPLATE, "postgres", PASSWORDS.postgres), { seed: false });
-      await setPasswords(admin_url, {
-        edge: PASSWORDS.edge,
-        edge_slow: PASSWORDS.edge_slow,
-        operator: PASSWORDS.operator,
-      });
+      await makeOperatorLogins(server.url(TEMPLATE, "postgres", PASSWORDS.postgres), OPERATORS);
+      // what a test counts is what happened in it
+      await truncateAuditLog(admin_url);
+      const { supabase_admin, postgres, ...logins } = PASSWORDS;
+      await setPasswords(admin_url, logins);
     } finally {
       await server.stop();
     }
@@ -109,6 +113,12 @@ async function build(template: string): Promise<void> {
     // another run was first
     if (!existsSync(template)) throw error;
   }
+}
+
+async function truncateAuditLog(admin_url: string): Promise<void> {
+  const client = new pg.Client({ connectionString: admin_url });
+  await client.connect();
+  await client.query("truncate core.audit_log restart identity").finally(() => client.end());
 }
 
 function options(folder: string) {

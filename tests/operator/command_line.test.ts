@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { COMMANDS } from "../../packages/operator/src/commands.ts";
+import type { LocalStack } from "../../packages/operator/src/run.ts";
 import { cloneDatabase, type Database } from "../harness/database.ts";
 import { auditOf, operate, type Ran } from "./operator.ts";
 
@@ -26,6 +27,13 @@ beforeAll(async () => {
   silence = operate(["partner", "list", "--database-url", url]).finally(() => silent.server.close());
 });
 afterAll(() => database.drop());
+
+const STACK: LocalStack = {
+  database_url: "",
+  operator_database_url: "",
+  operator_logins: {},
+  operator_environment: { IBAN_KEYS: "", PAYOUT_ACCOUNT_NAME: "", PAYOUT_ACCOUNT_IBAN: "" },
+};
 
 const words = (text: string) => [...text.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, bare]) => quoted ?? bare ?? "");
 
@@ -96,7 +104,10 @@ describe("contract §8 help", () => {
     const { rows } = await database.admin.query(
       "select p.proname as name from pg_proc p join pg_namespace n on n.oid = p.pronamespace where n.nspname = 'ops' order by 1",
     );
-    const run = COMMANDS.flatMap(({ ops }) => (typeof ops === "string" ? [ops] : [ops({}), ops({ show: true })]));
+    const run = COMMANDS.filter(({ owner }) => !owner).flatMap(({ ops, perform }) => [
+      ...(typeof ops === "string" ? [ops] : [ops({}), ops({ show: true })]),
+      ...(perform?.also ?? []),
+    ]);
     expect(rows.map(({ name }) => name)).toEqual(run.sort());
   });
 });
@@ -172,9 +183,12 @@ describe("contract §8 exit codes and errors", () => {
         "client rotate-secret",
         "client set-scopes",
         "connection archive",
+        "login disable",
         "mandate revoke",
         "partner deactivate",
         "partner mint-key",
+        "payout approve",
+        "payout cancel",
         "registration review",
         "sale reverse",
         "token revoke",
@@ -270,11 +284,18 @@ describe("contract §8 which database", () => {
   test("contract §8 --database-url wins over OPERATOR_DATABASE_URL, which wins over the local stack", async () => {
     const good = database.url("operator");
     const bad = "postgresql://operator:hush@127.0.0.1:1/none";
+    const stack = (operator_database_url: string) => ({ ...STACK, operator_database_url });
     expect(
-      (await operate(["partner", "list", "--database-url", good], { OPERATOR_DATABASE_URL: bad }, { local: bad })).code,
+      (
+        await operate(
+          ["partner", "list", "--database-url", good],
+          { OPERATOR_DATABASE_URL: bad },
+          { local: stack(bad) },
+        )
+      ).code,
     ).toBe(0);
-    expect((await operate(["partner", "list"], { OPERATOR_DATABASE_URL: good }, { local: bad })).code).toBe(0);
-    expect((await operate(["partner", "list"], {}, { local: good })).code).toBe(0);
+    expect((await operate(["partner", "list"], { OPERATOR_DATABASE_URL: good }, { local: stack(bad) })).code).toBe(0);
+    expect((await operate(["partner", "list"], {}, { local: stack(good) })).code).toBe(0);
   });
 
   test("contract §8 none named: says how to name one", async () => {
@@ -377,5 +398,87 @@ describe("contract §8 as a process", () => {
     const { rows } = await database.admin.query("select actor from core.audit_log where subject_id = $1", [partner.id]);
     const { userInfo } = await import("node:os");
     expect(rows).toEqual([{ actor: `operator:${userInfo().username}` }]);
+  });
+});
+
+describe("contract §8 logins of operators", () => {
+  const owner = () => ({ OWNER_DATABASE_URL: database.url("postgres") });
+  const name = `t${Math.random().toString(36).slice(2, 10)}`;
+  // roles belong to the server, not to this file's database
+  afterAll(() => database.admin.query(`drop role if exists operator_${name}`));
+
+  test("contract §8 only the owner of the database makes one; its password is shown once, and it may do what an operator may", async () => {
+    expect(await operate(["login", "create", name], env)).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/^error: operator may not do this .* it takes the owner of the database/),
+    });
+    let made: Ran | undefined;
+    const audit = await auditOf(database.admin, async () => {
+      made = await operate(["login", "create", name, "--json"], owner());
+    });
+    expect(made).toMatchObject({ code: 0, err: "" });
+    const { login, password } = made?.json ?? {};
+    expect(login).toEqual({ login: name, role: `operator_${name}`, enabled: true });
+    expect(audit).toEqual([]); // which is of what operators did
+    const { rows } = await database.admin.query(
+      "select actor, details from core.audit_log where action = 'operator.login_created'",
+    );
+    expect(rows).toEqual([{ actor: "postgres:tester", details: { role: `operator_${name}` } }]);
+
+    const url = Object.assign(new URL(database.url("operator")), { username: `operator_${name}`, password }).href;
+    const acting = await auditOf(database.admin, async () => {
+      expect((await operate(["partner", "create", "Door wie"], { OPERATOR_DATABASE_URL: url })).code).toBe(0);
+    });
+    expect(acting.map(({ actor }) => actor)).toEqual([`operator_${name}:tester`]);
+    const client = new pg.Client({ connectionString: url });
+    await client.connect();
+    for (const statement of [
+      "select * from core.accounts",
+      "set role operator",
+      "create role x",
+      "select private.login_create('{}')",
+    ])
+      await expect(client.query(statement), statement).rejects.toMatchObject({ code: "42501" });
+    expect((await client.query("show statement_timeout")).rows).toEqual([{ statement_timeout: "10min" }]);
+    await client.end();
+  });
+
+  test("contract §8 a name is small letters and digits, and never given twice; a login that is disabled is not let in", async () => {
+    for (const wrong of ["Eva", "eva-1", "1eva", "", "e".repeat(32), 'e"; drop role operator'])
+      expect((await operate(["login", "create", wrong], owner())).err).toMatch(/The name of a login is small letters/);
+    expect((await operate(["login", "create", name], owner())).err).toMatch(/There is a login .* already/);
+    expect((await operate(["login", "disable", name, "--json"], owner())).json).toMatchObject({
+      changed: true,
+      login: { login: name, enabled: false },
+    });
+    expect((await operate(["login", "disable", name, "--json"], owner())).json.changed).toBe(false);
+    expect((await operate(["login", "disable", "nobody"], owner())).err).toMatch(/No operator has the login nobody/);
+    const { json } = await operate(["login", "list", "--json"], env);
+    expect(json.logins).toContainEqual({ login: name, role: `operator_${name}`, enabled: false });
+    expect((await operate(["login", "create", name], owner())).err).toMatch(/There is a login .* already/);
+  });
+
+  test("contract §8 on the local stack --as, or OPERATOR_NAME, picks a login; elsewhere the URL has it", async () => {
+    const local = {
+      ...STACK,
+      operator_database_url: database.url("operator"),
+      operator_logins: { anna: database.url("operator_anna"), bram: database.url("operator_bram") },
+    };
+    const actors = async (argv: string[], variables: Record<string, string>) =>
+      (
+        await auditOf(database.admin, async () => {
+          expect((await operate(argv, variables, { local })).err).toBe("");
+        })
+      ).map(({ actor }) => actor);
+    const create = (name: string, ...more: string[]) => ["partner", "create", name, ...more];
+    expect(await actors(create("L 1"), {})).toEqual(["operator:tester"]);
+    expect(await actors(create("L 2", "--as", "anna"), { OPERATOR_NAME: "bram" })).toEqual(["operator_anna:tester"]);
+    expect(await actors(create("L 3"), { OPERATOR_NAME: "bram" })).toEqual(["operator_bram:tester"]);
+    expect((await operate(create("L 4", "--as", "eva"), {}, { local })).err).toMatch(
+      /has no login eva; it has anna, bram\./,
+    );
+    expect((await operate(create("L 4", "--as", "anna"), env, { local })).err).toMatch(
+      /--as picks a login of the local stack/,
+    );
   });
 });

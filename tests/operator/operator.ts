@@ -1,7 +1,7 @@
 // The operator's command line, run in this process against a database of its own.
 
 import type pg from "pg";
-import { run } from "../../packages/operator/src/run.ts";
+import { type LocalStack, run } from "../../packages/operator/src/run.ts";
 import type { Database } from "../harness/database.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: a test names the fields it reads
@@ -18,7 +18,7 @@ export type Audit = {
 export async function operate(
   argv: string[],
   env: Record<string, string> = {},
-  { local, confirm }: { local?: string; confirm?: ((question: string) => Promise<boolean>) | null } = {},
+  { local, confirm }: { local?: LocalStack; confirm?: ((question: string) => Promise<boolean>) | null } = {},
 ): Promise<Ran> {
   const printed = { out: "", err: "" };
   const code = await run(argv, {
@@ -30,17 +30,24 @@ export async function operate(
     },
     env,
     operator: "tester",
-    localDatabaseUrl: () => local,
+    local: () => local,
     ...(confirm !== null && { confirm: confirm ?? (async () => true) }),
   });
   return { code, ...printed, json: printed.out.startsWith("{") ? JSON.parse(printed.out) : undefined };
 }
 
-/** Runs commands as the role operator on a database. */
-export const operatorOf = (database: Database) => (command: string | string[]) =>
-  operate([...(typeof command === "string" ? command.split(" ") : command), "--json"], {
-    OPERATOR_DATABASE_URL: database.url("operator"),
-  });
+/** Runs commands on a database, as the role operator or as one operator's own login. */
+export const operatorOf =
+  (
+    database: Database,
+    login: "operator" | "operator_anna" | "operator_bram" = "operator",
+    env: Record<string, string> = {},
+  ) =>
+  (command: string | string[]) =>
+    operate([...(typeof command === "string" ? command.split(" ") : command), "--json"], {
+      OPERATOR_DATABASE_URL: database.url(login),
+      ...env,
+    });
 
 /** What the commands left in the audit log while `act` ran. */
 export async function auditOf(admin: pg.Pool, act: () => Promise<unknown>): Promise<Audit[]> {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { HOUSE } from "#shared/domain/claim/links.ts";
-import { openIban } from "../harness/iban.ts";
+import { openIban } from "#shared/values/iban.ts";
 import { newEan } from "../harness/people.ts";
 import { statementsOf } from "../harness/world.ts";
 import {

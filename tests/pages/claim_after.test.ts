@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { hashSecret, newSecret } from "#shared/auth/tokens.ts";
 import { HOUSE } from "#shared/domain/claim/links.ts";
-import { openIban } from "../harness/iban.ts";
+import { openIban } from "#shared/values/iban.ts";
 import { statementsOf } from "../harness/world.ts";
 import { giveKey } from "../partner/partner_world.ts";
 import {

@@ -1,7 +1,7 @@
 // GET /partner/me, /payouts, /dashboard, and what a managing person changes (contract section 4).
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { openIban } from "../harness/iban.ts";
+import { openIban } from "#shared/values/iban.ts";
 import { addCustomer, addDraft, addLogin, createPartnerWorld, newEmail, type PartnerWorld } from "./partner_world.ts";
 
 let world: PartnerWorld;

@@ -2,7 +2,7 @@
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { HOUSE } from "#shared/domain/claim/links.ts";
-import { openIban } from "../harness/iban.ts";
+import { openIban } from "#shared/values/iban.ts";
 import { newEan } from "../harness/people.ts";
 import { ANSWERS, answer, type Draft, fill, newBrowser, prove, readyToSign } from "../pages/claimant.ts";
 import { draftRow, newEmail } from "../partner/partner_world.ts";

@@ -5,8 +5,8 @@ import * as z from "zod";
 import { connect } from "#shared/foundation/db.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
 import { serve } from "#shared/http/surface.ts";
+import { openIban } from "#shared/values/iban.ts";
 import { BASE_URL } from "../harness/environment.ts";
-import { openIban } from "../harness/iban.ts";
 import { accountBody, createAccount, newEan } from "../harness/people.ts";
 import { createWorld, rowCounts, statementsOf, type World } from "../harness/world.ts";
 

@@ -19,6 +19,7 @@ const REFERENCE: Record<string, string> = {
   charger_vendor_aliases_pkey: "the catalogue",
   charger_vendor_aliases_one_brand: "the catalogue",
   deployment_pkey: "one row a database",
+  payout_batches_pkey: "the service's own: one file for the bank, of all tenants",
   ean_register_points_pkey: "the EAN register of our own, which knows metering points and no customers",
   ere_factors_pkey: "one row a delivery year",
   rate_limits_pkey: "the limits, the same for all",
@@ -66,6 +67,7 @@ const TO_NO_TENANT = [
   "core.charger_models",
   "core.charger_brands",
   "core.ere_factors",
+  "core.payout_batches",
   "core.rate_limits",
 ];
 const AMONG_PEOPLE: Record<string, string> = {

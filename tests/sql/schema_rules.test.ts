@@ -44,11 +44,24 @@ describe("roles", () => {
     ).toEqual(["api_owner ", "edge login", "edge_slow login", "operator login"]);
   });
 
+  test("a login of an operator is a member of operator and of nothing else, may do no more, and has its time limits", async () => {
+    expect(
+      await lines(`select distinct m.roleid::regrole, m.inherit_option, m.set_option from pg_auth_members m
+                    where m.member::regrole::text ~ '^operator_' and not m.admin_option`),
+    ).toEqual(["operator true false"]);
+    expect(
+      await lines(`select distinct r.rolcanlogin, r.rolsuper or r.rolcreatedb or r.rolcreaterole or r.rolbypassrls or r.rolreplication,
+                          (select array_to_string(array(select unnest(s.setconfig) order by 1), ' ') from pg_db_role_setting s where s.setrole = r.oid)
+                     from pg_roles r where r.rolname in ('operator_anna', 'operator_bram')`),
+    ).toEqual(["true false lock_timeout=30s statement_timeout=10min"]);
+  });
+
   test("none of them is a member of a role, and only who migrates is a member of theirs", async () => {
     const ours = "('edge', 'edge_slow', 'operator', 'api_owner')";
     expect(
       await lines(`select distinct m.member::regrole, 'in', m.roleid::regrole from pg_auth_members m
-                    where m.member::regrole::text in ${ours} or m.roleid::regrole::text in ${ours}`),
+                    where (m.member::regrole::text in ${ours} or m.roleid::regrole::text in ${ours})
+                      and m.member::regrole::text !~ '^operator_'`),
     ).toEqual(["postgres in api_owner", "postgres in edge", "postgres in edge_slow", "postgres in operator"]);
   });
 

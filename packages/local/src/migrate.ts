@@ -32,6 +32,16 @@ export async function setPasswords(admin_url: string, passwords: Record<string, 
   });
 }
 
+/** Operators with a login of their own, where they are missing: as `login create` makes them. `url` connects as `postgres`. */
+export async function makeOperatorLogins(url: string, names: readonly string[]): Promise<void> {
+  await withClient(url, async (client) => {
+    const { rows } = await client.query("select rolname from pg_roles where rolname like 'operator!_%' escape '!'");
+    const known = rows.map(({ rolname }) => rolname);
+    for (const name of names.filter((each) => !known.includes(`operator_${each}`)))
+      await client.query("select private.login_create($1)", [{ operator: "npm start", name, verifier: "" }]);
+  });
+}
+
 /**
  * Applies what is missing of supabase/ in `root`. `url` connects as `postgres`. Does not start the CLI (most of a second) when
  * nothing is missing.

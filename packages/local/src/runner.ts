@@ -18,10 +18,10 @@ import { fileURLToPath } from "node:url";
 import pg from "pg";
 import { denoProgram, ROOT } from "./checkout.ts";
 import { ensureDemo } from "./demo_data.ts";
-import { bootstrap, MigrationError, migrate, setPasswords } from "./migrate.ts";
+import { bootstrap, MigrationError, makeOperatorLogins, migrate, setPasswords } from "./migrate.ts";
 import { freePort, obstacleAt, type Postgres, PostgresError, startPostgres, stopLeftover } from "./postgres.ts";
 import { end, type Identity, identify, isRunning } from "./processes.ts";
-import { loadSecrets, type Secrets } from "./secrets.ts";
+import { loadSecrets, OPERATORS, type Secrets } from "./secrets.ts";
 import { DEFAULT_PORT, readJson, removeStack, type Stack, writeJson, writeStack } from "./stack.ts";
 
 export type Options = { host: "sandbox" | "production"; port: number; data_dir: string; fresh: boolean };
@@ -105,6 +105,7 @@ export async function startStack(options: Options, say: Say = () => {}): Promise
     const database_url = server.url("postgres", "postgres", passwords.postgres);
     await bootstrap(admin_url, passwords.postgres);
     const migrated = await migrate(database_url, { seed: true });
+    await makeOperatorLogins(database_url, OPERATORS);
     await setPasswords(admin_url, passwords);
     say("schema", migrated === "changed" ? "migrated by the Supabase CLI" : "up to date");
     await becomeHost(admin_url, host, data_dir);
@@ -116,6 +117,14 @@ export async function startStack(options: Options, say: Say = () => {}): Promise
       auth_url: base_url,
       database_url,
       operator_database_url: server.url("postgres", "operator", passwords.operator),
+      operator_logins: Object.fromEntries(
+        OPERATORS.map((name) => [name, server.url("postgres", `operator_${name}`, passwords[`operator_${name}`])]),
+      ),
+      operator_environment: {
+        IBAN_KEYS: secrets.functions.IBAN_KEYS,
+        PAYOUT_ACCOUNT_NAME: "ERE Service",
+        PAYOUT_ACCOUNT_IBAN: "NL91ABNA0417164300",
+      },
       auth: { url: base_url, publishable_key: secrets.publishable_key, secret_key: secrets.secret_key },
       demo: await ensureDemo(admin_url, host, secrets.demo),
       process: runner,

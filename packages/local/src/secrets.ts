@@ -9,8 +9,15 @@ import { readJson, writeJson } from "./stack.ts";
 
 type Jwk = JsonWebKey & { kid: string };
 
+/** Two operators: some things take two people. */
+export const OPERATORS = ["anna", "bram"] as const;
+type OperatorRole = `operator_${(typeof OPERATORS)[number]}`;
+
 export type Secrets = {
-  passwords: Record<"supabase_admin" | "postgres" | "edge" | "edge_slow" | "operator" | "supabase_auth_admin", string>;
+  passwords: Record<
+    "supabase_admin" | "postgres" | "edge" | "edge_slow" | "operator" | OperatorRole | "supabase_auth_admin",
+    string
+  >;
   /** TOKEN_KEYS, IBAN_KEYS and WORKER_SECRET, as the functions read them. */
   functions: ReturnType<typeof newKeys>;
   /** Signs the sessions of the local Auth issuer. */
@@ -58,6 +65,8 @@ function makePasswords(): Secrets["passwords"] {
     edge: random(24),
     edge_slow: random(24),
     operator: random(24),
+    operator_anna: random(24),
+    operator_bram: random(24),
     supabase_auth_admin: random(24),
   };
 }

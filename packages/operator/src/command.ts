@@ -18,8 +18,12 @@ export type Command = {
   takes?: (Argument | Option)[];
   /** The function in schema ops; its input is what was typed, by name. */
   ops: string | ((input: Input) => string);
+  /** Whether `ops` names a function of schema private, which none but the owner of the database may run. */
+  owner?: true;
   /** What is sent instead of what was typed. */
   prepare?: (input: Input) => Input;
+  /** What is done instead of running that one function, where part of it is done on this machine; `also` are further functions it runs. */
+  perform?: { also: string[]; run: (input: Input, machine: Machine) => Promise<Answer> };
   /** What is lost at once and does not come back by itself: asked about before it is done. Nothing is asked where it says nothing. */
   ends?: (input: Input) => string | undefined;
   /** Runs once for each row of a list that an ops function answers, in a transaction each: what is done stays done. */
@@ -29,14 +33,20 @@ export type Command = {
     input: (row: Row) => Input;
     label: (row: Row) => string;
   };
-  /** A field of the answer that goes into the file which an option names. */
-  writes?: { field: string; option: string };
+  /** A field of the answer that goes into the file which an option names; readable by nobody else where it is `secret`. */
+  writes?: { field: string; option: string; secret?: true };
   /** Whether the answer says that something is wrong, which is exit code 1. */
   fails?: (answer: Answer) => boolean;
   /** Makes a secret, stored as its hash, and shows it once. */
-  makes?: "client" | "app" | "secret" | "key";
+  makes?: "client" | "app" | "secret" | "key" | "login";
   /** What a person reads. With `each`, the answers are its `results`. */
   view: (answer: Answer) => string;
+};
+
+/** What a command of several steps has: the database's functions, each in a transaction of its own, and the environment. */
+export type Machine = {
+  call: (ops: string, input: Input) => Promise<Answer>;
+  env: Record<string, string | undefined>;
 };
 
 export type Row = Record<string, unknown>;

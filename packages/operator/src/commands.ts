@@ -7,6 +7,8 @@ import { CPO_SCOPES } from "#shared/values/scopes.ts";
 import { APP_COMMANDS } from "./app_commands.ts";
 import { about, type Command, changed, limit, list, partner, type Row, read, whole } from "./command.ts";
 import { ERE_COMMANDS } from "./ere_commands.ts";
+import { LOGIN_COMMANDS } from "./login_commands.ts";
+import { PAYOUT_COMMANDS } from "./payout_commands.ts";
 import { fields, plain } from "./text.ts";
 
 const client = () => new Argument("<client>", "client_id (or id) of the client");
@@ -334,5 +336,7 @@ export const COMMANDS: Command[] = [
         : list("mails", MAIL_COLUMNS)(answer),
   },
   ...APP_COMMANDS,
+  ...LOGIN_COMMANDS,
   ...ERE_COMMANDS,
+  ...PAYOUT_COMMANDS,
 ];

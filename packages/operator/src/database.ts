@@ -13,7 +13,7 @@ export type Answer = Record<string, unknown>;
 const RULE = "RULE1";
 
 /** @throws {OperatorError} a refusal, or why the database could not be asked. */
-export async function callOps(url: string, name: string, input: object): Promise<Answer> {
+export async function callOps(url: string, name: string, input: object, schema = "ops"): Promise<Answer> {
   const client = open(url);
   const place = `${client.host}:${client.port}/${client.database}`;
   try {
@@ -21,9 +21,9 @@ export async function callOps(url: string, name: string, input: object): Promise
       throw new OperatorError(unreachable(error, place, client.user));
     });
     const { rows } = await client
-      .query<{ answer: Answer }>(`select ops.${name}($1::jsonb) as answer`, [JSON.stringify(input)])
+      .query<{ answer: Answer }>(`select ${schema}.${name}($1::jsonb) as answer`, [JSON.stringify(input)])
       .catch((error) => {
-        throw new OperatorError(failed(error, place, client.user));
+        throw new OperatorError(failed(error, place, client.user, schema));
       });
     return rows[0]?.answer ?? {};
   } finally {
@@ -48,8 +48,16 @@ function unreachable({ code, message }: pg.DatabaseError, place: string, user: s
   return `No database answers at ${place} (${code ?? message}). Start it (npm start), or name another with --database-url.`;
 }
 
-function failed({ code, message, detail }: pg.DatabaseError, place: string, user: string | undefined): string {
+function failed(
+  { code, message, detail }: pg.DatabaseError,
+  place: string,
+  user: string | undefined,
+  schema: string,
+): string {
   if (code === RULE) return sentence(message, detail ? JSON.parse(detail) : {});
+  if (code === "42501" && schema !== "ops") {
+    return `${user} may not do this at ${place}: it takes the owner of the database, such as postgres, by --database-url or OWNER_DATABASE_URL.`;
+  }
   if (code === "42501") return `${user} may not run operator functions at ${place}. Connect as the role operator.`;
   if (code === "3F000" || code === "42883") {
     return `The database at ${place} lacks this command. Apply the migrations of this version (supabase db push).`;

@@ -29,6 +29,6 @@ process.exitCode = await run(process.argv.slice(2), {
   err: (text) => process.stderr.write(text),
   env: process.env,
   operator: osUser(),
-  localDatabaseUrl: () => readStack()?.operator_database_url,
+  local: () => readStack() ?? undefined,
   ...(process.stdin.isTTY && process.stderr.isTTY && { confirm }),
 });

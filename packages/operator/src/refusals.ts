@@ -113,6 +113,29 @@ export const SENTENCES: Record<string, (detail: Detail) => string> = {
   sale_paid_out: ({ sale }) =>
     `All that the sale ${sale} brought has been paid out; with --recover it becomes a debt, which later payouts settle.`,
 
+  own_login_needed: ({ login }) =>
+    `This takes two people, each with a login of their own, and ${login} is shared; make one with login create, or on the local stack add --as.`,
+  invalid_login: () => "The name of a login is small letters and digits, at most 31, beginning with a letter.",
+  login_taken: ({ login }) => `There is a login ${login} already; a name is never given to somebody else.`,
+  login_not_found: ({ login }) => `No operator has the login ${login}; see login list.`,
+
+  invalid_minimum: () => "A minimum is a number of euro with at most two decimals, and without a sign.",
+  payout_batch_not_found: ({ batch }) => `No batch has the id "${batch}"; see payout list.`,
+  payout_cancelled: ({ batch }) => `The batch ${batch} was cancelled; prepare another.`,
+  second_person_needed: ({ batch, login }) =>
+    `${login} prepared the batch ${batch}, so somebody else has to approve it.`,
+  payout_not_approved: ({ batch, status }) =>
+    `The batch ${batch} is ${status}; a file for the bank is made of one that is approved.`,
+  payout_exported: ({ batch, exported_at }) =>
+    `The batch ${batch} was exported on ${exported_at}; with --again and a --reason the same file is written once more.`,
+  payout_gone: ({ batch }) =>
+    `The batch ${batch} was exported, so it may be at the bank; of lines that it does not pay say so with payout settle --failed.`,
+  payout_not_exported: ({ batch, status }) => `The batch ${batch} is ${status}; the bank has done nothing with it yet.`,
+  payout_line_not_found: ({ line }) => `No batch has a line "${line}"; see payout show.`,
+  nothing_to_settle: () => "Say which batch was paid, or which lines failed with --failed.",
+  nothing_to_release: ({ payee }) =>
+    `The last payment to "${payee}" did not fail, or there was none; name an account by its id, a partner by its slug.`,
+
   unknown_bucket: ({ bucket, buckets }) => `"${bucket}" is no bucket for this; there are ${join(buckets)}.`,
   invalid_quota: () => "A quota is a whole number from 1 to 1000000.",
   app_not_found: ({ app }) => `No application has the id or client_id "${app}"; see app list.`,

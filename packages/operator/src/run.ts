@@ -3,22 +3,30 @@
 import { writeFileSync } from "node:fs";
 import { Argument, CommanderError, Help, type Option, Command as Program } from "commander";
 import { hashSecret, newPartnerKey, newSecret } from "#shared/auth/tokens.ts";
+import type { Stack } from "../../local/src/stack.ts";
 import type { Command, Input, Row } from "./command.ts";
 import { COMMANDS } from "./commands.ts";
 import { type Answer, callOps, OperatorError } from "./database.ts";
+import { scramVerifier } from "./scram.ts";
 
 /** Everything a command reaches outside itself. */
 type Io = {
   out: (text: string) => void;
   err: (text: string) => void;
   env: Record<string, string | undefined>;
-  /** Who the audit log names. */
+  /** Whom the audit log names beside the login. */
   operator: string;
-  /** The database of the stack that runs on this machine, if one does. */
-  localDatabaseUrl: () => string | undefined;
+  /** The stack that runs on this machine, if one does. */
+  local: () => LocalStack | undefined;
   /** Asks the person who types, and tells whether the answer was yes. Absent where nobody does. */
   confirm?: (question: string) => Promise<boolean>;
 };
+
+/** What the command line knows of a stack on its machine: how to connect, and as whom, and what its commands read from the environment. */
+export type LocalStack = Pick<
+  Stack,
+  "database_url" | "operator_database_url" | "operator_logins" | "operator_environment"
+>;
 
 type Deployment = { host: "sandbox" | "production"; key_prefix: string };
 
@@ -66,7 +74,7 @@ function build(io: Io, run: (command: Command, leaf: Program) => Promise<void>):
     .helpCommand("help [command...]", "how to use a command, such as: help partner create")
     .addHelpText(
       "after",
-      `\nThe database is --database-url, else OPERATOR_DATABASE_URL, else the running local stack.\n${EXIT_CODES}`,
+      `\nThe database is --database-url, else OPERATOR_DATABASE_URL, else the running local stack.\nOn that stack --as, or OPERATOR_NAME, is the login to act by; elsewhere the URL has it.\n${EXIT_CODES}`,
     );
   for (const command of COMMANDS) {
     const [noun = "", verb = ""] = command.name.split(" ");
@@ -84,7 +92,11 @@ function build(io: Io, run: (command: Command, leaf: Program) => Promise<void>):
     if (command.ends) leaf.option("--yes", "do it without asking, as a script has to");
     leaf
       .option("--json", "print JSON, for scripts")
-      .option("--database-url <url>", "the database to run it on, with the login operator")
+      .option(
+        "--database-url <url>",
+        `the database to run it on, with ${command.owner ? "its owner" : "an operator's login"}`,
+      )
+      .option("--as <name>", "the login to act by, of those that the local stack has")
       .action(() => run(command, leaf));
   }
   return program;
@@ -107,20 +119,24 @@ function describe(option: Option): string {
 
 /** @returns the exit code */
 async function execute(command: Command, leaf: Program, io: Io): Promise<number> {
-  const { json, databaseUrl, yes } = leaf.opts<{ json?: boolean; databaseUrl?: string; yes?: boolean }>();
+  const { json, yes, ...chosen } = leaf.opts<Chosen & { json?: boolean; yes?: boolean }>();
   const typed = readInput(leaf);
-  const url = findDatabase(databaseUrl, io);
+  const { url, env } = findDatabase(command, chosen, io);
   const question = command.ends?.(typed);
   if (question && !yes) await confirm(question, io);
   const made = await makeCredentials(command, url);
   const name = typeof command.ops === "string" ? command.ops : command.ops(typed);
-  const call = (input: Input, label: string = command.name) =>
-    patiently(label, io, callOps(url, name, { ...input, ...made.stored, operator: io.operator }));
+  const schema = command.owner ? "private" : "ops";
+  const callAny = (name: string, input: Input, label: string = command.name) =>
+    patiently(label, io, callOps(url, name, { ...input, ...made.stored, operator: io.operator }, schema));
+  const call = (input: Input, label?: string) => callAny(name, input, label);
 
   const input = command.prepare?.(typed) ?? typed;
   const answer = command.each
     ? await callEach(command.each, command.each.pick(await callOps(url, command.each.list, typed)), call, io)
-    : await call(input);
+    : command.perform
+      ? await command.perform.run(input, { call: callAny, env })
+      : await call(input);
   const shown = writeFile(command, answer, typed);
   if (json) io.out(`${JSON.stringify({ ...shown, ...made.shown }, null, 2)}\n`);
   else {
@@ -162,7 +178,7 @@ function writeFile({ writes }: Command, answer: Answer, typed: Input): Answer {
   const path = typed[writes.option];
   if (path === undefined) return shown;
   try {
-    writeFileSync(String(path), String(content));
+    writeFileSync(String(path), String(content), writes.secret && { mode: 0o600 });
   } catch (error) {
     throw new OperatorError(`${path} cannot be written (${(error as NodeJS.ErrnoException).code}).`);
   }
@@ -170,7 +186,7 @@ function writeFile({ writes }: Command, answer: Answer, typed: Input): Answer {
 }
 
 /** Options that are about the command line, which the database is not told. */
-const LOCAL_OPTIONS = new Set(["json", "database_url", "yes"]);
+const LOCAL_OPTIONS = new Set(["json", "database_url", "as", "yes"]);
 
 /** @throws {OperatorError} without a yes, or where nobody is there to say it. */
 async function confirm(question: string, io: Io): Promise<void> {
@@ -203,6 +219,10 @@ async function makeCredentials(
     const { api_key, stored } = newPartnerKey({ KEY_PREFIX: key_prefix, API_HOST: host });
     return { stored, shown: { api_key } };
   }
+  if (makes === "login") {
+    const password = newSecret();
+    return { stored: { verifier: scramVerifier(password) }, shown: { password } };
+  }
   const client_secret = `cs_${newSecret()}`;
   return {
     stored: {
@@ -214,10 +234,29 @@ async function makeCredentials(
   };
 }
 
-function findDatabase(option: string | undefined, { env, localDatabaseUrl }: Io): string {
-  const url = option || env.OPERATOR_DATABASE_URL || localDatabaseUrl();
-  if (url) return url;
-  throw new OperatorError(
-    "No database is named and no local stack runs here. Start one (npm start), set OPERATOR_DATABASE_URL, or give --database-url.",
-  );
+type Chosen = { databaseUrl?: string; as?: string };
+
+/** Where a command is run, and the environment it reads: on the local stack what that stack says, unless it is set. */
+function findDatabase(
+  { owner }: Command,
+  { databaseUrl, as }: Chosen,
+  { env, local }: Io,
+): { url: string; env: Io["env"] } {
+  const named = databaseUrl || (owner && env.OWNER_DATABASE_URL) || env.OPERATOR_DATABASE_URL;
+  if (named && as) throw new OperatorError("--as picks a login of the local stack; elsewhere the URL has the login.");
+  if (named) return { url: named, env };
+  const stack = local();
+  if (!stack) {
+    throw new OperatorError(
+      `No database is named and no local stack runs here. Start one (npm start), set ${owner ? "OWNER" : "OPERATOR"}_DATABASE_URL, or give --database-url.`,
+    );
+  }
+  const login = as || env.OPERATOR_NAME;
+  const url = owner ? stack.database_url : login ? stack.operator_logins[login] : stack.operator_database_url;
+  if (!url) {
+    throw new OperatorError(
+      `The local stack has no login ${login}; it has ${Object.keys(stack.operator_logins).join(", ")}.`,
+    );
+  }
+  return { url, env: { ...stack.operator_environment, ...env } };
 }

@@ -15,6 +15,7 @@ create table core.accounts (
   iban_ciphertext   text,
   iban_key_id       text,
   iban_last4        text,
+  iban_changed_at   timestamptz not null default private.now(),
   created_at        timestamptz not null default private.now(),
   constraint accounts_pkey primary key (partner_id, id),
   constraint accounts_owner_key unique (partner_id, id, owner_id),
@@ -32,6 +33,9 @@ create table core.accounts (
 comment on column core.accounts.owner_id is 'Whose it is: what hangs on an account, and on that, carries it too, so that a policy need not look.';
 comment on table core.accounts is
   'A customer: of a CPO client (client_id), or a person with a login (user_id) in the service''s own tenant. iban_ciphertext is AES-256-GCM made before it reaches the database, under the key iban_key_id; SQL knows presence and last four. Personal data.';
+comment on column core.accounts.iban_changed_at is 'When the IBAN came, or became another one: money waits 48 hours before it goes there.';
+create trigger note_iban_change before update of iban_ciphertext on core.accounts for each row
+  when (new.iban_ciphertext is distinct from old.iban_ciphertext) execute function private.note_iban_change();
 -- serves: GET /v1/accounts and GET /v1/ere-positions, newest first. It has all that the policies ask for, so that an offset skips
 -- entries of the index and never reads what it skips.
 create index accounts_newest on core.accounts (partner_id, owner_id, created_at desc, id desc);

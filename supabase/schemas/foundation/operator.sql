@@ -6,14 +6,27 @@ create function private.act_as_operator(input jsonb) returns void
 language sql
 set search_path = ''
 as $$
-  -- the login is shared, so the command line says who typed the command
-  select set_config('app.caller_kind', concat_ws(':', 'operator', nullif(left(input ->> 'operator', 64), '')), true),
+  -- the login says who it was, and the command line under which name of the system it was typed
+  select set_config('app.caller_kind', concat_ws(':', session_user, nullif(left(input ->> 'operator', 64), '')), true),
          set_config('app.partner_id', '', true),
          set_config('app.client_id', '', true),
          set_config('app.request_id', '', true)
 $$;
 comment on function private.act_as_operator(jsonb) is
-  'First line of every ops function that changes or shows something personal: {operator} is the person the audit row names.';
+  'First line of every ops function that changes or shows something personal: the audit row names the login of the database, and {operator} beside it.';
+
+create function private.operator_login() returns text
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  if session_user !~ '^operator_' then
+    perform private.refuse('own_login_needed', json_build_object('login', session_user));
+  end if;
+  return session_user;
+end $$;
+comment on function private.operator_login() is
+  'The person who acts, for what takes two of them: by a login of their own, and not by the one that all may share.';
 
 create function private.operator_name(value text) returns text
 language plpgsql immutable

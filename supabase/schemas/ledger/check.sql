@@ -1,4 +1,4 @@
--- Whether the ledger, the months, the bookings and the sales agree. Each function answers what should be, what is, how many things
+-- Whether the ledger, the months, the bookings, the sales and the payouts agree. Each function answers what should be, what is, how many things
 -- do not agree, and the first of them.
 
 create function private.check_units(tenant uuid)
@@ -142,6 +142,7 @@ as $$
   union all select * from private.check_kwh(tenant)
   union all select * from private.check_ere(tenant)
   union all select * from private.check_money(tenant)
+  union all select * from private.check_payouts(tenant)
 $$;
 comment on function private.check_ledger(uuid) is
-  'What must hold of a tenant''s ledger, months, bookings and sales: what should be, what is, how many things are wrong, and the first of them.';
+  'What must hold of a tenant''s ledger, months, bookings, sales and payouts: what should be, what is, how many things are wrong, and the first of them.';

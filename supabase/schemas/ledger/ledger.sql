@@ -16,8 +16,12 @@ create table core.ledger_accounts (
     ('kWh', 'delivered'), ('kWh', 'submitted'), ('kWh', 'registered'), ('kWh', 'written_off'),
     -- a booking's
     ('ERE', 'register'), ('ERE', 'unsold'), ('ERE', 'sold'), ('ERE', 'difference'),
-    -- a sale's; a customer's; a partner's; the service's, whose id is that of the house; a payee's, what is on its way to a bank
-    ('EUR', 'buyer'), ('EUR', 'customer'), ('EUR', 'partner'), ('EUR', 'service'), ('EUR', 'payout')))
+    -- a sale's; a customer's; a partner's; the service's, whose id is that of the house
+    ('EUR', 'buyer'), ('EUR', 'customer'), ('EUR', 'partner'), ('EUR', 'service'),
+    -- a payee's: what is on its way to their bank, and what arrived there
+    ('EUR', 'payout'), ('EUR', 'bank'),
+    -- a partner's VAT on its share; the service's claim to get that back from the tax authority
+    ('EUR', 'vat'), ('EUR', 'input_vat')))
 );
 comment on table core.ledger_accounts is
   'What a balance is kept of: a unit, a kind, and whose it is (owner: the id of a customer''s account, a booking, a sale or a partner). Its balance is what was credited less what was debited. No personal data; kept as long as its entries.';

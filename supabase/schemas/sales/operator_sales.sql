@@ -184,6 +184,7 @@ declare
   done   record;
 begin
   perform private.act_as_operator(input);
+  perform private.lock_payouts(exclusively => false);
   sale := private.sale_named(input);
   perform private.lock_booking(sale.partner_id, sale.booking_id);
   select * into done from private.reverse_sale(sale, reason, coalesce((input ->> 'recover')::boolean, false));

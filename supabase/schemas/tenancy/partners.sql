@@ -15,6 +15,7 @@ create table core.partners (
   iban_key_id       text,
   iban_last4        text,
   iban_holder       text,
+  iban_changed_at   timestamptz   not null default private.now(),
   branding          jsonb         not null default '{}',
   charger_brands    text[]        not null default '{}',
   constraint partners_pkey primary key (id),
@@ -35,7 +36,22 @@ create table core.partners (
 comment on table core.partners is 'A tenant: a charge-point operator, installer or other business. Kept as long as its customers'' records are.';
 comment on column core.partners.return_url is 'Registered by the operator or in the portal; sign-in links may lead back to it and below it, nowhere else.';
 comment on column core.partners.branding is 'display_name, logo_url, primary_color, reply_to: how pages and mail to its customers look. light and dark are the colour where it can be read on such a ground, else null: packages/shared/src/domain/brand.ts judges it when it is chosen.';
+comment on column core.partners.iban_changed_at is 'When the account number came, or became another one: money waits 48 hours before it goes there.';
 comment on column core.partners.charger_brands is 'Brands whose cloud the partner has linked to the service: a draft may come with a charger of these only. Set by the operator.';
+
+create function private.note_iban_change() returns trigger
+language plpgsql
+set search_path = ''
+as $$
+begin
+  new.iban_changed_at := private.now();
+  return new;
+end $$;
+comment on function private.note_iban_change() is 'Notes when an account number changes, whoever changes it. One that is encrypted anew counts as another.';
+grant execute on function private.note_iban_change() to api_owner;
+
+create trigger note_iban_change before update of iban_ciphertext on core.partners for each row
+  when (new.iban_ciphertext is distinct from old.iban_ciphertext) execute function private.note_iban_change();
 
 alter table core.partners enable row level security;
 create policy "a tenant sees itself" on core.partners

@@ -25,6 +25,13 @@ const addressSource = z
 /** What the keys and tokens of a deployment begin with. */
 export const keyPrefix = z.string().regex(/^[a-z]{2,12}$/, "must be 2 to 12 lower-case letters");
 
+/** The keys of stored IBANs, as JSON. */
+export const ibanKeys = json.pipe(
+  z
+    .object({ current: z.string(), keys: z.record(z.string(), z.base64()) })
+    .refine(({ current, keys }) => Object.hasOwn(keys, current), "names a current key that is not among keys"),
+);
+
 /** What an operator sets; `.env.example` describes each. */
 const Configuration = z.object({
   API_HOST: z.enum(["sandbox", "production"]),
@@ -49,11 +56,7 @@ const Configuration = z.object({
         .min(1),
     }),
   ),
-  IBAN_KEYS: json.pipe(
-    z
-      .object({ current: z.string(), keys: z.record(z.string(), z.base64()) })
-      .refine(({ current, keys }) => Object.hasOwn(keys, current), "names a current key that is not among keys"),
-  ),
+  IBAN_KEYS: ibanKeys,
   WORKER_SECRET: z.string().min(32),
   CLIENT_ADDRESS: addressSource,
   SUPABASE_URL: url,

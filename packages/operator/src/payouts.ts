@@ -1,0 +1,110 @@
+// What of a payout is done on the operator's machine, because it takes the keys of the IBANs: judging them, and the file for the bank.
+// An IBAN is clear in the memory of this process and in that file, and nowhere else.
+
+import { createHash } from "node:crypto";
+import { gunzipSync, gzipSync } from "node:zlib";
+import { isSEPACountry, isValidIBAN } from "ibantools";
+import * as z from "zod";
+import { ibanKeys } from "#shared/foundation/environment.ts";
+import { open, openIban, type Sealed, seal } from "#shared/values/iban.ts";
+import type { Input, Machine } from "./command.ts";
+import { type Answer, OperatorError } from "./database.ts";
+import { creditTransfers } from "./sepa_file.ts";
+
+type Keys = Parameters<typeof openIban>[0];
+type Payee = { partner_id: string; account_id: string | null; iban: Sealed; failed_iban: Sealed | null };
+type Line = { line_id: string; partner_id: string; name: string; amount_eur: number; iban: Sealed };
+
+/** Countries that joined SEPA after the library's list was made (EPC409-09). */
+const JOINED_SINCE = ["AL", "MD", "ME", "MK", "RS"];
+
+const inSepa = (iban: string) => isSEPACountry(iban.slice(0, 2)) || JOINED_SINCE.includes(iban.slice(0, 2));
+
+/** Why nothing can be paid to an IBAN, or null. */
+function problemOf(keys: Keys, { partner_id, iban, failed_iban }: Payee): string | null {
+  try {
+    const clear = openIban(keys, partner_id, iban);
+    if (!isValidIBAN(clear)) return "iban_invalid";
+    if (!inSepa(clear)) return "iban_outside_sepa";
+    return failed_iban && openIban(keys, partner_id, failed_iban) === clear ? "iban_failed" : null;
+  } catch {
+    return "iban_unreadable"; // what was thrown may quote it
+  }
+}
+
+/** Judges the IBANs of all who are due, and has the database make the batch of those it can pay. */
+export async function prepare(input: Input, { call, env }: Machine): Promise<Answer> {
+  const keys = readKeys(env);
+  const { payees } = (await call("payout_due", input)) as { payees: Payee[] };
+  const judged = payees.map((payee) => ({
+    partner_id: payee.partner_id,
+    account_id: payee.account_id,
+    ciphertext: payee.iban.ciphertext,
+    problem: problemOf(keys, payee),
+  }));
+  return call("payout_prepare", { ...input, judged });
+}
+
+/** The batch with the file for the bank as `xml`: made once and kept by the database, the same bytes each time. */
+export async function exportBatch({ out, ...input }: Input, { call, env }: Machine): Promise<Answer> {
+  const keys = readKeys(env);
+  const debtor = readDebtor(env);
+  const answer = await call("payout_export", input);
+  const { batch_id } = answer.batch as { batch_id: string };
+  const belongs_to = `payout file ${batch_id}`;
+  if (answer.file) {
+    const xml = gunzipSync(Buffer.from(open(keys, belongs_to, answer.file as Sealed), "base64")).toString();
+    return { batch: answer.batch, xml };
+  }
+  const transfers = (answer.lines as Line[]).map(({ line_id, partner_id, name, amount_eur, iban }) => ({
+    line_id,
+    name,
+    amount_eur,
+    iban: openFor(line_id, keys, partner_id, iban),
+  }));
+  const xml = creditTransfers(batch_id, String(answer.created_at), debtor, transfers);
+  const kept = await call("payout_keep_file", {
+    batch: batch_id,
+    file: seal(keys, belongs_to, gzipSync(xml).toString("base64")),
+    sha256: createHash("sha256").update(xml).digest("hex"),
+  });
+  return { ...kept, xml };
+}
+
+function openFor(line_id: string, keys: Keys, partner_id: string, iban: Sealed): string {
+  try {
+    return openIban(keys, partner_id, iban);
+  } catch {
+    throw new OperatorError(`The IBAN of line ${line_id} does not open with these IBAN_KEYS. Nothing was exported.`);
+  }
+}
+
+function readKeys(env: Machine["env"]): Keys {
+  const keys = ibanKeys.safeParse(env.IBAN_KEYS);
+  if (keys.success) return { config: { IBAN_KEYS: keys.data } };
+  throw new OperatorError(
+    "IBANs are encrypted: set IBAN_KEYS to what the functions have, for this command alone (docs/deploy.md).",
+  );
+}
+
+const account = z.object({
+  PAYOUT_ACCOUNT_NAME: z.string().regex(/^(?=.*[A-Za-z0-9])[A-Za-z0-9/?:().,'+ -]{1,70}$/),
+  PAYOUT_ACCOUNT_IBAN: z
+    .string()
+    .transform((iban) => iban.replace(/\s/g, "").toUpperCase())
+    .refine((iban) => isValidIBAN(iban) && inSepa(iban)),
+  PAYOUT_ACCOUNT_BIC: z
+    .string()
+    .regex(/^[A-Z]{6}[A-Z0-9]{2}([A-Z0-9]{3})?$/)
+    .optional(),
+});
+
+function readDebtor(env: Machine["env"]) {
+  const read = account.safeParse({ ...env, PAYOUT_ACCOUNT_BIC: env.PAYOUT_ACCOUNT_BIC || undefined });
+  if (read.success) {
+    const { PAYOUT_ACCOUNT_NAME: name, PAYOUT_ACCOUNT_IBAN: iban, PAYOUT_ACCOUNT_BIC: bic } = read.data;
+    return { name, iban, bic };
+  }
+  const wrong = [...new Set(read.error.issues.map(({ path }) => path.join(".")))].join(", ");
+  throw new OperatorError(`From which account it is paid is said by ${wrong}, which is not set or cannot be read.`);
+}

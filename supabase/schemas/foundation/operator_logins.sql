@@ -1,0 +1,69 @@
+-- Logins of operators, one a person. Whoever owns the database makes them; the role operator has no right to make any.
+
+create function private.login_row(role name) returns json
+language sql stable
+set search_path = ''
+as $$
+  select json_build_object('login', substr(r.rolname, length('operator_') + 1), 'role', r.rolname, 'enabled', r.rolcanlogin)
+    from pg_catalog.pg_roles r where r.rolname = role
+$$;
+
+create function private.login_create(input jsonb) returns json
+language plpgsql
+set search_path = ''
+as $$
+declare
+  role    constant name := 'operator_' || (input ->> 'name');
+  setting text;
+begin
+  perform private.act_as_operator(input);
+  if coalesce(input ->> 'name', '') !~ '^[a-z][a-z0-9]{0,30}$' then
+    perform private.refuse('invalid_login');
+  elsif exists (select from pg_catalog.pg_roles r where r.rolname = role) then
+    perform private.refuse('login_taken', json_build_object('login', input ->> 'name'));
+  end if;
+  execute format('create role %I login password %L', role, input ->> 'verifier');
+  execute format('grant operator to %I with inherit true, set false', role);
+  -- how long a statement may take is not inherited
+  for setting in
+    select unnest(s.setconfig) from pg_catalog.pg_db_role_setting s where s.setrole = 'operator'::regrole and s.setdatabase = 0
+  loop
+    execute format('alter role %I set %I = %L', role, split_part(setting, '=', 1), split_part(setting, '=', 2));
+  end loop;
+  perform private.audit('operator.login_created', null, jsonb_build_object('role', role));
+  return json_build_object('login', private.login_row(role));
+end $$;
+comment on function private.login_create(jsonb) is
+  'A login of one operator: {name, verifier} to {login}. verifier is the SCRAM-SHA-256 verifier of its password. With the rights of who calls: of the owner of the database, who alone may make roles.';
+
+create function private.login_disable(input jsonb) returns json
+language plpgsql
+set search_path = ''
+as $$
+declare
+  role    constant name := 'operator_' || (input ->> 'name');
+  enabled boolean;
+begin
+  perform private.act_as_operator(input);
+  select r.rolcanlogin into enabled from pg_catalog.pg_roles r where r.rolname = role;
+  if not found then
+    perform private.refuse('login_not_found', json_build_object('login', input ->> 'name'));
+  end if;
+  if enabled then
+    execute format('alter role %I nologin', role);
+    perform private.audit('operator.login_disabled', null, jsonb_build_object('role', role));
+  end if;
+  return json_build_object('changed', enabled, 'login', private.login_row(role));
+end $$;
+comment on function private.login_disable(jsonb) is
+  'Ends a login of an operator: {name} to {changed, login}. The role stays, so that its name is never another person''s. With the rights of who calls, as login_create.';
+
+create function ops.login_list(input jsonb) returns json
+language sql stable security definer
+set search_path = ''
+as $$
+  select json_build_object('logins', coalesce(json_agg(private.login_row(r.rolname) order by r.rolname), '[]'))
+    from pg_catalog.pg_roles r where r.rolname ~ '^operator_[a-z]'
+$$;
+comment on function ops.login_list(jsonb) is 'Every operator''s login, by name: {} to {logins}.';
+select private.expose_ops('ops.login_list(jsonb)');

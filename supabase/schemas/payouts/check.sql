@@ -1,0 +1,32 @@
+-- Whether payouts and the ledger agree; see ledger/check.sql.
+
+create function private.check_payouts(tenant uuid)
+returns table (what text, expected numeric, found numeric, wrong bigint, example text)
+language sql stable
+set search_path = ''
+as $$
+  with part as materialized (
+    select p.*, l.status, l.payee_id as line_payee_id
+      from core.payout_parts p join core.payout_lines l on l.partner_id = p.partner_id and l.id = p.line_id
+     where p.ledger_partner_id = tenant
+  ), line as (
+    select l.id, l.amount, coalesce(sum(p.amount), 0) as parts
+      from core.payout_lines l left join core.payout_parts p on p.partner_id = l.partner_id and p.line_id = l.id
+     where l.partner_id = tenant group by l.id, l.amount
+  ), owed as (
+    select k.kind, p.line_payee_id as payee_id, sum(p.amount) as amount
+      from part p join (values ('payout', 'pending'), ('bank', 'paid')) k (kind, status) on k.status = p.status
+     group by k.kind, p.line_payee_id
+  ), balance as (
+    select coalesce(b.owner, o.payee_id) as payee_id, coalesce(o.amount, 0) as amount, coalesce(b.balance, 0) as balance
+      from (select * from core.ledger_balances where partner_id = tenant and unit = 'EUR' and kind in ('payout', 'bank')) b
+      full join owed o on o.kind = b.kind and o.payee_id = b.owner
+  )
+  select 'lines of payouts are the sum of their parts', coalesce(sum(l.parts), 0), coalesce(sum(l.amount), 0),
+         count(*) filter (where l.parts <> l.amount), min('line ' || l.id) filter (where l.parts <> l.amount)
+    from line l
+  union all
+  select 'what is on its way, and what was paid, are lines of payouts', coalesce(sum(b.amount), 0), coalesce(sum(b.balance), 0),
+         count(*) filter (where b.amount <> b.balance), min('payee ' || b.payee_id) filter (where b.amount <> b.balance)
+    from balance b
+$$;

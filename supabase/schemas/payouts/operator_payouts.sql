@@ -1,0 +1,362 @@
+-- The operator on payouts: prepare, approve, export, settle, release, cancel, list, show.
+
+create function private.payout_batch_row(batch core.payout_batches) returns json
+language sql stable
+set search_path = ''
+as $$
+  select json_build_object(
+    'batch_id', batch.id, 'status', batch.status, 'lines', t.lines, 'amount_eur', t.amount, 'paid', t.paid, 'paid_eur', t.paid_amount,
+    'failed', t.failed, 'failed_eur', t.failed_amount, 'minimum_eur', batch.minimum,
+    'prepared_by', batch.prepared_by, 'prepared_at', private.iso(batch.prepared_at),
+    'approved_by', batch.approved_by, 'approved_at', private.iso(batch.approved_at),
+    'exported_by', batch.exported_by, 'exported_at', private.iso(batch.exported_at), 'file_sha256', batch.file_sha256,
+    'settled_at', private.iso(batch.settled_at), 'cancelled_at', private.iso(batch.cancelled_at), 'cancelled_reason', batch.cancelled_reason)
+  from (select count(*) as lines, coalesce(sum(l.amount), 0) as amount,
+               count(*) filter (where l.status = 'paid') as paid, coalesce(sum(l.amount) filter (where l.status = 'paid'), 0) as paid_amount,
+               count(*) filter (where l.status = 'failed') as failed, coalesce(sum(l.amount) filter (where l.status = 'failed'), 0) as failed_amount
+          from core.payout_lines l where l.batch_id = batch.id) t
+$$;
+comment on function private.payout_batch_row(core.payout_batches) is 'A batch as the operator sees it. Amounts in euro.';
+
+create function private.payout_line_row(line core.payout_lines) returns json
+language sql stable
+set search_path = ''
+as $$
+  select json_build_object(
+    'line_id', line.id, 'payee', line.payee_id, 'partner_slug', p.slug, 'cpo_external_ref', a.cpo_external_ref, 'name', line.name,
+    'iban', '**** ' || line.iban_last4, 'amount_eur', line.amount, 'status', line.status, 'paid_at', private.iso(line.paid_at),
+    'failed_at', private.iso(line.failed_at), 'failed_reason', line.failed_reason, 'released_at', private.iso(line.released_at),
+    'parts', (select count(*) from core.payout_parts k where k.partner_id = line.partner_id and k.line_id = line.id))
+  from core.partners p
+  left join core.accounts a on a.partner_id = line.partner_id and a.id = line.account_id
+ where p.id = line.partner_id
+$$;
+comment on function private.payout_line_row(core.payout_lines) is 'A line as the operator sees it: of the IBAN its last four characters.';
+
+create function private.payout_batch_named(named text) returns core.payout_batches
+language plpgsql
+set search_path = ''
+as $$
+declare
+  batch core.payout_batches;
+begin
+  select * into batch from core.payout_batches b where b.id = private.as_uuid(named) for update;
+  if not found then
+    perform private.refuse('payout_batch_not_found', json_build_object('batch', named));
+  end if;
+  return batch;
+end $$;
+comment on function private.payout_batch_named(text) is 'The batch of an id, its row locked.';
+
+create function private.read_minimum(input jsonb) returns numeric
+language plpgsql immutable
+set search_path = ''
+as $$
+declare
+  minimum constant numeric := private.as_decimal(coalesce(input ->> 'minimum', '5'), 2);
+begin
+  if minimum is null then
+    perform private.refuse('invalid_minimum');
+  end if;
+  return minimum;
+end $$;
+comment on function private.read_minimum(jsonb) is 'From how many euro on somebody is paid, {minimum?}: 5 unless told. At least that.';
+
+create function ops.payout_due(input jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  return (
+    select json_build_object('payees', coalesce(json_agg(json_build_object(
+             'partner_id', y.partner_id, 'account_id', y.account_id, 'iban', json_build_object('ciphertext', y.iban_ciphertext, 'key_id', y.iban_key_id),
+             'failed_iban', case when y.failed_ciphertext is not null then json_build_object('ciphertext', y.failed_ciphertext, 'key_id', y.failed_key_id) end)), '[]'))
+      from private.payees(private.read_minimum(input)) y where y.reason is null);
+end $$;
+comment on function ops.payout_due(jsonb) is
+  'Whom a batch would take in, with their IBANs as they are encrypted: {minimum?} to {payees}. Who has the keys judges these, for payout_prepare.';
+select private.expose_ops('ops.payout_due(jsonb)');
+
+create function ops.payout_prepare(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  login   constant text := private.operator_login();
+  minimum constant numeric := private.read_minimum(input);
+  judged  jsonb;
+  taken   private.payee[];
+  made    uuid;
+  batch   core.payout_batches;
+begin
+  perform private.act_as_operator(input), private.lock_payouts(exclusively => true);
+  -- judged is what was said of the very IBAN that is there now
+  select coalesce(jsonb_agg(to_jsonb(y) || jsonb_build_object('reason',
+           coalesce(y.reason, case when j.ciphertext is distinct from y.iban_ciphertext then 'not_judged' else j.problem end))), '[]')
+    into judged
+    from private.payees(minimum) y
+    left join jsonb_to_recordset(coalesce(input -> 'judged', '[]')) as j (partner_id uuid, account_id uuid, ciphertext text, problem text)
+      on j.partner_id = y.partner_id and j.account_id is not distinct from y.account_id;
+  taken := array(select y from jsonb_populate_recordset(null::private.payee, judged) y where y.reason is null);
+  if cardinality(taken) > 0 then
+    made := private.make_batch(taken, minimum, login);
+    select * into batch from core.payout_batches b where b.id = made;
+    perform private.audit('payout.prepared', batch.id, jsonb_build_object('lines', cardinality(taken)));
+  end if;
+  return (
+    with left_out as materialized (
+      select y.*, p.slug from jsonb_populate_recordset(null::private.payee, judged) y join core.partners p on p.id = y.partner_id where y.reason is not null
+    )
+    select json_build_object(
+      'changed', batch.id is not null,
+      'batch', case when batch.id is not null then private.payout_batch_row(batch) end,
+      'left_out', (select coalesce(json_agg(json_build_object(
+                     'reason', t.reason, 'payees', t.payees, 'amount_eur', t.amount) order by t.payees desc, t.reason), '[]')
+                     from (select l.reason, count(*) as payees, sum(l.amount) as amount from left_out l group by l.reason) t),
+      'payees', (select coalesce(json_agg(json_build_object(
+                   'payee', coalesce(l.account_id, l.partner_id), 'partner_slug', l.slug, 'amount_eur', l.amount, 'reason', l.reason,
+                   'iban', '**** ' || l.iban_last4, 'iban_changed_at', private.iso(l.iban_changed_at)) order by l.reason, l.amount desc, l.account_id), '[]')
+                   from left_out l)));
+end $$;
+comment on function ops.payout_prepare(jsonb) is
+  'A batch of all who can be paid now: {minimum?, judged: [{partner_id, account_id, ciphertext, problem}]} to {changed, batch, left_out, payees}. judged says of each payee of payout_due what is wrong with the IBAN, or null. Who is left out is named, with the reason.';
+select private.expose_ops('ops.payout_prepare(jsonb)');
+
+create function ops.payout_approve(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  login   constant text := private.operator_login();
+  batch   core.payout_batches;
+  changed boolean;
+begin
+  perform private.act_as_operator(input);
+  batch := private.payout_batch_named(input ->> 'batch');
+  changed := batch.status = 'prepared';
+  if batch.status = 'cancelled' then
+    perform private.refuse('payout_cancelled', json_build_object('batch', batch.id));
+  elsif batch.prepared_by = login then
+    perform private.refuse('second_person_needed', json_build_object('batch', batch.id, 'login', login));
+  elsif changed then
+    update core.payout_batches b set status = 'approved', approved_by = login, approved_at = private.now() where b.id = batch.id returning * into batch;
+    perform private.audit('payout.approved', batch.id);
+  end if;
+  return json_build_object('changed', changed, 'batch', private.payout_batch_row(batch));
+end $$;
+comment on function ops.payout_approve(jsonb) is 'Lets a batch go to the bank, by another person than who prepared it: {batch} to {changed, batch}.';
+select private.expose_ops('ops.payout_approve(jsonb)');
+
+create function ops.payout_export(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  again constant boolean := coalesce((input ->> 'again')::boolean, false);
+  batch core.payout_batches;
+begin
+  perform private.act_as_operator(input);
+  batch := private.payout_batch_named(input ->> 'batch');
+  if batch.status = 'approved' then
+    return json_build_object(
+      'batch', private.payout_batch_row(batch),
+      'created_at', to_char(private.now() at time zone 'Europe/Amsterdam', 'YYYY-MM-DD"T"HH24:MI:SS'),
+      'lines', (select json_agg(json_build_object(
+                  'line_id', l.id, 'partner_id', l.partner_id, 'name', l.name, 'amount_eur', l.amount,
+                  'iban', json_build_object('ciphertext', l.iban_ciphertext, 'key_id', l.iban_key_id)) order by l.arrival)
+                  from core.payout_lines l where l.batch_id = batch.id));
+  elsif batch.file_sha256 is null then
+    perform private.refuse('payout_not_approved', json_build_object('batch', batch.id, 'status', batch.status));
+  elsif not again then
+    perform private.refuse('payout_exported', json_build_object('batch', batch.id, 'exported_at', private.iso(batch.exported_at)));
+  end if;
+  perform private.audit('payout.exported_again', batch.id, jsonb_build_object('reason', private.operator_reason(input ->> 'reason')));
+  return json_build_object('batch', private.payout_batch_row(batch), 'file', json_build_object('ciphertext', batch.file_ciphertext, 'key_id', batch.file_key_id));
+end $$;
+comment on function ops.payout_export(jsonb) is
+  'What the file for the bank is made of, IBANs as they are encrypted: {batch} to {batch, created_at, lines}. With again and a reason, of a batch that was exported: {batch, file}, as payout_keep_file was given it.';
+select private.expose_ops('ops.payout_export(jsonb)');
+
+create function ops.payout_keep_file(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  batch core.payout_batches;
+begin
+  perform private.act_as_operator(input);
+  batch := private.payout_batch_named(input ->> 'batch');
+  if batch.status <> 'approved' then
+    perform private.refuse('payout_exported', json_build_object('batch', batch.id, 'exported_at', private.iso(batch.exported_at)));
+  end if;
+  update core.payout_batches b
+     set status = 'exported', exported_by = session_user, exported_at = private.now(),
+         file_ciphertext = input #>> '{file,ciphertext}', file_key_id = input #>> '{file,key_id}', file_sha256 = input ->> 'sha256'
+   where b.id = batch.id returning * into batch;
+  perform private.audit('payout.exported', batch.id, jsonb_build_object('sha256', batch.file_sha256));
+  return json_build_object('batch', private.payout_batch_row(batch));
+end $$;
+comment on function ops.payout_keep_file(jsonb) is
+  'Keeps the file that was made for the bank, encrypted, before it is written anywhere: {batch, file: {ciphertext, key_id}, sha256} to {batch}. Of two at once one is kept.';
+select private.expose_ops('ops.payout_keep_file(jsonb)');
+
+create function private.line_id_of(named text) returns uuid
+language sql immutable
+set search_path = ''
+as $$ select private.as_uuid(regexp_replace(named, '^(.{8})(.{4})(.{4})(.{4})(.{12})$', '\1-\2-\3-\4-\5')) $$;
+comment on function private.line_id_of(text) is 'The id of a line, as itself or as the bank names it: the EndToEndId, without dashes.';
+
+create function private.fail_lines(ids text[], reason text) returns int
+language plpgsql
+set search_path = ''
+as $$
+declare
+  named  text;
+  line   core.payout_lines;
+  status text;
+  failed int := 0;
+begin
+  foreach named in array ids loop
+    select * into line from core.payout_lines l
+     where l.partner_id = any (array(select p.id from core.partners p)) and l.id = private.line_id_of(named);
+    if not found then
+      perform private.refuse('payout_line_not_found', json_build_object('line', named));
+    end if;
+    select b.status into status from core.payout_batches b where b.id = line.batch_id;
+    if status not in ('exported', 'settled') then
+      perform private.refuse('payout_not_exported', json_build_object('batch', line.batch_id, 'status', status));
+    end if;
+    if line.status <> 'failed' then
+      perform private.fail_line(line, reason);
+      failed := failed + 1;
+    end if;
+  end loop;
+  return failed;
+end $$;
+comment on function private.fail_lines(text[], text) is 'The bank did not pay these lines: how many of them it had not said that of yet. Payouts are locked exclusively.';
+
+create function ops.payout_settle(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  failed constant text[] := array(select jsonb_array_elements_text(coalesce(input -> 'failed', '[]')));
+  batch  core.payout_batches;
+  paid   int := 0;
+  lost   int;
+begin
+  if input ->> 'batch' is null and cardinality(failed) = 0 then
+    perform private.refuse('nothing_to_settle');
+  end if;
+  perform private.act_as_operator(input), private.lock_payouts(exclusively => true);
+  if input ->> 'batch' is not null then
+    batch := private.payout_batch_named(input ->> 'batch');
+    if batch.status not in ('exported', 'settled') then
+      perform private.refuse('payout_not_exported', json_build_object('batch', batch.id, 'status', batch.status));
+    end if;
+  end if;
+  lost := private.fail_lines(failed, private.operator_reason(coalesce(input ->> 'reason', 'the bank could not pay it')));
+  perform private.act_for_partner(null);
+  if batch.status = 'exported' then
+    paid := private.pay_lines(batch.id);
+    update core.payout_batches b set status = 'settled', settled_by = session_user, settled_at = private.now() where b.id = batch.id returning * into batch;
+    perform private.audit('payout.settled', batch.id, jsonb_build_object('paid', paid));
+  end if;
+  return json_build_object(
+    'changed', paid + lost > 0, 'paid', paid, 'failed', lost,
+    'batch', case when batch.id is not null then private.payout_batch_row(batch) end,
+    'lines', (select coalesce(json_agg(private.payout_line_row(l) order by l.arrival), '[]') from core.payout_lines l
+               where l.partner_id = any (array(select p.id from core.partners p)) and l.id = any (array(select private.line_id_of(f) from unnest(failed) f))));
+end $$;
+comment on function ops.payout_settle(jsonb) is
+  'What the bank did: {batch?, failed?: [line], reason?} to {changed, paid, failed, batch, lines}. The lines of failed go back to the balances; of the batch every line is paid that was not said to have failed.';
+select private.expose_ops('ops.payout_settle(jsonb)');
+
+create function ops.payout_cancel(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  reason  constant text := private.operator_reason(input ->> 'reason');
+  batch   core.payout_batches;
+  changed boolean;
+begin
+  perform private.act_as_operator(input), private.lock_payouts(exclusively => true);
+  batch := private.payout_batch_named(input ->> 'batch');
+  changed := batch.status <> 'cancelled';
+  if batch.status in ('exported', 'settled') then
+    perform private.refuse('payout_gone', json_build_object('batch', batch.id));
+  elsif changed then
+    perform private.return_lines(array(select l from core.payout_lines l where l.batch_id = batch.id));
+    update core.payout_lines l set status = 'cancelled' where l.batch_id = batch.id;
+    update core.payout_batches b set status = 'cancelled', cancelled_by = session_user, cancelled_at = private.now(), cancelled_reason = reason
+     where b.id = batch.id returning * into batch;
+    perform private.audit('payout.cancelled', batch.id);
+  end if;
+  return json_build_object('changed', changed, 'batch', private.payout_batch_row(batch));
+end $$;
+comment on function ops.payout_cancel(jsonb) is
+  'Gives back what a batch took, before it was exported: {batch, reason} to {changed, batch}.';
+select private.expose_ops('ops.payout_cancel(jsonb)');
+
+create function ops.payout_release(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  reason  constant text := private.operator_reason(input ->> 'reason');
+  line    core.payout_lines;
+  changed boolean;
+begin
+  perform private.act_as_operator(input), private.lock_payouts(exclusively => true);
+  select l.* into line
+    from core.payout_lines l join core.partners p on p.id = l.partner_id
+   where l.partner_id = any (array(select q.id from core.partners q)) and l.status <> 'cancelled'
+     and l.payee_id = coalesce(private.as_uuid(input ->> 'payee'), (select q.id from core.partners q where q.slug = input ->> 'payee'))
+   order by l.arrival desc limit 1;
+  if line.status is distinct from 'failed' then
+    perform private.refuse('nothing_to_release', json_build_object('payee', input ->> 'payee'));
+  end if;
+  changed := line.released_at is null;
+  if changed then
+    update core.payout_lines l set released_at = private.now(), released_reason = reason
+     where l.partner_id = line.partner_id and l.id = line.id returning * into line;
+    perform private.act_for_partner(line.partner_id), private.audit('payout.released', line.payee_id, jsonb_build_object('line', line.id));
+  end if;
+  return json_build_object('changed', changed, 'line', private.payout_line_row(line));
+end $$;
+comment on function ops.payout_release(jsonb) is
+  'Lets the IBAN of a payment that failed be paid again: {payee, reason} to {changed, line}. payee is an account id, or a partner''s slug or id.';
+select private.expose_ops('ops.payout_release(jsonb)');
+
+create function ops.payout_list(input jsonb) returns json
+language sql stable security definer
+set search_path = ''
+as $$
+  select json_build_object('batches', coalesce(json_agg(private.payout_batch_row(b) order by b.prepared_at desc, b.id), '[]'))
+    from (select * from core.payout_batches b
+           where input ->> 'status' is null or b.status = input ->> 'status'
+           order by b.prepared_at desc, b.id limit coalesce((input ->> 'limit')::int, 50)) b
+$$;
+comment on function ops.payout_list(jsonb) is 'Batches, newest first: {status?, limit?} to {batches}.';
+select private.expose_ops('ops.payout_list(jsonb)');
+
+create function ops.payout_show(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  batch core.payout_batches;
+begin
+  perform private.act_as_operator(input);
+  batch := private.payout_batch_named(input ->> 'batch');
+  perform private.audit('payout.read', batch.id);
+  return json_build_object(
+    'batch', private.payout_batch_row(batch),
+    'lines', (select coalesce(json_agg(private.payout_line_row(l) order by l.arrival), '[]')
+                from (select l.* from core.payout_lines l
+                       where l.batch_id = batch.id and (input ->> 'status' is null or l.status = input ->> 'status')
+                       order by l.arrival limit coalesce((input ->> 'limit')::int, 1000)) l));
+end $$;
+comment on function ops.payout_show(jsonb) is 'A batch and its lines, in the order of the file: {batch, status?, limit?} to {batch, lines}. Names people, so it leaves an audit row.';
+select private.expose_ops('ops.payout_show(jsonb)');

@@ -1,0 +1,130 @@
+-- Who is owed what, and whether it can be paid now.
+
+create function private.sepa_name(name text) returns text
+language plpgsql immutable
+set search_path = ''
+as $$
+declare
+  -- letters come apart from their accents, which go
+  plain   text := regexp_replace(normalize(name, nfkd), '[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff]', '', 'g');
+  letters text[];
+begin
+  foreach letters slice 1 in array array[['ß', 'ss'], ['ẞ', 'SS'], ['æ', 'ae'], ['Æ', 'AE'], ['œ', 'oe'], ['Œ', 'OE'], ['þ', 'th'], ['Þ', 'Th']] loop
+    plain := replace(plain, letters[1], letters[2]);
+  end loop;
+  plain := translate(plain, 'øØłŁđĐðÐħĦŧŦı', 'oOlLdDdDhHtTi');
+  plain := btrim(left(btrim(regexp_replace(plain, '[^A-Za-z0-9/?:().,''+-]+', ' ', 'g')), 70));
+  return case when plain ~ '[A-Za-z0-9]' then plain end;
+end $$;
+comment on function private.sepa_name(text) is
+  'A name in the characters that every bank of SEPA takes (EPC217-08), at most 70 of them: letters without their accents; what has no such letter is a space. Null where nothing is left.';
+
+create function private.payable_balances()
+returns table (partner_id uuid, account_id uuid, ledger_partner_id uuid, kind text, of_account_id uuid, amount numeric)
+language plpgsql stable
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+begin
+  return query
+  select b.partner_id, case a.payout_handler when 'service_pays_customer' then a.id end, b.partner_id, b.kind, a.id, b.balance
+    from core.ledger_balances b
+    join core.accounts a on a.partner_id = b.partner_id and a.id = b.owner
+   where b.unit = 'EUR' and b.kind = 'customer' and b.balance <> 0
+  union all
+  select b.owner, null, b.partner_id, b.kind, null, b.balance
+    from core.ledger_balances b
+   where b.unit = 'EUR' and b.kind in ('partner', 'vat') and b.balance <> 0;
+end $$;
+comment on function private.payable_balances() is
+  'Every balance of a customer or a partner with who is to be paid it: the customer, or the partner (account_id is null) where the CPO settles with its customers. What a person earned a partner is in the ledger of the house. Below zero: it was paid, and taken back since.';
+
+create function private.may_yield(account_partner uuid, account uuid) returns boolean
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  return exists (
+      select from core.connections c
+        join core.mandates m on m.partner_id = c.partner_id and m.connection_id = c.id
+       where c.partner_id = account_partner and c.account_id = account and m.status = 'signed' and m.valid_until >= private.today())
+    or exists (
+      select from core.connections c
+        join core.counted_months m on m.partner_id = c.partner_id and m.connection_id = c.id
+        join core.ere_factors f on f.delivery_year = extract(year from m.period)
+       where c.partner_id = account_partner and c.account_id = account and m.status = 'staged' and m.total_kwh > 0
+         and (f.bookable_until is null or f.bookable_until >= private.today()))
+    or exists (
+      select from core.booking_rows r
+        left join core.credits k on k.partner_id = r.partner_id and k.row_id = r.id and k.reversed_at is null
+       where r.partner_id = account_partner and r.account_id = account and r.live
+         and (k.id is null or k.ere > (select coalesce(sum(a.ere), 0) from core.allocations a
+                                        where a.partner_id = r.partner_id and a.row_id = r.id and a.reversal_id is null)));
+end $$;
+comment on function private.may_yield(uuid, uuid) is
+  'Whether more can come of an account: a mandate that is not over, a month that can still be booked, kWh that wait for their credit, or ERE that are not sold.';
+
+create function private.partner_may_yield(partner uuid) returns boolean
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  return exists (select from core.accounts a where a.partner_id = partner and private.may_yield(a.partner_id, a.id))
+      or exists (select from core.attributions t
+                   join core.accounts a on a.partner_id = private.house() and a.user_id = t.user_id
+                  where t.partner_id = partner and private.may_yield(a.partner_id, a.id));
+end $$;
+comment on function private.partner_may_yield(uuid) is 'Whether more can come to a partner, of its own accounts or of the people it brought.';
+
+create type private.payee as (
+  partner_id        uuid,
+  account_id        uuid,
+  owner_id          uuid,
+  amount            numeric,
+  name              text,
+  iban_ciphertext   text,
+  iban_key_id       text,
+  iban_last4        text,
+  iban_changed_at   timestamptz,
+  -- of the latest payment where that failed, and nobody released it
+  failed_ciphertext text,
+  failed_key_id     text,
+  reason            text);
+
+create function private.payees(minimum numeric) returns setof private.payee
+language plpgsql stable
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+begin
+  return query
+  with owed as materialized (
+    select b.partner_id, b.account_id, sum(b.amount) as amount from private.payable_balances() b group by b.partner_id, b.account_id
+  )
+  select o.partner_id, o.account_id, a.owner_id, o.amount, n.name, i.ciphertext, i.key_id, i.last4, i.changed_at,
+         f.iban_ciphertext, f.iban_key_id,
+         case when o.amount < 0 then 'owes'
+              when o.amount < minimum and case when o.account_id is null then private.partner_may_yield(o.partner_id)
+                                               else private.may_yield(o.partner_id, o.account_id) end then 'below_minimum'
+              when i.ciphertext is null then 'iban_missing'
+              when i.changed_at > private.now() - interval '48 hours' then 'iban_changed'
+              when n.name is null then 'name_unreadable' end
+    from owed o
+    join core.partners p on p.id = o.partner_id
+    left join core.accounts a on a.partner_id = o.partner_id and a.id = o.account_id
+    left join core.signatories s on s.partner_id = a.partner_id and s.account_id = a.id
+    cross join lateral (
+      -- a business is paid in its own name
+      select private.sepa_name(case when o.account_id is null then p.iban_holder
+                                    else coalesce(case when a.type <> 'particulier' then a.company ->> 'name' end, s.full_name, a.display_name) end) as name) n
+    cross join lateral (
+      select case when o.account_id is null then p.iban_ciphertext else a.iban_ciphertext end as ciphertext,
+             case when o.account_id is null then p.iban_key_id else a.iban_key_id end as key_id,
+             case when o.account_id is null then p.iban_last4 else a.iban_last4 end as last4,
+             case when o.account_id is null then p.iban_changed_at else a.iban_changed_at end as changed_at) i
+    left join lateral (
+      select l.* from core.payout_lines l
+       where l.partner_id = o.partner_id and l.payee_id = coalesce(o.account_id, o.partner_id) and l.status <> 'cancelled'
+       order by l.arrival desc limit 1) f on f.status = 'failed' and f.released_at is null
+   where o.amount <> 0;
+end $$;
+comment on function private.payees(numeric) is
+  'Everybody who is owed something, or owes it, and why they are not paid now; reason is null where nothing is in the way that the database knows of. What is below the minimum is carried over while more can come.';

@@ -1,0 +1,111 @@
+-- Payouts: what goes to the bank in one file, a line for each payee, and of which balances a line is made.
+
+create table core.payout_batches (
+  id               uuid           not null default gen_random_uuid(),
+  status           text           not null default 'prepared',
+  minimum          numeric(14, 2) not null,
+  prepared_by      text           not null,
+  prepared_at      timestamptz    not null default private.now(),
+  approved_by      text,
+  approved_at      timestamptz,
+  exported_by      text,
+  exported_at      timestamptz,
+  file_ciphertext  text,
+  file_key_id      text,
+  file_sha256      text,
+  settled_by       text,
+  settled_at       timestamptz,
+  cancelled_by     text,
+  cancelled_at     timestamptz,
+  cancelled_reason text,
+  constraint payout_batches_pkey primary key (id),
+  constraint payout_batches_status_known check (status in ('prepared', 'approved', 'exported', 'settled', 'cancelled')),
+  constraint payout_batches_minimum_positive check (minimum >= 0),
+  constraint payout_batches_two_people check (approved_by <> prepared_by),
+  constraint payout_batches_approved_whole check (num_nulls(approved_by, approved_at) in (0, 2)),
+  constraint payout_batches_exported_whole check (num_nulls(exported_by, exported_at, file_ciphertext, file_key_id, file_sha256) in (0, 5)),
+  constraint payout_batches_cancelled_whole check (num_nulls(cancelled_by, cancelled_at, cancelled_reason) in (0, 3)),
+  constraint payout_batches_steps check (case status
+    when 'prepared' then num_nonnulls(approved_at, exported_at, settled_at, cancelled_at) = 0
+    when 'approved' then approved_at is not null and num_nonnulls(exported_at, settled_at, cancelled_at) = 0
+    when 'exported' then num_nulls(approved_at, exported_at) = 0 and num_nonnulls(settled_at, cancelled_at) = 0
+    when 'settled' then num_nulls(approved_at, exported_at, settled_at) = 0 and cancelled_at is null
+    else cancelled_at is not null and num_nonnulls(exported_at, settled_at) = 0 end)
+);
+comment on table core.payout_batches is
+  'What goes to the bank in one file, of all tenants: the service''s own, and prepared and approved by two logins. Kept seven years.';
+comment on column core.payout_batches.file_ciphertext is
+  'The file for the bank, gzip and AES-256-GCM made before it reaches the database, under the key file_key_id: asked for again it is the same bytes. file_sha256 is of the file itself.';
+alter table core.payout_batches enable row level security;
+
+create table core.payout_lines (
+  partner_id      uuid           not null,
+  id              uuid           not null default gen_random_uuid(),
+  arrival         bigint         not null generated always as identity,
+  batch_id        uuid           not null,
+  account_id      uuid,
+  owner_id        uuid,
+  payee_id        uuid           not null generated always as (coalesce(account_id, partner_id)) stored,
+  amount          numeric(14, 2) not null,
+  name            text           not null,
+  iban_ciphertext text           not null,
+  iban_key_id     text           not null,
+  iban_last4      text           not null,
+  status          text           not null default 'pending',
+  paid_at         timestamptz,
+  failed_at       timestamptz,
+  failed_reason   text,
+  released_at     timestamptz,
+  released_reason text,
+  constraint payout_lines_pkey primary key (partner_id, id),
+  constraint payout_lines_batch_fkey foreign key (batch_id) references core.payout_batches (id),
+  constraint payout_lines_partner_id_fkey foreign key (partner_id) references core.partners (id),
+  constraint payout_lines_account_fkey foreign key (partner_id, account_id, owner_id) references core.accounts (partner_id, id, owner_id),
+  constraint payout_lines_payee_key unique (partner_id, batch_id, payee_id),
+  constraint payout_lines_owner_whole check (num_nulls(account_id, owner_id) in (0, 2)),
+  constraint payout_lines_amount_positive check (amount > 0),
+  constraint payout_lines_name_shape check (length(name) between 1 and 70),
+  constraint payout_lines_status_known check (status in ('pending', 'paid', 'failed', 'cancelled')),
+  constraint payout_lines_paid check (status <> 'paid' or paid_at is not null),
+  constraint payout_lines_failed check ((status = 'failed') = (failed_at is not null)),
+  constraint payout_lines_released check (num_nulls(released_at, released_reason) in (0, 2) and (released_at is null or status = 'failed'))
+);
+comment on table core.payout_lines is
+  'One payment: to a customer (account_id), or to a partner. Name and IBAN are those of the moment it was prepared, the IBAN as it was encrypted then. Personal data; kept seven years.';
+comment on column core.payout_lines.partner_id is 'The tenant of the payee, which its IBAN is encrypted for: that of the account, or the partner who is paid.';
+comment on column core.payout_lines.released_at is 'A line that failed holds back its IBAN until there is another one, or the operator releases it.';
+-- serves: the latest payments of a payee
+create index payout_lines_payee on core.payout_lines (partner_id, payee_id, arrival desc);
+-- serves: the lines of a batch
+create index payout_lines_batch on core.payout_lines (batch_id);
+select private.isolate('core.payout_lines', 'select');
+select private.keep_to_owner('core.payout_lines');
+
+create table core.payout_parts (
+  partner_id        uuid           not null,
+  id                uuid           not null default gen_random_uuid(),
+  line_id           uuid           not null,
+  ledger_partner_id uuid           not null,
+  kind              text           not null,
+  account_id        uuid,
+  owner_id          uuid,
+  payee_id          uuid           not null generated always as (coalesce(account_id, partner_id)) stored,
+  amount            numeric(14, 2) not null,
+  constraint payout_parts_pkey primary key (partner_id, id),
+  constraint payout_parts_line_fkey foreign key (partner_id, line_id) references core.payout_lines (partner_id, id),
+  constraint payout_parts_ledger_fkey foreign key (ledger_partner_id) references core.partners (id),
+  constraint payout_parts_account_fkey foreign key (partner_id, account_id, owner_id) references core.accounts (partner_id, id, owner_id),
+  constraint payout_parts_kind_known check (kind in ('customer', 'partner', 'vat')),
+  constraint payout_parts_owner check (case kind when 'customer' then num_nulls(account_id, owner_id) = 0 and ledger_partner_id = partner_id
+                                                 else num_nonnulls(account_id, owner_id) = 0 end),
+  constraint payout_parts_amount_moves check (amount <> 0)
+);
+comment on table core.payout_parts is
+  'What a line is made of: one balance of the ledger of ledger_partner_id, taken whole. A customer''s own; or of a partner its share, where a person earned it in the house''s ledger, the VAT on it, and what its customers get through it. A balance below zero is taken off. Append-only, kept seven years.';
+comment on column core.payout_parts.payee_id is 'Whose account of the ledger it was taken from.';
+-- serves: the parts of a line
+create index payout_parts_line on core.payout_parts (partner_id, line_id);
+-- serves: what was paid of an account of the ledger
+create index payout_parts_payee on core.payout_parts (ledger_partner_id, payee_id, kind);
+select private.isolate('core.payout_parts', 'select');
+select private.keep_to_owner('core.payout_parts');
