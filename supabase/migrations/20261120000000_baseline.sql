@@ -9813,6 +9813,29 @@ end $$;
 comment on function private.erase_bookings(uuid, uuid[]) is
   'Deletes what was booked, credited and sold of accounts, on the sandbox: their rows, what was posted for them, and bookings and sales of which nothing is left. Run by private.erase_accounts only.';
 
+create function private.erase_books(partner uuid) returns void
+language plpgsql security definer
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+declare
+  accounts    constant uuid[] := array(select a.id from core.accounts a where a.partner_id = partner order by a.id for update);
+  connections uuid[];
+  months      date[];
+begin
+  perform private.only_in_sandbox(), private.lock_bookings_of(partner, accounts);
+  select array_agg(r.connection_id), array_agg(r.period) into connections, months
+    from (select distinct r.connection_id, r.period from core.booking_rows r where r.partner_id = partner and r.account_id = any (accounts)) r;
+  perform private.lock_connections(partner, connections), private.erase_bookings(partner, accounts);
+  -- the months stay, rejected ones too, and can be delivered and booked anew
+  update core.delivered_months d set status = private.month_status(d.connection_id, d.period)
+    from unnest(connections, months) as m (connection_id, month)
+   where d.partner_id = partner and d.connection_id = m.connection_id and d.period = m.month and d.status in ('submitted', 'registered', 'rejected');
+  delete from core.figures f where f.partner_id = partner;
+end $$;
+comment on function private.erase_books(uuid) is
+  'Deletes what was booked, credited and sold of a partner''s CPO accounts, and that figures were published to it; accounts and months stay. Definer, because nothing else deletes these.';
+grant execute on function private.erase_books(uuid) to api_owner;
+
 -- POST /sandbox/v1/reset, and the customer that a fixture replaces.
 
 create function private.erase_accounts(accounts uuid[], chargers uuid[], connections uuid[]) returns void
@@ -9923,11 +9946,12 @@ begin
   -- an import that runs is either before this or after it, whole
   perform private.lock_imports(private.partner_id());
   select * into erased from private.erase_customers(private.partner_id(), null, input ->> 'key');
+  perform private.erase_books(private.partner_id());
   perform private.audit('sandbox.reset', private.partner_id(), jsonb_build_object('customers', erased.customers, 'drafts', erased.drafts));
   return json_build_object('ok', true, 'customers_deleted', erased.customers, 'drafts_deleted', erased.drafts);
 end $$;
 comment on function api.reset_sandbox(jsonb, jsonb) is
-  'POST /sandbox/v1/reset: {key}. Every customer attributed to the partner and every draft it made, in one transaction. CPO accounts, keys and settings stay.';
+  'POST /sandbox/v1/reset: {key}. Every customer attributed to the partner, every draft it made, and what was booked and sold of its CPO accounts, in one transaction. These accounts and their months, keys and settings stay.';
 select private.expose('api.reset_sandbox(jsonb, jsonb)', 'edge_slow');
 
 create function api.clear_fixture(caller jsonb, input jsonb) returns json
@@ -9945,6 +9969,136 @@ begin
 end $$;
 comment on function api.clear_fixture(jsonb, jsonb) is 'Makes room for a fixture: {external_ref, email, key}. The drafts with that reference go, with their customers; who opted out at that address may be written to again.';
 select private.expose('api.clear_fixture(jsonb, jsonb)');
+
+-- POST /sandbox/v1/settle: a quarter of the caller's customers, from kWh to euro, by the functions that the operator runs.
+
+create function private.settle_accounts(tenant uuid, accounts uuid[], quarter date, price numeric) returns void
+language plpgsql
+set search_path = ''
+as $$
+declare
+  run     constant uuid := gen_random_uuid();
+  booking core.bookings;
+  sale    core.sales;
+  taken   int;
+begin
+  if not exists (select from private.judge_quarter(tenant, quarter, accounts) j where j.reason is null) then
+    return;
+  end if;
+  perform private.act_for_partner(tenant);
+  loop
+    booking := private.open_booking(tenant, quarter, run);
+    taken := private.submit_booking(tenant, booking.id, accounts);
+    exit when taken is not null;  -- null: somebody submitted the one that was open
+  end loop;
+  if taken = 0 then
+    -- another booking took the same months a moment ago
+    delete from core.bookings b where b.partner_id = tenant and b.id = booking.id and b.run_id = run;
+    return;
+  end if;
+  booking := private.lock_booking(tenant, booking.id);
+  perform private.credit_booking(booking, array(
+    select row(0, r.id, r.kwh, null, null)::private.credit_line
+      from core.booking_rows r where r.partner_id = tenant and r.booking_id = booking.id), null);
+  sale.partner_id := tenant;
+  sale.booking_id := booking.id;
+  sale.reference := 'sandbox-' || booking.id;
+  sale.buyer := 'Sandbox';
+  sale.ere := private.sellable_ere(booking);
+  sale.price := price;
+  sale.gross := round(sale.ere * price, 2);
+  sale.sold_on := private.today();
+  -- less than half a cent is credited and stays unsold
+  if sale.gross > 0 then
+    perform private.record_sale(booking, sale);
+  end if;
+end $$;
+comment on function private.settle_accounts(uuid, uuid[], date, numeric) is
+  'Books every month of these accounts that can be booked, also of a quarter that is not over, credits all of it and sells it at a price in euro. Nothing where there is none.';
+
+create function private.settled_quarter(partner uuid, accounts uuid[], quarter date) returns json
+language plpgsql stable
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+declare
+  tenants constant uuid[] := array[partner, private.house()];
+begin
+  return (
+    with settled as materialized (
+      select b.id as booking_id, b.partner_id, b.number, r.account_id, r.connection_id, r.period, c.accepted_kwh, c.ere, s.gross, s.net
+        from core.bookings b
+        join core.booking_rows r on r.partner_id = b.partner_id and r.booking_id = b.id and r.status = 'registered' and r.account_id = any (accounts)
+        join core.credits c on c.partner_id = r.partner_id and c.row_id = r.id and c.reversed_at is null
+        cross join lateral (
+          select coalesce(sum(a.gross), 0) as gross, coalesce(sum(a.net), 0) as net
+            from core.allocations a where a.partner_id = r.partner_id and a.row_id = r.id and a.reversal_id is null) s
+       where b.partner_id = any (tenants) and b.quarter = settled_quarter.quarter
+    ), left_out as materialized (
+      select j.account_id, to_char(j.period, 'YYYY-MM') as period, j.reason
+        from unnest(tenants) t (id)
+        cross join lateral private.judge_quarter(t.id, settled_quarter.quarter, accounts) j
+       where j.reason is not null
+         and not exists (select from settled s where s.connection_id = j.connection_id and s.period = j.period)
+       order by j.account_id, j.period, j.connection_id limit 1000
+    )
+    select json_build_object(
+      'booking_id', (select s.booking_id from settled s order by s.partner_id = partner desc, s.number desc limit 1),
+      'accounts', count(distinct t.account_id), 'kwh', coalesce(sum(t.accepted_kwh), 0), 'ere', coalesce(round(sum(t.ere), 2), 0),
+      'gross_eur', coalesce(sum(t.gross), 0), 'net_eur', coalesce(sum(t.net), 0),
+      'left_out', (select coalesce(json_agg(row_to_json(l)), '[]') from left_out l))
+      from settled t);
+end $$;
+comment on function private.settled_quarter(uuid, uuid[], date) is
+  'What of a quarter of these accounts, of a partner and of the house, is credited and sold, and which months are in no booking: {booking_id, accounts, kwh, ere, gross_eur, net_eur, left_out}. kWh; ERE to two decimals; of left_out the first 1000.';
+
+create function private.settle_customers(partner uuid, quarter date, price numeric) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  house    constant uuid := private.house();
+  people   uuid[];
+  accounts uuid[];
+begin
+  perform private.only_in_sandbox();
+  -- a reset locks accounts before their bookings too
+  people := array(
+    select a.id from core.attributions t
+      join core.accounts a on a.partner_id = house and a.user_id = t.user_id
+     where t.partner_id = partner and t.source in ('partner_upload', 'partner_invite')
+     order by a.id for key share of a);
+  accounts := array(select a.id from core.accounts a where a.partner_id = partner order by a.id for key share);
+  perform private.settle_accounts(house, people, quarter, price), private.settle_accounts(partner, accounts, quarter, price);
+  perform private.act_for_partner(partner);
+  insert into core.figures (partner_id, delivery_year)
+  select partner, f.delivery_year from core.ere_factors f where f.delivery_year = extract(year from quarter)
+  on conflict on constraint figures_pkey do nothing;
+  return private.settled_quarter(partner, people || accounts, quarter);
+end $$;
+comment on function private.settle_customers(uuid, date, numeric) is
+  'Settles a quarter of a partner''s CPO accounts and of the people it uploaded or invited, publishes the year''s figures to it, and says what is settled by now. Definer, because people are in the house, and only the operator books.';
+grant execute on function private.settle_customers(uuid, date, numeric) to api_owner;
+
+create function api.settle_sandbox(caller jsonb, input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  named   constant text := input ->> 'quarter';
+  settled json;
+begin
+  perform private.act_as(caller, 'partner'), private.only_in_sandbox();
+  settled := private.settle_customers(
+    private.partner_id(), make_date(left(named, 4)::int, right(named, 1)::int * 3 - 2, 1), (input ->> 'price_per_ere')::numeric);
+  if settled ->> 'booking_id' is null then
+    perform private.refuse('nothing_to_settle', json_build_object('left_out', settled -> 'left_out'));
+  end if;
+  perform private.audit('sandbox.settled', private.partner_id(), jsonb_build_object('quarter', named));
+  return (jsonb_build_object('ok', true, 'quarter', named) || settled::jsonb)::json;
+end $$;
+comment on function api.settle_sandbox(jsonb, jsonb) is
+  'POST /sandbox/v1/settle: {quarter, price_per_ere} to {ok, quarter, booking_id, accounts, kwh, ere, gross_eur, net_eur, left_out}. What is settled already stays as it is; the price is that of months which were not.';
+select private.expose('api.settle_sandbox(jsonb, jsonb)', 'edge_slow');
 
 -- Scheduled work: each call does what is due. The worker calls.
 

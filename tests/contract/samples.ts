@@ -67,13 +67,15 @@ export async function samplesFor(world: OAuth): Promise<(endpoint: Endpoint) => 
   const { id: keyed } = await world.addPartner();
   const { id: managed } = await world.addPartner();
   const key = await giveKey(world, keyed);
-  const rows = [draftRow(), draftRow(), draftRow()];
+  const rows = [draftRow(), draftRow(), draftRow(), draftRow()];
   const imported = await world.post("/partner/drafts/import", { consent: true, send_invite: false, rows }, key);
-  const [draft, withdrawn, rehearsed] = (imported.body.created ?? []).map(
+  const [draft, withdrawn, rehearsed, settled] = (imported.body.created ?? []).map(
     ({ draft_id }: { draft_id: string }) => draft_id,
   );
   await world.row("insert into core.partner_managers (partner_id, user_id) values ($1, $2)", managed, user.id);
   const played = await world.post(`/sandbox/v1/drafts/${rehearsed}/claim`, { submit: true }, key);
+  const approved = await world.post(`/sandbox/v1/drafts/${settled}/claim`, { submit: true }, key);
+  await world.post(`/sandbox/v1/customers/${approved.body.account_id}/review`, { outcome: "goedgekeurd" }, key);
   // what a reset leaves is no sample for anything
   const { id: emptied } = await world.addPartner();
   const resetting = { token: await giveKey(world, emptied), subject: `partner:${emptied}` };
@@ -130,6 +132,7 @@ export async function samplesFor(world: OAuth): Promise<(endpoint: Endpoint) => 
     createSandboxFixtures: { states: ["no_iban"] },
     connectVirtualCharger: { kwh_per_session: 10, since: "2026-11-01" },
     reviewCustomer: { outcome: "goedgekeurd" },
+    settleSandboxQuarter: { quarter: "2026-Q2" },
     admitCharger: { identity: own.body.ocpp?.identity, password: own.body.ocpp?.password },
   };
   const manager = { token: managerToken, subject: await subjectOf(managerToken) };

@@ -112,8 +112,9 @@ test("§4.3 docs/tour.md: rehearse an integration, by curl, exactly as written",
     .trim()
     .split("\n")
     .map((line) => JSON.parse(line));
-  const [imported, mailbox, again, review, sync, drafts, customers, dashboard, withdrawn, fixtures, reset] = answers;
-  expect(answers).toHaveLength(11);
+  const [imported, mailbox, again, review, sync, drafts, customers, dashboard, withdrawn, fixtures, settled, reset] =
+    answers;
+  expect(answers).toHaveLength(12);
   expect(imported).toMatchObject({ added: 1, rejected: [] });
   const [mail] = mailbox.mail;
   expect(mail).toMatchObject({ to: "mila@example.nl", template: "claim" });
@@ -135,6 +136,9 @@ test("§4.3 docs/tour.md: rehearse an integration, by curl, exactly as written",
   expect(fixtures.fixtures.map(({ state, ok }: { state: string; ok: boolean }) => [state, ok])).toEqual(
     ["eligible", "rejected", "no_mandate", "ean_unverified", "no_mid_charger", "no_iban"].map((state) => [state, true]),
   );
+  // Mila, and the fixture of which everything is in order
+  expect(settled).toMatchObject({ ok: true, quarter: "2026-Q2", accounts: 2 });
+  expect(settled.net_eur).toBeGreaterThan(0);
   expect(reset.ok).toBe(true);
   expect(reset.customers_deleted).toBe(7);
   // her link leads nowhere now, and kindly

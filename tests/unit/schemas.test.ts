@@ -70,7 +70,7 @@ test("whoever stores what no two tenants may have takes it through the one funct
 
 /**
  * What a helper says to others only: who revokes asks for no grant, these take the first of several connections, and a virtual charger
- * has a serial number made for it.
+ * has a serial number made for it; what is settled is all that was credited, and what is worth no cent is not sold.
  */
 const NEVER_THERE = [
   "revoke: unauthorized_client",
@@ -78,6 +78,7 @@ const NEVER_THERE = [
     (id) => `${id}: ambiguous_connection`,
   ),
   "connectVirtualCharger: charger_claimed",
+  ...["granted_below_sold", "not_enough_ere", "worth_nothing"].map((code) => `settleSandboxQuarter: ${code}`),
 ];
 
 test("what an api function, or a helper of it, refuses with is declared by every endpoint that runs it", () => {

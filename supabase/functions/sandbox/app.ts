@@ -4,6 +4,7 @@ import { claimDraft } from "./drafts.ts";
 import { createFixtures } from "./fixtures.ts";
 import { listMail } from "./mail.ts";
 import { resetSandbox } from "./reset.ts";
+import { settleQuarter } from "./settle.ts";
 
 /** The sandbox helpers (specification section 4.3), in the order of a rehearsal. */
 export const surface: Surface = {
@@ -11,5 +12,14 @@ export const surface: Surface = {
   about: "On the sandbox host only: play the customer, the charger, the reviewer and the mailbox",
   prefix: "/sandbox",
   host: "sandbox",
-  endpoints: [claimDraft, connectCharger, syncCustomer, reviewCustomer, createFixtures, listMail, resetSandbox],
+  endpoints: [
+    claimDraft,
+    connectCharger,
+    syncCustomer,
+    reviewCustomer,
+    settleQuarter,
+    createFixtures,
+    listMail,
+    resetSandbox,
+  ],
 };

@@ -11,7 +11,7 @@ export const resetSandbox = endpoint(
     summary: "Delete every customer attributed to the partner and every draft it uploaded",
     description:
       "In one transaction: drafts, the accounts customers made of them, their chargers, sessions, mail, logins and opt-outs; e-mail addresses and the import cap are free again. " +
-      "People who came with a login of their own (through an application) keep it, and are the partner's no more. The key, settings and accounts of the CPO API stay.",
+      "People who came with a login of their own (through an application) keep it, and are the partner's no more. What was settled is settled no more. The key, settings, and accounts of the CPO API with their months stay.",
     caller: CALLER,
     limit: "sandbox",
     sql: ["reset_sandbox"],

@@ -73,3 +73,26 @@ begin
 end $$;
 comment on function private.erase_bookings(uuid, uuid[]) is
   'Deletes what was booked, credited and sold of accounts, on the sandbox: their rows, what was posted for them, and bookings and sales of which nothing is left. Run by private.erase_accounts only.';
+
+create function private.erase_books(partner uuid) returns void
+language plpgsql security definer
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+declare
+  accounts    constant uuid[] := array(select a.id from core.accounts a where a.partner_id = partner order by a.id for update);
+  connections uuid[];
+  months      date[];
+begin
+  perform private.only_in_sandbox(), private.lock_bookings_of(partner, accounts);
+  select array_agg(r.connection_id), array_agg(r.period) into connections, months
+    from (select distinct r.connection_id, r.period from core.booking_rows r where r.partner_id = partner and r.account_id = any (accounts)) r;
+  perform private.lock_connections(partner, connections), private.erase_bookings(partner, accounts);
+  -- the months stay, rejected ones too, and can be delivered and booked anew
+  update core.delivered_months d set status = private.month_status(d.connection_id, d.period)
+    from unnest(connections, months) as m (connection_id, month)
+   where d.partner_id = partner and d.connection_id = m.connection_id and d.period = m.month and d.status in ('submitted', 'registered', 'rejected');
+  delete from core.figures f where f.partner_id = partner;
+end $$;
+comment on function private.erase_books(uuid) is
+  'Deletes what was booked, credited and sold of a partner''s CPO accounts, and that figures were published to it; accounts and months stay. Definer, because nothing else deletes these.';
+grant execute on function private.erase_books(uuid) to api_owner;

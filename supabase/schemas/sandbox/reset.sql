@@ -108,11 +108,12 @@ begin
   -- an import that runs is either before this or after it, whole
   perform private.lock_imports(private.partner_id());
   select * into erased from private.erase_customers(private.partner_id(), null, input ->> 'key');
+  perform private.erase_books(private.partner_id());
   perform private.audit('sandbox.reset', private.partner_id(), jsonb_build_object('customers', erased.customers, 'drafts', erased.drafts));
   return json_build_object('ok', true, 'customers_deleted', erased.customers, 'drafts_deleted', erased.drafts);
 end $$;
 comment on function api.reset_sandbox(jsonb, jsonb) is
-  'POST /sandbox/v1/reset: {key}. Every customer attributed to the partner and every draft it made, in one transaction. CPO accounts, keys and settings stay.';
+  'POST /sandbox/v1/reset: {key}. Every customer attributed to the partner, every draft it made, and what was booked and sold of its CPO accounts, in one transaction. These accounts and their months, keys and settings stay.';
 select private.expose('api.reset_sandbox(jsonb, jsonb)', 'edge_slow');
 
 create function api.clear_fixture(caller jsonb, input jsonb) returns json

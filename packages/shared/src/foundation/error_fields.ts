@@ -21,6 +21,7 @@ export const ERROR_FIELDS = {
   code: z.string().meta({ description: "Of a draft that is withdrawn: the same as error" }),
   unknown: z.array(z.string()).meta({ description: "What was asked for and does not exist" }),
   ocpp_identity: z.string().meta({ description: "The one that is taken" }),
+  left_out: z.unknown().meta({ override: { $ref: "#/components/schemas/LeftOutMonths" } }),
   registration_status: z.unknown().meta({ override: { $ref: "#/components/schemas/RegistrationStatus" } }),
 };
 

@@ -175,6 +175,12 @@ const table = {
       "No registration of this customer waits for review: it is submitted once there are a signature and a charger, and decided once.",
     fields: ["registration_status"],
   },
+  nothing_to_settle: {
+    status: 409,
+    detail:
+      "No month of this quarter can be booked, and none is settled; left_out says why each is not. A month counts once it is over, of a connection whose four gates are open and whose registration is approved.",
+    fields: ["left_out"],
+  },
   api_key_exists: {
     status: 409,
     detail: "You have an active API key. Send rotate: true to replace it; the old one stops working at once.",

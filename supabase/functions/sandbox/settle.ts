@@ -1,0 +1,79 @@
+import * as z from "zod";
+import { endpoint } from "#shared/http/endpoint.ts";
+import { CALLER } from "./caller.ts";
+
+/** Why a booking leaves a month out, the first that holds. */
+const LEFT_OUT = [
+  "already_booked",
+  "month_not_over",
+  "year_closed",
+  "no_mandate",
+  "outside_mandate",
+  "gate:ean_validated",
+  "gate:mid_charger_registered",
+  "gate:iban_present",
+  "registration_open",
+  "registration_rejected",
+  "rejected_by_register",
+  "zero_kwh",
+  "already_delivered",
+] as const;
+
+const LeftOutMonths = z
+  .array(
+    z.object({
+      account_id: z.guid(),
+      period: z.string().meta({ example: "2026-06" }),
+      reason: z.enum(LEFT_OUT).meta({ description: "The first that holds" }),
+    }),
+  )
+  .meta({ id: "LeftOutMonths", description: "Delivered months that are not settled, at most 1000 of them" });
+
+export const settleQuarter = endpoint(
+  {
+    id: "settleSandboxQuarter",
+    method: "POST",
+    path: "/sandbox/v1/settle",
+    summary: "Book, credit and sell a quarter of your own customers now",
+    description:
+      "What the operator does once a quarter happens at once, by the same functions, to your CPO accounts and to the customers you uploaded or invited: every month that may be booked " +
+      "is booked, the register credits all of it, and it is sold at `price_per_ere`. Of the running quarter the months that are over. The figures of the year are published to you. " +
+      "Safe to repeat: the answer says what is settled of the quarter by now; months that are keep their price. `booking_id` is the newest booking, of your CPO accounts where they are in one. " +
+      "`reset` takes it back.",
+    caller: CALLER,
+    limit: "sandbox",
+    sql: ["settle_sandbox"],
+    slow: true,
+    body: z
+      .object({
+        quarter: z
+          .string()
+          .regex(/^20\d\d-Q[1-4]$/)
+          .meta({ example: "2026-Q2" }),
+        price_per_ere: z
+          .number()
+          .positive()
+          .max(1000)
+          .refine((price) => Number(price.toFixed(6)) === price, "at most six decimals")
+          .default(0.4)
+          .meta({ description: "Euro, up to six decimals" }),
+      })
+      .meta({ id: "SettleSandboxQuarter" }),
+    response: z
+      .object({
+        ok: z.literal(true),
+        quarter: z.string(),
+        booking_id: z.guid(),
+        accounts: z.int().meta({ description: "How many have a settled month" }),
+        kwh: z.number().meta({ description: "Accepted by the register" }),
+        ere: z.number().meta({ description: "Credited, two decimals" }),
+        gross_eur: z.number().meta({ description: "What was sold" }),
+        net_eur: z.number().meta({ description: "What of it the customers get, after the fee" }),
+        left_out: LeftOutMonths,
+      })
+      .meta({ id: "SettledSandboxQuarter" }),
+    errors: ["nothing_to_settle"],
+    failure: "sandbox_step_failed",
+  },
+  ({ body, call }) => call("settle_sandbox", body),
+);

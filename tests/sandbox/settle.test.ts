@@ -1,0 +1,211 @@
+// A quarter from kWh to euro, as an integrator rehearses it.
+
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { MID_CHARGER } from "../harness/chargers.ts";
+import { giveMandate, signMandate } from "../harness/mandate.ts";
+import { createAccount, type Partner } from "../harness/people.ts";
+import { operatorOf } from "../operator/operator.ts";
+import { createSandboxWorld, later, type SandboxWorld, START } from "./sandbox_world.ts";
+
+let world: SandboxWorld;
+let empty: Record<string, number>;
+beforeAll(async () => {
+  world = await createSandboxWorld({ limits: "lifted" });
+  empty = await books();
+});
+afterEach(async () => {
+  await agrees();
+  await world.freeze(START);
+  for (const key of [world.keyA, world.keyB]) expect((await world.reset(key)).status).toBe(200);
+  expect(await books()).toEqual(empty);
+  // a reset leaves the months of CPO accounts, and a test counts its own
+  await world.row("delete from core.delivered_months where delivery_id is not null");
+});
+afterAll(() => world.close());
+
+const settle = (body: unknown = { quarter: "2026-Q2" }, key = world.keyA) =>
+  world.send("/sandbox/v1/settle", { method: "POST", token: key, body });
+
+/** How many rows there are of whatever a settlement writes. */
+async function books(): Promise<Record<string, number>> {
+  const [counts] = await world.rows(
+    `select (select count(*)::int from core.bookings) as bookings, (select count(*)::int from core.booking_rows) as rows,
+            (select count(*)::int from core.credits) as credits, (select count(*)::int from core.sales) as sales,
+            (select count(*)::int from core.allocations) as allocations, (select count(*)::int from core.ledger_entries) as entries,
+            (select count(*)::int from core.figures) as figures, (select count(*)::int from core.delivered_months where locked) as locked`,
+  );
+  return counts;
+}
+
+async function agrees(): Promise<void> {
+  const { json } = await operatorOf(world.database)("ledger check");
+  expect(json).toMatchObject({ ok: true, wrong: [] });
+}
+
+/** A customer whom the partner uploaded, approved, with 12 kWh four times a week since January. */
+async function customer(key = world.keyA): Promise<string> {
+  const { account_id } = await world.customer({}, { submit: true }, key);
+  expect((await world.play(account_id, "review", { outcome: "goedgekeurd" }, key)).status).toBe(200);
+  return account_id;
+}
+
+/** A CPO's customer with these months; approved unless told. */
+async function cpoAccount(months: Record<string, number>, partner: Partner = world.partnerA, approved = true) {
+  const { account_id, connection_id } = await createAccount(world, partner);
+  const token = await partner.client.token();
+  await world.post("/v1/chargers", { account_id, ...MID_CHARGER, serial_number: account_id }, token);
+  await signMandate(world, account_id, partner);
+  if (approved)
+    await world.row("update core.connections set registration_status = 'goedgekeurd' where id = $1", connection_id);
+  const items = Object.entries(months).map(([period, total_kwh]) => ({ period, total_kwh, session_count: 9 }));
+  expect((await world.post("/v1/sessions:batch", { account_id, months: items }, token)).status).toBe(200);
+  return account_id;
+}
+
+describe("§4.3 contract §5 POST /sandbox/v1/settle", () => {
+  test("books, credits and sells the quarter of the customers that were uploaded", async () => {
+    const account_id = await customer();
+    const { status, body } = await settle();
+    expect([status, body], JSON.stringify(world.log.at(-1))).toEqual([
+      200,
+      {
+        ok: true,
+        quarter: "2026-Q2",
+        booking_id: expect.any(String),
+        accounts: 1,
+        kwh: expect.any(Number),
+        ere: expect.any(Number),
+        gross_eur: expect.any(Number),
+        net_eur: expect.any(Number),
+        left_out: [],
+      },
+    ]);
+    expect(body.kwh).toBeGreaterThan(500);
+    expect(body.ere).toBeCloseTo(body.kwh * 0.332694, 1);
+    expect(body.gross_eur).toBeCloseTo(body.ere * 0.4, 1);
+    expect(body.net_eur).toBeLessThan(body.gross_eur);
+    const rows = await world.rows("select distinct account_id, status, share_partner_id from core.booking_rows");
+    // the partner brought the customer in November: of what was charged before it has no share
+    expect(rows).toEqual([{ account_id, status: "registered", share_partner_id: null }]);
+  });
+
+  test("of CPO accounts and people at once; what cannot be booked is left out, and why", async () => {
+    await customer();
+    const good = await cpoAccount({ "2026-04": 100, "2026-05": 50, "2026-07": 999 });
+    const waits = await cpoAccount({ "2026-06": 10 }, world.partnerA, false);
+    const { body } = await settle({ quarter: "2026-Q2", price_per_ere: 0.123456 });
+    expect([body.accounts, body.left_out]).toEqual([
+      2,
+      [{ account_id: waits, period: "2026-06", reason: "registration_open" }],
+    ]);
+    const [booking] = await world.rows("select partner_id from core.bookings where id = $1", body.booking_id);
+    expect(booking).toEqual({ partner_id: world.partnerA.id });
+    const [sold] = await world.rows(
+      "select sum(a.ere)::float as ere, sum(a.gross)::float as gross from core.allocations a where a.account_id = $1",
+      good,
+    );
+    // 150 kWh x 0.332694 = 49.9041 ERE; at 0.123456 that is 6.16 euro
+    expect(sold).toEqual({ ere: 49.9041, gross: 6.16 });
+  });
+
+  test("a repeat changes nothing; a later one takes in what is new, at its own price", async () => {
+    const account_id = await cpoAccount({ "2026-04": 100 });
+    const first = await settle();
+    expect(first.body).toMatchObject({ accounts: 1, kwh: 100, ere: 33.27, gross_eur: 13.31 });
+    expect(await settle({ quarter: "2026-Q2", price_per_ere: 9 })).toMatchObject({ status: 200, body: first.body });
+    const token = await world.partnerA.client.token();
+    await world.post("/v1/sessions:batch", { account_id, months: [{ period: "2026-05", total_kwh: 100 }] }, token);
+    const { body } = await settle({ quarter: "2026-Q2", price_per_ere: 1 });
+    // 33.2694 ERE at 0.40 and as many at 1
+    expect(body).toMatchObject({ accounts: 1, kwh: 200, ere: 66.54, gross_eur: 46.58, left_out: [] });
+    expect(body.booking_id).not.toBe(first.body.booking_id);
+    expect(
+      (await world.rows("select distinct price::float from core.sales order by 1")).map(({ price }) => price),
+    ).toEqual([0.4, 1]);
+  });
+
+  test("of the running quarter the months that are over", async () => {
+    const account_id = await cpoAccount({ "2026-10": 10, "2026-11": 20 });
+    const { body } = await settle({ quarter: "2026-Q4" });
+    expect(body).toMatchObject({ kwh: 10, left_out: [{ account_id, period: "2026-11", reason: "month_not_over" }] });
+    await world.freeze(later(14 * 86_400));
+    expect((await settle({ quarter: "2026-Q4" })).body).toMatchObject({ kwh: 30, left_out: [] });
+  });
+
+  test("what is worth no cent is credited and not sold", async () => {
+    await cpoAccount({ "2026-04": 0.01 });
+    expect(await settle()).toMatchObject({ status: 200, body: { kwh: 0.01, ere: 0, gross_eur: 0, net_eur: 0 } });
+  });
+
+  test("nothing to settle: without customers, of a quarter to come, of a year without a factor; and why of each month", async () => {
+    const nothing = { status: 409, body: { error: "nothing_to_settle", left_out: [] } };
+    expect(await settle()).toMatchObject(nothing);
+    const account_id = await cpoAccount({ "2026-04": 0 });
+    for (const quarter of ["2027-Q1", "2019-Q4", "2099-Q4"]) expect(await settle({ quarter })).toMatchObject(nothing);
+    expect((await settle()).body.left_out).toEqual([{ account_id, period: "2026-04", reason: "zero_kwh" }]);
+    expect(await books()).toEqual(empty);
+  });
+
+  test.each([
+    ["no body", null],
+    ["no quarter", {}],
+    ["a quarter that is none", { quarter: "2026-Q5" }],
+    ["a price of nothing", { quarter: "2026-Q2", price_per_ere: 0 }],
+    ["a negative price", { quarter: "2026-Q2", price_per_ere: -1 }],
+    ["seven decimals", { quarter: "2026-Q2", price_per_ere: 0.1234567 }],
+    ["a price beyond all reason", { quarter: "2026-Q2", price_per_ere: 1001 }],
+  ])("refuses %s", async (_, body) => {
+    const { status, body: answer } = await settle(body);
+    expect([status, answer.error]).toEqual([400, "invalid_request"]);
+  });
+
+  test("another partner's customers, and people who only share with an application, stay as they are", async () => {
+    await customer();
+    await customer(world.keyB);
+    await cpoAccount({ "2026-04": 70 }, world.partnerB);
+    const consenting = await world.addUser();
+    await giveMandate(world, consenting);
+    await world.row(
+      "insert into core.attributions (partner_id, user_id, source, attached_month) values ($1, $2, 'oauth_consent', '2026-01-01')",
+      world.partnerA.id,
+      consenting.id,
+    );
+    expect((await settle()).body.accounts).toBe(1);
+    expect(await world.rows("select partner_id from core.figures")).toEqual([{ partner_id: world.partnerA.id }]);
+    const theirs = await settle(undefined, world.keyB);
+    expect([theirs.body.accounts, theirs.body.kwh > 70]).toEqual([2, true]);
+    await world.reset();
+    const { body } = await settle(undefined, world.keyB);
+    expect(body).toEqual(theirs.body);
+  });
+
+  test("ten at once settle it once; with resets in between nothing fails and nothing is left over", async () => {
+    await Promise.all([customer(), customer(), cpoAccount({ "2026-04": 100, "2026-06": 5 })]);
+    const answers = await Promise.all(Array.from({ length: 10 }, () => settle()));
+    expect(new Set(answers.map(({ status, body }) => JSON.stringify([status, body]))).size).toBe(1);
+    expect(await books()).toMatchObject({ bookings: 2, sales: 2 });
+    await agrees();
+    const mixed = await Promise.all([
+      settle(),
+      world.reset(),
+      settle(),
+      world.reset(),
+      settle(),
+      settle(undefined, world.keyB),
+    ]);
+    expect(mixed.filter(({ status }) => status !== 200 && status !== 409)).toEqual([]);
+  });
+
+  test("a reset opens the months of CPO accounts again, and settling begins anew", async () => {
+    const account_id = await cpoAccount({ "2026-04": 100 });
+    const months = [{ period: "2026-04", total_kwh: 40 }];
+    const deliver = async () =>
+      (await world.post("/v1/sessions:batch", { account_id, months }, await world.partnerA.client.token())).body
+        .results;
+    expect((await settle()).body.kwh).toBe(100);
+    expect(await deliver()).toEqual([{ period: "2026-04", status: "locked" }]);
+    await world.reset();
+    expect(await deliver()).toEqual([{ period: "2026-04", status: "ingested" }]);
+    expect((await settle()).body).toMatchObject({ kwh: 40, accounts: 1 });
+  });
+});
