@@ -8,12 +8,12 @@ const EVERY = ["hono", "zod"];
 /** What each loads before its first request: packages, and thousands of bytes at most, minified. */
 const STARTS: Record<string, { packages: string[]; at_most: number }> = {
   "cpo-v1": { packages: EVERY, at_most: 240 },
-  docs: { packages: EVERY, at_most: 340 },
+  docs: { packages: EVERY, at_most: 170 },
   "oauth-authorize": { packages: EVERY, at_most: 170 },
   "oauth-revoke": { packages: EVERY, at_most: 170 },
   "oauth-token": { packages: EVERY, at_most: 185 },
-  pages: { packages: [...EVERY, "ibantools"], at_most: 380 },
-  partner: { packages: [...EVERY, "ibantools", "papaparse"], at_most: 300 },
+  pages: { packages: EVERY, at_most: 350 },
+  partner: { packages: EVERY, at_most: 230 },
   personal: { packages: EVERY, at_most: 190 },
   sandbox: { packages: EVERY, at_most: 250 },
   worker: { packages: EVERY, at_most: 225 },

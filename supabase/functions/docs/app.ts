@@ -1,7 +1,13 @@
 import * as z from "zod";
+import { oncePerEnvironment } from "#shared/foundation/environment.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
 import type { Surface } from "#shared/http/surface.ts";
-import openapi from "../../../openapi.json" with { type: "json" };
+
+/** Read and written once: it is 400 KB, and the same for everybody. */
+const textOf = oncePerEnvironment(async ({ config }) => {
+  const { default: openapi } = await import("../../../openapi.json", { with: { type: "json" } });
+  return JSON.stringify({ ...openapi, servers: [{ ...openapi.servers[0], url: config.BASE_URL }] });
+});
 
 /** The description of the API, of this host. A function of its own: no other should carry its weight at a cold start. */
 const openApi = endpoint(
@@ -17,8 +23,8 @@ const openApi = endpoint(
     errors: [],
     failure: "internal_error",
   },
-  async ({ environment: { config } }) =>
-    new Response(JSON.stringify({ ...openapi, servers: [{ ...openapi.servers[0], url: config.BASE_URL }] }), {
+  async ({ environment }) =>
+    new Response(await textOf(environment), {
       headers: { "Content-Type": "application/json", "Cache-Control": "public, max-age=300" },
     }),
 );

@@ -6,7 +6,6 @@ import type { ErrorCode } from "#shared/foundation/errors.ts";
 import { type Context, endpoint } from "#shared/http/endpoint.ts";
 import { linesOf, orNull } from "#shared/values/fields.ts";
 import { loadNumberingPlans } from "#shared/values/phone.ts";
-import { CsvError, readCsv } from "./csv.ts";
 import { EanStatus } from "./drafts.ts";
 import { type DraftLookup, lookUp } from "./look_up.ts";
 import { type DraftRow, readRow } from "./rows.ts";
@@ -171,7 +170,8 @@ function ownDomains({ MAIL_FROM, SUPPORT_EMAIL, BASE_URL }: Configuration): stri
   return [...domains.map((domain) => domain.toLowerCase()), new URL(BASE_URL).hostname];
 }
 
-function rowsOfCsv(context: ImportContext, csv: string): unknown[] {
+async function rowsOfCsv(context: ImportContext, csv: string): Promise<unknown[]> {
+  const { CsvError, readCsv } = await import("./csv.ts");
   try {
     return readCsv(csv);
   } catch (error) {
@@ -220,12 +220,12 @@ export const importDrafts = endpoint(
       .meta({ id: "ImportDrafts" }),
     errors: ["consent_required"],
   },
-  (context) => {
+  async (context) => {
     const { consent, rows, csv, source, send_invite } = context.body;
     if (consent !== true) return context.fail("consent_required");
     const given = context as unknown as ImportContext;
     return importRows(given, {
-      rows: rows ?? (csv ? rowsOfCsv(given, csv) : []),
+      rows: rows ?? (csv ? await rowsOfCsv(given, csv) : []),
       source: source === "api" ? "api" : "csv",
       send_invite,
     });
@@ -284,7 +284,7 @@ export const uploadDrafts = endpoint(
       .meta({ id: "UploadDrafts" }),
     errors: ["consent_required"],
   },
-  (context) => {
+  async (context) => {
     const { file, csv, consent, send_invite } = context.body;
     // a form has no booleans
     if (consent !== true && !(consent === "true" && csv === undefined)) return context.fail("consent_required");
@@ -295,7 +295,7 @@ export const uploadDrafts = endpoint(
         detail: "Send the CSV as file in a form, or as csv in JSON.",
         issues: [{ path: "file", message: "is missing" }],
       });
-    return importRows(given, { rows: rowsOfCsv(given, text), source: "csv", send_invite });
+    return importRows(given, { rows: await rowsOfCsv(given, text), source: "csv", send_invite });
   },
 );
 

@@ -1,11 +1,10 @@
-import { isValidIBAN } from "ibantools";
 import * as z from "zod";
 import { newPartnerKey } from "#shared/auth/tokens.ts";
 import { accentsOf } from "#shared/domain/brand.ts";
 import { composeIbanChanged } from "#shared/domain/mail/mail.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
 import { email, iban, instant, lineOf, postalCode } from "#shared/values/fields.ts";
-import { sealIban } from "#shared/values/iban.ts";
+import { isIban, sealIban } from "#shared/values/iban.ts";
 import { Branding, Company, Payout } from "./reads.ts";
 
 /** What a managing person changes: never a key (docs/decisions.md §4). */
@@ -103,7 +102,7 @@ export const setPayoutIban = endpoint(
   },
   async ({ body, call, tenant, environment, fail }) => {
     const clear = iban().safeParse(body.iban).data;
-    if (!clear || !isValidIBAN(clear))
+    if (!clear || !(await isIban(clear)))
       return fail("invalid_iban", { detail: "This is no IBAN: its length or checksum is wrong. Nothing was changed." });
     const sealed = sealIban(environment, await tenant(), clear);
     const { account_holder } = body;

@@ -8,6 +8,12 @@ export type Sealed = { ciphertext: string; key_id: string };
 /** An IBAN as the database keeps it: SQL knows that there is one, and its last four characters. */
 export type SealedIban = Sealed & { last4: string };
 
+/** Whether a text is an IBAN, by the length of its country and its checksum. */
+export async function isIban(text: string): Promise<boolean> {
+  const { isValidIBAN } = await import("ibantools");
+  return isValidIBAN(text);
+}
+
 /** Whoever has the keys: the functions, and the operator who pays. */
 type Keys = { config: Pick<Configuration, "IBAN_KEYS"> };
 

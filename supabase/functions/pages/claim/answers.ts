@@ -1,11 +1,10 @@
-import { isValidIBAN } from "ibantools";
 import * as z from "zod";
 import type { Kept, REFUSALS, StepName } from "#shared/domain/claim/flow.ts";
 import { HOUSE } from "#shared/domain/claim/links.ts";
 import { eanRegisterOf } from "#shared/domain/ean_register/ean_register.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
 import { eanCode, houseNumber, lineOf, orNull, postalCode, trimmedTo, uuid } from "#shared/values/fields.ts";
-import { sealIban } from "#shared/values/iban.ts";
+import { isIban, sealIban } from "#shared/values/iban.ts";
 import { AccountType } from "#shared/values/models.ts";
 import { loadNumberingPlans, phone } from "#shared/values/phone.ts";
 import type { Errors } from "../kit/frame.ts";
@@ -134,14 +133,14 @@ export const STEPS: Record<StepName, Step> = {
 
   payout: {
     known: (claim, name) => (name === "account" && claim.iban_last4 ? "keep" : null),
-    read({ environment, form, claim, words }) {
+    async read({ environment, form, claim, words }) {
       const account = form.get("account");
       if (account === "later") return { answers: {}, later: true };
       if (account === "keep" && claim.iban_last4) return { answers: {} };
       const iban = (form.get("iban") ?? "").replace(/[\s.-]/g, "").toUpperCase();
       // who typed a number and forgot the choice meant the number
       if (account !== "fresh" && !iban) return { errors: { account: words.payout.errors.choose } };
-      if (!isValidIBAN(iban)) return { errors: { iban: words.payout.errors.iban } };
+      if (!(await isIban(iban))) return { errors: { iban: words.payout.errors.iban } };
       return { answers: {}, iban: sealIban(environment, HOUSE, iban) };
     },
   },
