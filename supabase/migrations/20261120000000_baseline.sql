@@ -6116,7 +6116,7 @@ create table core.payout_batches (
     when 'prepared' then num_nonnulls(approved_at, exported_at, settled_at, cancelled_at) = 0
     when 'approved' then approved_at is not null and num_nonnulls(exported_at, settled_at, cancelled_at) = 0
     when 'exported' then num_nulls(approved_at, exported_at) = 0 and num_nonnulls(settled_at, cancelled_at) = 0
-    when 'settled' then num_nulls(approved_at, exported_at, settled_at) = 0 and cancelled_at is null
+    when 'settled' then num_nulls(approved_at, settled_at) = 0 and cancelled_at is null and (exported_at is not null or prepared_by = 'sandbox')
     else cancelled_at is not null and num_nonnulls(exported_at, settled_at) = 0 end)
 );
 comment on table core.payout_batches is
@@ -6218,24 +6218,31 @@ end $$;
 comment on function private.sepa_name(text) is
   'A name in the characters that every bank of SEPA takes (EPC217-08), at most 70 of them: letters without their accents; what has no such letter is a space. Null where nothing is left.';
 
-create function private.payable_balances()
+create function private.payable_balances(owners uuid[])
 returns table (partner_id uuid, account_id uuid, ledger_partner_id uuid, kind text, of_account_id uuid, amount numeric)
 language plpgsql stable
 set search_path = '' set plan_cache_mode = 'force_custom_plan'
 as $$
 begin
   return query
+  with balance as materialized (
+    select b.partner_id, b.kind, b.owner, b.balance
+      from core.ledger_balances b where owners is null and b.unit = 'EUR' and b.kind in ('customer', 'partner', 'vat')
+    union all
+    select l.partner_id, l.kind, l.owner, private.balance(l.partner_id, l.unit, l.kind, l.owner)
+      from core.ledger_accounts l
+     where l.partner_id = any (array(select p.id from core.partners p)) and l.owner = any (owners)
+       and l.unit = 'EUR' and l.kind in ('customer', 'partner', 'vat')
+  )
   select b.partner_id, case a.payout_handler when 'service_pays_customer' then a.id end, b.partner_id, b.kind, a.id, b.balance
-    from core.ledger_balances b
+    from balance b
     join core.accounts a on a.partner_id = b.partner_id and a.id = b.owner
-   where b.unit = 'EUR' and b.kind = 'customer' and b.balance <> 0
+   where b.kind = 'customer' and b.balance <> 0
   union all
-  select b.owner, null, b.partner_id, b.kind, null, b.balance
-    from core.ledger_balances b
-   where b.unit = 'EUR' and b.kind in ('partner', 'vat') and b.balance <> 0;
+  select b.owner, null, b.partner_id, b.kind, null, b.balance from balance b where b.kind in ('partner', 'vat') and b.balance <> 0;
 end $$;
-comment on function private.payable_balances() is
-  'Every balance of a customer or a partner with who is to be paid it: the customer, or the partner (account_id is null) where the CPO settles with its customers. What a person earned a partner is in the ledger of the house. Below zero: it was paid, and taken back since.';
+comment on function private.payable_balances(uuid[]) is
+  'Every balance, or those of owners, of a customer or a partner with who is to be paid it: the customer, or the partner (account_id is null) where the CPO settles with its customers. What a person earned a partner is in the ledger of the house. Below zero: it was paid, and taken back since.';
 
 create function private.may_yield(account_partner uuid, account uuid) returns boolean
 language plpgsql stable
@@ -6289,14 +6296,14 @@ create type private.payee as (
   failed_key_id     text,
   reason            text);
 
-create function private.payees(minimum numeric) returns setof private.payee
+create function private.payees(minimum numeric, owners uuid[] default null) returns setof private.payee
 language plpgsql stable
 set search_path = '' set plan_cache_mode = 'force_custom_plan'
 as $$
 begin
   return query
   with owed as materialized (
-    select b.partner_id, b.account_id, sum(b.amount) as amount from private.payable_balances() b group by b.partner_id, b.account_id
+    select b.partner_id, b.account_id, sum(b.amount) as amount from private.payable_balances(owners) b group by b.partner_id, b.account_id
   )
   select o.partner_id, o.account_id, a.owner_id, o.amount, n.name, i.ciphertext, i.key_id, i.last4, i.changed_at,
          f.iban_ciphertext, f.iban_key_id,
@@ -6325,8 +6332,8 @@ begin
        order by l.arrival desc limit 1) f on f.status = 'failed' and f.released_at is null
    where o.amount <> 0;
 end $$;
-comment on function private.payees(numeric) is
-  'Everybody who is owed something, or owes it, and why they are not paid now; reason is null where nothing is in the way that the database knows of. What is below the minimum is carried over while more can come.';
+comment on function private.payees(numeric, uuid[]) is
+  'Everybody, or of owners those, who is owed something, or owes it, and why they are not paid now; reason is null where nothing is in the way that the database knows of. What is below the minimum is carried over while more can come.';
 
 -- A batch through its steps: prepared, approved, exported, settled; or cancelled. Money leaves a balance when its line is prepared.
 
@@ -6346,6 +6353,16 @@ end $$;
 comment on function private.lock_payouts(boolean) is
   'Balances are paid out by one transaction at a time (exclusively), and not while another takes back what was not paid out.';
 
+create function private.lock_payouts_of(partner uuid) returns void
+language plpgsql
+set search_path = ''
+as $$
+begin
+  perform private.lock_payouts(exclusively => false), pg_advisory_xact_lock(hashtextextended('payouts of ' || partner, 0));
+end $$;
+comment on function private.lock_payouts_of(uuid) is
+  'For the sandbox, where a partner''s customers are settled and reset: one at a time of each partner, and not while the operator pays. Before any row is locked.';
+
 create function private.euro_posting(cause text, amount numeric, from_kind text, from_owner uuid, to_kind text, to_owner uuid) returns private.posting
 language plpgsql immutable
 set search_path = ''
@@ -6359,7 +6376,7 @@ end $$;
 comment on function private.euro_posting(text, numeric, text, uuid, text, uuid) is
   'Euros from one account to another; an amount below zero goes the other way.';
 
-create function private.make_batch(payees private.payee[], from_euro numeric, by_login text) returns uuid
+create function private.make_batch(payees private.payee[], from_euro numeric, by_login text, owners uuid[] default null) returns uuid
 language plpgsql
 set search_path = '' set plan_cache_mode = 'force_custom_plan'
 as $$
@@ -6373,7 +6390,7 @@ begin
       select gen_random_uuid() as line_id, y.partner_id, y.account_id from unnest(payees) y
     ), balance as materialized (
       select l.line_id, b.* from part l
-        join private.payable_balances() b on b.partner_id = l.partner_id and b.account_id is not distinct from l.account_id
+        join private.payable_balances(owners) b on b.partner_id = l.partner_id and b.account_id is not distinct from l.account_id
     ), lines as (
       insert into core.payout_lines (partner_id, id, batch_id, account_id, owner_id, amount, name, iban_ciphertext, iban_key_id, iban_last4)
       select l.partner_id, l.line_id, made, l.account_id, y.owner_id,
@@ -6397,8 +6414,8 @@ begin
   end loop;
   return made;
 end $$;
-comment on function private.make_batch(private.payee[], numeric, text) is
-  'A batch with a line for each of these payees, for all that is owed to them as it stands now; the money is on its way from here on. Payouts are locked exclusively.';
+comment on function private.make_batch(private.payee[], numeric, text, uuid[]) is
+  'A batch with a line for each of these payees, for all that is owed to them as it stands now, or what of it owners have; the money is on its way from here on. Payouts are locked.';
 
 create function private.return_lines(lines core.payout_lines[]) returns void
 language plpgsql
@@ -9737,7 +9754,7 @@ comment on function api.list_captured_mail(jsonb, jsonb) is
   'GET /sandbox/v1/mail: {to, limit, from} to {mail}, newest first: every mail written on behalf of the partner, its CPO accounts'' mandates included, and its customers'' codes to sign in.';
 select private.expose('api.list_captured_mail(jsonb, jsonb)');
 
--- What a reset takes out of bookings, sales and the ledger. On the sandbox only: elsewhere nothing of these is ever deleted.
+-- What a reset takes out of bookings, sales, payouts and the ledger. On the sandbox only: elsewhere nothing of these is ever deleted.
 
 create function private.lock_bookings_of(tenant uuid, accounts uuid[]) returns void
 language plpgsql
@@ -9765,6 +9782,35 @@ end $$;
 comment on function private.erase_entries(uuid, text[], uuid[]) is
   'Deletes what was posted for these things, and whatever else moved to or from these owners, with their ledger accounts. An entry is both sides, so what is left is balanced.';
 
+create function private.erase_payouts(tenant uuid, accounts uuid[], partners uuid[]) returns void
+language plpgsql
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+declare
+  gone   core.payout_lines[];
+  ledger record;
+begin
+  gone := array(
+    select l from core.payout_lines l where l.partner_id = tenant and l.account_id = any (accounts)
+    union all
+    select l from core.payout_lines l where l.partner_id = any (partners) and l.account_id is null);
+  for ledger in
+    select p.ledger_partner_id as partner_id, array_agg('payout:' || p.id || suffix) as causes
+      from unnest(gone) l
+      join core.payout_parts p on p.partner_id = l.partner_id and p.line_id = l.id
+      cross join unnest(array['', ':paid', ':reversed', ':paid:reversed']) suffix
+     group by p.ledger_partner_id
+  loop
+    delete from core.ledger_entries e using unnest(ledger.causes) c (cause) where e.partner_id = ledger.partner_id and e.cause = c.cause;
+  end loop;
+  delete from core.payout_parts p using unnest(gone) l where p.partner_id = l.partner_id and p.line_id = l.id;
+  delete from core.payout_lines d using unnest(gone) l where d.partner_id = l.partner_id and d.id = l.id;
+  delete from core.payout_batches b using unnest(gone) l
+   where b.id = l.batch_id and not exists (select from core.payout_lines o where o.batch_id = b.id);
+end $$;
+comment on function private.erase_payouts(uuid, uuid[], uuid[]) is
+  'Deletes what was paid to accounts, and all that was paid to partners who had a share in what is erased: what is left of that share is to be paid again. Run by private.erase_bookings only.';
+
 create function private.erase_bookings(tenant uuid, accounts uuid[]) returns void
 language plpgsql
 set search_path = '' set plan_cache_mode = 'force_custom_plan'
@@ -9783,6 +9829,8 @@ begin
     select 'row:' || g.id from unnest(gone) g (id)
     union all select 'credit:' || c.id from core.credits c where c.partner_id = tenant and c.row_id = any (gone)
     union all select 'allocation:' || a.id from core.allocations a where a.partner_id = tenant and a.row_id = any (gone));
+  perform private.erase_payouts(tenant, accounts, array(
+    select distinct a.share_partner_id from core.allocations a where a.partner_id = tenant and a.row_id = any (gone) and a.partner_share > 0));
   perform private.erase_entries(tenant, causes, accounts);
 
   -- of a sale that others have a part in, that part is left
@@ -9811,7 +9859,7 @@ begin
   end loop;
 end $$;
 comment on function private.erase_bookings(uuid, uuid[]) is
-  'Deletes what was booked, credited and sold of accounts, on the sandbox: their rows, what was posted for them, and bookings and sales of which nothing is left. Run by private.erase_accounts only.';
+  'Deletes what was booked, credited, sold and paid of accounts, on the sandbox: their rows, what was posted for them, and bookings and sales of which nothing is left. Run by private.erase_accounts only.';
 
 create function private.erase_books(partner uuid) returns void
 language plpgsql security definer
@@ -9833,7 +9881,7 @@ begin
   delete from core.figures f where f.partner_id = partner;
 end $$;
 comment on function private.erase_books(uuid) is
-  'Deletes what was booked, credited and sold of a partner''s CPO accounts, and that figures were published to it; accounts and months stay. Definer, because nothing else deletes these.';
+  'Deletes what was booked, credited, sold and paid of a partner''s CPO accounts, and that figures were published to it; accounts and months stay. Definer, because nothing else deletes these.';
 grant execute on function private.erase_books(uuid) to api_owner;
 
 -- POST /sandbox/v1/reset, and the customer that a fixture replaces.
@@ -9882,7 +9930,8 @@ declare
   chargers    uuid[];
   connections uuid[];
 begin
-  perform private.only_in_sandbox();
+  -- before any row, as who prepares a payout does
+  perform private.only_in_sandbox(), private.lock_payouts_of(partner);
   -- waits for requests under way on these drafts, to see what they changed
   gone := array(select d from core.drafts d where d.partner_id = partner and (everything or d.id = any (chosen)) order by d.id for update);
   people := array(
@@ -9970,7 +10019,7 @@ end $$;
 comment on function api.clear_fixture(jsonb, jsonb) is 'Makes room for a fixture: {external_ref, email, key}. The drafts with that reference go, with their customers; who opted out at that address may be written to again.';
 select private.expose('api.clear_fixture(jsonb, jsonb)');
 
--- POST /sandbox/v1/settle: a quarter of the caller's customers, from kWh to euro, by the functions that the operator runs.
+-- POST /sandbox/v1/settle: a quarter of the caller's customers, from kWh to a paid euro, by the functions that the operator runs.
 
 create function private.settle_accounts(tenant uuid, accounts uuid[], quarter date, price numeric) returns void
 language plpgsql
@@ -10051,6 +10100,28 @@ end $$;
 comment on function private.settled_quarter(uuid, uuid[], date) is
   'What of a quarter of these accounts, of a partner and of the house, is credited and sold, and which months are in no booking: {booking_id, accounts, kwh, ere, gross_eur, net_eur, left_out}. kWh; ERE to two decimals; of left_out the first 1000.';
 
+create function private.pay_accounts(partner uuid, accounts uuid[]) returns void
+language plpgsql
+set search_path = ''
+as $$
+declare
+  owners constant uuid[] := accounts || partner;
+  payees constant private.payee[] := array(
+    select y from private.payees(0, owners) y
+     where y.amount > 0 and num_nulls(y.iban_ciphertext, y.name) = 0 and (y.account_id = any (accounts) or y.account_id is null and y.partner_id = partner));
+  batch  uuid;
+begin
+  if cardinality(payees) > 0 then
+    batch := private.make_batch(payees, 0, 'sandbox', owners);
+    perform private.pay_lines(batch);
+    update core.payout_batches b
+       set status = 'settled', approved_by = 'sandbox: nobody', approved_at = private.now(), settled_by = 'sandbox', settled_at = private.now()
+     where b.id = batch;
+  end if;
+end $$;
+comment on function private.pay_accounts(uuid, uuid[]) is
+  'Pays a partner and these accounts all they are owed, at once: without the 48 hours, the minimum, the second person and the bank. Who has no IBAN is left out.';
+
 create function private.settle_customers(partner uuid, quarter date, price numeric) returns json
 language plpgsql security definer
 set search_path = ''
@@ -10060,7 +10131,7 @@ declare
   people   uuid[];
   accounts uuid[];
 begin
-  perform private.only_in_sandbox();
+  perform private.only_in_sandbox(), private.lock_payouts_of(partner);
   -- a reset locks accounts before their bookings too
   people := array(
     select a.id from core.attributions t
@@ -10069,6 +10140,7 @@ begin
      order by a.id for key share of a);
   accounts := array(select a.id from core.accounts a where a.partner_id = partner order by a.id for key share);
   perform private.settle_accounts(house, people, quarter, price), private.settle_accounts(partner, accounts, quarter, price);
+  perform private.pay_accounts(partner, people || accounts);
   perform private.act_for_partner(partner);
   insert into core.figures (partner_id, delivery_year)
   select partner, f.delivery_year from core.ere_factors f where f.delivery_year = extract(year from quarter)
@@ -10076,7 +10148,7 @@ begin
   return private.settled_quarter(partner, people || accounts, quarter);
 end $$;
 comment on function private.settle_customers(uuid, date, numeric) is
-  'Settles a quarter of a partner''s CPO accounts and of the people it uploaded or invited, publishes the year''s figures to it, and says what is settled by now. Definer, because people are in the house, and only the operator books.';
+  'Settles a quarter of a partner''s CPO accounts and of the people it uploaded or invited, pays them, publishes the year''s figures to it, and says what is settled by now. Definer, because people are in the house, and only the operator books.';
 grant execute on function private.settle_customers(uuid, date, numeric) to api_owner;
 
 create function api.settle_sandbox(caller jsonb, input jsonb) returns json

@@ -28,6 +28,15 @@ async function person(wh: number): Promise<User> {
   return user;
 }
 
+/** Pays everybody all they are owed. */
+const payAll = () =>
+  world.row(
+    `with batch as (
+       select private.make_batch(array(
+         select (jsonb_populate_record(y, '{"name": "N", "iban_ciphertext": "x", "iban_key_id": "x", "iban_last4": "x"}')) from private.payees(0) y
+          where y.amount > 0), 0, 'test') as id)
+     select private.pay_lines(id) from batch`,
+  );
 const erase = (user: User) =>
   world.row(
     "select private.erase_accounts(array[$1::uuid], array(select id from core.chargers where account_id = $1), array[$2::uuid])",
@@ -51,16 +60,27 @@ const sell = (ere: number, reference: string) =>
 
 test("contract §5 a reset takes a customer out of bookings, sales and the ledger, and what others have still agrees", async () => {
   const [goes, stays] = [await person(40_000), await person(60_000)];
+  for (const { id } of [goes, stays])
+    await world.row("select private.claim_customer($1, $2, 'manual')", id, world.partnerA.id);
+  await world.row("update core.attributions set attached_month = '2026-01-01'");
   await world.done("booking open 2026-Q2");
   await world.done("booking submit 2026-Q2");
   await world.done("booking credit 2026-Q2 --granted 30");
   await sell(7, "R-1");
   await sell(5, "R-2");
   await world.done(["sale", "reverse", "R-2", "--reason", "back"]);
+  await payAll();
+  expect(await rowCounts(world, "payout_lines")).toEqual({ payout_lines: 3 });
   await world.agrees();
 
   await erase(goes);
   await world.agrees();
+  // of the partner's share what is left is to be paid anew
+  expect(await rowCounts(world, "payout_lines", "payout_parts", "payout_batches")).toEqual({
+    payout_lines: 1,
+    payout_parts: 1,
+    payout_batches: 1,
+  });
   const { bookings } = await world.done("booking list 2026-Q2");
   expect(bookings).toMatchObject([{ rows: 1, kwh: 60 }]);
   const { sales } = await world.done("sale list");
@@ -78,9 +98,12 @@ test("contract §5 a reset takes a customer out of bookings, sales and the ledge
     "sale_reversals",
     "allocations",
     "ledger_entries",
+    "payout_batches",
+    "payout_lines",
+    "payout_parts",
   ] as const;
   expect(Object.values(await rowCounts(world, ...tables))).toEqual(tables.map(() => 0));
-  expect(await world.row("select kind from core.ledger_accounts where kind <> 'service'")).toBeUndefined();
+  expect(await world.row("select kind from core.ledger_accounts where kind not in ('service', 'partner', 'payout', 'bank')")).toBeUndefined();
   await world.agrees();
 });
 

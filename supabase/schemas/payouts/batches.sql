@@ -16,6 +16,16 @@ end $$;
 comment on function private.lock_payouts(boolean) is
   'Balances are paid out by one transaction at a time (exclusively), and not while another takes back what was not paid out.';
 
+create function private.lock_payouts_of(partner uuid) returns void
+language plpgsql
+set search_path = ''
+as $$
+begin
+  perform private.lock_payouts(exclusively => false), pg_advisory_xact_lock(hashtextextended('payouts of ' || partner, 0));
+end $$;
+comment on function private.lock_payouts_of(uuid) is
+  'For the sandbox, where a partner''s customers are settled and reset: one at a time of each partner, and not while the operator pays. Before any row is locked.';
+
 create function private.euro_posting(cause text, amount numeric, from_kind text, from_owner uuid, to_kind text, to_owner uuid) returns private.posting
 language plpgsql immutable
 set search_path = ''
@@ -29,7 +39,7 @@ end $$;
 comment on function private.euro_posting(text, numeric, text, uuid, text, uuid) is
   'Euros from one account to another; an amount below zero goes the other way.';
 
-create function private.make_batch(payees private.payee[], from_euro numeric, by_login text) returns uuid
+create function private.make_batch(payees private.payee[], from_euro numeric, by_login text, owners uuid[] default null) returns uuid
 language plpgsql
 set search_path = '' set plan_cache_mode = 'force_custom_plan'
 as $$
@@ -43,7 +53,7 @@ begin
       select gen_random_uuid() as line_id, y.partner_id, y.account_id from unnest(payees) y
     ), balance as materialized (
       select l.line_id, b.* from part l
-        join private.payable_balances() b on b.partner_id = l.partner_id and b.account_id is not distinct from l.account_id
+        join private.payable_balances(owners) b on b.partner_id = l.partner_id and b.account_id is not distinct from l.account_id
     ), lines as (
       insert into core.payout_lines (partner_id, id, batch_id, account_id, owner_id, amount, name, iban_ciphertext, iban_key_id, iban_last4)
       select l.partner_id, l.line_id, made, l.account_id, y.owner_id,
@@ -67,8 +77,8 @@ begin
   end loop;
   return made;
 end $$;
-comment on function private.make_batch(private.payee[], numeric, text) is
-  'A batch with a line for each of these payees, for all that is owed to them as it stands now; the money is on its way from here on. Payouts are locked exclusively.';
+comment on function private.make_batch(private.payee[], numeric, text, uuid[]) is
+  'A batch with a line for each of these payees, for all that is owed to them as it stands now, or what of it owners have; the money is on its way from here on. Payouts are locked.';
 
 create function private.return_lines(lines core.payout_lines[]) returns void
 language plpgsql

@@ -19,24 +19,31 @@ end $$;
 comment on function private.sepa_name(text) is
   'A name in the characters that every bank of SEPA takes (EPC217-08), at most 70 of them: letters without their accents; what has no such letter is a space. Null where nothing is left.';
 
-create function private.payable_balances()
+create function private.payable_balances(owners uuid[])
 returns table (partner_id uuid, account_id uuid, ledger_partner_id uuid, kind text, of_account_id uuid, amount numeric)
 language plpgsql stable
 set search_path = '' set plan_cache_mode = 'force_custom_plan'
 as $$
 begin
   return query
+  with balance as materialized (
+    select b.partner_id, b.kind, b.owner, b.balance
+      from core.ledger_balances b where owners is null and b.unit = 'EUR' and b.kind in ('customer', 'partner', 'vat')
+    union all
+    select l.partner_id, l.kind, l.owner, private.balance(l.partner_id, l.unit, l.kind, l.owner)
+      from core.ledger_accounts l
+     where l.partner_id = any (array(select p.id from core.partners p)) and l.owner = any (owners)
+       and l.unit = 'EUR' and l.kind in ('customer', 'partner', 'vat')
+  )
   select b.partner_id, case a.payout_handler when 'service_pays_customer' then a.id end, b.partner_id, b.kind, a.id, b.balance
-    from core.ledger_balances b
+    from balance b
     join core.accounts a on a.partner_id = b.partner_id and a.id = b.owner
-   where b.unit = 'EUR' and b.kind = 'customer' and b.balance <> 0
+   where b.kind = 'customer' and b.balance <> 0
   union all
-  select b.owner, null, b.partner_id, b.kind, null, b.balance
-    from core.ledger_balances b
-   where b.unit = 'EUR' and b.kind in ('partner', 'vat') and b.balance <> 0;
+  select b.owner, null, b.partner_id, b.kind, null, b.balance from balance b where b.kind in ('partner', 'vat') and b.balance <> 0;
 end $$;
-comment on function private.payable_balances() is
-  'Every balance of a customer or a partner with who is to be paid it: the customer, or the partner (account_id is null) where the CPO settles with its customers. What a person earned a partner is in the ledger of the house. Below zero: it was paid, and taken back since.';
+comment on function private.payable_balances(uuid[]) is
+  'Every balance, or those of owners, of a customer or a partner with who is to be paid it: the customer, or the partner (account_id is null) where the CPO settles with its customers. What a person earned a partner is in the ledger of the house. Below zero: it was paid, and taken back since.';
 
 create function private.may_yield(account_partner uuid, account uuid) returns boolean
 language plpgsql stable
@@ -90,14 +97,14 @@ create type private.payee as (
   failed_key_id     text,
   reason            text);
 
-create function private.payees(minimum numeric) returns setof private.payee
+create function private.payees(minimum numeric, owners uuid[] default null) returns setof private.payee
 language plpgsql stable
 set search_path = '' set plan_cache_mode = 'force_custom_plan'
 as $$
 begin
   return query
   with owed as materialized (
-    select b.partner_id, b.account_id, sum(b.amount) as amount from private.payable_balances() b group by b.partner_id, b.account_id
+    select b.partner_id, b.account_id, sum(b.amount) as amount from private.payable_balances(owners) b group by b.partner_id, b.account_id
   )
   select o.partner_id, o.account_id, a.owner_id, o.amount, n.name, i.ciphertext, i.key_id, i.last4, i.changed_at,
          f.iban_ciphertext, f.iban_key_id,
@@ -126,5 +133,5 @@ begin
        order by l.arrival desc limit 1) f on f.status = 'failed' and f.released_at is null
    where o.amount <> 0;
 end $$;
-comment on function private.payees(numeric) is
-  'Everybody who is owed something, or owes it, and why they are not paid now; reason is null where nothing is in the way that the database knows of. What is below the minimum is carried over while more can come.';
+comment on function private.payees(numeric, uuid[]) is
+  'Everybody, or of owners those, who is owed something, or owes it, and why they are not paid now; reason is null where nothing is in the way that the database knows of. What is below the minimum is carried over while more can come.';

@@ -29,7 +29,7 @@ create table core.payout_batches (
     when 'prepared' then num_nonnulls(approved_at, exported_at, settled_at, cancelled_at) = 0
     when 'approved' then approved_at is not null and num_nonnulls(exported_at, settled_at, cancelled_at) = 0
     when 'exported' then num_nulls(approved_at, exported_at) = 0 and num_nonnulls(settled_at, cancelled_at) = 0
-    when 'settled' then num_nulls(approved_at, exported_at, settled_at) = 0 and cancelled_at is null
+    when 'settled' then num_nulls(approved_at, settled_at) = 0 and cancelled_at is null and (exported_at is not null or prepared_by = 'sandbox')
     else cancelled_at is not null and num_nonnulls(exported_at, settled_at) = 0 end)
 );
 comment on table core.payout_batches is

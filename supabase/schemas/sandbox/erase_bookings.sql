@@ -1,4 +1,4 @@
--- What a reset takes out of bookings, sales and the ledger. On the sandbox only: elsewhere nothing of these is ever deleted.
+-- What a reset takes out of bookings, sales, payouts and the ledger. On the sandbox only: elsewhere nothing of these is ever deleted.
 
 create function private.lock_bookings_of(tenant uuid, accounts uuid[]) returns void
 language plpgsql
@@ -26,6 +26,35 @@ end $$;
 comment on function private.erase_entries(uuid, text[], uuid[]) is
   'Deletes what was posted for these things, and whatever else moved to or from these owners, with their ledger accounts. An entry is both sides, so what is left is balanced.';
 
+create function private.erase_payouts(tenant uuid, accounts uuid[], partners uuid[]) returns void
+language plpgsql
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+declare
+  gone   core.payout_lines[];
+  ledger record;
+begin
+  gone := array(
+    select l from core.payout_lines l where l.partner_id = tenant and l.account_id = any (accounts)
+    union all
+    select l from core.payout_lines l where l.partner_id = any (partners) and l.account_id is null);
+  for ledger in
+    select p.ledger_partner_id as partner_id, array_agg('payout:' || p.id || suffix) as causes
+      from unnest(gone) l
+      join core.payout_parts p on p.partner_id = l.partner_id and p.line_id = l.id
+      cross join unnest(array['', ':paid', ':reversed', ':paid:reversed']) suffix
+     group by p.ledger_partner_id
+  loop
+    delete from core.ledger_entries e using unnest(ledger.causes) c (cause) where e.partner_id = ledger.partner_id and e.cause = c.cause;
+  end loop;
+  delete from core.payout_parts p using unnest(gone) l where p.partner_id = l.partner_id and p.line_id = l.id;
+  delete from core.payout_lines d using unnest(gone) l where d.partner_id = l.partner_id and d.id = l.id;
+  delete from core.payout_batches b using unnest(gone) l
+   where b.id = l.batch_id and not exists (select from core.payout_lines o where o.batch_id = b.id);
+end $$;
+comment on function private.erase_payouts(uuid, uuid[], uuid[]) is
+  'Deletes what was paid to accounts, and all that was paid to partners who had a share in what is erased: what is left of that share is to be paid again. Run by private.erase_bookings only.';
+
 create function private.erase_bookings(tenant uuid, accounts uuid[]) returns void
 language plpgsql
 set search_path = '' set plan_cache_mode = 'force_custom_plan'
@@ -44,6 +73,8 @@ begin
     select 'row:' || g.id from unnest(gone) g (id)
     union all select 'credit:' || c.id from core.credits c where c.partner_id = tenant and c.row_id = any (gone)
     union all select 'allocation:' || a.id from core.allocations a where a.partner_id = tenant and a.row_id = any (gone));
+  perform private.erase_payouts(tenant, accounts, array(
+    select distinct a.share_partner_id from core.allocations a where a.partner_id = tenant and a.row_id = any (gone) and a.partner_share > 0));
   perform private.erase_entries(tenant, causes, accounts);
 
   -- of a sale that others have a part in, that part is left
@@ -72,7 +103,7 @@ begin
   end loop;
 end $$;
 comment on function private.erase_bookings(uuid, uuid[]) is
-  'Deletes what was booked, credited and sold of accounts, on the sandbox: their rows, what was posted for them, and bookings and sales of which nothing is left. Run by private.erase_accounts only.';
+  'Deletes what was booked, credited, sold and paid of accounts, on the sandbox: their rows, what was posted for them, and bookings and sales of which nothing is left. Run by private.erase_accounts only.';
 
 create function private.erase_books(partner uuid) returns void
 language plpgsql security definer
@@ -94,5 +125,5 @@ begin
   delete from core.figures f where f.partner_id = partner;
 end $$;
 comment on function private.erase_books(uuid) is
-  'Deletes what was booked, credited and sold of a partner''s CPO accounts, and that figures were published to it; accounts and months stay. Definer, because nothing else deletes these.';
+  'Deletes what was booked, credited, sold and paid of a partner''s CPO accounts, and that figures were published to it; accounts and months stay. Definer, because nothing else deletes these.';
 grant execute on function private.erase_books(uuid) to api_owner;

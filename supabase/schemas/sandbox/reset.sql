@@ -44,7 +44,8 @@ declare
   chargers    uuid[];
   connections uuid[];
 begin
-  perform private.only_in_sandbox();
+  -- before any row, as who prepares a payout does
+  perform private.only_in_sandbox(), private.lock_payouts_of(partner);
   -- waits for requests under way on these drafts, to see what they changed
   gone := array(select d from core.drafts d where d.partner_id = partner and (everything or d.id = any (chosen)) order by d.id for update);
   people := array(

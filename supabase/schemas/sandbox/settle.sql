@@ -1,4 +1,4 @@
--- POST /sandbox/v1/settle: a quarter of the caller's customers, from kWh to euro, by the functions that the operator runs.
+-- POST /sandbox/v1/settle: a quarter of the caller's customers, from kWh to a paid euro, by the functions that the operator runs.
 
 create function private.settle_accounts(tenant uuid, accounts uuid[], quarter date, price numeric) returns void
 language plpgsql
@@ -79,6 +79,28 @@ end $$;
 comment on function private.settled_quarter(uuid, uuid[], date) is
   'What of a quarter of these accounts, of a partner and of the house, is credited and sold, and which months are in no booking: {booking_id, accounts, kwh, ere, gross_eur, net_eur, left_out}. kWh; ERE to two decimals; of left_out the first 1000.';
 
+create function private.pay_accounts(partner uuid, accounts uuid[]) returns void
+language plpgsql
+set search_path = ''
+as $$
+declare
+  owners constant uuid[] := accounts || partner;
+  payees constant private.payee[] := array(
+    select y from private.payees(0, owners) y
+     where y.amount > 0 and num_nulls(y.iban_ciphertext, y.name) = 0 and (y.account_id = any (accounts) or y.account_id is null and y.partner_id = partner));
+  batch  uuid;
+begin
+  if cardinality(payees) > 0 then
+    batch := private.make_batch(payees, 0, 'sandbox', owners);
+    perform private.pay_lines(batch);
+    update core.payout_batches b
+       set status = 'settled', approved_by = 'sandbox: nobody', approved_at = private.now(), settled_by = 'sandbox', settled_at = private.now()
+     where b.id = batch;
+  end if;
+end $$;
+comment on function private.pay_accounts(uuid, uuid[]) is
+  'Pays a partner and these accounts all they are owed, at once: without the 48 hours, the minimum, the second person and the bank. Who has no IBAN is left out.';
+
 create function private.settle_customers(partner uuid, quarter date, price numeric) returns json
 language plpgsql security definer
 set search_path = ''
@@ -88,7 +110,7 @@ declare
   people   uuid[];
   accounts uuid[];
 begin
-  perform private.only_in_sandbox();
+  perform private.only_in_sandbox(), private.lock_payouts_of(partner);
   -- a reset locks accounts before their bookings too
   people := array(
     select a.id from core.attributions t
@@ -97,6 +119,7 @@ begin
      order by a.id for key share of a);
   accounts := array(select a.id from core.accounts a where a.partner_id = partner order by a.id for key share);
   perform private.settle_accounts(house, people, quarter, price), private.settle_accounts(partner, accounts, quarter, price);
+  perform private.pay_accounts(partner, people || accounts);
   perform private.act_for_partner(partner);
   insert into core.figures (partner_id, delivery_year)
   select partner, f.delivery_year from core.ere_factors f where f.delivery_year = extract(year from quarter)
@@ -104,7 +127,7 @@ begin
   return private.settled_quarter(partner, people || accounts, quarter);
 end $$;
 comment on function private.settle_customers(uuid, date, numeric) is
-  'Settles a quarter of a partner''s CPO accounts and of the people it uploaded or invited, publishes the year''s figures to it, and says what is settled by now. Definer, because people are in the house, and only the operator books.';
+  'Settles a quarter of a partner''s CPO accounts and of the people it uploaded or invited, pays them, publishes the year''s figures to it, and says what is settled by now. Definer, because people are in the house, and only the operator books.';
 grant execute on function private.settle_customers(uuid, date, numeric) to api_owner;
 
 create function api.settle_sandbox(caller jsonb, input jsonb) returns json
