@@ -32,6 +32,7 @@ async function books(): Promise<Record<string, number>> {
     `select (select count(*)::int from core.bookings) as bookings, (select count(*)::int from core.booking_rows) as rows,
             (select count(*)::int from core.credits) as credits, (select count(*)::int from core.sales) as sales,
             (select count(*)::int from core.allocations) as allocations, (select count(*)::int from core.ledger_entries) as entries,
+            (select count(*)::int from core.payout_lines) as payments, (select count(*)::int from core.payout_batches) as batches,
             (select count(*)::int from core.figures) as figures, (select count(*)::int from core.delivered_months where locked) as locked`,
   );
   return counts;
@@ -122,6 +123,34 @@ describe("§4.3 contract §5 POST /sandbox/v1/settle", () => {
     expect(
       (await world.rows("select distinct price::float from core.sales order by 1")).map(({ price }) => price),
     ).toEqual([0.4, 1]);
+  });
+
+  test("pays at once whoever has an IBAN: people, CPO accounts, and the partner for those it settles with itself", async () => {
+    await world.row(
+      "update core.partners set iban_ciphertext = 'x', iban_key_id = 'x', iban_last4 = '1', iban_holder = 'Laadpunt' where id = $1",
+      world.partnerA.id,
+    );
+    const person = await customer();
+    const own = await cpoAccount({ "2026-04": 100 });
+    const through = await cpoAccount({ "2026-04": 50 });
+    const waits = await cpoAccount({ "2026-04": 10 }, world.partnerB);
+    await world.row("update core.accounts set payout_handler = 'via_cpo_invoicing' where id = $1", through);
+    await settle();
+    await settle();
+    const lines = await world.rows(
+      "select payee_id, status, amount::float, (select count(*)::int from core.payout_parts p where p.line_id = l.id) as parts from core.payout_lines l order by amount",
+    );
+    // 13.31 and 6.65 euro: fees of 2.66 and 1.33, of which the partner has 0.66 and 0.33
+    expect(lines).toEqual([
+      { payee_id: world.partnerA.id, status: "paid", amount: 6.31, parts: 2 },
+      { payee_id: own, status: "paid", amount: 10.65, parts: 1 },
+      { payee_id: person, status: "paid", amount: expect.any(Number), parts: 1 },
+    ]);
+    expect(await world.rows("select 1 from core.booking_rows where account_id = $1", waits)).toEqual([]);
+    await world.row(
+      "update core.partners set iban_ciphertext = null, iban_key_id = null, iban_last4 = null, iban_holder = null where id = $1",
+      world.partnerA.id,
+    );
   });
 
   test("of the running quarter the months that are over", async () => {
