@@ -607,13 +607,17 @@ create table core.partners (
   iban_changed_at   timestamptz   not null default private.now(),
   branding          jsonb         not null default '{}',
   charger_brands    text[]        not null default '{}',
+  locale            text,
+  mandate_years     int,
   constraint partners_pkey primary key (id),
   constraint partners_slug_key unique (slug),
   constraint partners_slug_shape check (slug ~ '^[a-z0-9]+(-[a-z0-9]+)*$' and length(slug) <= 60),
   constraint partners_name_length check (length(name) between 1 and 120),
   constraint partners_house_is_active check (is_active or id <> '00000000-0000-4000-8000-000000000000'),
   constraint partners_house_has_no_settings check (id <> '00000000-0000-4000-8000-000000000000' or num_nonnulls(referral_code, return_url, iban_last4) = 0
-    and company = '{}' and branding = '{}' and charger_brands = '{}' and default_fee_pct = 20 and partner_share_pct = 25),
+    and company = '{}' and branding = '{}' and charger_brands = '{}' and default_fee_pct = 20 and partner_share_pct = 25 and num_nonnulls(locale, mandate_years) = 0),
+  constraint partners_locale_known check (locale in ('nl', 'en')),
+  constraint partners_mandate_years_known check (mandate_years in (1, 3, 5)),
   constraint partners_referral_code_key unique (referral_code),
   constraint partners_referral_code_shape check (referral_code ~ '^[A-Z0-9]{4,20}$'),
   constraint partners_return_url_length check (length(return_url) <= 500),
@@ -627,6 +631,8 @@ comment on column core.partners.return_url is 'Registered by the operator or in 
 comment on column core.partners.branding is 'display_name, logo_url, primary_color, reply_to: how pages and mail to its customers look. light and dark are the colour where it can be read on such a ground, else null: packages/shared/src/domain/brand.ts judges it when it is chosen.';
 comment on column core.partners.iban_changed_at is 'When the account number came, or became another one: money waits 48 hours before it goes there.';
 comment on column core.partners.charger_brands is 'Brands whose cloud the partner has linked to the service: a draft may come with a charger of these only. Set by the operator.';
+comment on column core.partners.locale is 'The language its customers are spoken to in, null where theirs is not known: pages then speak the browser''s, mail Dutch. Set by the operator.';
+comment on column core.partners.mandate_years is 'For how many calendar years its customers sign; null where they choose. Set by the operator.';
 
 create function private.note_iban_change() returns trigger
 language plpgsql
@@ -3149,6 +3155,7 @@ begin
                   cross join lateral (
                     select c.connection_id, c.ean_code, c.status, c.registration_status, c.ean_validation_status, c.mandate_status,
                            c.valid_from as mandate_valid_from, c.valid_until as mandate_valid_until,
+                           c.renewed_until as mandate_renewed_until,
                            private.iso(c.signed_at) as mandate_signed_at) k
                  where c.partner_id = a.partner_id and c.account_id = a.id) as connections) r
      where a.partner_id = private.partner_id() and a.id = any (found[:(query ->> 'limit')::int]));
@@ -3238,7 +3245,7 @@ begin
   -- a mandate that holds is lost; of one that ran out the months that still count by it
   lapses := signed or exists (
     select from core.delivered_months d
-      join core.mandates m on m.partner_id = d.partner_id and m.connection_id = d.connection_id and m.status in ('signed', 'expired') and m.lapsed_at is null
+      join core.mandates m on m.partner_id = d.partner_id and m.connection_id = d.connection_id and m.covered_until is not null
      where d.partner_id = connection.partner_id and d.connection_id = connection.id and d.status = 'staged');
 
   if lower(wanted::text) is distinct from lower(current::text) then
@@ -3264,10 +3271,10 @@ begin
 
     perform private.correct_connection(connection, wanted || jsonb_strip_nulls(jsonb_build_object(
       'street', coalesce(wanted ->> 'street', checked.street), 'city', coalesce(wanted ->> 'city', checked.city))), checked.outcome);
+    perform private.lapse_mandates(connection.id);
     if signed then
       perform private.end_mandate(connection.id, 'revoked', 'connection_updated');
     end if;
-    perform private.lapse_mandates(connection.id);
     perform private.audit('connection.updated', connection.id, jsonb_build_object('mandate_revoked', signed));
     changed := true;
   end if;
@@ -3286,7 +3293,7 @@ create table core.mandate_links (
   owner_id        uuid        not null default private.owner_id(),
   token_hash      bytea       not null,
   locale          text,
-  validity_years  int         not null,
+  validity_years  int,
   return_url      text,
   expires_at      timestamptz not null,
   voided_at       timestamptz,
@@ -3304,6 +3311,7 @@ create table core.mandate_links (
 comment on table core.mandate_links is
   'A link a signatory signs through: good for 14 days, one signature, and until a newer one is issued. token_hash is the SHA-256 of 256 random bits; code_hash of the one-time code with that token.';
 comment on column core.mandate_links.locale is 'The language that was chosen for the signatory, null where nobody chose.';
+comment on column core.mandate_links.validity_years is 'For how many calendar years it asks; null where the signatory chooses.';
 -- serves: voiding the older links of a connection
 create index mandate_links_connection on core.mandate_links (partner_id, connection_id);
 select private.isolate('core.mandate_links', 'select, insert, update');
@@ -3316,6 +3324,7 @@ create table core.mandates (
   owner_id        uuid        not null default private.owner_id(),
   link_id         uuid        not null,
   status          text        not null,
+  renewal         boolean     not null default false,
   valid_from      date,
   valid_until     date,
   signed_name     text,
@@ -3328,9 +3337,15 @@ create table core.mandates (
   code_sent_to    text,
   address         text,
   user_agent      text,
+  locale          text,
   ended_at        timestamptz,
   ended_reason    text,
   lapsed_at       timestamptz,
+  covered_until   date        generated always as (
+    case when lapsed_at is not null then null
+         when status in ('signed', 'expired') then valid_until
+         when status = 'revoked' and ended_reason = 'customer'
+           then least(valid_until, (date_trunc('month', ended_at at time zone 'Europe/Amsterdam') - interval '1 day')::date) end) stored,
   created_at      timestamptz not null default private.now(),
   constraint mandates_pkey primary key (partner_id, id),
   constraint mandates_connection_fkey foreign key (partner_id, connection_id, owner_id) references core.connections (partner_id, id, owner_id),
@@ -3345,12 +3360,18 @@ comment on table core.mandates is
   'What a signatory decided, with the evidence: the text as shown, its SHA-256, the typed name, the code proof, network address and user agent. Personal data; append-only but for its end; kept seven years after it.';
 comment on column core.mandates.fee_pct is 'The fee on what the customer''s ERE yield, in percent, as it was agreed: a later change of the partner''s does not touch it.';
 comment on column core.mandates.partner_share_pct is 'The partner''s part of that fee, in percent, as it was when the mandate was signed.';
+comment on column core.mandates.renewal is 'Decided while another one held, for the years after it: a decline of these changes nothing.';
+comment on column core.mandates.locale is 'The language it was signed in, in which the signatory is written to afterwards.';
+comment on column core.mandates.covered_until is
+  'The last day that counts by it, from valid_from on: its last year''s end; where the customer withdrew it the end of the month before; null where it covers nothing any more. The one rule of what a mandate covers.';
 comment on column core.mandates.lapsed_at is
   'When EAN or address of the connection was corrected after the last year of this mandate: what it covered is still to be seen, and counts no more unless it is locked.';
 -- serves: the latest mandate of a connection
 create index mandates_connection on core.mandates (partner_id, connection_id, created_at desc);
 -- serves: the job that ends mandates after their last year
 create index mandates_ending on core.mandates (valid_until) where status = 'signed';
+-- serves: the job that asks for what is still missing
+create index mandates_signed on core.mandates (signed_at) where status = 'signed' and not renewal;
 select private.isolate('core.mandates', 'select, insert, update');
 select private.belong_with('core.mandates', 'core.connections', 'connection_id');
 
@@ -3367,17 +3388,81 @@ select c.partner_id,
        case when m.status is null then 'pending'
             when m.status = 'signed' and m.valid_until < (select private.today()) then 'expired'
             else m.status end as mandate_status,
+       m.id as mandate_id,
        m.valid_from,
        m.valid_until,
-       m.signed_at
+       m.signed_at,
+       (select max(r.valid_until) from core.mandates r
+         where r.partner_id = c.partner_id and r.connection_id = c.id and r.status = 'signed' and r.valid_from > (select private.today()))
+         as renewed_until
   from core.connections c
   left join lateral (
-    select m.status, m.valid_from, m.valid_until, m.signed_at from core.mandates m
-     where m.partner_id = c.partner_id and m.connection_id = c.id
-     order by m.created_at desc limit 1) m on true;
+    select m.id, m.status, m.valid_from, m.valid_until, m.signed_at from core.mandates m
+     where m.partner_id = c.partner_id and m.connection_id = c.id and not (m.status = 'declined' and m.renewal)
+     order by m.status = 'signed' and (select private.today()) between m.valid_from and m.valid_until desc,
+              coalesce(m.valid_from > (select private.today()), false), m.created_at desc
+     limit 1) m on true;
 comment on view core.connection_mandates is
-  'A connection and where it stands with its mandate: its latest decision as of today: a mandate has expired after its last year, whether or not the job has noted it.';
+  'A connection and where it stands with its mandate: the one that covers today, else the latest decision. A mandate has expired after its last year, whether or not the job has noted it. renewed_until: the last day of the years signed for ahead.';
 grant select on core.connection_mandates to api_owner;
+
+create function private.signed_until(connection uuid) returns date
+language sql stable
+set search_path = ''
+as $$
+  select max(m.valid_until) from core.mandates m
+   where m.partner_id = private.partner_id() and m.connection_id = signed_until.connection and m.status = 'signed' and m.valid_until >= private.today()
+$$;
+comment on function private.signed_until(uuid) is 'The last day of what is signed for a connection, today or later; null where nothing is.';
+grant execute on function private.signed_until(uuid) to api_owner;
+
+create function private.is_renewed(mandate core.mandates) returns boolean
+language sql stable
+set search_path = ''
+as $$
+  select exists (select from core.mandates m
+                  where m.partner_id = mandate.partner_id and m.connection_id = mandate.connection_id and m.status = 'signed'
+                    and m.valid_until > mandate.valid_until)
+$$;
+comment on function private.is_renewed(core.mandates) is 'Whether the years after those of a mandate are signed for too.';
+grant execute on function private.is_renewed(core.mandates) to api_owner;
+
+create function private.can_sign(connection uuid) returns boolean
+language plpgsql stable
+set search_path = ''
+as $$
+declare
+  held_until constant date := private.signed_until(connection);
+begin
+  return held_until is null or private.today() >= make_date(extract(year from held_until)::int, 11, 1);
+end $$;
+comment on function private.can_sign(uuid) is
+  'Whether somebody may sign for a connection: where no mandate holds, and from 1 November of the last year that is signed for.';
+grant execute on function private.can_sign(uuid) to api_owner;
+
+create function private.mandate_periods(connection uuid, fixed_years int) returns jsonb
+language plpgsql stable
+set search_path = ''
+as $$
+declare
+  today      constant date := private.today();
+  year       constant int  := extract(year from today);
+  held_until constant date := private.signed_until(connection);
+begin
+  return (
+    select jsonb_agg(jsonb_build_object(
+             'validity_years', n.years,
+             'valid_from', coalesce(held_until + 1, make_date(year, 1, 1)),
+             'valid_until', make_date(
+               case when held_until is not null then extract(year from held_until)::int + n.years
+                    -- what is signed shortly before the year ends would hold for weeks
+                    when extract(month from today) >= 11 then greatest(year + n.years - 1, year + 1)
+                    else year + n.years - 1 end, 12, 31)) order by n.years)
+      from unnest(case when fixed_years is null then array[1, 3, 5] else array[fixed_years] end) as n (years));
+end $$;
+comment on function private.mandate_periods(uuid, int) is
+  'What can be signed for today: [{validity_years, valid_from, valid_until}], the years that were fixed or each that can be chosen. A first mandate begins on 1 January of this year, and signed in November or December lasts the next year too; a renewal begins after what is signed. The connection may be null: nothing is signed for it.';
+grant execute on function private.mandate_periods(uuid, int) to api_owner;
 
 create function private.terms_of(connection uuid, brought_by uuid, out fee_pct numeric, out partner_share_pct numeric)
 language sql stable security definer
@@ -3404,9 +3489,17 @@ begin
    where m.connection_id = connection and m.status = 'signed'
      and m.valid_until >= private.today();  -- one that ran out keeps covering its years, whether the job has noted its end or not
   perform private.judge_months(connection);
+  perform private.notify(c.account_id, 'mandate_withdrawn', 'mandate_withdrawn:' || k.mandate_id,
+                         jsonb_build_object('by', reason, 'covered_until', (
+                           select max(m.covered_until) from core.mandates m
+                            where m.partner_id = c.partner_id and m.connection_id = c.id and m.covered_until >= m.valid_from)), c.id)
+     from core.connections c
+     join core.connection_mandates k on k.partner_id = c.partner_id and k.connection_id = c.id
+    where c.partner_id = private.partner_id() and c.id = connection;
   perform private.audit('mandate.' || new_status, connection, jsonb_build_object('reason', reason));
 end $$;
-comment on function private.end_mandate(uuid, text, text) is 'Ends the signed mandate of a connection; months it covered are judged again.';
+comment on function private.end_mandate(uuid, text, text) is
+  'Ends the signed mandate of a connection, and the one that was signed for the years after it; the months they covered are judged again, and the signatory is told. reason: customer, operator, connection_updated or connection_archived. A customer''s withdrawal leaves the whole months before it.';
 grant execute on function private.end_mandate(uuid, text, text) to api_owner;
 
 create function private.lapse_mandates(connection uuid) returns void
@@ -3415,13 +3508,13 @@ set search_path = ''
 as $$
 begin
   update core.mandates m set lapsed_at = private.now()
-   where m.partner_id = private.partner_id() and m.connection_id = connection and m.status in ('signed', 'expired') and m.lapsed_at is null;
+   where m.partner_id = private.partner_id() and m.connection_id = connection and m.covered_until is not null;
   if found then
     perform private.judge_months(connection);
   end if;
 end $$;
 comment on function private.lapse_mandates(uuid) is
-  'EAN or address of a connection are others from now on: what ran out was signed for those before, and covers none of its open months any more.';
+  'EAN or address of a connection are others from now on: what was signed for those before covers none of its open months any more.';
 grant execute on function private.lapse_mandates(uuid) to api_owner;
 
 create function private.void_mandate_links(connection uuid) returns void
@@ -3447,23 +3540,6 @@ comment on function private.return_url_allowed(text, text) is
   'Whether a return URL is the registered one followed by /, ? or nothing, without a fragment and not climbing out of it.';
 grant execute on function private.return_url_allowed(text, text) to api_owner;
 
-create function private.expire_mandates() returns bigint
-language sql security definer
-set search_path = ''
-as $$
-  with ended as (
-    update core.mandates m set status = 'expired', ended_at = private.now(), ended_reason = 'last_year_over'
-     where (m.partner_id, m.id) in (
-       -- on 1 January all of them: a part in each run, so that mail and the other jobs go on
-       select e.partner_id, e.id from core.mandates e
-        where e.status = 'signed' and e.valid_until < private.today() limit 10000 for update skip locked)
-    returning 1)
-  select count(*) from ended
-$$;
-comment on function private.expire_mandates() is
-  'Writes down what connection_mandates already reads from the calendar. Months inside the mandate stay covered. Definer: every tenant at once.';
-grant execute on function private.expire_mandates() to api_owner;
-
 -- POST /v1/mandate-links.
 
 create function api.issue_mandate_link(caller jsonb, input jsonb) returns json
@@ -3474,6 +3550,7 @@ declare
   account    uuid;
   connection uuid;
   registered text;
+  partner    core.partners;
   signatory  core.signatories;
   link       core.mandate_links;
   status     text;
@@ -3481,6 +3558,7 @@ declare
 begin
   perform private.act_as(caller, 'cpo');
   select c.return_url into registered from core.oauth_clients c where c.id = private.client_id();
+  select * into partner from core.partners p where p.id = private.partner_id();
   if input ->> 'return_url' is not null and not private.return_url_allowed(input ->> 'return_url', registered) then
     perform private.refuse('return_url_not_allowed');
   end if;
@@ -3490,7 +3568,7 @@ begin
   perform from core.connections c where c.partner_id = private.partner_id() and c.id = connection for update;
   select m.mandate_status into status
     from core.connection_mandates m where m.partner_id = private.partner_id() and m.connection_id = connection;
-  if status = 'signed' then
+  if not private.can_sign(connection) then
     perform private.refuse('mandate_already_signed');
   end if;
   select * into signatory from core.signatories s where s.partner_id = private.partner_id() and s.account_id = account;
@@ -3500,13 +3578,12 @@ begin
 
   perform private.void_mandate_links(connection);
   insert into core.mandate_links (partner_id, connection_id, token_hash, locale, validity_years, return_url, expires_at)
-  values (private.partner_id(), connection, private.claim_token_hash(input ->> 'token_hash'), input ->> 'locale', (input ->> 'validity_years')::int,
+  values (private.partner_id(), connection, private.claim_token_hash(input ->> 'token_hash'), input ->> 'locale', coalesce((input ->> 'validity_years')::int, partner.mandate_years),
           coalesce(input ->> 'return_url', registered), private.now() + interval '1209600 seconds')
   returning * into link;
   if send_email then
-    perform private.enqueue_mail(input -> 'mail', signatory.email, 'mandate_link:' || link.id,
-      json_build_object('full_name', signatory.full_name,
-                        'partner_name', (select p.name from core.partners p where p.id = link.partner_id))::jsonb);
+    perform private.enqueue_mail(input -> 'mails' -> coalesce(input ->> 'locale', partner.locale, 'nl'), signatory.email, 'mandate_link:' || link.id,
+      jsonb_build_object('full_name', signatory.full_name, 'partner_name', partner.name));
   end if;
   perform private.audit('mandate_link.issued', connection);
   return json_build_object(
@@ -3520,7 +3597,7 @@ begin
     'email_sent', send_email);
 end $$;
 comment on function api.issue_mandate_link(jsonb, jsonb) is
-  'POST /v1/mandate-links: {account_id, cpo_external_ref, connection_id, token_hash, mandate_link, locale, validity_years, return_url, send_email, mail}. Voids the older link.';
+  'POST /v1/mandate-links: {account_id, cpo_external_ref, connection_id, token_hash, mandate_link, locale, validity_years, return_url, send_email, mails: {nl, en} | null}. Voids the older link. While a mandate holds only from 1 November of its last year: then for the years after it.';
 select private.expose('api.issue_mandate_link(jsonb, jsonb)');
 
 -- The signing page: open a link, mail a code, sign, decline.
@@ -3563,7 +3640,7 @@ as $$
 $$;
 grant execute on function private.link_state(core.mandate_links) to api_owner;
 
-create function private.mandate_facts(link core.mandate_links) returns jsonb
+create function private.connection_facts(connection uuid) returns jsonb
 language sql stable
 set search_path = ''
 as $$
@@ -3580,47 +3657,110 @@ as $$
     'house_number_addition', l.house_number_addition,
     'postal_code', l.postal_code,
     'city', l.city,
-    'valid_from', make_date(extract(year from private.today())::int, 1, 1),
-    'valid_until', make_date(extract(year from private.today())::int + link.validity_years - 1, 12, 31))
+    'fee_pct', (private.terms_of(c.id, null)).fee_pct)
   from core.connections c
   join core.accounts a on a.partner_id = c.partner_id and a.id = c.account_id
   join core.signatories s on s.partner_id = a.partner_id and s.account_id = a.id
   join core.locations l on l.partner_id = c.partner_id and l.id = c.location_id
   join core.partners p on p.id = c.partner_id
-  where c.partner_id = link.partner_id and c.id = link.connection_id
+  where c.partner_id = private.partner_id() and c.id = connection_facts.connection
 $$;
-comment on function private.mandate_facts(core.mandate_links) is
-  'Everything the mandate''s text is composed of, and where its code goes: the same facts give the same text.';
-grant execute on function private.mandate_facts(core.mandate_links) to api_owner;
+comment on function private.connection_facts(uuid) is
+  'Everything the mandate''s text is composed of but its years, the fee that is agreed to, and where its code goes: the same facts give the same text.';
+grant execute on function private.connection_facts(uuid) to api_owner;
+
+create function private.signed_facts(facts jsonb, periods jsonb, request jsonb) returns jsonb
+language plpgsql immutable
+set search_path = ''
+as $$
+declare
+  signed constant jsonb := facts || (
+    select p.period from jsonb_array_elements(periods) as p (period)
+     where p.period -> 'validity_years' = request #> '{facts,validity_years}');
+begin
+  if signed is distinct from request -> 'facts' then
+    perform private.refuse('mandate_changed');
+  end if;
+  return signed;
+end $$;
+comment on function private.signed_facts(jsonb, jsonb, jsonb) is
+  'The facts of a signature, with the years that were chosen of those that can be: refused unless they are what the signatory read, request.facts.';
+grant execute on function private.signed_facts(jsonb, jsonb, jsonb) to api_owner;
+
+create function private.shown_mandate(mandate core.mandates) returns jsonb
+language sql stable
+set search_path = ''
+as $$
+  select jsonb_build_object(
+    'status', case when mandate.status = 'signed' and mandate.valid_until < private.today() then 'expired' else mandate.status end,
+    'document', mandate.document, 'document_sha256', mandate.document_sha256, 'signed_name', mandate.signed_name,
+    'signed_at', private.iso(mandate.signed_at), 'code_sent_to', mandate.code_sent_to,
+    'valid_from', mandate.valid_from, 'valid_until', mandate.valid_until, 'ended_at', private.iso(mandate.ended_at),
+    'covered_until', case when mandate.covered_until >= mandate.valid_from then mandate.covered_until end)
+$$;
+comment on function private.shown_mandate(core.mandates) is 'What was signed, as its pages show it.';
+grant execute on function private.shown_mandate(core.mandates) to api_owner;
+
+create function private.may_sign_again(connection uuid) returns boolean
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  return exists (
+    select from core.connection_mandates m
+     where m.partner_id = private.partner_id() and m.connection_id = may_sign_again.connection and m.status = 'active'
+       and m.mandate_status in ('signed', 'expired') and private.can_sign(m.connection_id));
+end $$;
+comment on function private.may_sign_again(uuid) is
+  'Whether who signed may sign again by themselves: in the last weeks of what they signed for, and after it. Not after a revocation, which somebody meant.';
+grant execute on function private.may_sign_again(uuid) to api_owner;
+
+create function private.mandate_link_view(link_id uuid) returns json
+language plpgsql stable
+set search_path = ''
+as $$
+declare
+  link    core.mandate_links;
+  partner core.partners;
+  state   text;
+begin
+  select * into link from core.mandate_links l where l.partner_id = private.partner_id() and l.id = link_id;
+  select * into partner from core.partners p where p.id = link.partner_id;
+  state := private.link_state(link);
+  if state not in ('open', 'signed', 'declined') then
+    return json_build_object('state', state, 'locale', coalesce(link.locale, partner.locale));
+  end if;
+  return json_build_object(
+    'state', state,
+    'locale', coalesce(link.locale, partner.locale),
+    'code_sent', coalesce(link.code_expires_at > private.now(), false),
+    'partner_name', partner.name,
+    'return_url', link.return_url,
+    'facts', case when state = 'open' then private.connection_facts(link.connection_id) end,
+    'periods', case when state = 'open' then private.mandate_periods(link.connection_id, link.validity_years) end,
+    'offer', case when state = 'open' then (
+      select private.offer(a.partner_id, a.payout_handler)
+        from core.connections c join core.accounts a on a.partner_id = c.partner_id and a.id = c.account_id
+       where c.partner_id = link.partner_id and c.id = link.connection_id) end,
+    'held_until', private.signed_until(link.connection_id),
+    'signed', case when state = 'signed' then (
+      select private.shown_mandate(m) from core.mandates m where m.partner_id = link.partner_id and m.link_id = link.id) end,
+    'may_sign_again', state = 'signed' and private.may_sign_again(link.connection_id));
+end $$;
+comment on function private.mandate_link_view(uuid) is
+  'What the pages of a link show. Stable, so that it is all of one moment: what may be signed is other once somebody has signed.';
+grant execute on function private.mandate_link_view(uuid) to api_owner;
 
 create function api.open_mandate_link(caller jsonb, request jsonb) returns json
 language plpgsql security definer
 set search_path = ''
 as $$
-declare
-  link  core.mandate_links;
-  state text;
 begin
   perform private.count_visit(request);
-  link := private.enter_link(caller, request);
-  state := private.link_state(link);
-  return json_build_object(
-    'state', state,
-    'locale', link.locale,
-    'code_sent', coalesce(link.code_expires_at > private.now(), false),
-    'partner_name', case when state in ('open', 'signed', 'declined') then (select p.name from core.partners p where p.id = link.partner_id) end,
-    'return_url', case when state in ('open', 'signed', 'declined') then link.return_url end,
-    'facts', case when state = 'open' then private.mandate_facts(link) end,
-    'signed', case when state = 'signed' then (
-      select json_build_object('status', case when m.status = 'signed' and m.valid_until < private.today() then 'expired' else m.status end,
-                               'document', m.document, 'document_sha256', m.document_sha256, 'signed_name', m.signed_name,
-                               'signed_at', private.iso(m.signed_at), 'code_sent_to', m.code_sent_to,
-                               'valid_from', m.valid_from, 'valid_until', m.valid_until)
-        from core.mandates m where m.partner_id = link.partner_id and m.link_id = link.id) end);
+  return private.mandate_link_view((private.enter_link(caller, request)).id);
 end $$;
 comment on function api.open_mandate_link(jsonb, jsonb) is
-  'What a link opens: {token_hash, address_hash} to {state: open|signed|declined|voided|expired|unknown, locale, code_sent, partner_name, return_url, facts, signed}. '
-  'Names, facts and the signed text only where the state allows.';
+  'What a link opens: {token_hash, address_hash} to {state: open|signed|declined|voided|expired|unknown, locale}, and where the state allows code_sent, partner_name, return_url, facts and the periods they may be signed for, offer, held_until, signed, may_sign_again.';
 select private.expose('api.open_mandate_link(jsonb, jsonb)');
 
 create function api.send_mandate_code(caller jsonb, request jsonb) returns json
@@ -3637,7 +3777,7 @@ begin
   if private.link_state(link) <> 'open' then
     perform private.refuse('link_not_open');
   end if;
-  recipient := private.mandate_facts(link) ->> 'email';
+  recipient := private.connection_facts(link.connection_id) ->> 'email';
   if recipient is null then
     perform private.refuse('signatory_email_missing');
   end if;
@@ -3691,14 +3831,16 @@ declare
 begin
   select * into strict terms from private.terms_of(link.connection_id, brought_by);
   insert into core.mandates
-    (partner_id, connection_id, link_id, status, fee_pct, partner_share_pct, valid_from, valid_until, signed_name, signed_at, document,
-     document_sha256, code_confirmed, code_sent_to, address, user_agent)
+    (partner_id, connection_id, link_id, status, renewal, fee_pct, partner_share_pct, valid_from, valid_until, signed_name, signed_at, document,
+     document_sha256, code_confirmed, code_sent_to, address, user_agent, locale)
   values
-    (link.partner_id, link.connection_id, link.id, 'signed', terms.fee_pct, terms.partner_share_pct,
-     (facts ->> 'valid_from')::date, (facts ->> 'valid_until')::date,
+    (link.partner_id, link.connection_id, link.id, 'signed', (facts ->> 'valid_from')::date > private.today(),
+     terms.fee_pct, terms.partner_share_pct, (facts ->> 'valid_from')::date, (facts ->> 'valid_until')::date,
      request ->> 'signed_name', private.now(), request ->> 'document', request ->> 'document_sha256',
-     facts ->> 'email' is not null, facts ->> 'email', left(request ->> 'address', 64), left(request ->> 'user_agent', 400));
+     facts ->> 'email' is not null, facts ->> 'email', left(request ->> 'address', 64), left(request ->> 'user_agent', 400),
+     request #>> '{mail,locale}');
   update core.mandate_links l set used_at = private.now(), code_hash = null where l.partner_id = link.partner_id and l.id = link.id;
+  perform private.void_mandate_links(link.connection_id);
   perform private.judge_months(link.connection_id);
   perform private.advance_registration(c.account_id, true) from core.connections c where c.partner_id = link.partner_id and c.id = link.connection_id;
   perform private.audit('mandate.signed', link.connection_id, jsonb_build_object('code_confirmed', facts ->> 'email' is not null));
@@ -3720,10 +3862,8 @@ begin
   if private.link_state(link) <> 'open' then
     perform private.refuse('link_not_open');
   end if;
-  facts := private.mandate_facts(link);
-  if facts is distinct from request -> 'facts' then
-    perform private.refuse('mandate_changed');
-  end if;
+  facts := private.signed_facts(private.connection_facts(link.connection_id),
+                                private.mandate_periods(link.connection_id, link.validity_years), request);
   if facts ->> 'email' is not null then
     refused := private.link_code_refusal(link, request ->> 'code_hash');
     if refused is not null then
@@ -3738,7 +3878,7 @@ begin
 end $$;
 comment on function api.sign_mandate(jsonb, jsonb) is
   'Signs: {token_hash, facts, signed_name, code_hash, document, document_sha256, address, user_agent, mail}. '
-  'facts must still be what was shown.';
+  'facts, with the years that were chosen, must still be what was shown.';
 select private.expose('api.sign_mandate(jsonb, jsonb)');
 
 create function api.decline_mandate(caller jsonb, request jsonb) returns json
@@ -3752,14 +3892,51 @@ begin
   if private.link_state(link) <> 'open' then
     perform private.refuse('link_not_open');
   end if;
-  insert into core.mandates (partner_id, connection_id, link_id, status, address, user_agent)
-  values (link.partner_id, link.connection_id, link.id, 'declined', left(request ->> 'address', 64), left(request ->> 'user_agent', 400));
+  insert into core.mandates (partner_id, connection_id, link_id, status, renewal, address, user_agent)
+  values (link.partner_id, link.connection_id, link.id, 'declined', private.signed_until(link.connection_id) is not null, left(request ->> 'address', 64), left(request ->> 'user_agent', 400));
   update core.mandate_links l set used_at = private.now(), code_hash = null where l.partner_id = link.partner_id and l.id = link.id;
   perform private.audit('mandate.declined', link.connection_id);
   return json_build_object('ok', true);
 end $$;
-comment on function api.decline_mandate(jsonb, jsonb) is 'Declines to sign: {token_hash, address, user_agent}.';
+comment on function api.decline_mandate(jsonb, jsonb) is 'Declines to sign: {token_hash, address, user_agent}. While a mandate holds that is for the years after it, and changes nothing.';
 select private.expose('api.decline_mandate(jsonb, jsonb)');
+
+create function private.issue_renewal_link(connection uuid, signed_by core.mandate_links, token_hash text, expires_at timestamptz) returns void
+language sql
+set search_path = ''
+as $$
+  -- one that the CPO issued meanwhile goes on working: who signs by either voids the other
+  insert into core.mandate_links (partner_id, connection_id, token_hash, locale, validity_years, return_url, expires_at)
+  values (private.partner_id(), connection, private.claim_token_hash(issue_renewal_link.token_hash), signed_by.locale, signed_by.validity_years,
+          signed_by.return_url, issue_renewal_link.expires_at)
+$$;
+comment on function private.issue_renewal_link(uuid, core.mandate_links, text, timestamptz) is
+  'A link by which who signed by an older one may sign again, in the same language, for as many years where those were fixed, and back to the same address.';
+grant execute on function private.issue_renewal_link(uuid, core.mandate_links, text, timestamptz) to api_owner;
+
+create function api.renew_mandate(caller jsonb, request jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  link core.mandate_links;
+  rate jsonb;
+begin
+  link := private.lock_link(private.enter_link(caller, request));
+  if private.link_state(link) is distinct from 'signed' or not private.may_sign_again(link.connection_id) then
+    perform private.refuse('link_not_open');
+  end if;
+  rate := private.debit('mandate_renewal:' || link.id, 'mandate_code');
+  if not (rate ->> 'allowed')::boolean then
+    perform private.refuse('too_many_codes', json_build_object('rate', rate));
+  end if;
+  perform private.issue_renewal_link(link.connection_id, link, request ->> 'new_token_hash', private.now() + interval '1209600 seconds');
+  perform private.audit('mandate_link.issued', link.connection_id, '{"renewal": true}');
+  return json_build_object('ok', true);
+end $$;
+comment on function api.renew_mandate(jsonb, jsonb) is
+  'The bearer of a link that was signed by gets one to sign again, from 1 November of the last year on and after it: {token_hash, new_token_hash}. Ten a day.';
+select private.expose('api.renew_mandate(jsonb, jsonb)');
 
 -- Chargers, of accounts and of people.
 
@@ -4109,9 +4286,13 @@ begin
   update core.connections c set registration_status = verdict
    where c.partner_id = connection.partner_id and c.id = connection.id;
   perform private.audit('registration.reviewed', connection.id, jsonb_build_object('verdict', verdict));
+  perform private.notify(connection.account_id, case verdict when 'goedgekeurd' then 'registration_approved' else 'registration_rejected' end,
+                         'registration:' || connection.id || ':' || private.iso(connection.submitted_at),
+                         case verdict when 'afgekeurd' then jsonb_build_object('grounds', private.grounds_to_reject(connection)) else '{}' end,
+                         connection.id);
 end $$;
 comment on function private.review_registration(core.connections, text) is
-  'Decides a submitted registration, its row locked: goedgekeurd or afgekeurd. On what ground is for the reviewer who asks.';
+  'Decides a submitted registration, its row locked: goedgekeurd or afgekeurd, and has the signatory told. On what ground is for the reviewer who asks.';
 grant execute on function private.review_registration(core.connections, text) to api_owner;
 
 -- POST /v1/chargers.
@@ -4319,7 +4500,7 @@ create view core.connection_coverage with (security_invoker = true) as
 select m.partner_id,
        m.connection_id,
        bool_or(m.status <> 'declined') as decided,
-       range_agg(daterange(m.valid_from, m.valid_until, '[]')) filter (where m.status in ('signed', 'expired') and m.lapsed_at is null) as covered
+       range_agg(daterange(m.valid_from, m.covered_until, '[]')) filter (where m.covered_until >= m.valid_from) as covered
   from core.mandates m
  group by m.partner_id, m.connection_id;
 comment on view core.connection_coverage is
@@ -4397,7 +4578,7 @@ select d.partner_id, d.connection_id, d.period, d.total_kwh, d.session_count, d.
     or d.status = 'staged' and exists (
          select from core.mandates m
           where m.partner_id = d.partner_id and m.connection_id = d.connection_id
-            and m.status in ('signed', 'expired') and m.lapsed_at is null and d.period between m.valid_from and m.valid_until);
+            and d.period between m.valid_from and m.covered_until);
 comment on view core.counted_months is
   'The delivered months that count toward ERE: inside a mandate, or booked already. A month that is staged because nobody has signed yet is not among them.';
 grant select on core.counted_months to api_owner;
@@ -5470,7 +5651,7 @@ begin
       from month m
       join core.mandates s on s.partner_id = tenant and s.connection_id = m.connection_id and s.status <> 'declined'
       cross join lateral (
-        select s.status in ('signed', 'expired') and s.lapsed_at is null and m.period between s.valid_from and s.valid_until as covers) k
+        select coalesce(m.period between s.valid_from and s.covered_until, false) as covers) k
      order by m.connection_id, m.period, k.covers desc, s.signed_at desc, s.id
   ), gate as materialized (
     select * from core.connection_gates g where g.partner_id = tenant
@@ -6536,6 +6717,40 @@ as $$
     from balance b
 $$;
 
+-- What a signatory is told before signing: what an ERE was worth, and who pays.
+
+create function private.last_price(tenant uuid) returns numeric
+language plpgsql stable security definer
+set search_path = ''
+as $$
+declare
+  year  int;
+  price numeric;
+begin
+  for year in select f.delivery_year from core.figures f where f.partner_id = tenant order by f.delivery_year desc loop
+    price := private.average_price(tenant, year);
+    exit when price is not null;
+  end loop;
+  return price;
+end $$;
+comment on function private.last_price(uuid) is
+  'What an ERE brought on average in the latest year whose figures are published to a tenant, in euro; null while none is known. Definer, because a customer''s pages see no sales.';
+grant execute on function private.last_price(uuid) to api_owner;
+
+create function private.offer(tenant uuid, payout_handler text) returns jsonb
+language sql stable
+set search_path = ''
+as $$
+  select jsonb_build_object(
+    'payout_handler', payout_handler,
+    'ere_per_kwh', (select f.ere_per_kwh from core.ere_factors f
+                     where f.delivery_year <= extract(year from private.today()) order by f.delivery_year desc limit 1),
+    'price_per_ere_eur', private.last_price(tenant))
+$$;
+comment on function private.offer(uuid, text) is
+  'What a mandate yields, as far as it is known: the latest factor, the last average price of the tenant (null while there is none), and who pays.';
+grant execute on function private.offer(uuid, text) to api_owner;
+
 -- Whether the ledger, the months, the bookings, the sales and the payouts agree. Each function answers what should be, what is, how many things
 -- do not agree, and the first of them.
 
@@ -6925,6 +7140,292 @@ $$;
 comment on function private.purge_mail() is 'Deletes mail older than 90 days, and what was written to nobody. Definer: every tenant at once.';
 grant execute on function private.purge_mail() to api_owner;
 
+-- Notices: what a customer is to be told after signing. Written in the transaction of what it is about; the worker makes a mail of each.
+
+create table core.notices (
+  partner_id    uuid        not null,
+  id            uuid        not null default gen_random_uuid(),
+  account_id    uuid        not null,
+  owner_id      uuid        not null default private.owner_id(),
+  connection_id uuid,
+  kind          text        not null,
+  cause         text        not null,
+  details       jsonb       not null default '{}',
+  created_at    timestamptz not null default private.now(),
+  due_at        timestamptz default private.now(),
+  constraint notices_pkey primary key (partner_id, id),
+  constraint notices_cause_key unique (partner_id, cause),
+  constraint notices_account_fkey foreign key (partner_id, account_id, owner_id) references core.accounts (partner_id, id, owner_id),
+  constraint notices_connection_fkey foreign key (partner_id, connection_id, owner_id) references core.connections (partner_id, id, owner_id),
+  constraint notices_kind_known check (kind in (
+    'registration_approved', 'registration_rejected', 'something_missing', 'mandate_ending', 'mandate_ended', 'mandate_withdrawn',
+    'payout_sent', 'payout_failed'))
+);
+comment on table core.notices is
+  'What a customer is told: one cause is told once, ever. details is what only the moment knew; who is told, where and in which language is looked up when it is mailed. No names or addresses in it; kept as long as the account.';
+comment on column core.notices.due_at is 'When a mail is to be made of it; moved on while a worker is at it, null once that is done.';
+comment on column core.notices.details is
+  'registration_rejected {grounds}; mandate_ending {valid_until, reminder}; mandate_ended {valid_until}; mandate_withdrawn {by, covered_until}; payout_sent, payout_failed {amount_eur, iban_last4}.';
+-- serves: what the worker mails next
+create index notices_due on core.notices (due_at) where due_at is not null;
+-- serves: what an account was told
+create index notices_account on core.notices (partner_id, account_id);
+select private.isolate('core.notices', 'select, insert');
+select private.belong_with('core.notices', 'core.accounts', 'account_id');
+
+create function private.notify(account uuid, kind text, cause text, details jsonb default '{}', connection uuid default null) returns void
+language sql
+set search_path = ''
+as $$
+  insert into core.notices (partner_id, account_id, connection_id, kind, cause, details)
+  values (private.partner_id(), account, connection, notify.kind, notify.cause, notify.details)
+  on conflict on constraint notices_cause_key do nothing
+$$;
+comment on function private.notify(uuid, text, text, jsonb, uuid) is
+  'Has a customer of this tenant told by mail, once for a cause. Who has no e-mail address is not told.';
+grant execute on function private.notify(uuid, text, text, jsonb, uuid) to api_owner;
+
+create function private.still_missing(account core.accounts) returns text[]
+language sql stable
+set search_path = ''
+as $$
+  select array_remove(array[
+    case when account.iban_last4 is null then 'iban' end,
+    -- one whose meter is still to be judged is for us to see to
+    case when not exists (select from core.chargers h
+                           where h.partner_id = account.partner_id and h.account_id = account.id and h.status = 'active'
+                             and h.mid_eligible is distinct from false) then 'charger' end], null)
+$$;
+comment on function private.still_missing(core.accounts) is 'What of iban and charger a customer has yet to give.';
+
+create function private.notice_details(notice core.notices) returns jsonb
+language plpgsql stable
+set search_path = ''
+as $$
+declare
+  missing text[];
+begin
+  if notice.kind = 'something_missing' then
+    select private.still_missing(a) into missing from core.accounts a where a.partner_id = notice.partner_id and a.id = notice.account_id;
+    return case when cardinality(missing) > 0 then jsonb_build_object('missing', missing) end;
+  elsif notice.kind = 'mandate_ending' and private.signed_until(notice.connection_id) is distinct from (notice.details ->> 'valid_until')::date
+     or notice.kind = 'mandate_ended' and private.signed_until(notice.connection_id) is not null then
+    return null;
+  end if;
+  return notice.details;
+end $$;
+comment on function private.notice_details(core.notices) is
+  'What a notice says now; null where there is nothing left to say: what was missing was given, the mandate was renewed or has ended.';
+
+create function private.notice_post(notice core.notices) returns jsonb
+language plpgsql stable
+set search_path = ''
+as $$
+declare
+  details constant jsonb := private.notice_details(notice);
+begin
+  return (
+    select jsonb_build_object(
+             'partner_id', notice.partner_id,
+             'notice_id', notice.id,
+             'notice', details || jsonb_build_object('kind', notice.kind),
+             'locale', coalesce(
+               (select m.locale from core.mandates m join core.connections c on c.partner_id = m.partner_id and c.id = m.connection_id
+                 where c.partner_id = a.partner_id and c.account_id = a.id and m.locale is not null order by m.created_at desc limit 1),
+               d.locale, p.locale, 'nl'),
+             'full_name', s.full_name,
+             'partner_name', p.name,
+             -- a person is spoken to in the name of who brought them, a CPO's customer in the service's own
+             'brand', case when d.id is not null then private.partner_brand(p) end,
+             'account', case when a.user_id is null then 'cpo' else 'own' end,
+             'draft_id', d.id,
+             'may_sign', notice.kind in ('mandate_ending', 'mandate_ended') and private.may_sign_again(notice.connection_id))
+      from core.accounts a
+      join core.signatories s on s.partner_id = a.partner_id and s.account_id = a.id and s.email is not null
+      left join lateral (
+        select d.* from core.drafts d where d.user_id = a.user_id and d.account_id = a.id and d.status = 'active' limit 1) d on true
+      join core.partners p on p.id = coalesce(d.partner_id, a.partner_id)
+     where a.partner_id = notice.partner_id and a.id = notice.account_id and details is not null);
+end $$;
+comment on function private.notice_post(core.notices) is
+  'What a mail about a notice is composed of; null where there is nothing left to say, or nobody to say it to.';
+
+create function private.due_notices(size int) returns jsonb
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  notice core.notices;
+  post   jsonb;
+  posts  jsonb := '[]';
+begin
+  for notice in
+    update core.notices n set due_at = private.now() + interval '5 minutes'
+     where (n.partner_id, n.id) in (
+       select d.partner_id, d.id from core.notices d where d.due_at <= private.now() order by d.due_at limit size for update skip locked)
+    returning *
+  loop
+    perform private.act_for_partner(notice.partner_id);
+    post := private.notice_post(notice);
+    if post is null then
+      update core.notices n set due_at = null where n.partner_id = notice.partner_id and n.id = notice.id;
+    else
+      posts := posts || post;
+    end if;
+  end loop;
+  return posts;
+end $$;
+comment on function private.due_notices(int) is 'The next notices to mail, each claimed for five minutes. Definer: every tenant at once, and what the draft of a person''s account says is in its partner''s.';
+grant execute on function private.due_notices(int) to api_owner;
+
+create function api.due_notices(caller jsonb, batch jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'worker');
+  return private.due_notices((batch ->> 'size')::int)::json;
+end $$;
+comment on function api.due_notices(jsonb, jsonb) is
+  'The next notices to mail: {size} to [{partner_id, notice_id, notice, locale, full_name, partner_name, brand, account, draft_id, may_sign}].';
+select private.expose('api.due_notices(jsonb, jsonb)', 'edge_slow');
+
+create function private.mail_notice(post jsonb) returns boolean
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  notice core.notices;
+  signed core.mandate_links;
+  email  text;
+begin
+  update core.notices n set due_at = null
+   where n.partner_id = (post ->> 'partner_id')::uuid and n.id = (post ->> 'notice_id')::uuid and n.due_at is not null
+  returning * into notice;
+  if notice.id is null then
+    return false;  -- another worker was quicker
+  end if;
+  perform private.act_for_partner(notice.partner_id);
+  if post ->> 'token_hash' is not null then
+    select l.* into signed
+      from core.mandates m join core.mandate_links l on l.partner_id = m.partner_id and l.id = m.link_id
+     where m.partner_id = notice.partner_id and m.connection_id = notice.connection_id and m.status <> 'declined'
+     order by m.created_at desc limit 1;
+    perform private.issue_renewal_link(notice.connection_id, signed, post ->> 'token_hash', greatest(
+      private.now() + interval '1209600 seconds',
+      -- until the January after it: who signs then loses no month
+      make_timestamptz(extract(year from (notice.details ->> 'valid_until')::date)::int + 1, 2, 1, 0, 0, 0, 'Europe/Amsterdam')));
+  end if;
+  select s.email into email from core.signatories s where s.partner_id = notice.partner_id and s.account_id = notice.account_id;
+  if post ->> 'draft_id' is not null then
+    -- beside the other mail of the claim, which its partner sees on the sandbox
+    perform private.act_for_partner((private.draft_by_id((post ->> 'draft_id')::uuid)).partner_id);
+  end if;
+  perform private.enqueue_mail(post -> 'mail', email, case when post ->> 'draft_id' is null then 'notice:' else 'claim_notice:' end || notice.id)
+    where email is not null;
+  return true;
+end $$;
+comment on function private.mail_notice(jsonb) is 'Puts the mail of a notice in the outbox, once; with token_hash there is a link in it to sign by. Definer: every tenant at once.';
+grant execute on function private.mail_notice(jsonb) to api_owner;
+
+create function api.mail_notices(caller jsonb, posts jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'worker');
+  return json_build_object('mailed', (
+    select count(*) filter (where private.mail_notice(p.post)) from jsonb_array_elements(posts) as p (post)));
+end $$;
+comment on function api.mail_notices(jsonb, jsonb) is
+  'The mails of due notices: [{partner_id, notice_id, draft_id, token_hash, mail}] to {mailed}. token_hash is that of the link to sign by in it, or null.';
+select private.expose('api.mail_notices(jsonb, jsonb)', 'edge_slow');
+
+-- The scheduled work on mandates: warnings before they end, their end, what is still missing after a signature.
+
+create function private.expire_mandates() returns bigint
+language sql security definer
+set search_path = ''
+as $$
+  with ended as (
+    update core.mandates m set status = 'expired', ended_at = private.now(), ended_reason = 'last_year_over'
+     where (m.partner_id, m.id) in (
+       -- on 1 January all of them: a part in each run, so that mail and the other jobs go on
+       select e.partner_id, e.id from core.mandates e
+        where e.status = 'signed' and e.valid_until < private.today() limit 10000 for update skip locked)
+    returning m as mandate
+  ), noted as (
+    insert into core.audit_log (actor, action, partner_id, subject_id)
+    select 'worker', 'mandate.expired', (e.mandate).partner_id, (e.mandate).connection_id from ended e
+  ), told as (
+    insert into core.notices (partner_id, account_id, owner_id, connection_id, kind, cause, details)
+    select c.partner_id, c.account_id, c.owner_id, c.id, 'mandate_ended', 'mandate_ended:' || (e.mandate).id,
+           jsonb_build_object('valid_until', (e.mandate).valid_until)
+      from ended e
+      join core.connections c on c.partner_id = (e.mandate).partner_id and c.id = (e.mandate).connection_id and c.status = 'active'
+     where (e.mandate).lapsed_at is null and not private.is_renewed(e.mandate)
+    on conflict on constraint notices_cause_key do nothing
+  )
+  select count(*) from ended
+$$;
+comment on function private.expire_mandates() is
+  'Writes down what connection_mandates already reads from the calendar, and has those told who have not renewed. Months inside the mandate stay covered. Definer: every tenant at once.';
+grant execute on function private.expire_mandates() to api_owner;
+
+create function private.announce_endings() returns bigint
+language sql security definer
+set search_path = ''
+as $$
+  with this as (
+    select private.today() as today, extract(year from private.today())::int as year
+  ), ending as (
+    select m.partner_id, c.account_id, m.owner_id, m.connection_id, m.valid_until, r.reminder, 'mandate_ending:' || m.id || ':' || r.reminder as cause
+      from this
+      join core.mandates m on m.status = 'signed' and m.valid_until = make_date(this.year, 12, 31)
+      join core.connections c on c.partner_id = m.partner_id and c.id = m.connection_id and c.status = 'active'
+      -- nobody signs for a partner that was deactivated
+      join core.partners p on p.id = m.partner_id and p.is_active
+      cross join lateral (select case when this.today >= make_date(this.year, 12, 1) then 2 else 1 end as reminder) r
+     where this.today >= make_date(this.year, 11, 1) and not private.is_renewed(m)
+  ), told as (
+    insert into core.notices (partner_id, account_id, owner_id, connection_id, kind, cause, details)
+    select e.partner_id, e.account_id, e.owner_id, e.connection_id, 'mandate_ending', e.cause,
+           jsonb_build_object('valid_until', e.valid_until, 'reminder', e.reminder)
+      from ending e
+     where not exists (select from core.notices n where n.partner_id = e.partner_id and n.cause = e.cause)
+     limit 10000
+    on conflict on constraint notices_cause_key do nothing
+    returning 1)
+  select count(*) from told
+$$;
+comment on function private.announce_endings() is
+  'Has those told whose mandate ends this year and who have not renewed: from 1 November on, and once more from 1 December on, whichever of them is due. Definer: every tenant at once.';
+grant execute on function private.announce_endings() to api_owner;
+
+create function private.announce_missing() returns bigint
+language sql security definer
+set search_path = ''
+as $$
+  with told as (
+    insert into core.notices (partner_id, account_id, owner_id, connection_id, kind, cause)
+    select m.partner_id, a.id, m.owner_id, m.connection_id, 'something_missing', 'something_missing:' || a.id
+      from core.mandates m
+      join core.connections c on c.partner_id = m.partner_id and c.id = m.connection_id and c.status = 'active'
+      -- a CPO sees to what its own customers lack
+      join core.accounts a on a.partner_id = c.partner_id and a.id = c.account_id and a.user_id is not null
+     where m.status = 'signed' and not m.renewal
+       and m.signed_at <= private.now() - interval '3 days' and m.signed_at > private.now() - interval '60 days'
+       and cardinality(private.still_missing(a)) > 0
+       and not exists (select from core.notices n where n.partner_id = m.partner_id and n.cause = 'something_missing:' || a.id)
+     limit 10000
+    on conflict on constraint notices_cause_key do nothing
+    returning 1)
+  select count(*) from told
+$$;
+comment on function private.announce_missing() is
+  'Has a person told, once, three days after signing, that the IBAN or the charger is still missing. Definer: every tenant at once.';
+grant execute on function private.announce_missing() to api_owner;
+
 -- Drafts: what a partner uploads, and a customer turns into an account.
 
 create function private.claim_draft_id() returns uuid
@@ -6989,7 +7490,7 @@ create table core.drafts (
 );
 comment on table core.drafts is
   'A customer a partner uploaded, to be claimed by that customer. progress keeps what was typed on the claim pages. Personal data; deleted on withdrawal and 30 days after expiry; once active it stays beside the account.';
-comment on column core.drafts.locale is 'The language that was chosen for the customer, null where nobody chose: the pages then speak the browser''s, mail Dutch.';
+comment on column core.drafts.locale is 'The language that was chosen for the customer, null where nobody chose: then the partner''s (core.partners.locale).';
 comment on column core.drafts.code_hash is 'The one-time code with the claim token and what the code is for, as SHA-256: a code that proves the address cannot sign.';
 comment on column core.drafts.used_code_hash is 'The code that was used last, at code_used_at, with the secret of the browser it came from, as SHA-256: that browser may send it twice.';
 comment on column core.drafts.progress is
@@ -7194,7 +7695,7 @@ begin
     email_sent := private.debit('draft:' || draft.id, 'draft_mail') ->> 'allowed';
   end if;
   if email_sent then
-    perform private.enqueue_mails(input -> 'mails' -> coalesce(draft.locale, 'nl'), (
+    perform private.enqueue_mails(input -> 'mails' -> coalesce(draft.locale, (private.own_partner()).locale, 'nl'), (
       select jsonb_build_array(jsonb_build_object('recipient', draft.email, 'cause', 'claim_sign_in:' || draft.id || ':' || link,
                'fields', private.letter_fields(draft, private.partner_brand(p), input -> 'links')))
         from core.partners p where p.id = draft.partner_id));
@@ -7514,7 +8015,7 @@ begin
     into answer, letters;
 
   if letters is not null then
-    perform private.enqueue_mails(input -> 'mail', letters);
+    perform private.enqueue_mails(input -> 'mails' -> coalesce(partner.locale, 'nl'), letters);
   end if;
   if (answer ->> 'added')::int > 0 then
     perform private.audit('drafts.imported', batch, jsonb_build_object('added', answer -> 'added', 'source', input -> 'source'));
@@ -7522,7 +8023,7 @@ begin
   return answer;
 end $$;
 comment on function api.import_drafts(jsonb, jsonb) is
-  'POST /partner/drafts/import and /partner/customers: {source, send_invite, rows, over_request_limit, counters, links, mail}. Rows come read and judged on their own; one set-based statement judges the rest.';
+  'POST /partner/drafts/import and /partner/customers: {source, send_invite, rows, over_request_limit, counters, links, mails: {nl, en} | null}. Rows come read and judged on their own; one set-based statement judges the rest.';
 select private.expose('api.import_drafts(jsonb, jsonb)');
 
 -- The EAN of a draft, looked up by its address.
@@ -7734,14 +8235,14 @@ begin
             and w.partner_id in (select p.id from core.partners p where p.is_active)
           order by w.created_at limit size for update skip locked)
       returning d as draft)
-    select p.id as partner_id, (due.draft).locale,
+    select p.id as partner_id, coalesce((due.draft).locale, p.locale, 'nl') as locale,
            jsonb_agg(jsonb_build_object('recipient', (due.draft).email, 'cause', 'claim_reminder:' || (due.draft).id || ':' || (due.draft).reminders_sent,
              'fields', private.letter_fields(due.draft, private.partner_brand(p), links))) as letters
       from due join core.partners p on p.id = (due.draft).partner_id
      where not private.is_suppressed(private.email_hash((due.draft).email, links ->> 'key'))
-     group by p.id, (due.draft).locale
+     group by p.id, 2
   loop
-    perform private.act_for_partner(post.partner_id), private.enqueue_mails(mails -> coalesce(post.locale, 'nl'), post.letters);
+    perform private.act_for_partner(post.partner_id), private.enqueue_mails(mails -> post.locale, post.letters);
     reminded := reminded + jsonb_array_length(post.letters);
   end loop;
   return reminded;
@@ -7882,13 +8383,19 @@ $$;
 comment on function private.claim_open_step(core.drafts) is 'The first step the customer has not confirmed; null when only the mandate is left.';
 grant execute on function private.claim_open_step(core.drafts) to api_owner;
 
+create function private.partner_full_name(partner core.partners) returns text
+language plpgsql stable
+set search_path = ''
+as $$ begin return concat(partner.name, ' (' || nullif(private.partner_display_name(partner), partner.name) || ')'); end $$;
+comment on function private.partner_full_name(core.partners) is 'As a claim''s mandate names a partner: under the name it is registered by, and the one its customers know it by.';
+grant execute on function private.partner_full_name(core.partners) to api_owner;
+
 create function private.claim_facts(draft core.drafts) returns jsonb
 language sql stable
 set search_path = ''
 as $$
   select jsonb_build_object(
-    -- under the name it is registered by, and the one its customers know it by
-    'partner_name', concat(p.name, ' (' || nullif(private.partner_display_name(p), p.name) || ')'),
+    'partner_name', private.partner_full_name(p),
     'type', a.answers ->> 'type',
     'company_name', case when a.answers ->> 'type' <> 'particulier' then a.answers ->> 'company_name' end,
     'kvk', case when a.answers ->> 'type' <> 'particulier' then a.answers ->> 'kvk' end,
@@ -7900,31 +8407,73 @@ as $$
     'house_number_addition', a.answers ->> 'house_number_addition',
     'postal_code', a.answers ->> 'postal_code',
     'city', a.answers ->> 'city',
-    'valid_from', make_date(extract(year from private.today())::int, 1, 1),
-    'valid_until', make_date(extract(year from private.today())::int, 12, 31),
+    'fee_pct', p.default_fee_pct,
     -- the account number above all: somebody else may have a session of this claim too
     'besides', encode(sha256(convert_to(jsonb_build_array(a.answers, draft.progress -> 'iban')::text, 'UTF8')), 'hex'))
   from core.partners p, lateral (select private.claim_answers(draft) as answers) as a
   where p.id = draft.partner_id
 $$;
 comment on function private.claim_facts(core.drafts) is
-  'What private.mandate_facts gives of a connection, of a draft that has none yet: what the mandate''s text is composed of; and besides, the hash of everything given, so that nothing of it changes between reading and signing.';
+  'What private.connection_facts gives of a connection, of a draft that has none yet: what the mandate''s text is composed of; and besides, the hash of everything given, so that nothing of it changes between reading and signing.';
 grant execute on function private.claim_facts(core.drafts) to api_owner;
+
+create function private.what_may_be_signed(facts jsonb, connection uuid, partner core.partners) returns jsonb
+language sql stable
+set search_path = ''
+as $$
+  select jsonb_build_object('facts', facts, 'periods', private.mandate_periods(connection, partner.mandate_years),
+                            'offer', private.offer(private.house(), 'service_pays_customer'))
+$$;
+comment on function private.what_may_be_signed(jsonb, uuid, core.partners) is
+  'What a customer reads before signing: facts, the periods they may be signed for, and what they yield.';
+grant execute on function private.what_may_be_signed(jsonb, uuid, core.partners) to api_owner;
+
+create function private.withdrawal_means(connection uuid) returns jsonb
+language sql stable
+set search_path = ''
+as $$
+  with month as (select date_trunc('month', private.today())::date as began)
+  select jsonb_build_object(
+    'covered_until', case when exists (
+      select from core.mandates m
+       where m.partner_id = private.partner_id() and m.connection_id = connection
+         and month.began - 1 between m.valid_from and m.covered_until) then month.began - 1 end,
+    'month', month.began,
+    'lost_kwh', coalesce((
+      select sum(d.total_kwh) from core.delivered_months d
+       where d.partner_id = private.partner_id() and d.connection_id = connection and d.period >= month.began and d.status = 'staged'), 0))
+  from month
+$$;
+comment on function private.withdrawal_means(uuid) is
+  'What a withdrawal today would leave and lose: {covered_until, month, lost_kwh}. The whole months before it stay covered; the kWh of this month are lost.';
+grant execute on function private.withdrawal_means(uuid) to api_owner;
+
+create function private.renewal_facts(connection uuid, partner core.partners) returns jsonb
+language plpgsql stable
+set search_path = ''
+as $$ begin return private.connection_facts(connection) || jsonb_build_object('partner_name', private.partner_full_name(partner)); end $$;
+comment on function private.renewal_facts(uuid, core.partners) is
+  'The facts of a person''s connection, which is in the house, at the request of the partner that brought them.';
+grant execute on function private.renewal_facts(uuid, core.partners) to api_owner;
 
 create function private.claim_outcome(draft core.drafts) returns jsonb
 language plpgsql
 set search_path = ''
 as $$
 declare
+  partner core.partners;
   outcome jsonb;
 begin
+  select * into partner from core.partners p where p.id = draft.partner_id;
   perform private.enter_account(draft);
+  -- in one statement, so that it is all of one moment: what may be signed is other once somebody has signed
   select jsonb_build_object(
-           'signed', jsonb_build_object(
-             'status', case when m.status = 'signed' and m.valid_until < private.today() then 'expired' else m.status end,
-             'document', m.document, 'document_sha256', m.document_sha256, 'signed_name', m.signed_name,
-             'signed_at', private.iso(m.signed_at), 'code_sent_to', m.code_sent_to, 'valid_from', m.valid_from, 'valid_until', m.valid_until,
-             'ended_at', private.iso(m.ended_at)),
+           'signed', private.shown_mandate(m),
+           'renewal', (select private.shown_mandate(r) from core.mandates r
+                        where r.partner_id = c.partner_id and r.connection_id = c.id and r.status = 'signed' and r.valid_from > private.today()
+                        order by r.valid_until desc limit 1),
+           'held_until', private.signed_until(c.id),
+           'withdrawal', case when k.mandate_status = 'signed' then private.withdrawal_means(c.id) end,
            'checklist', g.checklist,
            'registration_status', c.registration_status,
            'ean_validation_status', c.ean_validation_status,
@@ -7932,18 +8481,20 @@ begin
            'chargers', (select coalesce(jsonb_agg(jsonb_build_object('name', private.charger_name(h), 'serial_number', h.serial_number,
                                                                      'mid_eligible', h.mid_eligible) order by h.created_at, h.id), '[]')
                           from core.chargers h where h.partner_id = c.partner_id and h.account_id = c.account_id and h.status = 'active'))
+         || case when private.may_sign_again(c.id) then private.what_may_be_signed(private.renewal_facts(c.id, partner), c.id, partner) else '{}' end
     into outcome
     from core.connections c
     join core.accounts a on a.partner_id = c.partner_id and a.id = c.account_id
-    join core.mandates m on m.partner_id = c.partner_id and m.connection_id = c.id and m.document is not null
+    join core.connection_mandates k on k.partner_id = c.partner_id and k.connection_id = c.id
+    join core.mandates m on m.partner_id = c.partner_id and m.id = k.mandate_id and m.document is not null
     join core.account_gates g on g.partner_id = c.partner_id and g.account_id = c.account_id
    where c.partner_id = private.house() and c.account_id = draft.account_id
-   order by m.created_at desc limit 1;
+   order by c.status, m.created_at desc limit 1;
   perform private.act_for_partner(draft.partner_id);
   return coalesce(outcome, '{}');
 end $$;
 comment on function private.claim_outcome(core.drafts) is
-  'What an active draft led to: {signed, checklist, registration_status, ean_validation_status, iban_last4, chargers}.';
+  'What an active draft led to: {signed, renewal, held_until, withdrawal, checklist, registration_status, ean_validation_status, iban_last4, chargers}, and where the customer may sign again facts, periods and offer.';
 grant execute on function private.claim_outcome(core.drafts) to api_owner;
 
 create function private.charger_choice(brand text) returns jsonb
@@ -7998,7 +8549,7 @@ declare
 begin
   draft := private.draft_for(draft, request #>> '{session,proved_by}');
   draft.status := private.claim_stage(draft);
-  select jsonb_build_object('state', state, 'status', draft.status, 'locale', draft.locale,
+  select jsonb_build_object('state', state, 'status', draft.status, 'locale', coalesce(draft.locale, p.locale),
                             'brand', private.partner_brand(p), 'partner_name', p.name) into view
     from core.partners p where p.id = draft.partner_id;
   if state not in ('open', 'active') then
@@ -8025,9 +8576,10 @@ begin
     'open_step', private.claim_open_step(draft),
     'candidates', coalesce(draft.progress -> 'candidates', '[]'),
     'iban_last4', draft.progress #>> '{iban,last4}',
-    'facts', case when private.claim_open_step(draft) is null then private.claim_facts(draft) end,
     'charger', (select jsonb_build_object('name', m.brand || ' ' || m.model, 'mid_meter', m.mid_meter)
                   from core.charger_models m where m.id = (answers ->> 'catalog_charger_id')::uuid))
+    || case when private.claim_open_step(draft) is null
+            then private.what_may_be_signed(private.claim_facts(draft), null, private.own_partner()) else '{}' end
     || case when request ->> 'step' = 'charger'
             then private.charger_choice(coalesce(request ->> 'brand', answers ->> 'brand')) else '{}' end;
 end $$;
@@ -8395,6 +8947,18 @@ end $$;
 comment on function private.attribute_claimant(core.drafts) is 'Attributes the person of a draft to its partner; false when another partner has them.';
 grant execute on function private.attribute_claimant(core.drafts) to api_owner;
 
+create function private.link_for_signature(connection uuid, request jsonb) returns core.mandate_links
+language sql
+set search_path = ''
+as $$
+  insert into core.mandate_links (partner_id, connection_id, token_hash, locale, expires_at)
+  values (private.partner_id(), connection, sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())), request #>> '{mail,locale}', private.now())
+  returning mandate_links
+$$;
+comment on function private.link_for_signature(uuid, jsonb) is
+  'A mandate refers to a mandate link; this one of a claim exists for that alone, and nobody can open it.';
+grant execute on function private.link_for_signature(uuid, jsonb) to api_owner;
+
 create function private.open_account(draft core.drafts, facts jsonb, request jsonb) returns uuid
 language plpgsql
 set search_path = ''
@@ -8425,10 +8989,7 @@ begin
   perform private.record_ean_check(connection, ean, facts ->> 'postal_code', (facts ->> 'house_number')::int,
     facts ->> 'house_number_addition', checked ->> 'source', checked ->> 'outcome', checked ->> 'reason');
   perform private.add_own_charger(account, connection, answers);
-  -- a mandate refers to a mandate link; this one exists for that alone, and nobody can open it
-  insert into core.mandate_links (partner_id, connection_id, token_hash, locale, validity_years, expires_at)
-  values (private.house(), connection, sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())), request #>> '{mail,locale}', 1, private.now())
-  returning * into link;
+  link := private.link_for_signature(connection, request);
   perform private.audit('account.created', account, jsonb_build_object('draft_id', draft.id, 'for', draft.partner_id));
   perform private.record_signature(link, facts, request, draft.partner_id);
   perform private.act_for_partner(draft.partner_id);
@@ -8437,6 +8998,58 @@ end $$;
 comment on function private.open_account(core.drafts, jsonb, jsonb) is
   'What a signed claim becomes, in the service''s own tenant: account, signatory, connection, charger where one was chosen, mandate. The EAN is claimed; a serial number that is taken is refused.';
 grant execute on function private.open_account(core.drafts, jsonb, jsonb) to api_owner;
+
+create function private.signable_connection(account uuid) returns uuid
+language plpgsql
+set search_path = ''
+as $$
+declare
+  connection uuid;
+begin
+  -- locked as every other change of a mandate does
+  perform from core.connections c where c.partner_id = private.partner_id() and c.account_id = account and c.status = 'active' for update;
+  select c.id into connection
+    from core.connections c
+    join core.connection_mandates m on m.partner_id = c.partner_id and m.connection_id = c.id
+   where c.partner_id = private.partner_id() and c.account_id = account and private.may_sign_again(c.id)
+   order by m.signed_at desc, c.id limit 1;
+  return connection;
+end $$;
+comment on function private.signable_connection(uuid) is 'The connection of an account for which may be signed again, locked; null where there is none.';
+grant execute on function private.signable_connection(uuid) to api_owner;
+
+create function private.sign_again(draft core.drafts, request jsonb) returns json
+language plpgsql
+set search_path = ''
+as $$
+declare
+  partner    constant core.partners := private.own_partner();
+  connection uuid;
+  facts      jsonb;
+  refused    text;
+  link       core.mandate_links;
+begin
+  perform private.enter_account(draft);
+  connection := private.signable_connection(draft.account_id);
+  if connection is null then
+    perform private.refuse('claim_not_open');
+  end if;
+  facts := private.signed_facts(private.renewal_facts(connection, partner), private.mandate_periods(connection, partner.mandate_years), request);
+  perform private.act_for_partner(draft.partner_id);
+  refused := private.use_claim_code(draft, request ->> 'code_hash');
+  if refused is not null then
+    return private.refusal(refused);
+  end if;
+  perform private.enter_account(draft);
+  link := private.link_for_signature(connection, request);
+  perform private.record_signature(link, facts, request);
+  perform private.act_for_partner(draft.partner_id);
+  perform private.enqueue_mail(request -> 'mail', draft.email, 'claim_signed:' || draft.id || ':' || link.id);
+  return json_build_object('ok', true);
+end $$;
+comment on function private.sign_again(core.drafts, jsonb) is
+  'The customer of a signed claim signs for the years after, or anew once their mandate has ended; by a code that was mailed for signing.';
+grant execute on function private.sign_again(core.drafts, jsonb) to api_owner;
 
 create function api.sign_claim(caller jsonb, request jsonb) returns json
 language plpgsql security definer
@@ -8451,13 +9064,12 @@ declare
 begin
   perform private.act_as(caller, 'anyone', 'sandbox');
   draft := private.draft_for(private.enter_draft((request ->> 'draft_id')::uuid, true), request ->> 'proved_by');
-  if private.claim_stage(draft) is distinct from 'claimed' or private.claim_open_step(draft) is not null then
+  if draft.status = 'active' then
+    return private.sign_again(draft, request);
+  elsif private.claim_stage(draft) is distinct from 'claimed' or private.claim_open_step(draft) is not null then
     perform private.refuse('claim_not_open');
   end if;
-  facts := private.claim_facts(draft);
-  if facts is distinct from request -> 'facts' then
-    perform private.refuse('mandate_changed');
-  end if;
+  facts := private.signed_facts(private.claim_facts(draft), private.mandate_periods(null, (private.own_partner()).mandate_years), request);
   refused := private.claim_code_refusal(draft, request ->> 'code_hash');
   if refused is not null then
     return private.refusal(refused);
@@ -8495,7 +9107,7 @@ begin
 end $$;
 comment on function api.sign_claim(jsonb, jsonb) is
   'Signs, and makes the draft an account: {draft_id, facts, signed_name, code_hash, document, document_sha256, address, user_agent, mail, proved_by}. '
-  'facts must still be what was shown. May ask for login first. A conflict, and a wrong code that was counted, stay: these refusals are answers.';
+  'facts, with the years that were chosen, must still be what was shown. Once the draft is active it signs again, where that may be. May ask for login first. A conflict, and a wrong code that was counted, stay: these refusals are answers.';
 select private.expose('api.sign_claim(jsonb, jsonb)');
 
 -- After signing: what was put off is added, the mandate is ended.
@@ -9671,7 +10283,7 @@ begin
     'external_ref', draft.external_ref,
     'email', draft.email,
     'type', draft.type,
-    'locale', coalesce(draft.locale, 'nl'),
+    'locale', coalesce(draft.locale, (private.own_partner()).locale, 'nl'),
     'draft_status', private.draft_status(draft),
     'stage', private.claim_stage(draft),
     'foreign_login', private.foreign_login(draft.email, draft.partner_id),
@@ -9902,6 +10514,7 @@ begin
   delete from core.virtual_chargers v where v.partner_id = house and v.charger_id = any (chargers);
   delete from core.replaced_months r where r.partner_id = house and r.connection_id = any (connections);
   delete from core.delivered_months d where d.partner_id = house and d.connection_id = any (connections);
+  delete from core.notices n where n.partner_id = house and n.account_id = any (accounts);
   delete from core.mandates m where m.partner_id = house and m.connection_id = any (connections);
   delete from core.mandate_links l where l.partner_id = house and l.connection_id = any (connections);
   delete from core.ean_checks e where e.partner_id = house and e.connection_id = any (connections);
@@ -10182,6 +10795,8 @@ begin
   perform private.act_as(caller, 'worker');
   return json_build_object(
     'mandates_expired', private.expire_mandates(),
+    'endings_announced', private.announce_endings(),
+    'missing_asked', private.announce_missing(),
     'mail_purged', private.purge_mail(),
     'oauth_purged', private.purge_oauth(),
     'sessions_synced', private.sync_virtual_chargers(),
@@ -10517,7 +11132,7 @@ as $$
   select json_build_object(
     'id', partner.id, 'slug', partner.slug, 'name', partner.name, 'is_active', partner.is_active, 'return_url', partner.return_url,
     'referral_code', partner.referral_code, 'default_fee_pct', partner.default_fee_pct, 'partner_share_pct', partner.partner_share_pct,
-    'charger_brands', partner.charger_brands)
+    'charger_brands', partner.charger_brands, 'locale', partner.locale, 'mandate_years', partner.mandate_years)
 $$;
 comment on function private.partner_settings(core.partners) is 'A partner as the operator''s partner set shows it.';
 
@@ -10537,6 +11152,8 @@ begin
            referral_code     = coalesce(upper(input ->> 'referral_code'), p.referral_code),
            default_fee_pct   = coalesce((input ->> 'fee_pct')::numeric, p.default_fee_pct),
            partner_share_pct = coalesce((input ->> 'share_pct')::numeric, p.partner_share_pct),
+           locale            = case when input ? 'locale' then nullif(input ->> 'locale', 'any') else p.locale end,
+           mandate_years     = case when input ? 'mandate_years' then nullif(input ->> 'mandate_years', 'any')::int else p.mandate_years end,
            charger_brands    = case when jsonb_typeof(input -> 'charger_brands') = 'array' then array(
                                  select b.brand from core.charger_brands b join jsonb_array_elements_text(input -> 'charger_brands') w (brand)
                                      on lower(w.brand) = lower(b.brand) order by 1) else p.charger_brands end
@@ -10557,7 +11174,7 @@ begin
   return json_build_object('changed', after is distinct from before, 'partner', private.partner_settings(after));
 end $$;
 comment on function ops.partner_set(jsonb) is
-  'Sets what is given: {partner, return_url?, referral_code?, fee_pct?, share_pct?, charger_brands?} to {changed, partner}.';
+  'Sets what is given: {partner, return_url?, referral_code?, fee_pct?, share_pct?, charger_brands?, locale?, mandate_years?} to {changed, partner}.';
 select private.expose_ops('ops.partner_set(jsonb)');
 
 create function ops.partner_add_manager(input jsonb) returns json
@@ -11112,6 +11729,7 @@ as $$
     'mandate_status', m.mandate_status,
     'mandate_valid_from', m.valid_from,
     'mandate_valid_until', m.valid_until,
+    'mandate_renewed_until', m.renewed_until,
     'checklist', case when g.connection_id is not null then json_build_object(
       'mandate_signed', g.mandate_signed, 'ean_validated', g.ean_validated,
       'mid_charger_registered', g.mid_charger_registered, 'iban_present', g.iban_present) end)
@@ -11284,11 +11902,11 @@ begin
   elsif status <> 'signed' then
     perform private.refuse('mandate_not_signed', json_build_object('mandate_status', status));
   end if;
-  perform private.end_mandate(connection.id, 'revoked', 'operator');
+  perform private.end_mandate(connection.id, 'revoked', case when (input ->> 'asked_by_customer')::boolean then 'customer' else 'operator' end);
   return private.connection_answer(connection, true);
 end $$;
 comment on function ops.mandate_revoke(jsonb) is
-  'Revokes the signed mandate of a connection: {connection} to {changed, connection}. Open months are judged again; locked ones and the registration stay.';
+  'Revokes the signed mandate of a connection, and one for the years after it: {connection, asked_by_customer?} to {changed, connection}. Open months are judged again; where the customer asked, the whole months before stay covered. Locked ones and the registration stay.';
 select private.expose_ops('ops.mandate_revoke(jsonb)');
 
 -- The operator on chargers: list, confirm a MID meter.

@@ -86,6 +86,7 @@ describe("§4.1 POST /v1/accounts creates a concept account", () => {
           mandate_status: "pending",
           mandate_valid_from: null,
           mandate_valid_until: null,
+          mandate_renewed_until: null,
           mandate_signed_at: null,
         },
       ],

@@ -126,9 +126,10 @@ describe("§1 the four gates", () => {
   test("contract §2 a mandate ends with its last year, without any job having run", async () => {
     const { account } = await accountWith(all);
     try {
-      await world.freeze("2026-12-31T22:59:59Z");
+      // signed in November, it lasts until the end of the next year
+      await world.freeze("2027-12-31T22:59:59Z");
       expect((await position(account.cpo_external_ref)).ere_eligible).toBe(true);
-      await world.freeze("2026-12-31T23:00:00Z"); // midnight in Amsterdam
+      await world.freeze("2027-12-31T23:00:00Z"); // midnight in Amsterdam
       expect(await position(account.cpo_external_ref)).toMatchObject({
         ere_eligible: false,
         checklist: { mandate_signed: false },

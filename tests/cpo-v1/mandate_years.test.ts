@@ -41,18 +41,20 @@ const runJobs = () =>
   world.environment.slowDb.call("run_due_jobs", { kind: "worker", host: "sandbox", request_id: "test" });
 
 test.each([
-  ["2026-12-31T22:59:59Z", "2026", "the last second of the year in the Netherlands"],
-  ["2026-12-31T23:30:00Z", "2027", "half past midnight there, New Year's Eve in UTC"],
-  ["2027-01-01T00:30:00Z", "2027", "new year in both"],
-  ["2026-06-30T22:30:00Z", "2026", "a summer night"],
-])("contract §2 a mandate signed at %s covers %s: %s", async (moment, year) => {
+  ["2026-12-31T22:59:59Z", "2026", "2027", "the last second of the year in the Netherlands"],
+  ["2026-12-31T23:30:00Z", "2027", "2027", "half past midnight there, New Year's Eve in UTC"],
+  ["2027-01-01T00:30:00Z", "2027", "2027", "new year in both"],
+  ["2026-06-30T22:30:00Z", "2026", "2026", "a summer night"],
+  ["2026-10-31T22:59:59Z", "2026", "2026", "the last second of October there, in winter time"],
+  ["2026-10-31T23:00:00Z", "2026", "2027", "November there, October in UTC: weeks would be no year"],
+])("contract §2 a first mandate for a year, signed at %s, covers %s to %s: %s", async (moment, year, until) => {
   await travel(moment);
   const account = await createAccount(world);
   await signMandate(world, account.account_id);
   expect(await connectionOf(account)).toMatchObject({
     mandate_status: "signed",
     mandate_valid_from: `${year}-01-01`,
-    mandate_valid_until: `${year}-12-31`,
+    mandate_valid_until: `${until}-12-31`,
     mandate_signed_at: moment,
   });
   expect((await positionOf(account)).mandate_valid_from).toBe(`${year}-01-01`);
@@ -63,7 +65,7 @@ test.each([
   [3, "2028"],
   [5, "2030"],
 ])("contract §2 a mandate for %i years expires after 31 December %s, with no job needed", async (years, last) => {
-  await travel("2026-11-20T12:00:00Z");
+  await travel("2026-10-20T12:00:00Z");
   const account = await createAccount(world);
   await signMandate(world, account.account_id, world.partnerA, years);
   await world.post("/v1/chargers", { account_id: account.account_id, ...MID_CHARGER }, await token());
@@ -85,10 +87,10 @@ test.each([
 ])(
   "contract §2 renewal keeps the old year's months covered, revoking the new mandate too, but no correction of the connection: %s",
   async (_name, noted) => {
-    await travel("2026-11-20T12:00:00Z");
+    await travel("2026-10-20T12:00:00Z");
     const account = await createAccount(world);
     await signMandate(world, account.account_id);
-    expect(await deliver(account, "2026-10", "2026-11")).toEqual(["ingested", "ingested"]);
+    expect(await deliver(account, "2026-09", "2026-10")).toEqual(["ingested", "ingested"]);
 
     await travel("2027-02-03T12:00:00Z");
     if (noted) expect(JSON.parse(await runJobs()).mandates_expired).toBeGreaterThan(0);
@@ -98,7 +100,7 @@ test.each([
     expect(link.mandate_status, "an expired mandate can be renewed").toBe("expired");
     await signMandate(world, account.account_id);
     expect(await connectionOf(account)).toMatchObject({ mandate_status: "signed", mandate_valid_from: "2027-01-01" });
-    const covered = { "2026-10": "staged", "2026-11": "staged", "2026-12": "staged" };
+    const covered = { "2026-09": "staged", "2026-10": "staged", "2026-12": "staged" };
     expect(await monthsOf(account)).toEqual({ ...covered, "2027-01": "staged" });
 
     await travel("2027-02-04T12:00:00Z");
@@ -118,12 +120,12 @@ test.each([
 ])(
   "contract §9 corrected after a mandate expired: %s; its open months count no more, if that is acknowledged",
   async (_what, connection, noted) => {
-    await travel("2026-11-20T12:00:00Z");
+    await travel("2026-10-20T12:00:00Z");
     const account = await createAccount(world);
     await signMandate(world, account.account_id);
-    await deliver(account, "2026-09", "2026-10", "2026-11");
+    await deliver(account, "2026-08", "2026-09", "2026-10");
     await world.row(
-      "update core.delivered_months set status = 'registered' where connection_id = $1 and period = '2026-09-01'",
+      "update core.delivered_months set status = 'registered' where connection_id = $1 and period = '2026-08-01'",
       account.connection_id,
     );
     await travel("2027-02-03T12:00:00Z");
@@ -142,7 +144,7 @@ test.each([
       mandate_revoked: false,
       mandate_status: "expired",
     });
-    const after = { "2026-09": "registered", "2026-10": "outside_mandate", "2026-11": "outside_mandate" };
+    const after = { "2026-08": "registered", "2026-09": "outside_mandate", "2026-10": "outside_mandate" };
     expect(await monthsOf(account)).toEqual(after);
     expect((await positionOf(account)).total_kwh_delivered, "what is registered stays").toBe(10);
     expect(await deliver(account, "2026-11", "2026-12"), "what was signed was for the EAN and address before").toEqual([
@@ -157,7 +159,7 @@ test.each([
 );
 
 test("contract §2 an expired mandate is no signed one: a correction revokes nothing and needs no acknowledgement", async () => {
-  await travel("2026-11-20T12:00:00Z");
+  await travel("2026-10-20T12:00:00Z");
   const account = await createAccount(world);
   await signMandate(world, account.account_id);
   await travel("2027-01-01T12:00:00Z");

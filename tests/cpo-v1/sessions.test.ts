@@ -284,6 +284,7 @@ describe("contract §2 against the mandate", () => {
   });
 
   test("contract §2 after a mandate's last year months are outside it, those within stay", async () => {
+    await travel("2026-10-20T09:00:00Z");
     await signMandate(world, account.account_id);
     await travel("2027-02-10T09:00:00Z");
     const { body } = await deliver([month("2026-12"), month("2027-01")]);

@@ -1,6 +1,7 @@
 // What the environment of a function says in a test.
 
 import { generateKeyPairSync, randomBytes } from "node:crypto";
+import { TEST_SERVICE } from "#shared/foundation/environment.ts";
 
 export const BASE_URL = "http://api.test";
 
@@ -24,6 +25,7 @@ export function variables(overrides: Record<string, string> = {}): Record<string
     IBAN_KEYS: JSON.stringify({ current: "test", keys: { test: randomBytes(32).toString("base64") } }),
     WORKER_SECRET: randomBytes(32).toString("hex"),
     CLIENT_ADDRESS: "x-forwarded-for:1",
+    ...TEST_SERVICE,
     ...overrides,
   };
 }

@@ -1,6 +1,7 @@
 // A signed mandate, as a signatory gives it or by its row.
 
 import { randomBytes } from "node:crypto";
+import type pg from "pg";
 import { expect } from "vitest";
 import { hashSecret } from "#shared/auth/tokens.ts";
 import type { User } from "./people.ts";
@@ -19,7 +20,7 @@ export async function signMandate(
   const code_hash = hashSecret(token_hash);
   const caller = { kind: "anyone", host: world.environment.config.API_HOST, request_id: "test" };
   const db = world.environment.db;
-  const { facts } = JSON.parse(
+  const { facts, periods } = JSON.parse(
     await db.call("open_mandate_link", caller, { token_hash, address_hash: randomBytes(8).toString("hex") }),
   );
   const mail = { template: "test", locale: "nl", subject: "test", html: "test", text: "test", links: [] };
@@ -27,7 +28,7 @@ export async function signMandate(
   if (facts.email) await db.call("send_mandate_code", caller, { token_hash, code_hash, mail });
   const signed = await db.call("sign_mandate", caller, {
     token_hash,
-    facts,
+    facts: { ...facts, ...periods[0] },
     signed_name: facts.full_name,
     code_hash,
     document: "test",
@@ -50,5 +51,14 @@ export async function giveMandate(world: World, user: User, from = "2026-01-01",
     user.connection_id,
     from,
     until,
+  );
+}
+
+/** Something that the customer of an account is to be told. */
+export async function giveNotice(admin: pg.Pool, account_id: string): Promise<void> {
+  await admin.query(
+    `insert into core.notices (partner_id, account_id, owner_id, kind, cause)
+     select partner_id, id, owner_id, 'registration_approved', 'test:' || id from core.accounts where id = $1`,
+    [account_id],
   );
 }

@@ -334,6 +334,7 @@ describe("contract §8 connection", () => {
           mandate_status: "pending",
           mandate_valid_from: null,
           mandate_valid_until: null,
+          mandate_renewed_until: null,
           checklist: { mandate_signed: false, ean_validated: true, mid_charger_registered: false, iban_present: true },
         },
       ],

@@ -302,11 +302,11 @@ describe("contract §2 the customer ends the mandate", () => {
       payout: { account: "fresh", iban: IBAN },
       charger: charger("mid"),
     });
-    const period = `${new Date().getUTCFullYear()}-01-01`;
+    const { period } = await world.row("select to_char(private.today(), 'YYYY-MM-01') as period");
     const { partner_id, id } = await connectionOf(draft);
     await world.row(
       `insert into core.delivered_months (partner_id, connection_id, period, total_kwh, session_count, status, source, received_at)
-       values ($1, $2, $3, 10, 1, 'staged', 'test', now())`,
+       values ($1, $2, $3, 42.37, 1, 'staged', 'test', now())`,
       partner_id,
       id,
       period,
@@ -315,6 +315,7 @@ describe("contract §2 the customer ends the mandate", () => {
     expect(heading(asked.text)).toBe("Machtiging intrekken");
     expect((await world.row("select status from core.mandates where connection_id = $1", id)).status).toBe("signed");
     expect(asked.text).not.toContain('name="code"');
+    expect(texts(asked), "the kWh of a month that is under way").toContain("U verliest de 42,37 kWh van");
     const form = await changeForm(world, ask, draft, "revoke");
     expect((await ask(`${draft.link}/revoke`, { form })).status).toBe(303);
     expect(await world.row("select * from core.mandates where connection_id = $1", id)).toMatchObject({

@@ -116,10 +116,12 @@ describe("§2 signing", () => {
     const caller = { kind: "anyone", host: "sandbox", request_id: "race" };
     const token_hash = hashSecret(token);
     const { db } = world.environment;
-    const { facts } = JSON.parse(await db.call("open_mandate_link", caller, { token_hash, address_hash: "race" }));
+    const { facts, periods } = JSON.parse(
+      await db.call("open_mandate_link", caller, { token_hash, address_hash: "race" }),
+    );
     const request = {
       token_hash,
-      facts,
+      facts: { ...facts, ...periods[0] },
       signed_name: "S",
       document: "d",
       document_sha256: "h",

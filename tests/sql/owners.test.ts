@@ -5,7 +5,7 @@ import { randomUUID } from "node:crypto";
 import { afterAll, describe, expect, test } from "vitest";
 import { giveBooking } from "../harness/booked.ts";
 import { addCharger, ingest, MID_CHARGER } from "../harness/chargers.ts";
-import { giveMandate, signMandate } from "../harness/mandate.ts";
+import { giveMandate, giveNotice, signMandate } from "../harness/mandate.ts";
 import { createAccount, type Partner } from "../harness/people.ts";
 import { createWorld } from "../harness/world.ts";
 
@@ -24,6 +24,7 @@ async function client(one: Partner): Promise<Owner> {
   const { account_id, connection_id } = await createAccount(world, one);
   await signMandate(world, account_id, one);
   await giveBooking(admin, connection_id);
+  await giveNotice(admin, account_id);
   const month = { period: `${new Date().getUTCFullYear()}-01`, total_kwh: 100 };
   const charger = { account_id, ...MID_CHARGER, serial_number: client_id };
   const registered = await world.post("/v1/chargers", charger, token);
@@ -44,6 +45,7 @@ async function person(): Promise<Owner> {
   const user = await world.addUser();
   const { id, email, account_id, connection_id } = user;
   await giveMandate(world, user);
+  await giveNotice(admin, account_id);
   await charge(await addCharger(world, user));
   const inHouse = (statement: string, ...values: unknown[]) => admin.query(statement, values);
   await inHouse(

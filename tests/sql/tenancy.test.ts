@@ -5,7 +5,7 @@ import { afterAll, describe, expect, test } from "vitest";
 import { newPartnerKey } from "#shared/auth/tokens.ts";
 import { giveBooking } from "../harness/booked.ts";
 import { ingest, MID_CHARGER } from "../harness/chargers.ts";
-import { signMandate } from "../harness/mandate.ts";
+import { giveNotice, signMandate } from "../harness/mandate.ts";
 import { createAccount, type Partner } from "../harness/people.ts";
 import { createWorld } from "../harness/world.ts";
 
@@ -21,6 +21,7 @@ async function live(partner: Partner) {
   const { account_id, connection_id } = await createAccount(world, partner);
   await signMandate(world, account_id, partner);
   await giveBooking(admin, connection_id);
+  await giveNotice(admin, account_id);
   const month = { period: `${new Date().getUTCFullYear()}-01`, total_kwh: 100 };
   const charger = { account_id, ...MID_CHARGER, serial_number: partner.client.client_id };
   const registered = await world.post("/v1/chargers", charger, token);

@@ -67,6 +67,8 @@ const facts: Facts = {
   house_number_addition: "A",
   postal_code: "3818LH",
   city: "Amersfoort",
+  fee_pct: 20,
+  validity_years: 3,
   valid_from: "2026-01-01",
   valid_until: "2028-12-31",
 };

@@ -30,7 +30,7 @@ afterAll(async () => {
   await smtp?.close();
 });
 beforeEach(async () => {
-  await world.database.admin.query("truncate core.mail_outbox");
+  await world.database.admin.query("truncate core.mail_outbox, core.notices");
   await thawClock(world.database.admin);
   Object.assign(smtp, { received: [], refuse: null, refuseSender: null, delay_ms: 0 });
   world.log.length = 0;
@@ -102,6 +102,7 @@ describe("§6 mail", () => {
     expect(await run()).toEqual({
       ok: true,
       jobs: expect.objectContaining({ mail_purged: 0, mandates_expired: 0 }),
+      notices: { mailed: 0 },
       mail: { sent: 0, failed: 0 },
       drafts: { expired: 0, purged: 0, reminded: 0, looked_up: 0, failed: 0 },
       ean_checks: { checked: 0, failed: 0 },
@@ -118,7 +119,7 @@ describe("§6 mail", () => {
     try {
       await holder.query("begin");
       await holder.query("select from core.mandates where connection_id = $1 for update", [held.connection_id]);
-      expect(await run()).toMatchObject({ jobs: { mandates_expired: 1 }, mail: { sent: 1 } });
+      expect(await run()).toMatchObject({ jobs: { mandates_expired: 1 }, notices: { mailed: 1 }, mail: { sent: 2 } });
       await holder.query("rollback");
     } finally {
       holder.release();

@@ -16,6 +16,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
+import { TEST_SERVICE } from "#shared/foundation/environment.ts";
 import { denoProgram, ROOT } from "./checkout.ts";
 import { ensureDemo } from "./demo_data.ts";
 import { bootstrap, MigrationError, makeOperatorLogins, migrate, setPasswords } from "./migrate.ts";
@@ -48,10 +49,8 @@ const PASSED_ON = [
   "EAN_REGISTER_URL",
   "OCPP_GATEWAY_URL",
   "SMTP_URL",
-  "MAIL_FROM",
   "KEY_PREFIX",
-  "SERVICE_NAME",
-  "SUPPORT_EMAIL",
+  ...Object.keys(TEST_SERVICE),
 ];
 
 export async function startStack(options: Options, say: Say = () => {}): Promise<RunningStack> {
@@ -264,6 +263,7 @@ async function serveFunctions(data_dir: string, variables: Record<string, string
       stdio: ["pipe", log, log],
       env: {
         PATH: process.env.PATH,
+        ...TEST_SERVICE, // on a production host too: it is nobody's
         ...passed,
         ...variables,
         DENO_DIR: join(data_dir, "deno"),

@@ -3,7 +3,7 @@ import { hashSecret, newSecret } from "#shared/auth/tokens.ts";
 import { composeMandateLink } from "#shared/domain/mail/mail.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
 import { instant, orNull, returnUrl, trimmedTo, uuid } from "#shared/values/fields.ts";
-import { DEFAULT_LOCALE, LOCALES } from "#shared/values/locale.ts";
+import { LOCALES } from "#shared/values/locale.ts";
 import { MandateStatus } from "#shared/values/models.ts";
 
 const ReturnUrl = returnUrl().meta({
@@ -18,7 +18,9 @@ export const issueMandateLink = endpoint(
     path: "/v1/mandate-links",
     summary: "Issue a link to the page where the signatory signs the mandate",
     description:
-      "A newer link voids the older one. Opening it is free, signing is single use, and it expires after 14 days. Issuing a link does not change `mandate_status`. " +
+      "A newer link voids the older one. While a mandate holds a link can be issued from 1 November of its last year on: for a renewal, which begins on " +
+      "1 January after it. Before that, and once the years after it are signed for: 409 `mandate_already_signed`. A first mandate begins on 1 January of the " +
+      "year of signing; one for 1 year that is signed in November or December lasts until the end of the next year. Opening it is free, signing is single use, and it expires after 14 days. Issuing a link does not change `mandate_status`. " +
       "Pass the link on yourself, or have it mailed with `send_email: true`.",
     caller: { kind: "cpo", scope: "cpo:mandates:write" },
     limit: "cpo_write",
@@ -31,12 +33,12 @@ export const issueMandateLink = endpoint(
         return_url: orNull(ReturnUrl),
         locale: orNull(z.enum(LOCALES)).meta({
           description:
-            "Language of the page and the mail. Left out, the page speaks the language of the reader's browser, and the mail Dutch",
+            "Language of the page and the mail. Left out, they speak that of the partner (set by the operator), else the page that of the reader's browser, and the mail Dutch",
         }),
-        validity_years: z
-          .union([z.literal(1), z.literal(3), z.literal(5)])
-          .default(1)
-          .meta({ description: "Whole calendar years, the year of signing included" }),
+        validity_years: orNull(z.union([z.literal(1), z.literal(3), z.literal(5)])).meta({
+          description:
+            "For how many whole calendar years. Left out, the signatory chooses while signing (1 is preselected), unless the partner fixed it (set by the operator)",
+        }),
         send_email: z.boolean().default(false).meta({ description: "Mail the link to the signatory" }),
       })
       .refine(({ account_id, cpo_external_ref }) => account_id || cpo_external_ref, {
@@ -69,7 +71,12 @@ export const issueMandateLink = endpoint(
   ({ body, call, environment: { config } }) => {
     const token = newSecret();
     const link = `${config.PAGES_URL}/mandate/${token}`;
-    const mail = body.send_email ? composeMandateLink({ config, locale: body.locale ?? DEFAULT_LOCALE, link }) : null;
-    return call("issue_mandate_link", { ...body, token_hash: hashSecret(token), mandate_link: link, mail });
+    const mails = body.send_email
+      ? {
+          nl: composeMandateLink({ config, locale: "nl", link }),
+          en: composeMandateLink({ config, locale: "en", link }),
+        }
+      : null;
+    return call("issue_mandate_link", { ...body, token_hash: hashSecret(token), mandate_link: link, mails });
   },
 );

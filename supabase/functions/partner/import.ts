@@ -5,6 +5,7 @@ import { type Configuration, type Environment, oncePerEnvironment } from "#share
 import type { ErrorCode } from "#shared/foundation/errors.ts";
 import { type Context, endpoint } from "#shared/http/endpoint.ts";
 import { linesOf, orNull } from "#shared/values/fields.ts";
+import type { Locale } from "#shared/values/locale.ts";
 import { loadNumberingPlans } from "#shared/values/phone.ts";
 import { EanStatus } from "./drafts.ts";
 import { type DraftLookup, lookUp } from "./look_up.ts";
@@ -106,11 +107,21 @@ type Import = {
   rows: unknown[];
   source: "csv" | "api" | "invite";
   send_invite: boolean;
-  mail?: Mail;
+  /** A partner's own words, put into the invitation. */
+  message?: string | null;
 };
 
+/** The invitation in each language: which of them is sent, the partner's settings say. */
+function invitations({ config }: Environment, words?: string | null): Record<Locale, Mail> {
+  const message = words ? { message: words } : {};
+  return {
+    nl: composeClaim({ config, locale: "nl", ...message }),
+    en: composeClaim({ config, locale: "en", ...message }),
+  };
+}
+
 /** Makes drafts of rows: reads each by itself, lets one statement judge and store them all, looks EANs up where asked to. */
-async function importRows(context: ImportContext, { rows, source, send_invite, mail }: Import): Promise<string> {
+async function importRows(context: ImportContext, { rows, source, send_invite, message }: Import): Promise<string> {
   const { call, environment } = context;
   await loadNumberingPlans();
   const rules = { named: source !== "invite", reserved: reservedDomains(environment) };
@@ -122,7 +133,7 @@ async function importRows(context: ImportContext, { rows, source, send_invite, m
     over_request_limit: Math.max(rows.length - MAX_ROWS, 0),
     counters: COUNTERS,
     links: claimLinks(environment),
-    mail: send_invite ? (mail ?? composeClaim({ config: environment.config, locale: "nl" })) : null,
+    mails: send_invite ? invitations(environment, message) : null,
   });
   if (source !== "api") return answer;
   const imported = JSON.parse(answer) as Imported;
@@ -320,12 +331,11 @@ export const invitePeople = endpoint(
   },
   (context) => {
     const { emails, message } = context.body;
-    const { config } = context.environment;
     return importRows(context as unknown as ImportContext, {
       rows: emails.map((email) => ({ email })),
       source: "invite",
       send_invite: true,
-      mail: composeClaim({ config, locale: "nl", ...(message ? { message } : {}) }),
+      message,
     });
   },
 );

@@ -12,7 +12,7 @@ import {
 import { claimKey, HOUSE, mac } from "#shared/domain/claim/links.ts";
 import { eanRegisterOf } from "#shared/domain/ean_register/ean_register.ts";
 import type { EanRegisterAddress, EanRegisterPoint } from "#shared/domain/ean_register/types.ts";
-import type { Facts } from "#shared/domain/mandate_text/mandate_text.ts";
+import type { OpenFacts, Period } from "#shared/domain/mandate_text/mandate_text.ts";
 import type { Caller } from "#shared/foundation/caller.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
 import { ApiError, attempt, ERRORS } from "#shared/foundation/errors.ts";
@@ -253,14 +253,18 @@ async function activate(asked: Asked, draft: Standing, wishes: Wishes, iban: str
   }
 
   const code = await mailedCode(flow, draft, "sign");
-  const { facts } = await flow.open<{ facts?: Facts | null }>({
+  const { facts, periods = [] } = await flow.open<{ facts?: OpenFacts | null; periods?: Period[] }>({
     address_hash: visitorOf(asked),
     session: { proved_by: "code", stage: "claimed" },
   });
-  if (!code || !facts) return false;
+  const [period] = periods; // the shortest, which the pages preselect too
+  if (!code || !facts || !period) return false;
   const { brand, locale } = draft;
   const signature = { signed_name: facts.full_name, address: asked.address, user_agent: "sandbox" };
-  const { refused } = await attempt(flow.sign({ facts, brand, code, locale, ...signature }), REFUSALS.sign);
+  const { refused } = await attempt(
+    flow.sign({ facts: { ...facts, ...period }, brand, code, locale, ...signature }),
+    REFUSALS.sign,
+  );
   if (refused?.code === "claim_conflict") throw notClaimable("conflict", "conflict");
   if (refused?.code === "charger_claimed") throw refused;
   return !refused;

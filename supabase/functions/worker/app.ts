@@ -6,6 +6,7 @@ import { tendDrafts } from "./drafts.ts";
 import { checkEans } from "./ean_checks.ts";
 import { admitCharger, ingestChargingSessions } from "./gateway.ts";
 import { deliverMail } from "./mail.ts";
+import { mailNotices } from "./notices.ts";
 
 /** A run ends by itself: what is left is for the next one. Hosted, a request may take 150 seconds. */
 const BUDGET_MS = 20_000;
@@ -15,7 +16,7 @@ const run = endpoint(
     id: "runWorker",
     method: "POST",
     path: "/worker/run",
-    summary: "Run what is due: jobs of the database, drafts, mail, the weekly re-check of EANs",
+    summary: "Run what is due: jobs of the database, drafts, notices to customers, mail, the weekly re-check of EANs",
     description:
       "Called by the scheduler with WORKER_SECRET as bearer; safe to call at any time, from several callers at once.",
     caller: { kind: "worker" },
@@ -30,6 +31,8 @@ const run = endpoint(
       "run_draft_jobs",
       "due_draft_lookups",
       "record_draft_lookup",
+      "due_notices",
+      "mail_notices",
     ] as const,
     slow: true,
     response: z
@@ -42,6 +45,11 @@ const run = endpoint(
           reminded: z.int(),
           looked_up: z.int().meta({ description: "Drafts whose address the EAN register was asked about" }),
           failed: z.int().meta({ description: "Our failures, the cause in the log; due again within the hour" }),
+        }),
+        notices: z.object({
+          mailed: z
+            .int()
+            .meta({ description: "Mails written to customers about their registration, mandate or money" }),
         }),
         mail: z.object({
           sent: z.int(),
@@ -62,12 +70,14 @@ const run = endpoint(
     const deadline = Date.now() + BUDGET_MS;
     const jobs = JSON.parse(await call("run_due_jobs"));
     const drafts = await tendDrafts(environment, call, deadline, request_id);
+    const notices = await mailNotices(environment, call, deadline);
     const mail = await deliverMail(environment, call, deadline, request_id);
     const ean_checks = await checkEans(environment, call, deadline, request_id);
     return {
       ok: mail.problem === undefined && ean_checks.failed + drafts.failed === 0,
       jobs,
       drafts,
+      notices,
       mail,
       ean_checks,
     };

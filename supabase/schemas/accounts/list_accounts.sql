@@ -78,6 +78,7 @@ begin
                   cross join lateral (
                     select c.connection_id, c.ean_code, c.status, c.registration_status, c.ean_validation_status, c.mandate_status,
                            c.valid_from as mandate_valid_from, c.valid_until as mandate_valid_until,
+                           c.renewed_until as mandate_renewed_until,
                            private.iso(c.signed_at) as mandate_signed_at) k
                  where c.partner_id = a.partner_id and c.account_id = a.id) as connections) r
      where a.partner_id = private.partner_id() and a.id = any (found[:(query ->> 'limit')::int]));

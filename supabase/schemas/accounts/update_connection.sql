@@ -78,7 +78,7 @@ begin
   -- a mandate that holds is lost; of one that ran out the months that still count by it
   lapses := signed or exists (
     select from core.delivered_months d
-      join core.mandates m on m.partner_id = d.partner_id and m.connection_id = d.connection_id and m.status in ('signed', 'expired') and m.lapsed_at is null
+      join core.mandates m on m.partner_id = d.partner_id and m.connection_id = d.connection_id and m.covered_until is not null
      where d.partner_id = connection.partner_id and d.connection_id = connection.id and d.status = 'staged');
 
   if lower(wanted::text) is distinct from lower(current::text) then
@@ -104,10 +104,10 @@ begin
 
     perform private.correct_connection(connection, wanted || jsonb_strip_nulls(jsonb_build_object(
       'street', coalesce(wanted ->> 'street', checked.street), 'city', coalesce(wanted ->> 'city', checked.city))), checked.outcome);
+    perform private.lapse_mandates(connection.id);
     if signed then
       perform private.end_mandate(connection.id, 'revoked', 'connection_updated');
     end if;
-    perform private.lapse_mandates(connection.id);
     perform private.audit('connection.updated', connection.id, jsonb_build_object('mandate_revoked', signed));
     changed := true;
   end if;

@@ -112,7 +112,7 @@ begin
       from month m
       join core.mandates s on s.partner_id = tenant and s.connection_id = m.connection_id and s.status <> 'declined'
       cross join lateral (
-        select s.status in ('signed', 'expired') and s.lapsed_at is null and m.period between s.valid_from and s.valid_until as covers) k
+        select coalesce(m.period between s.valid_from and s.covered_until, false) as covers) k
      order by m.connection_id, m.period, k.covers desc, s.signed_at desc, s.id
   ), gate as materialized (
     select * from core.connection_gates g where g.partner_id = tenant

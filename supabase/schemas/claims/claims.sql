@@ -114,13 +114,19 @@ $$;
 comment on function private.claim_open_step(core.drafts) is 'The first step the customer has not confirmed; null when only the mandate is left.';
 grant execute on function private.claim_open_step(core.drafts) to api_owner;
 
+create function private.partner_full_name(partner core.partners) returns text
+language plpgsql stable
+set search_path = ''
+as $$ begin return concat(partner.name, ' (' || nullif(private.partner_display_name(partner), partner.name) || ')'); end $$;
+comment on function private.partner_full_name(core.partners) is 'As a claim''s mandate names a partner: under the name it is registered by, and the one its customers know it by.';
+grant execute on function private.partner_full_name(core.partners) to api_owner;
+
 create function private.claim_facts(draft core.drafts) returns jsonb
 language sql stable
 set search_path = ''
 as $$
   select jsonb_build_object(
-    -- under the name it is registered by, and the one its customers know it by
-    'partner_name', concat(p.name, ' (' || nullif(private.partner_display_name(p), p.name) || ')'),
+    'partner_name', private.partner_full_name(p),
     'type', a.answers ->> 'type',
     'company_name', case when a.answers ->> 'type' <> 'particulier' then a.answers ->> 'company_name' end,
     'kvk', case when a.answers ->> 'type' <> 'particulier' then a.answers ->> 'kvk' end,
@@ -132,31 +138,73 @@ as $$
     'house_number_addition', a.answers ->> 'house_number_addition',
     'postal_code', a.answers ->> 'postal_code',
     'city', a.answers ->> 'city',
-    'valid_from', make_date(extract(year from private.today())::int, 1, 1),
-    'valid_until', make_date(extract(year from private.today())::int, 12, 31),
+    'fee_pct', p.default_fee_pct,
     -- the account number above all: somebody else may have a session of this claim too
     'besides', encode(sha256(convert_to(jsonb_build_array(a.answers, draft.progress -> 'iban')::text, 'UTF8')), 'hex'))
   from core.partners p, lateral (select private.claim_answers(draft) as answers) as a
   where p.id = draft.partner_id
 $$;
 comment on function private.claim_facts(core.drafts) is
-  'What private.mandate_facts gives of a connection, of a draft that has none yet: what the mandate''s text is composed of; and besides, the hash of everything given, so that nothing of it changes between reading and signing.';
+  'What private.connection_facts gives of a connection, of a draft that has none yet: what the mandate''s text is composed of; and besides, the hash of everything given, so that nothing of it changes between reading and signing.';
 grant execute on function private.claim_facts(core.drafts) to api_owner;
+
+create function private.what_may_be_signed(facts jsonb, connection uuid, partner core.partners) returns jsonb
+language sql stable
+set search_path = ''
+as $$
+  select jsonb_build_object('facts', facts, 'periods', private.mandate_periods(connection, partner.mandate_years),
+                            'offer', private.offer(private.house(), 'service_pays_customer'))
+$$;
+comment on function private.what_may_be_signed(jsonb, uuid, core.partners) is
+  'What a customer reads before signing: facts, the periods they may be signed for, and what they yield.';
+grant execute on function private.what_may_be_signed(jsonb, uuid, core.partners) to api_owner;
+
+create function private.withdrawal_means(connection uuid) returns jsonb
+language sql stable
+set search_path = ''
+as $$
+  with month as (select date_trunc('month', private.today())::date as began)
+  select jsonb_build_object(
+    'covered_until', case when exists (
+      select from core.mandates m
+       where m.partner_id = private.partner_id() and m.connection_id = connection
+         and month.began - 1 between m.valid_from and m.covered_until) then month.began - 1 end,
+    'month', month.began,
+    'lost_kwh', coalesce((
+      select sum(d.total_kwh) from core.delivered_months d
+       where d.partner_id = private.partner_id() and d.connection_id = connection and d.period >= month.began and d.status = 'staged'), 0))
+  from month
+$$;
+comment on function private.withdrawal_means(uuid) is
+  'What a withdrawal today would leave and lose: {covered_until, month, lost_kwh}. The whole months before it stay covered; the kWh of this month are lost.';
+grant execute on function private.withdrawal_means(uuid) to api_owner;
+
+create function private.renewal_facts(connection uuid, partner core.partners) returns jsonb
+language plpgsql stable
+set search_path = ''
+as $$ begin return private.connection_facts(connection) || jsonb_build_object('partner_name', private.partner_full_name(partner)); end $$;
+comment on function private.renewal_facts(uuid, core.partners) is
+  'The facts of a person''s connection, which is in the house, at the request of the partner that brought them.';
+grant execute on function private.renewal_facts(uuid, core.partners) to api_owner;
 
 create function private.claim_outcome(draft core.drafts) returns jsonb
 language plpgsql
 set search_path = ''
 as $$
 declare
+  partner core.partners;
   outcome jsonb;
 begin
+  select * into partner from core.partners p where p.id = draft.partner_id;
   perform private.enter_account(draft);
+  -- in one statement, so that it is all of one moment: what may be signed is other once somebody has signed
   select jsonb_build_object(
-           'signed', jsonb_build_object(
-             'status', case when m.status = 'signed' and m.valid_until < private.today() then 'expired' else m.status end,
-             'document', m.document, 'document_sha256', m.document_sha256, 'signed_name', m.signed_name,
-             'signed_at', private.iso(m.signed_at), 'code_sent_to', m.code_sent_to, 'valid_from', m.valid_from, 'valid_until', m.valid_until,
-             'ended_at', private.iso(m.ended_at)),
+           'signed', private.shown_mandate(m),
+           'renewal', (select private.shown_mandate(r) from core.mandates r
+                        where r.partner_id = c.partner_id and r.connection_id = c.id and r.status = 'signed' and r.valid_from > private.today()
+                        order by r.valid_until desc limit 1),
+           'held_until', private.signed_until(c.id),
+           'withdrawal', case when k.mandate_status = 'signed' then private.withdrawal_means(c.id) end,
            'checklist', g.checklist,
            'registration_status', c.registration_status,
            'ean_validation_status', c.ean_validation_status,
@@ -164,18 +212,20 @@ begin
            'chargers', (select coalesce(jsonb_agg(jsonb_build_object('name', private.charger_name(h), 'serial_number', h.serial_number,
                                                                      'mid_eligible', h.mid_eligible) order by h.created_at, h.id), '[]')
                           from core.chargers h where h.partner_id = c.partner_id and h.account_id = c.account_id and h.status = 'active'))
+         || case when private.may_sign_again(c.id) then private.what_may_be_signed(private.renewal_facts(c.id, partner), c.id, partner) else '{}' end
     into outcome
     from core.connections c
     join core.accounts a on a.partner_id = c.partner_id and a.id = c.account_id
-    join core.mandates m on m.partner_id = c.partner_id and m.connection_id = c.id and m.document is not null
+    join core.connection_mandates k on k.partner_id = c.partner_id and k.connection_id = c.id
+    join core.mandates m on m.partner_id = c.partner_id and m.id = k.mandate_id and m.document is not null
     join core.account_gates g on g.partner_id = c.partner_id and g.account_id = c.account_id
    where c.partner_id = private.house() and c.account_id = draft.account_id
-   order by m.created_at desc limit 1;
+   order by c.status, m.created_at desc limit 1;
   perform private.act_for_partner(draft.partner_id);
   return coalesce(outcome, '{}');
 end $$;
 comment on function private.claim_outcome(core.drafts) is
-  'What an active draft led to: {signed, checklist, registration_status, ean_validation_status, iban_last4, chargers}.';
+  'What an active draft led to: {signed, renewal, held_until, withdrawal, checklist, registration_status, ean_validation_status, iban_last4, chargers}, and where the customer may sign again facts, periods and offer.';
 grant execute on function private.claim_outcome(core.drafts) to api_owner;
 
 create function private.charger_choice(brand text) returns jsonb
@@ -230,7 +280,7 @@ declare
 begin
   draft := private.draft_for(draft, request #>> '{session,proved_by}');
   draft.status := private.claim_stage(draft);
-  select jsonb_build_object('state', state, 'status', draft.status, 'locale', draft.locale,
+  select jsonb_build_object('state', state, 'status', draft.status, 'locale', coalesce(draft.locale, p.locale),
                             'brand', private.partner_brand(p), 'partner_name', p.name) into view
     from core.partners p where p.id = draft.partner_id;
   if state not in ('open', 'active') then
@@ -257,9 +307,10 @@ begin
     'open_step', private.claim_open_step(draft),
     'candidates', coalesce(draft.progress -> 'candidates', '[]'),
     'iban_last4', draft.progress #>> '{iban,last4}',
-    'facts', case when private.claim_open_step(draft) is null then private.claim_facts(draft) end,
     'charger', (select jsonb_build_object('name', m.brand || ' ' || m.model, 'mid_meter', m.mid_meter)
                   from core.charger_models m where m.id = (answers ->> 'catalog_charger_id')::uuid))
+    || case when private.claim_open_step(draft) is null
+            then private.what_may_be_signed(private.claim_facts(draft), null, private.own_partner()) else '{}' end
     || case when request ->> 'step' = 'charger'
             then private.charger_choice(coalesce(request ->> 'brand', answers ->> 'brand')) else '{}' end;
 end $$;

@@ -11,6 +11,18 @@ end $$;
 comment on function private.attribute_claimant(core.drafts) is 'Attributes the person of a draft to its partner; false when another partner has them.';
 grant execute on function private.attribute_claimant(core.drafts) to api_owner;
 
+create function private.link_for_signature(connection uuid, request jsonb) returns core.mandate_links
+language sql
+set search_path = ''
+as $$
+  insert into core.mandate_links (partner_id, connection_id, token_hash, locale, expires_at)
+  values (private.partner_id(), connection, sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())), request #>> '{mail,locale}', private.now())
+  returning mandate_links
+$$;
+comment on function private.link_for_signature(uuid, jsonb) is
+  'A mandate refers to a mandate link; this one of a claim exists for that alone, and nobody can open it.';
+grant execute on function private.link_for_signature(uuid, jsonb) to api_owner;
+
 create function private.open_account(draft core.drafts, facts jsonb, request jsonb) returns uuid
 language plpgsql
 set search_path = ''
@@ -41,10 +53,7 @@ begin
   perform private.record_ean_check(connection, ean, facts ->> 'postal_code', (facts ->> 'house_number')::int,
     facts ->> 'house_number_addition', checked ->> 'source', checked ->> 'outcome', checked ->> 'reason');
   perform private.add_own_charger(account, connection, answers);
-  -- a mandate refers to a mandate link; this one exists for that alone, and nobody can open it
-  insert into core.mandate_links (partner_id, connection_id, token_hash, locale, validity_years, expires_at)
-  values (private.house(), connection, sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())), request #>> '{mail,locale}', 1, private.now())
-  returning * into link;
+  link := private.link_for_signature(connection, request);
   perform private.audit('account.created', account, jsonb_build_object('draft_id', draft.id, 'for', draft.partner_id));
   perform private.record_signature(link, facts, request, draft.partner_id);
   perform private.act_for_partner(draft.partner_id);
@@ -53,6 +62,58 @@ end $$;
 comment on function private.open_account(core.drafts, jsonb, jsonb) is
   'What a signed claim becomes, in the service''s own tenant: account, signatory, connection, charger where one was chosen, mandate. The EAN is claimed; a serial number that is taken is refused.';
 grant execute on function private.open_account(core.drafts, jsonb, jsonb) to api_owner;
+
+create function private.signable_connection(account uuid) returns uuid
+language plpgsql
+set search_path = ''
+as $$
+declare
+  connection uuid;
+begin
+  -- locked as every other change of a mandate does
+  perform from core.connections c where c.partner_id = private.partner_id() and c.account_id = account and c.status = 'active' for update;
+  select c.id into connection
+    from core.connections c
+    join core.connection_mandates m on m.partner_id = c.partner_id and m.connection_id = c.id
+   where c.partner_id = private.partner_id() and c.account_id = account and private.may_sign_again(c.id)
+   order by m.signed_at desc, c.id limit 1;
+  return connection;
+end $$;
+comment on function private.signable_connection(uuid) is 'The connection of an account for which may be signed again, locked; null where there is none.';
+grant execute on function private.signable_connection(uuid) to api_owner;
+
+create function private.sign_again(draft core.drafts, request jsonb) returns json
+language plpgsql
+set search_path = ''
+as $$
+declare
+  partner    constant core.partners := private.own_partner();
+  connection uuid;
+  facts      jsonb;
+  refused    text;
+  link       core.mandate_links;
+begin
+  perform private.enter_account(draft);
+  connection := private.signable_connection(draft.account_id);
+  if connection is null then
+    perform private.refuse('claim_not_open');
+  end if;
+  facts := private.signed_facts(private.renewal_facts(connection, partner), private.mandate_periods(connection, partner.mandate_years), request);
+  perform private.act_for_partner(draft.partner_id);
+  refused := private.use_claim_code(draft, request ->> 'code_hash');
+  if refused is not null then
+    return private.refusal(refused);
+  end if;
+  perform private.enter_account(draft);
+  link := private.link_for_signature(connection, request);
+  perform private.record_signature(link, facts, request);
+  perform private.act_for_partner(draft.partner_id);
+  perform private.enqueue_mail(request -> 'mail', draft.email, 'claim_signed:' || draft.id || ':' || link.id);
+  return json_build_object('ok', true);
+end $$;
+comment on function private.sign_again(core.drafts, jsonb) is
+  'The customer of a signed claim signs for the years after, or anew once their mandate has ended; by a code that was mailed for signing.';
+grant execute on function private.sign_again(core.drafts, jsonb) to api_owner;
 
 create function api.sign_claim(caller jsonb, request jsonb) returns json
 language plpgsql security definer
@@ -67,13 +128,12 @@ declare
 begin
   perform private.act_as(caller, 'anyone', 'sandbox');
   draft := private.draft_for(private.enter_draft((request ->> 'draft_id')::uuid, true), request ->> 'proved_by');
-  if private.claim_stage(draft) is distinct from 'claimed' or private.claim_open_step(draft) is not null then
+  if draft.status = 'active' then
+    return private.sign_again(draft, request);
+  elsif private.claim_stage(draft) is distinct from 'claimed' or private.claim_open_step(draft) is not null then
     perform private.refuse('claim_not_open');
   end if;
-  facts := private.claim_facts(draft);
-  if facts is distinct from request -> 'facts' then
-    perform private.refuse('mandate_changed');
-  end if;
+  facts := private.signed_facts(private.claim_facts(draft), private.mandate_periods(null, (private.own_partner()).mandate_years), request);
   refused := private.claim_code_refusal(draft, request ->> 'code_hash');
   if refused is not null then
     return private.refusal(refused);
@@ -111,5 +171,5 @@ begin
 end $$;
 comment on function api.sign_claim(jsonb, jsonb) is
   'Signs, and makes the draft an account: {draft_id, facts, signed_name, code_hash, document, document_sha256, address, user_agent, mail, proved_by}. '
-  'facts must still be what was shown. May ask for login first. A conflict, and a wrong code that was counted, stay: these refusals are answers.';
+  'facts, with the years that were chosen, must still be what was shown. Once the draft is active it signs again, where that may be. May ask for login first. A conflict, and a wrong code that was counted, stay: these refusals are answers.';
 select private.expose('api.sign_claim(jsonb, jsonb)');

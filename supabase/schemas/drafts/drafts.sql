@@ -62,7 +62,7 @@ create table core.drafts (
 );
 comment on table core.drafts is
   'A customer a partner uploaded, to be claimed by that customer. progress keeps what was typed on the claim pages. Personal data; deleted on withdrawal and 30 days after expiry; once active it stays beside the account.';
-comment on column core.drafts.locale is 'The language that was chosen for the customer, null where nobody chose: the pages then speak the browser''s, mail Dutch.';
+comment on column core.drafts.locale is 'The language that was chosen for the customer, null where nobody chose: then the partner''s (core.partners.locale).';
 comment on column core.drafts.code_hash is 'The one-time code with the claim token and what the code is for, as SHA-256: a code that proves the address cannot sign.';
 comment on column core.drafts.used_code_hash is 'The code that was used last, at code_used_at, with the secret of the browser it came from, as SHA-256: that browser may send it twice.';
 comment on column core.drafts.progress is

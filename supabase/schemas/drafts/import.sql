@@ -255,7 +255,7 @@ begin
     into answer, letters;
 
   if letters is not null then
-    perform private.enqueue_mails(input -> 'mail', letters);
+    perform private.enqueue_mails(input -> 'mails' -> coalesce(partner.locale, 'nl'), letters);
   end if;
   if (answer ->> 'added')::int > 0 then
     perform private.audit('drafts.imported', batch, jsonb_build_object('added', answer -> 'added', 'source', input -> 'source'));
@@ -263,5 +263,5 @@ begin
   return answer;
 end $$;
 comment on function api.import_drafts(jsonb, jsonb) is
-  'POST /partner/drafts/import and /partner/customers: {source, send_invite, rows, over_request_limit, counters, links, mail}. Rows come read and judged on their own; one set-based statement judges the rest.';
+  'POST /partner/drafts/import and /partner/customers: {source, send_invite, rows, over_request_limit, counters, links, mails: {nl, en} | null}. Rows come read and judged on their own; one set-based statement judges the rest.';
 select private.expose('api.import_drafts(jsonb, jsonb)');

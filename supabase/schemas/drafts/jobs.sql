@@ -47,14 +47,14 @@ begin
             and w.partner_id in (select p.id from core.partners p where p.is_active)
           order by w.created_at limit size for update skip locked)
       returning d as draft)
-    select p.id as partner_id, (due.draft).locale,
+    select p.id as partner_id, coalesce((due.draft).locale, p.locale, 'nl') as locale,
            jsonb_agg(jsonb_build_object('recipient', (due.draft).email, 'cause', 'claim_reminder:' || (due.draft).id || ':' || (due.draft).reminders_sent,
              'fields', private.letter_fields(due.draft, private.partner_brand(p), links))) as letters
       from due join core.partners p on p.id = (due.draft).partner_id
      where not private.is_suppressed(private.email_hash((due.draft).email, links ->> 'key'))
-     group by p.id, (due.draft).locale
+     group by p.id, 2
   loop
-    perform private.act_for_partner(post.partner_id), private.enqueue_mails(mails -> coalesce(post.locale, 'nl'), post.letters);
+    perform private.act_for_partner(post.partner_id), private.enqueue_mails(mails -> post.locale, post.letters);
     reminded := reminded + jsonb_array_length(post.letters);
   end loop;
   return reminded;

@@ -115,7 +115,7 @@ begin
     email_sent := private.debit('draft:' || draft.id, 'draft_mail') ->> 'allowed';
   end if;
   if email_sent then
-    perform private.enqueue_mails(input -> 'mails' -> coalesce(draft.locale, 'nl'), (
+    perform private.enqueue_mails(input -> 'mails' -> coalesce(draft.locale, (private.own_partner()).locale, 'nl'), (
       select jsonb_build_array(jsonb_build_object('recipient', draft.email, 'cause', 'claim_sign_in:' || draft.id || ':' || link,
                'fields', private.letter_fields(draft, private.partner_brand(p), input -> 'links')))
         from core.partners p where p.id = draft.partner_id));

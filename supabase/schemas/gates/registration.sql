@@ -28,7 +28,11 @@ begin
   update core.connections c set registration_status = verdict
    where c.partner_id = connection.partner_id and c.id = connection.id;
   perform private.audit('registration.reviewed', connection.id, jsonb_build_object('verdict', verdict));
+  perform private.notify(connection.account_id, case verdict when 'goedgekeurd' then 'registration_approved' else 'registration_rejected' end,
+                         'registration:' || connection.id || ':' || private.iso(connection.submitted_at),
+                         case verdict when 'afgekeurd' then jsonb_build_object('grounds', private.grounds_to_reject(connection)) else '{}' end,
+                         connection.id);
 end $$;
 comment on function private.review_registration(core.connections, text) is
-  'Decides a submitted registration, its row locked: goedgekeurd or afgekeurd. On what ground is for the reviewer who asks.';
+  'Decides a submitted registration, its row locked: goedgekeurd or afgekeurd, and has the signatory told. On what ground is for the reviewer who asks.';
 grant execute on function private.review_registration(core.connections, text) to api_owner;

@@ -8,6 +8,8 @@ begin
   perform private.act_as(caller, 'worker');
   return json_build_object(
     'mandates_expired', private.expire_mandates(),
+    'endings_announced', private.announce_endings(),
+    'missing_asked', private.announce_missing(),
     'mail_purged', private.purge_mail(),
     'oauth_purged', private.purge_oauth(),
     'sessions_synced', private.sync_virtual_chargers(),

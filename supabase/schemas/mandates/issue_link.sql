@@ -8,6 +8,7 @@ declare
   account    uuid;
   connection uuid;
   registered text;
+  partner    core.partners;
   signatory  core.signatories;
   link       core.mandate_links;
   status     text;
@@ -15,6 +16,7 @@ declare
 begin
   perform private.act_as(caller, 'cpo');
   select c.return_url into registered from core.oauth_clients c where c.id = private.client_id();
+  select * into partner from core.partners p where p.id = private.partner_id();
   if input ->> 'return_url' is not null and not private.return_url_allowed(input ->> 'return_url', registered) then
     perform private.refuse('return_url_not_allowed');
   end if;
@@ -24,7 +26,7 @@ begin
   perform from core.connections c where c.partner_id = private.partner_id() and c.id = connection for update;
   select m.mandate_status into status
     from core.connection_mandates m where m.partner_id = private.partner_id() and m.connection_id = connection;
-  if status = 'signed' then
+  if not private.can_sign(connection) then
     perform private.refuse('mandate_already_signed');
   end if;
   select * into signatory from core.signatories s where s.partner_id = private.partner_id() and s.account_id = account;
@@ -34,13 +36,12 @@ begin
 
   perform private.void_mandate_links(connection);
   insert into core.mandate_links (partner_id, connection_id, token_hash, locale, validity_years, return_url, expires_at)
-  values (private.partner_id(), connection, private.claim_token_hash(input ->> 'token_hash'), input ->> 'locale', (input ->> 'validity_years')::int,
+  values (private.partner_id(), connection, private.claim_token_hash(input ->> 'token_hash'), input ->> 'locale', coalesce((input ->> 'validity_years')::int, partner.mandate_years),
           coalesce(input ->> 'return_url', registered), private.now() + interval '1209600 seconds')
   returning * into link;
   if send_email then
-    perform private.enqueue_mail(input -> 'mail', signatory.email, 'mandate_link:' || link.id,
-      json_build_object('full_name', signatory.full_name,
-                        'partner_name', (select p.name from core.partners p where p.id = link.partner_id))::jsonb);
+    perform private.enqueue_mail(input -> 'mails' -> coalesce(input ->> 'locale', partner.locale, 'nl'), signatory.email, 'mandate_link:' || link.id,
+      jsonb_build_object('full_name', signatory.full_name, 'partner_name', partner.name));
   end if;
   perform private.audit('mandate_link.issued', connection);
   return json_build_object(
@@ -54,5 +55,5 @@ begin
     'email_sent', send_email);
 end $$;
 comment on function api.issue_mandate_link(jsonb, jsonb) is
-  'POST /v1/mandate-links: {account_id, cpo_external_ref, connection_id, token_hash, mandate_link, locale, validity_years, return_url, send_email, mail}. Voids the older link.';
+  'POST /v1/mandate-links: {account_id, cpo_external_ref, connection_id, token_hash, mandate_link, locale, validity_years, return_url, send_email, mails: {nl, en} | null}. Voids the older link. While a mandate holds only from 1 November of its last year: then for the years after it.';
 select private.expose('api.issue_mandate_link(jsonb, jsonb)');

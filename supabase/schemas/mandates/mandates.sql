@@ -7,7 +7,7 @@ create table core.mandate_links (
   owner_id        uuid        not null default private.owner_id(),
   token_hash      bytea       not null,
   locale          text,
-  validity_years  int         not null,
+  validity_years  int,
   return_url      text,
   expires_at      timestamptz not null,
   voided_at       timestamptz,
@@ -25,6 +25,7 @@ create table core.mandate_links (
 comment on table core.mandate_links is
   'A link a signatory signs through: good for 14 days, one signature, and until a newer one is issued. token_hash is the SHA-256 of 256 random bits; code_hash of the one-time code with that token.';
 comment on column core.mandate_links.locale is 'The language that was chosen for the signatory, null where nobody chose.';
+comment on column core.mandate_links.validity_years is 'For how many calendar years it asks; null where the signatory chooses.';
 -- serves: voiding the older links of a connection
 create index mandate_links_connection on core.mandate_links (partner_id, connection_id);
 select private.isolate('core.mandate_links', 'select, insert, update');
@@ -37,6 +38,7 @@ create table core.mandates (
   owner_id        uuid        not null default private.owner_id(),
   link_id         uuid        not null,
   status          text        not null,
+  renewal         boolean     not null default false,
   valid_from      date,
   valid_until     date,
   signed_name     text,
@@ -49,9 +51,15 @@ create table core.mandates (
   code_sent_to    text,
   address         text,
   user_agent      text,
+  locale          text,
   ended_at        timestamptz,
   ended_reason    text,
   lapsed_at       timestamptz,
+  covered_until   date        generated always as (
+    case when lapsed_at is not null then null
+         when status in ('signed', 'expired') then valid_until
+         when status = 'revoked' and ended_reason = 'customer'
+           then least(valid_until, (date_trunc('month', ended_at at time zone 'Europe/Amsterdam') - interval '1 day')::date) end) stored,
   created_at      timestamptz not null default private.now(),
   constraint mandates_pkey primary key (partner_id, id),
   constraint mandates_connection_fkey foreign key (partner_id, connection_id, owner_id) references core.connections (partner_id, id, owner_id),
@@ -66,12 +74,18 @@ comment on table core.mandates is
   'What a signatory decided, with the evidence: the text as shown, its SHA-256, the typed name, the code proof, network address and user agent. Personal data; append-only but for its end; kept seven years after it.';
 comment on column core.mandates.fee_pct is 'The fee on what the customer''s ERE yield, in percent, as it was agreed: a later change of the partner''s does not touch it.';
 comment on column core.mandates.partner_share_pct is 'The partner''s part of that fee, in percent, as it was when the mandate was signed.';
+comment on column core.mandates.renewal is 'Decided while another one held, for the years after it: a decline of these changes nothing.';
+comment on column core.mandates.locale is 'The language it was signed in, in which the signatory is written to afterwards.';
+comment on column core.mandates.covered_until is
+  'The last day that counts by it, from valid_from on: its last year''s end; where the customer withdrew it the end of the month before; null where it covers nothing any more. The one rule of what a mandate covers.';
 comment on column core.mandates.lapsed_at is
   'When EAN or address of the connection was corrected after the last year of this mandate: what it covered is still to be seen, and counts no more unless it is locked.';
 -- serves: the latest mandate of a connection
 create index mandates_connection on core.mandates (partner_id, connection_id, created_at desc);
 -- serves: the job that ends mandates after their last year
 create index mandates_ending on core.mandates (valid_until) where status = 'signed';
+-- serves: the job that asks for what is still missing
+create index mandates_signed on core.mandates (signed_at) where status = 'signed' and not renewal;
 select private.isolate('core.mandates', 'select, insert, update');
 select private.belong_with('core.mandates', 'core.connections', 'connection_id');
 
@@ -88,17 +102,81 @@ select c.partner_id,
        case when m.status is null then 'pending'
             when m.status = 'signed' and m.valid_until < (select private.today()) then 'expired'
             else m.status end as mandate_status,
+       m.id as mandate_id,
        m.valid_from,
        m.valid_until,
-       m.signed_at
+       m.signed_at,
+       (select max(r.valid_until) from core.mandates r
+         where r.partner_id = c.partner_id and r.connection_id = c.id and r.status = 'signed' and r.valid_from > (select private.today()))
+         as renewed_until
   from core.connections c
   left join lateral (
-    select m.status, m.valid_from, m.valid_until, m.signed_at from core.mandates m
-     where m.partner_id = c.partner_id and m.connection_id = c.id
-     order by m.created_at desc limit 1) m on true;
+    select m.id, m.status, m.valid_from, m.valid_until, m.signed_at from core.mandates m
+     where m.partner_id = c.partner_id and m.connection_id = c.id and not (m.status = 'declined' and m.renewal)
+     order by m.status = 'signed' and (select private.today()) between m.valid_from and m.valid_until desc,
+              coalesce(m.valid_from > (select private.today()), false), m.created_at desc
+     limit 1) m on true;
 comment on view core.connection_mandates is
-  'A connection and where it stands with its mandate: its latest decision as of today: a mandate has expired after its last year, whether or not the job has noted it.';
+  'A connection and where it stands with its mandate: the one that covers today, else the latest decision. A mandate has expired after its last year, whether or not the job has noted it. renewed_until: the last day of the years signed for ahead.';
 grant select on core.connection_mandates to api_owner;
+
+create function private.signed_until(connection uuid) returns date
+language sql stable
+set search_path = ''
+as $$
+  select max(m.valid_until) from core.mandates m
+   where m.partner_id = private.partner_id() and m.connection_id = signed_until.connection and m.status = 'signed' and m.valid_until >= private.today()
+$$;
+comment on function private.signed_until(uuid) is 'The last day of what is signed for a connection, today or later; null where nothing is.';
+grant execute on function private.signed_until(uuid) to api_owner;
+
+create function private.is_renewed(mandate core.mandates) returns boolean
+language sql stable
+set search_path = ''
+as $$
+  select exists (select from core.mandates m
+                  where m.partner_id = mandate.partner_id and m.connection_id = mandate.connection_id and m.status = 'signed'
+                    and m.valid_until > mandate.valid_until)
+$$;
+comment on function private.is_renewed(core.mandates) is 'Whether the years after those of a mandate are signed for too.';
+grant execute on function private.is_renewed(core.mandates) to api_owner;
+
+create function private.can_sign(connection uuid) returns boolean
+language plpgsql stable
+set search_path = ''
+as $$
+declare
+  held_until constant date := private.signed_until(connection);
+begin
+  return held_until is null or private.today() >= make_date(extract(year from held_until)::int, 11, 1);
+end $$;
+comment on function private.can_sign(uuid) is
+  'Whether somebody may sign for a connection: where no mandate holds, and from 1 November of the last year that is signed for.';
+grant execute on function private.can_sign(uuid) to api_owner;
+
+create function private.mandate_periods(connection uuid, fixed_years int) returns jsonb
+language plpgsql stable
+set search_path = ''
+as $$
+declare
+  today      constant date := private.today();
+  year       constant int  := extract(year from today);
+  held_until constant date := private.signed_until(connection);
+begin
+  return (
+    select jsonb_agg(jsonb_build_object(
+             'validity_years', n.years,
+             'valid_from', coalesce(held_until + 1, make_date(year, 1, 1)),
+             'valid_until', make_date(
+               case when held_until is not null then extract(year from held_until)::int + n.years
+                    -- what is signed shortly before the year ends would hold for weeks
+                    when extract(month from today) >= 11 then greatest(year + n.years - 1, year + 1)
+                    else year + n.years - 1 end, 12, 31)) order by n.years)
+      from unnest(case when fixed_years is null then array[1, 3, 5] else array[fixed_years] end) as n (years));
+end $$;
+comment on function private.mandate_periods(uuid, int) is
+  'What can be signed for today: [{validity_years, valid_from, valid_until}], the years that were fixed or each that can be chosen. A first mandate begins on 1 January of this year, and signed in November or December lasts the next year too; a renewal begins after what is signed. The connection may be null: nothing is signed for it.';
+grant execute on function private.mandate_periods(uuid, int) to api_owner;
 
 create function private.terms_of(connection uuid, brought_by uuid, out fee_pct numeric, out partner_share_pct numeric)
 language sql stable security definer
@@ -125,9 +203,17 @@ begin
    where m.connection_id = connection and m.status = 'signed'
      and m.valid_until >= private.today();  -- one that ran out keeps covering its years, whether the job has noted its end or not
   perform private.judge_months(connection);
+  perform private.notify(c.account_id, 'mandate_withdrawn', 'mandate_withdrawn:' || k.mandate_id,
+                         jsonb_build_object('by', reason, 'covered_until', (
+                           select max(m.covered_until) from core.mandates m
+                            where m.partner_id = c.partner_id and m.connection_id = c.id and m.covered_until >= m.valid_from)), c.id)
+     from core.connections c
+     join core.connection_mandates k on k.partner_id = c.partner_id and k.connection_id = c.id
+    where c.partner_id = private.partner_id() and c.id = connection;
   perform private.audit('mandate.' || new_status, connection, jsonb_build_object('reason', reason));
 end $$;
-comment on function private.end_mandate(uuid, text, text) is 'Ends the signed mandate of a connection; months it covered are judged again.';
+comment on function private.end_mandate(uuid, text, text) is
+  'Ends the signed mandate of a connection, and the one that was signed for the years after it; the months they covered are judged again, and the signatory is told. reason: customer, operator, connection_updated or connection_archived. A customer''s withdrawal leaves the whole months before it.';
 grant execute on function private.end_mandate(uuid, text, text) to api_owner;
 
 create function private.lapse_mandates(connection uuid) returns void
@@ -136,13 +222,13 @@ set search_path = ''
 as $$
 begin
   update core.mandates m set lapsed_at = private.now()
-   where m.partner_id = private.partner_id() and m.connection_id = connection and m.status in ('signed', 'expired') and m.lapsed_at is null;
+   where m.partner_id = private.partner_id() and m.connection_id = connection and m.covered_until is not null;
   if found then
     perform private.judge_months(connection);
   end if;
 end $$;
 comment on function private.lapse_mandates(uuid) is
-  'EAN or address of a connection are others from now on: what ran out was signed for those before, and covers none of its open months any more.';
+  'EAN or address of a connection are others from now on: what was signed for those before covers none of its open months any more.';
 grant execute on function private.lapse_mandates(uuid) to api_owner;
 
 create function private.void_mandate_links(connection uuid) returns void
@@ -167,20 +253,3 @@ $$;
 comment on function private.return_url_allowed(text, text) is
   'Whether a return URL is the registered one followed by /, ? or nothing, without a fragment and not climbing out of it.';
 grant execute on function private.return_url_allowed(text, text) to api_owner;
-
-create function private.expire_mandates() returns bigint
-language sql security definer
-set search_path = ''
-as $$
-  with ended as (
-    update core.mandates m set status = 'expired', ended_at = private.now(), ended_reason = 'last_year_over'
-     where (m.partner_id, m.id) in (
-       -- on 1 January all of them: a part in each run, so that mail and the other jobs go on
-       select e.partner_id, e.id from core.mandates e
-        where e.status = 'signed' and e.valid_until < private.today() limit 10000 for update skip locked)
-    returning 1)
-  select count(*) from ended
-$$;
-comment on function private.expire_mandates() is
-  'Writes down what connection_mandates already reads from the calendar. Months inside the mandate stay covered. Definer: every tenant at once.';
-grant execute on function private.expire_mandates() to api_owner;

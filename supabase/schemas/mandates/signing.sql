@@ -38,7 +38,7 @@ as $$
 $$;
 grant execute on function private.link_state(core.mandate_links) to api_owner;
 
-create function private.mandate_facts(link core.mandate_links) returns jsonb
+create function private.connection_facts(connection uuid) returns jsonb
 language sql stable
 set search_path = ''
 as $$
@@ -55,47 +55,110 @@ as $$
     'house_number_addition', l.house_number_addition,
     'postal_code', l.postal_code,
     'city', l.city,
-    'valid_from', make_date(extract(year from private.today())::int, 1, 1),
-    'valid_until', make_date(extract(year from private.today())::int + link.validity_years - 1, 12, 31))
+    'fee_pct', (private.terms_of(c.id, null)).fee_pct)
   from core.connections c
   join core.accounts a on a.partner_id = c.partner_id and a.id = c.account_id
   join core.signatories s on s.partner_id = a.partner_id and s.account_id = a.id
   join core.locations l on l.partner_id = c.partner_id and l.id = c.location_id
   join core.partners p on p.id = c.partner_id
-  where c.partner_id = link.partner_id and c.id = link.connection_id
+  where c.partner_id = private.partner_id() and c.id = connection_facts.connection
 $$;
-comment on function private.mandate_facts(core.mandate_links) is
-  'Everything the mandate''s text is composed of, and where its code goes: the same facts give the same text.';
-grant execute on function private.mandate_facts(core.mandate_links) to api_owner;
+comment on function private.connection_facts(uuid) is
+  'Everything the mandate''s text is composed of but its years, the fee that is agreed to, and where its code goes: the same facts give the same text.';
+grant execute on function private.connection_facts(uuid) to api_owner;
+
+create function private.signed_facts(facts jsonb, periods jsonb, request jsonb) returns jsonb
+language plpgsql immutable
+set search_path = ''
+as $$
+declare
+  signed constant jsonb := facts || (
+    select p.period from jsonb_array_elements(periods) as p (period)
+     where p.period -> 'validity_years' = request #> '{facts,validity_years}');
+begin
+  if signed is distinct from request -> 'facts' then
+    perform private.refuse('mandate_changed');
+  end if;
+  return signed;
+end $$;
+comment on function private.signed_facts(jsonb, jsonb, jsonb) is
+  'The facts of a signature, with the years that were chosen of those that can be: refused unless they are what the signatory read, request.facts.';
+grant execute on function private.signed_facts(jsonb, jsonb, jsonb) to api_owner;
+
+create function private.shown_mandate(mandate core.mandates) returns jsonb
+language sql stable
+set search_path = ''
+as $$
+  select jsonb_build_object(
+    'status', case when mandate.status = 'signed' and mandate.valid_until < private.today() then 'expired' else mandate.status end,
+    'document', mandate.document, 'document_sha256', mandate.document_sha256, 'signed_name', mandate.signed_name,
+    'signed_at', private.iso(mandate.signed_at), 'code_sent_to', mandate.code_sent_to,
+    'valid_from', mandate.valid_from, 'valid_until', mandate.valid_until, 'ended_at', private.iso(mandate.ended_at),
+    'covered_until', case when mandate.covered_until >= mandate.valid_from then mandate.covered_until end)
+$$;
+comment on function private.shown_mandate(core.mandates) is 'What was signed, as its pages show it.';
+grant execute on function private.shown_mandate(core.mandates) to api_owner;
+
+create function private.may_sign_again(connection uuid) returns boolean
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  return exists (
+    select from core.connection_mandates m
+     where m.partner_id = private.partner_id() and m.connection_id = may_sign_again.connection and m.status = 'active'
+       and m.mandate_status in ('signed', 'expired') and private.can_sign(m.connection_id));
+end $$;
+comment on function private.may_sign_again(uuid) is
+  'Whether who signed may sign again by themselves: in the last weeks of what they signed for, and after it. Not after a revocation, which somebody meant.';
+grant execute on function private.may_sign_again(uuid) to api_owner;
+
+create function private.mandate_link_view(link_id uuid) returns json
+language plpgsql stable
+set search_path = ''
+as $$
+declare
+  link    core.mandate_links;
+  partner core.partners;
+  state   text;
+begin
+  select * into link from core.mandate_links l where l.partner_id = private.partner_id() and l.id = link_id;
+  select * into partner from core.partners p where p.id = link.partner_id;
+  state := private.link_state(link);
+  if state not in ('open', 'signed', 'declined') then
+    return json_build_object('state', state, 'locale', coalesce(link.locale, partner.locale));
+  end if;
+  return json_build_object(
+    'state', state,
+    'locale', coalesce(link.locale, partner.locale),
+    'code_sent', coalesce(link.code_expires_at > private.now(), false),
+    'partner_name', partner.name,
+    'return_url', link.return_url,
+    'facts', case when state = 'open' then private.connection_facts(link.connection_id) end,
+    'periods', case when state = 'open' then private.mandate_periods(link.connection_id, link.validity_years) end,
+    'offer', case when state = 'open' then (
+      select private.offer(a.partner_id, a.payout_handler)
+        from core.connections c join core.accounts a on a.partner_id = c.partner_id and a.id = c.account_id
+       where c.partner_id = link.partner_id and c.id = link.connection_id) end,
+    'held_until', private.signed_until(link.connection_id),
+    'signed', case when state = 'signed' then (
+      select private.shown_mandate(m) from core.mandates m where m.partner_id = link.partner_id and m.link_id = link.id) end,
+    'may_sign_again', state = 'signed' and private.may_sign_again(link.connection_id));
+end $$;
+comment on function private.mandate_link_view(uuid) is
+  'What the pages of a link show. Stable, so that it is all of one moment: what may be signed is other once somebody has signed.';
+grant execute on function private.mandate_link_view(uuid) to api_owner;
 
 create function api.open_mandate_link(caller jsonb, request jsonb) returns json
 language plpgsql security definer
 set search_path = ''
 as $$
-declare
-  link  core.mandate_links;
-  state text;
 begin
   perform private.count_visit(request);
-  link := private.enter_link(caller, request);
-  state := private.link_state(link);
-  return json_build_object(
-    'state', state,
-    'locale', link.locale,
-    'code_sent', coalesce(link.code_expires_at > private.now(), false),
-    'partner_name', case when state in ('open', 'signed', 'declined') then (select p.name from core.partners p where p.id = link.partner_id) end,
-    'return_url', case when state in ('open', 'signed', 'declined') then link.return_url end,
-    'facts', case when state = 'open' then private.mandate_facts(link) end,
-    'signed', case when state = 'signed' then (
-      select json_build_object('status', case when m.status = 'signed' and m.valid_until < private.today() then 'expired' else m.status end,
-                               'document', m.document, 'document_sha256', m.document_sha256, 'signed_name', m.signed_name,
-                               'signed_at', private.iso(m.signed_at), 'code_sent_to', m.code_sent_to,
-                               'valid_from', m.valid_from, 'valid_until', m.valid_until)
-        from core.mandates m where m.partner_id = link.partner_id and m.link_id = link.id) end);
+  return private.mandate_link_view((private.enter_link(caller, request)).id);
 end $$;
 comment on function api.open_mandate_link(jsonb, jsonb) is
-  'What a link opens: {token_hash, address_hash} to {state: open|signed|declined|voided|expired|unknown, locale, code_sent, partner_name, return_url, facts, signed}. '
-  'Names, facts and the signed text only where the state allows.';
+  'What a link opens: {token_hash, address_hash} to {state: open|signed|declined|voided|expired|unknown, locale}, and where the state allows code_sent, partner_name, return_url, facts and the periods they may be signed for, offer, held_until, signed, may_sign_again.';
 select private.expose('api.open_mandate_link(jsonb, jsonb)');
 
 create function api.send_mandate_code(caller jsonb, request jsonb) returns json
@@ -112,7 +175,7 @@ begin
   if private.link_state(link) <> 'open' then
     perform private.refuse('link_not_open');
   end if;
-  recipient := private.mandate_facts(link) ->> 'email';
+  recipient := private.connection_facts(link.connection_id) ->> 'email';
   if recipient is null then
     perform private.refuse('signatory_email_missing');
   end if;
@@ -166,14 +229,16 @@ declare
 begin
   select * into strict terms from private.terms_of(link.connection_id, brought_by);
   insert into core.mandates
-    (partner_id, connection_id, link_id, status, fee_pct, partner_share_pct, valid_from, valid_until, signed_name, signed_at, document,
-     document_sha256, code_confirmed, code_sent_to, address, user_agent)
+    (partner_id, connection_id, link_id, status, renewal, fee_pct, partner_share_pct, valid_from, valid_until, signed_name, signed_at, document,
+     document_sha256, code_confirmed, code_sent_to, address, user_agent, locale)
   values
-    (link.partner_id, link.connection_id, link.id, 'signed', terms.fee_pct, terms.partner_share_pct,
-     (facts ->> 'valid_from')::date, (facts ->> 'valid_until')::date,
+    (link.partner_id, link.connection_id, link.id, 'signed', (facts ->> 'valid_from')::date > private.today(),
+     terms.fee_pct, terms.partner_share_pct, (facts ->> 'valid_from')::date, (facts ->> 'valid_until')::date,
      request ->> 'signed_name', private.now(), request ->> 'document', request ->> 'document_sha256',
-     facts ->> 'email' is not null, facts ->> 'email', left(request ->> 'address', 64), left(request ->> 'user_agent', 400));
+     facts ->> 'email' is not null, facts ->> 'email', left(request ->> 'address', 64), left(request ->> 'user_agent', 400),
+     request #>> '{mail,locale}');
   update core.mandate_links l set used_at = private.now(), code_hash = null where l.partner_id = link.partner_id and l.id = link.id;
+  perform private.void_mandate_links(link.connection_id);
   perform private.judge_months(link.connection_id);
   perform private.advance_registration(c.account_id, true) from core.connections c where c.partner_id = link.partner_id and c.id = link.connection_id;
   perform private.audit('mandate.signed', link.connection_id, jsonb_build_object('code_confirmed', facts ->> 'email' is not null));
@@ -195,10 +260,8 @@ begin
   if private.link_state(link) <> 'open' then
     perform private.refuse('link_not_open');
   end if;
-  facts := private.mandate_facts(link);
-  if facts is distinct from request -> 'facts' then
-    perform private.refuse('mandate_changed');
-  end if;
+  facts := private.signed_facts(private.connection_facts(link.connection_id),
+                                private.mandate_periods(link.connection_id, link.validity_years), request);
   if facts ->> 'email' is not null then
     refused := private.link_code_refusal(link, request ->> 'code_hash');
     if refused is not null then
@@ -213,7 +276,7 @@ begin
 end $$;
 comment on function api.sign_mandate(jsonb, jsonb) is
   'Signs: {token_hash, facts, signed_name, code_hash, document, document_sha256, address, user_agent, mail}. '
-  'facts must still be what was shown.';
+  'facts, with the years that were chosen, must still be what was shown.';
 select private.expose('api.sign_mandate(jsonb, jsonb)');
 
 create function api.decline_mandate(caller jsonb, request jsonb) returns json
@@ -227,11 +290,48 @@ begin
   if private.link_state(link) <> 'open' then
     perform private.refuse('link_not_open');
   end if;
-  insert into core.mandates (partner_id, connection_id, link_id, status, address, user_agent)
-  values (link.partner_id, link.connection_id, link.id, 'declined', left(request ->> 'address', 64), left(request ->> 'user_agent', 400));
+  insert into core.mandates (partner_id, connection_id, link_id, status, renewal, address, user_agent)
+  values (link.partner_id, link.connection_id, link.id, 'declined', private.signed_until(link.connection_id) is not null, left(request ->> 'address', 64), left(request ->> 'user_agent', 400));
   update core.mandate_links l set used_at = private.now(), code_hash = null where l.partner_id = link.partner_id and l.id = link.id;
   perform private.audit('mandate.declined', link.connection_id);
   return json_build_object('ok', true);
 end $$;
-comment on function api.decline_mandate(jsonb, jsonb) is 'Declines to sign: {token_hash, address, user_agent}.';
+comment on function api.decline_mandate(jsonb, jsonb) is 'Declines to sign: {token_hash, address, user_agent}. While a mandate holds that is for the years after it, and changes nothing.';
 select private.expose('api.decline_mandate(jsonb, jsonb)');
+
+create function private.issue_renewal_link(connection uuid, signed_by core.mandate_links, token_hash text, expires_at timestamptz) returns void
+language sql
+set search_path = ''
+as $$
+  -- one that the CPO issued meanwhile goes on working: who signs by either voids the other
+  insert into core.mandate_links (partner_id, connection_id, token_hash, locale, validity_years, return_url, expires_at)
+  values (private.partner_id(), connection, private.claim_token_hash(issue_renewal_link.token_hash), signed_by.locale, signed_by.validity_years,
+          signed_by.return_url, issue_renewal_link.expires_at)
+$$;
+comment on function private.issue_renewal_link(uuid, core.mandate_links, text, timestamptz) is
+  'A link by which who signed by an older one may sign again, in the same language, for as many years where those were fixed, and back to the same address.';
+grant execute on function private.issue_renewal_link(uuid, core.mandate_links, text, timestamptz) to api_owner;
+
+create function api.renew_mandate(caller jsonb, request jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  link core.mandate_links;
+  rate jsonb;
+begin
+  link := private.lock_link(private.enter_link(caller, request));
+  if private.link_state(link) is distinct from 'signed' or not private.may_sign_again(link.connection_id) then
+    perform private.refuse('link_not_open');
+  end if;
+  rate := private.debit('mandate_renewal:' || link.id, 'mandate_code');
+  if not (rate ->> 'allowed')::boolean then
+    perform private.refuse('too_many_codes', json_build_object('rate', rate));
+  end if;
+  perform private.issue_renewal_link(link.connection_id, link, request ->> 'new_token_hash', private.now() + interval '1209600 seconds');
+  perform private.audit('mandate_link.issued', link.connection_id, '{"renewal": true}');
+  return json_build_object('ok', true);
+end $$;
+comment on function api.renew_mandate(jsonb, jsonb) is
+  'The bearer of a link that was signed by gets one to sign again, from 1 November of the last year on and after it: {token_hash, new_token_hash}. Ten a day.';
+select private.expose('api.renew_mandate(jsonb, jsonb)');

@@ -25,7 +25,7 @@ select d.partner_id, d.connection_id, d.period, d.total_kwh, d.session_count, d.
     or d.status = 'staged' and exists (
          select from core.mandates m
           where m.partner_id = d.partner_id and m.connection_id = d.connection_id
-            and m.status in ('signed', 'expired') and m.lapsed_at is null and d.period between m.valid_from and m.valid_until);
+            and d.period between m.valid_from and m.covered_until);
 comment on view core.counted_months is
   'The delivered months that count toward ERE: inside a mandate, or booked already. A month that is staged because nobody has signed yet is not among them.';
 grant select on core.counted_months to api_owner;

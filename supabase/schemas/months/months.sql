@@ -78,7 +78,7 @@ create view core.connection_coverage with (security_invoker = true) as
 select m.partner_id,
        m.connection_id,
        bool_or(m.status <> 'declined') as decided,
-       range_agg(daterange(m.valid_from, m.valid_until, '[]')) filter (where m.status in ('signed', 'expired') and m.lapsed_at is null) as covered
+       range_agg(daterange(m.valid_from, m.covered_until, '[]')) filter (where m.covered_until >= m.valid_from) as covered
   from core.mandates m
  group by m.partner_id, m.connection_id;
 comment on view core.connection_coverage is

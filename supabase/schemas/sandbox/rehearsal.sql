@@ -60,7 +60,7 @@ begin
     'external_ref', draft.external_ref,
     'email', draft.email,
     'type', draft.type,
-    'locale', coalesce(draft.locale, 'nl'),
+    'locale', coalesce(draft.locale, (private.own_partner()).locale, 'nl'),
     'draft_status', private.draft_status(draft),
     'stage', private.claim_stage(draft),
     'foreign_login', private.foreign_login(draft.email, draft.partner_id),

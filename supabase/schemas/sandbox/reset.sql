@@ -16,6 +16,7 @@ begin
   delete from core.virtual_chargers v where v.partner_id = house and v.charger_id = any (chargers);
   delete from core.replaced_months r where r.partner_id = house and r.connection_id = any (connections);
   delete from core.delivered_months d where d.partner_id = house and d.connection_id = any (connections);
+  delete from core.notices n where n.partner_id = house and n.account_id = any (accounts);
   delete from core.mandates m where m.partner_id = house and m.connection_id = any (connections);
   delete from core.mandate_links l where l.partner_id = house and l.connection_id = any (connections);
   delete from core.ean_checks e where e.partner_id = house and e.connection_id = any (connections);

@@ -32,6 +32,37 @@ export const ibanKeys = json.pipe(
     .refine(({ current, keys }) => Object.hasOwn(keys, current), "names a current key that is not among keys"),
 );
 
+const oneLine = (max: number) =>
+  z
+    .string()
+    .trim()
+    .regex(/^[^\p{Cc}]+$/u, "is one line")
+    .max(max);
+
+/** Who the service is: what a mandate authorises, and what a signatory is shown of it. */
+const Service = z.object({
+  SERVICE_NAME: oneLine(80),
+  SUPPORT_EMAIL: z.email(),
+  MAIL_FROM: oneLine(200),
+  SERVICE_ADDRESS: oneLine(200),
+  SERVICE_KVK: z.string().regex(/^\d{8}$/, "is a number of 8 digits"),
+  SERVICE_PHONE: z.string().regex(/^\+?\d(?:[ -]?\d){8,14}$/, "is a telephone number"),
+  CONDITIONS_URL: url,
+  PRIVACY_URL: url,
+}).shape;
+
+/** What stands in for it where nobody signs anything real. */
+export const TEST_SERVICE = {
+  SERVICE_NAME: "ERE Service",
+  SUPPORT_EMAIL: "support@example.com",
+  MAIL_FROM: "ERE Service <no-reply@example.com>",
+  SERVICE_ADDRESS: "Teststraat 1, 1234 AB Teststad",
+  SERVICE_KVK: "12345678",
+  SERVICE_PHONE: "+31 20 123 45 67",
+  CONDITIONS_URL: "https://example.com/conditions",
+  PRIVACY_URL: "https://example.com/privacy",
+} as const;
+
 /** What an operator sets; `.env.example` describes each. */
 const Configuration = z.object({
   API_HOST: z.enum(["sandbox", "production"]),
@@ -64,15 +95,23 @@ const Configuration = z.object({
   SUPABASE_SECRET_KEY: z.string().min(1).optional(),
   SUPABASE_SECRET_KEYS: json.pipe(z.record(z.string(), z.string())).optional(),
   KEY_PREFIX: keyPrefix.default("ere"),
-  SERVICE_NAME: z.string().default("ERE Service"),
-  SUPPORT_EMAIL: z.email().default("support@example.com"),
+  SERVICE_NAME: Service.SERVICE_NAME.default(TEST_SERVICE.SERVICE_NAME),
+  SUPPORT_EMAIL: Service.SUPPORT_EMAIL.default(TEST_SERVICE.SUPPORT_EMAIL),
+  MAIL_FROM: Service.MAIL_FROM.default(TEST_SERVICE.MAIL_FROM),
+  SERVICE_ADDRESS: Service.SERVICE_ADDRESS.default(TEST_SERVICE.SERVICE_ADDRESS),
+  SERVICE_KVK: Service.SERVICE_KVK.default(TEST_SERVICE.SERVICE_KVK),
+  SERVICE_PHONE: Service.SERVICE_PHONE.default(TEST_SERVICE.SERVICE_PHONE),
+  CONDITIONS_URL: Service.CONDITIONS_URL.default(TEST_SERVICE.CONDITIONS_URL),
+  PRIVACY_URL: Service.PRIVACY_URL.default(TEST_SERVICE.PRIVACY_URL),
   EAN_REGISTER: z.enum(["http", "table"]).default("table"),
   EAN_REGISTER_URL: url.optional(),
   EAN_REGISTER_KEY: z.string().min(1).optional(),
   OCPP_GATEWAY_URL: url.default("wss://ocpp.example.com"),
   SMTP_URL: z.string().optional(),
-  MAIL_FROM: z.string().default("ERE Service <no-reply@example.com>"),
 });
+
+/** On production nothing stands in for who the service is. */
+const ProductionConfiguration = Configuration.extend(Service);
 
 export type Configuration = z.output<typeof Configuration>;
 
@@ -93,7 +132,8 @@ export class ConfigurationError extends Error {
 
 /** @throws {ConfigurationError} naming every variable that is missing or malformed. */
 export function readConfiguration(variables: Record<string, string | undefined>): Configuration {
-  const result = Configuration.safeParse(variables);
+  const rules = variables.API_HOST === "production" ? ProductionConfiguration : Configuration;
+  const result = rules.safeParse(variables);
   if (result.success) return result.data;
   const faults = result.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`);
   throw new ConfigurationError(`Set these variables (see .env.example): ${faults.join("; ")}`);

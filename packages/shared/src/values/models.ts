@@ -56,6 +56,10 @@ export const Connection = z
     mandate_status: MandateStatus,
     mandate_valid_from: calendarDate().nullable(),
     mandate_valid_until: calendarDate().nullable(),
+    mandate_renewed_until: calendarDate().nullable().meta({
+      description:
+        "The last day of the years after mandate_valid_until that are signed for already; null where none are",
+    }),
     mandate_signed_at: instant().nullable(),
   })
   .meta({ id: "Connection" });

@@ -156,6 +156,7 @@ export const en: ClaimWords = {
         means: "Electricity charged after that day is not registered. What has been booked stays booked.",
       },
     },
+    kept: (until) => `What you charged up to and including ${until} still counts.`,
     todo: {
       title: "What you still have to do",
       iban: {
@@ -195,11 +196,17 @@ export const en: ClaimWords = {
   revoke: {
     title: "Withdraw your mandate",
     why_code: "To withdraw you need a code that we mail you now. This is how we know that it is you.",
-    means: (service) => [
-      `Then ${service} no longer has your charging electricity registered, nor that of months that have not been booked yet.`,
-      "What has been booked stays booked. You will still receive the compensation for it.",
-      "It takes effect at once, and you cannot undo it here. Would you like to take part again later? Then mail us.",
-    ],
+    means: {
+      kept: (until) =>
+        `What you charged up to and including ${until} still counts. You will still receive the compensation for it.`,
+      nothing_kept: "What has been booked stays booked. You will still receive the compensation for it.",
+      lost: (kwh, month) => `You lose the ${kwh} kWh of ${month}, because a part of a month does not count.`,
+      nothing_lost: (month) => `We have no kWh of ${month} yet. What you charge this month no longer counts.`,
+      from_now: (service) => `From now on ${service} no longer has your charging electricity registered.`,
+      renewal: (until) => `Your renewal up to and including ${until} lapses too.`,
+      at_once:
+        "It takes effect at once, and you cannot undo it here. Would you like to take part again later? Then mail us.",
+    },
     confirm: "Yes, withdraw my mandate",
     back: "No, back",
   },

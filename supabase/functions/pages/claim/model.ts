@@ -1,8 +1,9 @@
 import type { Brand } from "#shared/domain/brand.ts";
 import type { StepName } from "#shared/domain/claim/flow.ts";
-import type { Facts } from "#shared/domain/mandate_text/mandate_text.ts";
+import type { OpenFacts, Period } from "#shared/domain/mandate_text/mandate_text.ts";
 import type { Locale } from "#shared/values/locale.ts";
 import type { AccountType } from "#shared/values/models.ts";
+import type { Offer } from "../kit/offer.ts";
 import type { Signed } from "../kit/signature.ts";
 
 /** What private.claim_view tells. What lies below `email` only an open or active draft has, the rest only a proven one. */
@@ -18,11 +19,20 @@ export type Claim = {
   open_step?: StepName | null;
   candidates?: { ean_code: string; street?: string | null; city?: string | null }[];
   iban_last4?: string | null;
-  facts?: Facts | null;
+  /** What may be signed now, once every step is confirmed, and again in the last weeks of what was signed and after it. */
+  facts?: OpenFacts | null;
+  periods?: Period[];
+  offer?: Offer;
   charger?: { name: string; mid_meter: boolean | null } | null;
   brands?: string[];
   models?: { id: string; model: string; mid_meter: boolean | null }[] | null;
-  signed?: Signed & { ended_at: string | null };
+  signed?: Signed;
+  /** What is signed for the years after. */
+  renewal?: Signed | null;
+  /** The last day of what is signed. */
+  held_until?: string | null;
+  /** What a withdrawal would leave and lose; while the mandate holds. */
+  withdrawal?: Withdrawal | null;
   checklist?: Record<string, boolean>;
   registration_status?: "concept" | "ingediend" | "goedgekeurd" | "afgekeurd";
   ean_validation_status?: string | null;
@@ -46,6 +56,14 @@ export type Answers = {
   brand: string | null;
   catalog_charger_id?: string | null;
   serial_number: string | null;
+};
+
+export type Withdrawal = {
+  /** The last day that would still count; null where none would. */
+  covered_until: string | null;
+  /** The first day of the month that would be lost, and what was charged in it so far. */
+  month: string;
+  lost_kwh: number;
 };
 
 export type Charger = { name: string; serial_number: string | null; mid_eligible: boolean | null };

@@ -1,17 +1,23 @@
 import { REFUSALS } from "#shared/domain/claim/flow.ts";
-import type { Facts } from "#shared/domain/mandate_text/mandate_text.ts";
 import { readCode } from "../kit/code.ts";
 import type { Errors } from "../kit/frame.ts";
-import { asFile, askCodePage, changedPage, readSignature, type SigningFrame, signPage } from "../kit/signature.ts";
+import { wishesOf } from "../kit/offer.ts";
+import {
+  asFile,
+  askCodePage,
+  changedPage,
+  readSignature,
+  type SigningFrame,
+  signPage,
+  versionOf,
+} from "../kit/signature.ts";
 import type { Answer } from "../kit/visit.ts";
 import { placeOf } from "./frame.ts";
 import { mandatePage, revokePage } from "./signed_views.ts";
-import { type ClaimVisit, holds, onClaim, onDraft, underWay, welcome } from "./visit.ts";
+import { type ClaimVisit, holds, onClaim, onDraft, signable, welcome } from "./visit.ts";
 
-/** A page of signing: every step before it is confirmed. */
-function onFacts(run: (visit: ClaimVisit, facts: Facts) => Answer) {
-  return onClaim(underWay, (visit) => (visit.claim.facts ? run(visit, visit.claim.facts) : visit.go("")));
-}
+/** A page of signing: every step before it is confirmed, or the claim is signed and may be again. */
+const onFacts = (run: (visit: ClaimVisit) => Answer) => onClaim(signable, run);
 
 /** The pages of signing, which mandates of every origin share, where a claim has them. */
 function signing({ frame }: ClaimVisit): SigningFrame {
@@ -24,18 +30,21 @@ function signing({ frame }: ClaimVisit): SigningFrame {
   };
 }
 
-export const showMandate = onFacts((visit) =>
-  visit.page(mandatePage(visit.frame, visit.claim, visit.document, visit.version)),
-);
+export const showMandate = onFacts((visit) => {
+  const wishes = wishesOf(visit);
+  const page = mandatePage(visit.frame, visit.claim, visit.wanted, visit.documentOf(visit.wanted), wishes);
+  return visit.page(page, wishes.kwh === null ? 422 : 200);
+});
 
-export const showSign = onFacts((visit, facts) => {
+export const showSign = onFacts((visit) => {
   const seen = visit.c.req.query("seen");
   if (!seen) return visit.go("/mandate");
   const frame = signing(visit);
-  if (seen !== visit.version) return visit.page(changedPage(frame), 409);
+  const facts = visit.read(seen);
+  if (!facts) return visit.page(changedPage(frame), 409);
   return visit.formPage((returned) =>
     returned || visit.claim.code_sent
-      ? signPage(frame, facts, visit.document, seen, returned ?? undefined)
+      ? signPage(frame, facts, visit.documentOf(facts), seen, returned ?? undefined)
       : askCodePage(frame, facts, seen),
   );
 });
@@ -45,15 +54,15 @@ export const sendSignCode = onFacts((visit) => {
   return visit.mailCode("sign", visit.go("/sign", { seen }), visit.frame.to("/sign", { seen }));
 });
 
-export const sign = onFacts(async (visit, facts) => {
-  const { c, form, flow, claim, locale, document, version, session } = visit;
+export const sign = onFacts(async (visit) => {
+  const { c, form, flow, claim, locale, session } = visit;
   const frame = signing(visit);
-  if (form.get("seen") !== version) return visit.page(changedPage(frame), 409);
+  const facts = visit.read(form.get("seen"));
+  if (!facts) return visit.page(changedPage(frame), 409);
+  const [document, seen] = [visit.documentOf(facts), versionOf(facts)];
   const { code, name, errors } = readSignature(form, facts, frame.words);
   const again = (wrong: Errors) =>
-    visit.again(frame.to("/sign", { seen: version }), wrong, (returned) =>
-      signPage(frame, facts, document, version, returned),
-    );
+    visit.again(frame.to("/sign", { seen }), wrong, (returned) => signPage(frame, facts, document, seen, returned));
   if (name === null || Object.keys(errors).length > 0) return again(errors);
 
   const user_agent = c.req.header("user-agent") ?? null;
@@ -100,8 +109,11 @@ export const revoke = onClaim(holds, async (visit) => {
   return visit.go("");
 });
 
-/** The text, to be kept: as it would be signed, or as it was. */
+/** The text, to be kept: as it was signed, for these years or those after, or with years in the address as it would be. */
 export const download = onDraft((visit) => {
-  const { signed, facts } = visit.claim;
-  return signed || facts ? asFile(visit, signed ?? visit.document) : visit.go("");
+  const { signed, renewal, facts } = visit.claim;
+  const { of, years } = visit.c.req.query();
+  if (of === "renewal" && renewal) return asFile(visit, renewal);
+  if (signed && !(years && facts)) return asFile(visit, signed);
+  return facts ? asFile(visit, visit.documentOf(visit.wanted)) : visit.go("");
 });

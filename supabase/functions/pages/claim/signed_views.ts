@@ -1,10 +1,11 @@
 import { html } from "hono/html";
 import { STEP_NAMES, type StepName } from "#shared/domain/claim/flow.ts";
-import { longDate } from "#shared/domain/mandate_text/mandate_text.ts";
-import { showDocument } from "../kit/document.ts";
+import { type Facts, longDate } from "#shared/domain/mandate_text/mandate_text.ts";
+import { longMonth, showDocument } from "../kit/document.ts";
 import { codeInput } from "../kit/fields.ts";
 import { type Frame, type Html, layout } from "../kit/frame.ts";
-import { languageOf, showSignature } from "../kit/signature.ts";
+import { asQuery, choosePeriod, type Offer, showOffer, type Wishes, wishErrors } from "../kit/offer.ts";
+import { languageOf, type Signed, showSignature, showValidity, versionOf } from "../kit/signature.ts";
 import { maskEmail, returnLink } from "../kit/views.ts";
 import { type ClaimFrame, formToken, placeOf } from "./frame.ts";
 import type { Charger, Claim } from "./model.ts";
@@ -13,19 +14,37 @@ import { WORDS } from "./words.ts";
 /** As many as private.complete_charger lets one person have. */
 const MAX_CHARGERS = 10;
 
-/** The last look before signing: the mandate in full, and what is not in it. */
-export function mandatePage(frame: ClaimFrame, claim: Claim, document: string, seen: string): Html {
+/** The last look before signing: what it yields, the mandate in full, and what is not in it. */
+export function mandatePage(frame: ClaimFrame, claim: Claim, facts: Facts, document: string, wishes: Wishes): Html {
   const { words: kit, config, to } = frame;
+  const words = WORDS[frame.locale].mandate;
+  const { held_until, periods, offer, signed } = claim;
+  return layout(frame, {
+    title: words.title,
+    place: placeOf(frame, "mandate"),
+    errors: wishErrors(frame, wishes),
+    body: html`<p>${words.intro(config.SERVICE_NAME)}</p>
+${held_until ? html`<p class="panel">${kit.period.renews(longDate(held_until, kit), longDate(facts.valid_from, kit))}</p>` : ""}
+${showOffer(frame, "/mandate", facts, offer as Offer, frame.brand?.name ?? "", wishes)}
+${choosePeriod(frame, "/mandate", periods ?? [], facts, wishes)}
+${showDocument(document, kit.lang)}
+${signed ? "" : whatElse(frame, claim)}
+<p class="save"><a class="link" href="${to("/document", asQuery({ ...wishes, years: facts.validity_years, typed: null }))}">${kit.read.save}</a></p>
+<div class="actions">
+<a class="button" href="${to("/sign", { seen: versionOf(facts) })}">${kit.read.continue}</a>
+<a class="link" href="${to(signed ? "" : "/charger")}">${kit.back}</a>
+</div>`,
+  });
+}
+
+/** What was given besides the mandate, and the ways to change something. */
+function whatElse(frame: ClaimFrame, claim: Claim): Html {
+  const { to } = frame;
   const words = WORDS[frame.locale].mandate;
   const changes: [StepName, string][] = STEP_NAMES.filter(
     (name) => name !== "company" || claim.answers?.type !== "particulier",
   ).map((name) => [name, titleOf(frame, name, claim)]);
-  return layout(frame, {
-    title: words.title,
-    place: placeOf(frame, "mandate"),
-    body: html`<p>${words.intro(config.SERVICE_NAME)}</p>
-${showDocument(document, kit.lang)}
-<h2>${words.rest}</h2>
+  return html`<h2>${words.rest}</h2>
 <dl>
 <div><dt>${words.payout}</dt><dd>${claim.iban_last4 ? words.payout_known(claim.iban_last4) : words.later}</dd></div>
 <div><dt>${words.charger}</dt><dd>${claim.charger?.name ?? words.later}</dd></div>
@@ -33,13 +52,7 @@ ${showDocument(document, kit.lang)}
 <details>
 <summary>${words.change}</summary>
 <ul>${changes.map(([name, title]) => html`<li><a class="link" href="${to(`/${name}`)}">${title}</a></li>`)}</ul>
-</details>
-<p class="save"><a class="link" href="${to("/document")}">${kit.read.save}</a></p>
-<div class="actions">
-<a class="button" href="${to("/sign", { seen })}">${kit.read.continue}</a>
-<a class="link" href="${to("/charger")}">${kit.back}</a>
-</div>`,
-  });
+</details>`;
 }
 
 function titleOf({ locale }: Frame, name: StepName, { answers }: Claim): string {
@@ -58,9 +71,15 @@ export function donePage(frame: ClaimFrame, claim: Claim, signed: NonNullable<Cl
     place: ended ? undefined : { steps, step: steps.length },
     body: html`<div class="panel"><p class="lead">${words.thanks(longDate(signed.signed_at, kit))}</p>
 ${ended ? html`<p><strong>${ended.since(longDate((signed.status === "revoked" && signed.ended_at) || signed.valid_until, kit))}</strong></p>` : ""}</div>
+${showValidity(
+  frame,
+  signed,
+  claim.held_until ?? null,
+  claim.facts ? (label) => html`<a class="button" href="${to("/mandate")}">${label}</a>` : null,
+)}
 ${
   ended
-    ? html`<p>${ended.means}</p>`
+    ? html`<p>${ended.means}${signed.status === "revoked" && signed.covered_until ? html` ${words.kept(longDate(signed.covered_until, kit))}` : ""}</p>`
     : html`${todo(frame, claim)}
 <h2>${kit.signed.next_title}</h2>
 <ul>${[...standing(frame, claim), words.yields(partner, config.SERVICE_NAME)].map((line) => html`<li>${line}</li>`)}</ul>`
@@ -69,12 +88,23 @@ ${returnLink(kit, partner, claim.return_url ?? null)}
 ${given(frame, claim)}
 <h2>${kit.signed.keep}</h2>
 <p class="save"><a class="link" href="${to("/document")}">${kit.read.save}</a></p>
-<details><summary>${kit.sign.again}</summary>
-${showDocument(signed.document, languageOf(signed.document))}
-${showSignature(signed, kit)}
-</details>
+${keptText(frame, signed, kit.sign.again)}
+${
+  claim.renewal
+    ? html`<h3>${kit.signed.renewal}</h3>
+<p class="save"><a class="link" href="${to("/document", { of: "renewal" })}">${kit.read.save}</a></p>
+${keptText(frame, claim.renewal, kit.sign.again)}`
+    : ""
+}
 ${ended ? "" : html`<p class="save"><a class="link" href="${to("/revoke")}">${revoke.title}</a></p>`}`,
   });
+}
+
+function keptText({ words }: Frame, signed: Signed, label: string): Html {
+  return html`<details><summary>${label}</summary>
+${showDocument(signed.document, languageOf(signed.document))}
+${showSignature(signed, words)}
+</details>`;
 }
 
 /** What the customer has yet to give, each with the way to it. */
@@ -171,11 +201,25 @@ ${askCode(frame, claim, "/iban-code")}`,
   });
 }
 
+/** What a withdrawal leaves and loses, to the kWh. */
+function whatIsLost({ locale, words: kit, config }: ClaimFrame, { withdrawal, renewal }: Claim): string[] {
+  const { means } = WORDS[locale].revoke;
+  const { covered_until = null, month = "", lost_kwh = 0 } = withdrawal ?? {};
+  const kwh = new Intl.NumberFormat(kit.date_locale, { maximumFractionDigits: 3 }).format(lost_kwh);
+  return [
+    covered_until ? means.kept(longDate(covered_until, kit)) : means.nothing_kept,
+    lost_kwh > 0 ? means.lost(kwh, longMonth(month, kit)) : means.nothing_lost(longMonth(month, kit)),
+    means.from_now(config.SERVICE_NAME),
+    ...(renewal ? [means.renewal(longDate(renewal.valid_until, kit))] : []),
+    means.at_once,
+  ];
+}
+
 /** Asked once more, with what it means; a code that is mailed now ends it. */
 export function revokePage(frame: ClaimFrame, claim: Claim, error?: string): Html {
-  const { config, to, words: kit } = frame;
+  const { to, words: kit } = frame;
   const words = WORDS[frame.locale].revoke;
-  const means = html`<ul>${words.means(config.SERVICE_NAME).map((line) => html`<li>${line}</li>`)}</ul>`;
+  const means = html`<ul>${whatIsLost(frame, claim).map((line) => html`<li>${line}</li>`)}</ul>`;
   if (!claim.code_sent && !error)
     return layout(frame, {
       title: words.title,

@@ -1,4 +1,3 @@
-import { hashSecret } from "#shared/auth/tokens.ts";
 import {
   CLAIM_SQL,
   ClaimFlow,
@@ -10,6 +9,8 @@ import {
 import { claimToken, readClaimToken } from "#shared/domain/claim/links.ts";
 import type { Facts } from "#shared/domain/mandate_text/mandate_text.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
+import { wishesOf } from "../kit/offer.ts";
+import { choicesOf, versionOf } from "../kit/signature.ts";
 import { kindPage } from "../kit/views.ts";
 import { type Answer, DEAD, type Handler, Visit } from "../kit/visit.ts";
 import type { ClaimFrame } from "./frame.ts";
@@ -73,12 +74,25 @@ export class ClaimVisit extends Visit<Name> {
     return new ClaimVisit(visit, flow, await flow.open<Claim>({ address_hash, session, ...about }));
   }
 
-  get version(): string {
-    return hashSecret(JSON.stringify(this.claim.facts)).slice(0, 16);
+  /** What may be signed: for each of the periods, the shortest first. */
+  get choices(): Facts[] {
+    const { facts, periods } = this.claim;
+    return facts && periods ? choicesOf(facts, periods) : [];
   }
 
-  get document(): string {
-    return this.flow.document(this.claim.facts as Facts, this.locale);
+  /** The facts for the years in the address; for the shortest time where there are none. */
+  get wanted(): Facts {
+    const { years } = wishesOf(this);
+    return this.choices.find(({ validity_years }) => validity_years === years) ?? (this.choices[0] as Facts);
+  }
+
+  /** The facts that were read; undefined where they are no longer what may be signed. */
+  read(seen: string | null | undefined): Facts | undefined {
+    return this.choices.find((facts) => versionOf(facts) === seen);
+  }
+
+  documentOf(facts: Facts): string {
+    return this.flow.document(facts, this.locale);
   }
 
   /** The page of a draft that cannot be claimed, or that this browser may not see; null where there is more to do. */
@@ -136,6 +150,8 @@ export function onClaim(
   };
 }
 
+/** Whether there is something to sign: the last step of a claim, or the years after. */
+export const signable = (claim: Claim) => Boolean(claim.facts) && (underWay(claim) || claim.signed !== undefined);
 export const underWay = ({ state, status }: Claim) => state === "open" && status === "claimed";
 export const holds = ({ signed }: Claim) => signed?.status === "signed";
 

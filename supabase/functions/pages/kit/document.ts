@@ -10,6 +10,13 @@ export function longMoment(moment: string, { date_locale }: KitWords): string {
   }).format(new Date(moment));
 }
 
+/** The month of a day, as people write it. */
+export function longMonth(day: string, { date_locale }: KitWords): string {
+  return new Intl.DateTimeFormat(date_locale, { month: "long", year: "numeric", timeZone: "UTC" }).format(
+    new Date(day),
+  );
+}
+
 /** The text of a mandate, formatted. Every word of it, in its order, and no other. */
 export function showDocument(text: string, lang: string) {
   const [title, ...sections] = text.split("\n\n");

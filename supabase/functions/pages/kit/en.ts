@@ -39,6 +39,46 @@ export const en: KitWords = {
     decline: "I do not want to sign",
   },
 
+  period: {
+    title: "For how long do you sign?",
+    hint: "A mandate holds for whole calendar years. You can withdraw it at any time.",
+    years: (years) => (years === 1 ? "1 year" : `${years} years`),
+    until: (from, until) => `from ${from} up to and including ${until}`,
+    signs_for: (from, until) => `You sign for the period from ${from} up to and including ${until}.`,
+    renews: (until, from) =>
+      `Your present mandate holds up to and including ${until}. Nothing about it changes. This new one begins on ${from}.`,
+  },
+
+  offer: {
+    title: "What it yields and costs",
+    unknown:
+      "What your charging electricity yields is not known yet. It depends on the price at which the ERE are sold.",
+    kwh: "About how many kWh do you charge in a year?",
+    kwh_hint: "A car that charges at home often uses some 2500 kWh a year.",
+    kwh_error: "Enter a number of kWh, from 1 to 1,000,000",
+    compute: "Compute",
+    estimate: (kwh, gross, fee, net) =>
+      `Estimate: ${kwh} kWh yields about ${gross} in a year. ${fee} of that is for our service. You receive about ${net}.`,
+    computed: (kwh, factor, price) =>
+      `This is how we compute it: ${kwh} kWh × ${factor} ERE per kWh × ${price} per ERE, the last average price. The price may rise or fall.`,
+    fee: "What our service costs",
+    fee_is: (percent) =>
+      `${percent}% of what your ERE bring, including VAT. We take that off; you never pay anything yourself.`,
+    when: "When you receive money",
+    when_paid: (least) =>
+      `After each quarter we register your charging electricity. Once the ERE are sold we transfer the money, from ${least} on. Expect it some months after the quarter.`,
+    when_via: (partner) =>
+      `After each quarter we register your charging electricity. Once the ERE are sold, ${partner} settles with you. Expect it some months after the quarter.`,
+    read: "Read the",
+    conditions: "conditions",
+    and: "and the",
+    privacy: "privacy statement",
+    who: (service) => `Who is ${service}?`,
+    kvk: "KvK number",
+    phone: "Telephone",
+    mail: "E-mail",
+  },
+
   ask_code: {
     title: "Ask for a code",
     why: "This is how we know that it is you who signs.",
@@ -76,6 +116,20 @@ export const en: KitWords = {
     by_code: (email) => `a code, mailed to ${email}`,
     by_name: "the name alone",
     fingerprint: "Fingerprint of the text (SHA-256)",
+    holds: (until) => `Your mandate holds up to and including ${until}.`,
+    renewed: (until) => `You have renewed it already, up to and including ${until}.`,
+    renewal: "Your mandate for the years after it",
+    renew: {
+      title: "Renew your mandate",
+      text: (until) =>
+        `Your mandate ends on ${until} and is not renewed by itself. What you charge after that only counts if you sign again.`,
+      action: "Read and sign the new one",
+    },
+    sign_again: {
+      title: "Take part again?",
+      text: "Your mandate has ended. If you sign again, your charging electricity of this year counts again.",
+      action: "Read and sign again",
+    },
   },
 
   return_to: (partner) => `Back to ${partner}`,

@@ -1,6 +1,6 @@
 import { html } from "hono/html";
 import type { Brand } from "#shared/domain/brand.ts";
-import type { Configuration } from "#shared/foundation/environment.ts";
+import type { Configuration, TEST_SERVICE } from "#shared/foundation/environment.ts";
 import { LOCALES, type Locale } from "#shared/values/locale.ts";
 import { type KitWords, LANGUAGES } from "./words.ts";
 
@@ -8,7 +8,7 @@ export type Html = ReturnType<typeof html>;
 
 /** What every page is made with: where it is, in which language, for whom. */
 export type Frame = {
-  config: Pick<Configuration, "SERVICE_NAME" | "SUPPORT_EMAIL" | "PAGES_URL" | "BASE_URL">;
+  config: Pick<Configuration, keyof typeof TEST_SERVICE | "PAGES_URL" | "BASE_URL">;
   locale: Locale;
   words: KitWords;
   /** The path of the pages' root on this host, without a slash at its end. */

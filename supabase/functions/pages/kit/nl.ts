@@ -39,6 +39,46 @@ export const nl = {
     decline: "Ik wil niet ondertekenen",
   },
 
+  period: {
+    title: "Voor hoe lang tekent u?",
+    hint: "Een machtiging geldt voor hele kalenderjaren. U kunt haar op elk moment intrekken.",
+    years: (years: number): string => (years === 1 ? "1 jaar" : `${years} jaar`),
+    until: (from: string, until: string) => `van ${from} tot en met ${until}`,
+    signs_for: (from: string, until: string) => `U tekent voor de periode van ${from} tot en met ${until}.`,
+    renews: (until: string, from: string) =>
+      `Uw huidige machtiging geldt tot en met ${until}. Daar verandert niets aan. Deze nieuwe begint op ${from}.`,
+  },
+
+  offer: {
+    title: "Wat het oplevert en kost",
+    unknown:
+      "Wat uw laadstroom oplevert, is nog niet bekend. Dat hangt af van de prijs waarvoor de ERE worden verkocht.",
+    kwh: "Hoeveel kWh laadt u ongeveer per jaar?",
+    kwh_hint: "Een auto die thuis laadt, gebruikt vaak zo'n 2500 kWh per jaar.",
+    kwh_error: "Vul een aantal kWh in, van 1 tot 1.000.000",
+    compute: "Reken uit",
+    estimate: (kwh: string, gross: string, fee: string, net: string) =>
+      `Schatting: ${kwh} kWh levert in een jaar ongeveer ${gross} op. Daar gaat ${fee} voor onze dienst af. U krijgt ongeveer ${net}.`,
+    computed: (kwh: string, factor: string, price: string) =>
+      `Zo rekenen wij: ${kwh} kWh × ${factor} ERE per kWh × ${price} per ERE, de laatste gemiddelde prijs. De prijs kan hoger of lager worden.`,
+    fee: "Wat onze dienst kost",
+    fee_is: (percent: string) =>
+      `${percent}% van wat uw ERE opbrengen, inclusief btw. Wij houden dat in; u betaalt nooit zelf iets.`,
+    when: "Wanneer u geld krijgt",
+    when_paid: (least: string) =>
+      `Na elk kwartaal boeken wij uw laadstroom in. Zijn de ERE verkocht, dan maken wij het geld over, vanaf ${least}. Reken op enkele maanden na het kwartaal.`,
+    when_via: (partner: string) =>
+      `Na elk kwartaal boeken wij uw laadstroom in. Zijn de ERE verkocht, dan rekent ${partner} met u af. Reken op enkele maanden na het kwartaal.`,
+    read: "Lees ook de",
+    conditions: "voorwaarden",
+    and: "en de",
+    privacy: "privacyverklaring",
+    who: (service: string) => `Wie is ${service}?`,
+    kvk: "KvK-nummer",
+    phone: "Telefoon",
+    mail: "E-mail",
+  },
+
   ask_code: {
     title: "Vraag een code aan",
     why: "Zo weten wij zeker dat u het bent die ondertekent.",
@@ -75,6 +115,20 @@ export const nl = {
     by_code: (email: string) => `een code, gemaild naar ${email}`,
     by_name: "alleen de naam",
     fingerprint: "Kenmerk van de tekst (SHA-256)",
+    holds: (until: string) => `Uw machtiging geldt tot en met ${until}.`,
+    renewed: (until: string) => `U heeft haar al verlengd, tot en met ${until}.`,
+    renewal: "Uw machtiging voor de jaren daarna",
+    renew: {
+      title: "Verleng uw machtiging",
+      text: (until: string) =>
+        `Uw machtiging eindigt op ${until} en wordt niet vanzelf verlengd. Wat u daarna laadt, telt alleen mee als u opnieuw tekent.`,
+      action: "Lees en onderteken de nieuwe",
+    },
+    sign_again: {
+      title: "Weer meedoen?",
+      text: "Uw machtiging is afgelopen. Tekent u opnieuw, dan telt uw laadstroom van dit jaar weer mee.",
+      action: "Lees en onderteken opnieuw",
+    },
   },
 
   return_to: (partner: string) => `Terug naar ${partner}`,

@@ -1,5 +1,6 @@
 import { html } from "hono/html";
-import type { Facts } from "#shared/domain/mandate_text/mandate_text.ts";
+import { hashSecret } from "#shared/auth/tokens.ts";
+import { type Facts, longDate, type OpenFacts, type Period } from "#shared/domain/mandate_text/mandate_text.ts";
 import { lineOf } from "#shared/values/fields.ts";
 import type { Locale } from "#shared/values/locale.ts";
 import { readCode } from "./code.ts";
@@ -17,7 +18,7 @@ import { type KitWords, WORDS } from "./words.ts";
  */
 export type SigningFrame = Frame & { place: Place | undefined; within?: { form_token: string } };
 
-/** What was signed, as private.signed_mandate tells it. */
+/** What was signed, as private.shown_mandate tells it. */
 export type Signed = {
   status: "signed" | "revoked" | "expired";
   document: string;
@@ -27,10 +28,23 @@ export type Signed = {
   code_sent_to: string | null;
   valid_from: string;
   valid_until: string;
+  ended_at: string | null;
+  /** The last day that counts by it; null where nothing does any more but what is booked. */
+  covered_until: string | null;
 };
 
+/** What may be signed: the same facts for each of the periods. */
+export function choicesOf(facts: OpenFacts, periods: readonly Period[]): Facts[] {
+  return periods.map((period) => ({ ...facts, ...period }));
+}
+
+/** Which facts were read, whatever the language: they must still be the same when they are signed. */
+export function versionOf(facts: Facts): string {
+  return hashSecret(JSON.stringify(facts)).slice(0, 16);
+}
+
 /** Before a code was mailed: nothing is mailed until the signatory asks, for mail scanners open links too. */
-export function askCodePage(frame: SigningFrame, facts: Facts, seen: string): Html {
+export function askCodePage(frame: SigningFrame, facts: OpenFacts, seen: string): Html {
   const { to, place, within } = frame;
   const words = frame.words.ask_code;
   return layout(frame, {
@@ -65,7 +79,8 @@ export function signPage(
     title: sign.title,
     place,
     errors,
-    body: html`${facts.email === null ? html`<p>${sign.no_email}</p>` : ""}
+    body: html`<p><strong>${words.period.signs_for(longDate(facts.valid_from, words), longDate(facts.valid_until, words))}</strong></p>
+${facts.email === null ? html`<p>${sign.no_email}</p>` : ""}
 <details>
 <summary>${sign.again}</summary>
 ${showDocument(document, words.lang)}
@@ -113,7 +128,7 @@ export function changedPage(frame: SigningFrame): Html {
 }
 
 /** The form of the signature, and what is wrong with it. */
-export function readSignature(form: URLSearchParams, facts: Facts, { sign, code: { errors } }: KitWords) {
+export function readSignature(form: URLSearchParams, facts: OpenFacts, { sign, code: { errors } }: KitWords) {
   const code = readCode(form);
   const name = lineOf(2, 120).safeParse(form.get("name") ?? "");
   const wrong: Errors = {
@@ -123,6 +138,23 @@ export function readSignature(form: URLSearchParams, facts: Facts, { sign, code:
     ...(facts.type === "particulier" || form.has("authority") ? {} : { authority: sign.errors.authority }),
   };
   return { code: code ?? "", name: name.success ? name.data : null, errors: wrong };
+}
+
+/** Until when what was signed holds, and what can be signed now: one that ends soon is renewed, one that has ended signed anew by `action`. */
+export function showValidity(
+  { words }: Frame,
+  signed: Signed,
+  held_until: string | null,
+  action: ((label: string) => Html) | null,
+): Html {
+  const { holds, renewed, renew, sign_again } = words.signed;
+  const until = longDate(signed.valid_until, words);
+  const said = signed.status === "expired" ? sign_again : { ...renew, text: renew.text(until) };
+  return html`${
+    signed.status === "signed"
+      ? html`<p>${holds(until)}${held_until && held_until > signed.valid_until ? html` ${renewed(longDate(held_until, words))}` : ""}</p>`
+      : ""
+  }${action ? html`<section class="sheet" aria-labelledby="renew"><h2 id="renew">${said.title}</h2><p>${said.text}</p>${action(said.action)}</section>` : ""}`;
 }
 
 /** Who signed, when, and how that was confirmed. */

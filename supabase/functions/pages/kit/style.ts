@@ -71,6 +71,20 @@ dd { margin: 0; font-weight: 550; font-variant-numeric: tabular-nums; min-width:
 .address { font-size: 1.25rem; font-weight: 650; overflow-wrap: anywhere; }
 .sheet { margin: 2.5rem 0 0; padding: 1.25rem 1.5rem; border: 1px solid var(--line); border-radius: 10px; background: var(--sheet); }
 .sheet h2 { margin: 0 0 .35rem; font-size: 1.125rem; }
+.offer, section.sheet { margin: 2rem 0; }
+.offer dl div { grid-template-columns: minmax(9rem, 34%) 1fr; padding: .4rem 0; }
+.offer dd { font-weight: 400; }
+.offer form { margin: 0 0 1.25rem; }
+.offer .field { margin-bottom: 1rem; }
+.offer h3 { margin: 1.75rem 0 .35rem; font-size: 1.0625rem; }
+#kwh { width: 9rem; }
+.choices { margin: .75rem 0 0; padding: 0; list-style: none; }
+.choices li { margin: 0; }
+.choices a, .choices li[aria-current] { display: grid; grid-template-columns: 1.75rem 1fr; gap: 0 .75rem; align-items: center; min-height: 2.75rem; padding: .5rem .75rem; border: 1.5px solid transparent; border-radius: 8px; }
+.choices a::before, .choices li[aria-current]::before { content: ""; grid-row: span 2; width: 1.25rem; height: 1.25rem; border: 2px solid var(--edge); border-radius: 50%; }
+.choices li[aria-current] { border-color: var(--accent); background: var(--tint); }
+.choices li[aria-current]::before { border: 6px solid var(--accent); }
+.choices small { grid-column: 2; color: var(--quiet); font-size: 1rem; font-weight: 400; }
 details { margin: 0 0 1.75rem; }
 summary { display: flex; align-items: center; min-height: 2.75rem; color: var(--accent); cursor: pointer; text-decoration: underline; text-underline-offset: .18em; }
 summary::before { content: "+"; width: 1.4rem; font-weight: 700; }
@@ -118,7 +132,7 @@ input[aria-invalid="true"], select[aria-invalid="true"] { border-color: var(--wr
   .steps .number { width: 1.5rem; height: 1.5rem; font-size: .8125rem; }
   .button { padding-left: 1rem; padding-right: 1rem; }
   .document { padding: 1.25rem 1.25rem .5rem; }
-  dl div { grid-template-columns: 1fr; padding: .3rem 0; }
+  dl div, .offer dl div { grid-template-columns: 1fr; padding: .3rem 0; }
 }
 @media print {
   :root { --ground: #fff; --sheet: #fff; --ink: #000; --quiet: #333; --line: #999; --accent: #000; }

@@ -35,6 +35,8 @@ export const en: MandateWords = {
     title: "Do you not want to sign?",
     means: (partner) =>
       `Then your charging electricity is not registered. ${partner} sees that you did not sign. You cannot use this link afterwards.`,
+    means_renewal: (until) =>
+      `Then your present mandate holds up to and including ${until}. What you charge after that is not registered. You cannot use this link afterwards.`,
     later: "Not sure yet? Then close this page. You can come back later with the same link.",
     confirm: "Yes, I do not sign",
     back: "No, back to the mandate",
@@ -44,18 +46,20 @@ export const en: MandateWords = {
     title: "You have not signed",
     text: (partner) => `We have recorded that. Nothing is registered. There is nothing more you need to do.
 Would you like to sign after all? Then ask ${partner} for a new link.`,
+    text_renewal: (partner, until) => `We have recorded that. Your present mandate holds up to and including ${until}.
+Would you like to renew after all? Then ask ${partner} for a new link.`,
   },
 
   back_to_sign: "Back to signing",
 
   expired: {
     title: "This link has expired",
-    text: "The link worked for 14 days. Nothing was signed.",
+    text: "Nothing was signed by it.",
     help: "Ask the company that sent you the link for a new one.",
   },
   voided: {
     title: "This link is no longer valid",
-    text: "A newer link was made, the details were changed, or the company that sent it no longer takes part. Nothing was signed.",
+    text: "A newer link was made, another link was signed by, the details were changed, or the company that sent it no longer takes part. Nothing was signed by this link.",
     help: "Use the newest link you received, or ask the company that sent you the link for one.",
   },
 };

@@ -1,9 +1,10 @@
-import { hashSecret, newCode } from "#shared/auth/tokens.ts";
+import { hashSecret, newCode, newSecret } from "#shared/auth/tokens.ts";
 import { composeMandateCode, composeMandateSigned } from "#shared/domain/mail/mail.ts";
 import type { Facts } from "#shared/domain/mandate_text/mandate_text.ts";
 import { CODE_REFUSALS } from "#shared/foundation/errors.ts";
 import type { Errors } from "../kit/frame.ts";
-import { asFile, askCodePage, changedPage, readSignature, signPage } from "../kit/signature.ts";
+import { wishesOf } from "../kit/offer.ts";
+import { asFile, askCodePage, changedPage, readSignature, signPage, versionOf } from "../kit/signature.ts";
 import type { Answer, Flow, Visit } from "../kit/visit.ts";
 import { declinePage, readPage } from "./views.ts";
 import { MandateVisit, onOpenLink, SQL } from "./visit.ts";
@@ -12,25 +13,39 @@ import { WORDS } from "./words.ts";
 /** Step 1, and afterwards what became of it. */
 async function read(request: Visit): Promise<Response> {
   const visit = await MandateVisit.open(request);
-  const facts = visit.opened.facts as Facts;
-  return visit.closed() ?? visit.page(readPage(visit.frame, facts, visit.documentOf(facts), visit.version));
+  const closed = visit.closed();
+  if (closed) return closed;
+  const wishes = wishesOf(visit);
+  const facts = wanted(visit);
+  return visit.page(
+    readPage(visit.frame, visit.opened, facts, visit.documentOf(facts), wishes),
+    wishes.kwh === null ? 422 : 200,
+  );
+}
+
+/** The facts for the years in the address; for the shortest time where there are none. */
+function wanted(visit: MandateVisit): Facts {
+  const { years } = wishesOf(visit);
+  const { choices } = visit;
+  return choices.find(({ validity_years }) => validity_years === years) ?? (choices[0] as Facts);
 }
 
 async function download(request: Visit): Promise<Response> {
   const visit = await MandateVisit.open(request);
-  const { facts, signed } = visit.opened;
-  if (!facts && !signed) return visit.closed() as Answer;
-  return asFile(visit, signed ?? visit.documentOf(facts as Facts));
+  const { state, signed } = visit.opened;
+  if (state !== "open" && !signed) return visit.closed() as Answer;
+  return asFile(visit, signed ?? visit.documentOf(wanted(visit)));
 }
 
 /** Step 2. Who has not read step 1 as it is now goes back to it. */
-const showSign = onOpenLink((visit, facts, document) => {
+const showSign = onOpenLink((visit) => {
   const seen = visit.c.req.query("seen");
   if (!seen) return visit.go("");
-  if (seen !== visit.version) return visit.page(changedPage(visit.frame), 409);
+  const facts = visit.read(seen);
+  if (!facts) return visit.page(changedPage(visit.frame), 409);
   return visit.formPage((returned) =>
     returned || facts.email === null || visit.opened.code_sent
-      ? signPage(visit.frame, facts, document, seen, returned ?? undefined)
+      ? signPage(visit.frame, facts, visit.documentOf(facts), seen, returned ?? undefined)
       : askCodePage(visit.frame, facts, seen),
   );
 });
@@ -52,15 +67,15 @@ const sendCode = onOpenLink(async (visit, facts) => {
   return visit.go("/sign", { seen }); // where no address is known, signing needs no code
 });
 
-const sign = onOpenLink(async (visit, facts, document) => {
+const sign = onOpenLink(async (visit) => {
   const { frame, c, form } = visit;
-  if (form.get("seen") !== visit.version) return visit.page(changedPage(frame), 409);
+  const facts = visit.read(form.get("seen"));
+  if (!facts) return visit.page(changedPage(frame), 409);
+  const [document, seen] = [visit.documentOf(facts), versionOf(facts)];
 
   const { code, name, errors } = readSignature(form, facts, frame.words);
   const again = (wrong: Errors) =>
-    visit.again(frame.to("/sign", { seen: visit.version }), wrong, (returned) =>
-      signPage(frame, facts, document, visit.version, returned),
-    );
+    visit.again(frame.to("/sign", { seen }), wrong, (returned) => signPage(frame, facts, document, seen, returned));
   if (name === null || Object.keys(errors).length > 0) return again(errors);
 
   const { config } = visit.environment;
@@ -91,7 +106,9 @@ const sign = onOpenLink(async (visit, facts, document) => {
   }
 });
 
-const showDecline = onOpenLink((visit, facts) => visit.page(declinePage(visit.frame, facts.partner_name)));
+const showDecline = onOpenLink((visit, facts) =>
+  visit.page(declinePage(visit.frame, facts.partner_name, visit.opened.held_until ?? null)),
+);
 
 const decline = onOpenLink(async (visit) => {
   const declining = visit.act("decline_mandate", {
@@ -102,6 +119,19 @@ const decline = onOpenLink(async (visit) => {
   if (!refused) visit.became("declined");
   return visit.go("");
 });
+
+/** Who signed by this link gets another one to sign again: in the last weeks of what was signed, and after it. */
+async function renew(request: Visit): Promise<Response> {
+  const visit = await MandateVisit.open(request);
+  if (!visit.opened.may_sign_again) return visit.go("");
+  const token = newSecret();
+  const asking = visit.act("renew_mandate", { new_token_hash: hashSecret(token) });
+  const { refused } = await visit.attempt(asking, ["link_not_open", "too_many_codes"]);
+  if (refused?.code === "too_many_codes") return visit.tooManyCodes(refused, visit.frame.to(""));
+  if (refused) return visit.go("");
+  visit.became("renewed");
+  return visit.c.redirect(`${visit.frame.root}/mandate/${token}?lang=${visit.locale}`, 303);
+}
 
 const PATH = "/mandate/:token";
 
@@ -117,5 +147,6 @@ export const mandate: Flow = {
     { method: "POST", path: `${PATH}/code`, run: sendCode },
     { method: "GET", path: `${PATH}/decline`, run: showDecline },
     { method: "POST", path: `${PATH}/decline`, run: decline },
+    { method: "POST", path: `${PATH}/renew`, run: renew },
   ],
 };

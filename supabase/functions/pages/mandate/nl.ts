@@ -34,6 +34,8 @@ export const nl = {
     title: "Wilt u niet ondertekenen?",
     means: (partner: string) =>
       `Dan wordt uw laadstroom niet geregistreerd. ${partner} ziet dat u niet heeft ondertekend. U kunt deze link daarna niet meer gebruiken.`,
+    means_renewal: (until: string) =>
+      `Dan geldt uw huidige machtiging tot en met ${until}. Laadstroom van daarna wordt niet geregistreerd. U kunt deze link daarna niet meer gebruiken.`,
     later: "Weet u het nog niet? Sluit dan deze pagina. U kunt later terugkomen met dezelfde link.",
     confirm: "Ja, ik onderteken niet",
     back: "Nee, terug naar de machtiging",
@@ -43,18 +45,23 @@ export const nl = {
     title: "U heeft niet ondertekend",
     text: (partner: string) => `Dat hebben wij vastgelegd. Er is niets geregistreerd. U hoeft niets meer te doen.
 Wilt u toch ondertekenen? Vraag ${partner} dan om een nieuwe link.`,
+    text_renewal: (
+      partner: string,
+      until: string,
+    ) => `Dat hebben wij vastgelegd. Uw huidige machtiging geldt tot en met ${until}.
+Wilt u toch verlengen? Vraag ${partner} dan om een nieuwe link.`,
   },
 
   back_to_sign: "Terug naar ondertekenen",
 
   expired: {
     title: "Deze link is verlopen",
-    text: "De link werkte 14 dagen. Er is niets ondertekend.",
+    text: "Er is niets mee ondertekend.",
     help: "Vraag een nieuwe link aan het bedrijf dat u de link stuurde.",
   },
   voided: {
     title: "Deze link geldt niet meer",
-    text: "Er is een nieuwere link gemaakt, de gegevens zijn gewijzigd, of het bedrijf dat de link stuurde doet niet meer mee. Er is niets ondertekend.",
+    text: "Er is een nieuwere link gemaakt, met een andere link ondertekend, de gegevens zijn gewijzigd, of het bedrijf dat de link stuurde doet niet meer mee. Met deze link is niets ondertekend.",
     help: "Gebruik de nieuwste link die u kreeg, of vraag er een aan het bedrijf dat u de link stuurde.",
   },
 };

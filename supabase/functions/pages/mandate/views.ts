@@ -2,32 +2,48 @@ import { html } from "hono/html";
 import { type Facts, longDate } from "#shared/domain/mandate_text/mandate_text.ts";
 import { showDocument } from "../kit/document.ts";
 import { type Frame, type Html, layout } from "../kit/frame.ts";
-import { languageOf, type Signed, showSignature } from "../kit/signature.ts";
+import { asQuery, choosePeriod, type Offer, showOffer, type Wishes, wishErrors } from "../kit/offer.ts";
+import { languageOf, type Signed, showSignature, showValidity, versionOf } from "../kit/signature.ts";
 import { maskEmail, returnLink } from "../kit/views.ts";
+import type { Opened } from "./model.ts";
 import { WORDS } from "./words.ts";
 
-/** Step 1: the mandate in full, before anything is asked. */
-export function readPage(frame: Frame, facts: Facts, document: string, seen: string): Html {
-  const { config, to } = frame;
+/** Step 1: what it yields and the mandate in full, before anything is asked. */
+export function readPage(frame: Frame, opened: Opened, facts: Facts, document: string, wishes: Wishes): Html {
+  const { config, to, words: kit } = frame;
   const { read: words, steps } = WORDS[frame.locale];
+  const { held_until, periods, offer } = opened;
   return layout(frame, {
     title: words.title,
     place: { steps, step: 0 },
+    errors: wishErrors(frame, wishes),
     body: html`<p class="lead"><strong>${words.who(facts.partner_name)}</strong></p>
 <p>${words.why(facts.partner_name, config.SERVICE_NAME)}</p>
 <p>${words.how(facts.email !== null)}</p>
-${showDocument(document, frame.words.lang)}
+${held_until ? html`<p class="panel">${kit.period.renews(longDate(held_until, kit), longDate(facts.valid_from, kit))}</p>` : ""}
+${showOffer(frame, "", facts, offer as Offer, facts.partner_name, wishes)}
+${choosePeriod(frame, "", periods ?? [], facts, wishes)}
+${showDocument(document, kit.lang)}
 <p class="quiet">${words.wrong(facts.partner_name)}</p>
-<p class="save"><a class="link" href="${to("/document")}">${frame.words.read.save}</a></p>
+<p class="save"><a class="link" href="${to("/document", asQuery({ ...wishes, typed: null }))}">${kit.read.save}</a></p>
 <div class="actions">
-<a class="button" href="${to("/sign", { seen })}">${frame.words.read.continue}</a>
-<a class="link" href="${to("/decline")}">${frame.words.read.decline}</a>
+<a class="button" href="${to("/sign", { seen: versionOf(facts) })}">${kit.read.continue}</a>
+<a class="link" href="${to("/decline")}">${kit.read.decline}</a>
 </div>`,
   });
 }
 
 /** Step 3, and what the link shows from then on. */
-export function signedPage(frame: Frame, signed: Signed, partner: string, return_url: string | null): Html {
+export function signedPage(
+  frame: Frame,
+  signed: Signed,
+  {
+    partner_name: partner,
+    return_url,
+    held_until,
+    may_sign_again,
+  }: { partner_name: string; return_url: string | null; held_until: string | null; may_sign_again: boolean },
+): Html {
   const { config, to } = frame;
   const { signed: words, steps } = WORDS[frame.locale];
   const kit = frame.words;
@@ -40,6 +56,14 @@ export function signedPage(frame: Frame, signed: Signed, partner: string, return
 ${ended ? html`<p><strong>${ended}</strong></p>` : ""}
 ${!ended && signed.code_sent_to ? html`<p>${words.mailed(maskEmail(signed.code_sent_to))}</p>` : ""}
 </div>
+${showValidity(
+  frame,
+  signed,
+  held_until,
+  may_sign_again
+    ? (label) => html`<form method="post" action="${to("/renew")}"><button class="button">${label}</button></form>`
+    : null,
+)}
 ${
   ended
     ? ""
@@ -55,11 +79,11 @@ ${showSignature(signed, kit)}`,
   });
 }
 
-export function declinePage(frame: Frame, partner: string): Html {
+export function declinePage(frame: Frame, partner: string, held_until: string | null): Html {
   const words = WORDS[frame.locale].decline;
   return layout(frame, {
     title: words.title,
-    body: html`<p>${words.means(partner)}</p>
+    body: html`<p>${held_until ? words.means_renewal(longDate(held_until, frame.words)) : words.means(partner)}</p>
 <p>${words.later}</p>
 <form method="post" action="${frame.to("/decline")}">
 <div class="actions">
@@ -70,12 +94,16 @@ export function declinePage(frame: Frame, partner: string): Html {
   });
 }
 
-export function declinedPage(frame: Frame, partner: string, return_url: string | null): Html {
-  const { title, text } = WORDS[frame.locale].declined;
+export function declinedPage(
+  frame: Frame,
+  partner: string,
+  return_url: string | null,
+  held_until: string | null,
+): Html {
+  const { title, text, text_renewal } = WORDS[frame.locale].declined;
+  const said = held_until ? text_renewal(partner, longDate(held_until, frame.words)) : text(partner);
   return layout(frame, {
     title,
-    body: html`${text(partner)
-      .split("\n")
-      .map((line) => html`<p>${line}</p>`)}${returnLink(frame.words, partner, return_url)}`,
+    body: html`${said.split("\n").map((line) => html`<p>${line}</p>`)}${returnLink(frame.words, partner, return_url)}`,
   });
 }

@@ -1,35 +1,23 @@
 import { hashSecret } from "#shared/auth/tokens.ts";
-import { composeDocument, type Facts } from "#shared/domain/mandate_text/mandate_text.ts";
-import type { Locale } from "#shared/values/locale.ts";
-import type { Signed, SigningFrame } from "../kit/signature.ts";
+import { composeDocument, type Facts, type OpenFacts } from "#shared/domain/mandate_text/mandate_text.ts";
+import { choicesOf, type SigningFrame, versionOf } from "../kit/signature.ts";
 import { kindPage } from "../kit/views.ts";
 import { type Answer, DEAD, type Handler, Visit } from "../kit/visit.ts";
+import type { Opened } from "./model.ts";
 import { declinedPage, signedPage } from "./views.ts";
 import { WORDS } from "./words.ts";
 
 /** The api functions behind the signing page. Opening and acting are two statements: at most two round trips a request. */
-export const SQL = ["open_mandate_link", "send_mandate_code", "sign_mandate", "decline_mandate"] as const;
+export const SQL = [
+  "open_mandate_link",
+  "send_mandate_code",
+  "sign_mandate",
+  "decline_mandate",
+  "renew_mandate",
+] as const;
 type Name = (typeof SQL)[number];
 
-type Opened = {
-  state: "open" | "signed" | "declined" | "voided" | "expired" | "unknown";
-  locale: Locale | null;
-  code_sent: boolean;
-  partner_name: string | null;
-  return_url: string | null;
-  facts: Facts | null;
-  signed: Signed | null;
-};
-
-const UNKNOWN: Opened = {
-  state: "unknown",
-  locale: null,
-  code_sent: false,
-  partner_name: null,
-  return_url: null,
-  facts: null,
-  signed: null,
-};
+const UNKNOWN: Opened = { state: "unknown", locale: null };
 
 /** A request for a page of one link, the link having been opened. */
 export class MandateVisit extends Visit<Name> {
@@ -38,12 +26,14 @@ export class MandateVisit extends Visit<Name> {
 
   private constructor({ c, environment, declared, token }: Visit<Name>, opened: Opened) {
     const seen = c.req.query("seen") ?? c.var.form.get("seen");
+    const { years, kwh } = c.req.query();
+    const wishes = { ...(years ? { years } : {}), ...(kwh ? { kwh } : {}) };
     super(c, environment, declared, {
       path: `/mandate/${token ?? "unknown"}`,
       locale: opened.locale,
       // the same page; one that answers a form is left for the page of that form
       inLanguage: (other) =>
-        `${c.req.path.endsWith("/code") ? "sign" : ""}?${new URLSearchParams({ lang: other, ...(seen ? { seen } : {}) })}`,
+        `${c.req.path.endsWith("/code") ? "sign" : ""}?${new URLSearchParams({ lang: other, ...wishes, ...(seen ? { seen } : {}) })}`,
     });
     this.opened = opened;
     this.frame = { ...this.frame, place: { steps: WORDS[this.locale].steps, step: 1 } };
@@ -62,9 +52,15 @@ export class MandateVisit extends Visit<Name> {
     return this.call(name, { token_hash: hashSecret(this.token ?? ""), ...request });
   }
 
-  /** Which facts were read, whatever the language: they must still be the same when they are signed. */
-  get version(): string {
-    return hashSecret(JSON.stringify(this.opened.facts)).slice(0, 16);
+  /** What may be signed: for each of the periods, the shortest first. */
+  get choices(): Facts[] {
+    const { facts, periods } = this.opened;
+    return facts && periods ? choicesOf(facts, periods) : [];
+  }
+
+  /** The facts that were read; undefined where they are no longer what may be signed. */
+  read(seen: string | null | undefined): Facts | undefined {
+    return this.choices.find((facts) => versionOf(facts) === seen);
   }
 
   /** The code is hashed with the token, which the database does not hold: its million values cannot be tried out there. */
@@ -80,24 +76,23 @@ export class MandateVisit extends Visit<Name> {
   /** The page of a link that is no longer, or was never, open; null when it is. */
   closed(): Answer | null {
     const { frame, opened } = this;
-    const { state, signed, return_url } = opened;
+    const { state, signed, partner_name = "", return_url = null, held_until = null, may_sign_again = false } = opened;
     if (state === "open") return null;
-    const partner = opened.partner_name ?? "";
     this.became(state);
-    if (state === "signed" && signed) return this.page(signedPage(frame, signed, partner, return_url));
-    if (state === "declined") return this.page(declinedPage(frame, partner, return_url));
+    if (state === "signed" && signed)
+      return this.page(signedPage(frame, signed, { partner_name, return_url, held_until, may_sign_again }));
+    if (state === "declined") return this.page(declinedPage(frame, partner_name, return_url, held_until));
     const words = state === "expired" || state === "voided" ? WORDS[frame.locale][state] : frame.words.unknown;
     return this.page(kindPage(frame, words), DEAD);
   }
 }
 
 /** A step that only an open link has. A link that was signed or declined elsewhere meanwhile leads to what became of it. */
-export function onOpenLink(run: (visit: MandateVisit, facts: Facts, document: string) => Answer): Handler<Name> {
+export function onOpenLink(run: (visit: MandateVisit, facts: OpenFacts) => Answer): Handler<Name> {
   return async (request) => {
     const visit = await MandateVisit.open(request);
-    const { state } = visit.opened;
-    const facts = visit.opened.facts as Facts;
+    const { state, facts } = visit.opened;
     if (state === "signed" || state === "declined") return visit.go("");
-    return visit.closed() ?? run(visit, facts, visit.documentOf(facts));
+    return visit.closed() ?? run(visit, facts as OpenFacts);
   };
 }

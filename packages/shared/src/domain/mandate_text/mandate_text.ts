@@ -5,7 +5,7 @@ import { type MandateWords, nl } from "./nl.ts";
 
 export const MANDATE_WORDS: Readonly<Record<Locale, MandateWords>> = { nl, en };
 
-/** What private.mandate_facts gives: the text is composed of nothing else, so that the same facts give the same text. */
+/** What private.connection_facts gives, with the years that were chosen: the text is composed of nothing else, so that the same facts give the same text. */
 export type Facts = {
   partner_name: string;
   type: AccountType;
@@ -19,11 +19,17 @@ export type Facts = {
   house_number_addition: string | null;
   postal_code: string;
   city: string | null;
-  valid_from: string;
-  valid_until: string;
+  /** What the customer pays of what their ERE yield, in percent: no part of the text, but of what is agreed to. */
+  fee_pct: number;
   /** Of a claim: the hash of everything else that was given, so that nothing of it changes between reading and signing. */
   besides?: string;
-};
+} & Period;
+
+/** Years that a mandate can be signed for, as private.mandate_periods gives them; calendar days. */
+export type Period = { validity_years: 1 | 3 | 5; valid_from: string; valid_until: string };
+
+/** The facts before the years are chosen. */
+export type OpenFacts = Omit<Facts, keyof Period>;
 
 /** The service that is authorised, as the text names it. */
 export type Service = { name: string; email: string };

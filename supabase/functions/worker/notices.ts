@@ -1,0 +1,56 @@
+import { hashSecret, newSecret } from "#shared/auth/tokens.ts";
+import { claimToken } from "#shared/domain/claim/links.ts";
+import { composeNotice, type Notice, type NoticeReader } from "#shared/domain/mail/notices.ts";
+import type { Environment } from "#shared/foundation/environment.ts";
+import type { Locale } from "#shared/values/locale.ts";
+
+const BATCH = 100;
+/** Time kept for sending mail and for the rest of the run. */
+const RESERVE_MS = 12_000;
+
+/** A notice as private.notice_post gives it. */
+type Due = Omit<NoticeReader, "link"> & {
+  partner_id: string;
+  notice_id: string;
+  notice: Notice;
+  locale: Locale;
+  /** The claim through which a person has pages of their own. */
+  draft_id: string | null;
+  /** Whether the signatory may sign again, for which there is a link in the mail. */
+  may_sign: boolean;
+};
+type Call = (name: "due_notices" | "mail_notices", ...input: (object | null)[]) => Promise<string>;
+
+/**
+ * Writes a mail of each notice that is due. A notice is claimed for five minutes; mail and notice are then settled by one statement,
+ * so a worker that dies in between loses none, and two of them write none twice.
+ */
+export async function mailNotices(environment: Environment, call: Call, deadline: number): Promise<{ mailed: number }> {
+  const result = { mailed: 0 };
+  while (Date.now() < deadline - RESERVE_MS) {
+    const due = JSON.parse(await call("due_notices", { size: BATCH })) as Due[];
+    if (due.length === 0) break;
+    const { mailed } = JSON.parse(
+      await call(
+        "mail_notices",
+        due.map((each) => compose(environment, each)),
+      ),
+    ) as { mailed: number };
+    result.mailed += mailed;
+  }
+  return result;
+}
+
+function compose(
+  environment: Environment,
+  { partner_id, notice_id, notice, locale, draft_id, may_sign, ...reader }: Due,
+) {
+  const { config } = environment;
+  // who has no pages of their own gets a link to sign by, as the CPO would issue it
+  const token = may_sign && !draft_id ? newSecret() : null;
+  const link = draft_id
+    ? `${config.PAGES_URL}/claim/${claimToken(environment, draft_id)}`
+    : token && `${config.PAGES_URL}/mandate/${token}`;
+  const mail = composeNotice({ config, locale, notice, reader: { ...reader, link } });
+  return { partner_id, notice_id, draft_id, token_hash: token && hashSecret(token), mail };
+}

@@ -1,0 +1,200 @@
+-- Notices: what a customer is to be told after signing. Written in the transaction of what it is about; the worker makes a mail of each.
+
+create table core.notices (
+  partner_id    uuid        not null,
+  id            uuid        not null default gen_random_uuid(),
+  account_id    uuid        not null,
+  owner_id      uuid        not null default private.owner_id(),
+  connection_id uuid,
+  kind          text        not null,
+  cause         text        not null,
+  details       jsonb       not null default '{}',
+  created_at    timestamptz not null default private.now(),
+  due_at        timestamptz default private.now(),
+  constraint notices_pkey primary key (partner_id, id),
+  constraint notices_cause_key unique (partner_id, cause),
+  constraint notices_account_fkey foreign key (partner_id, account_id, owner_id) references core.accounts (partner_id, id, owner_id),
+  constraint notices_connection_fkey foreign key (partner_id, connection_id, owner_id) references core.connections (partner_id, id, owner_id),
+  constraint notices_kind_known check (kind in (
+    'registration_approved', 'registration_rejected', 'something_missing', 'mandate_ending', 'mandate_ended', 'mandate_withdrawn',
+    'payout_sent', 'payout_failed'))
+);
+comment on table core.notices is
+  'What a customer is told: one cause is told once, ever. details is what only the moment knew; who is told, where and in which language is looked up when it is mailed. No names or addresses in it; kept as long as the account.';
+comment on column core.notices.due_at is 'When a mail is to be made of it; moved on while a worker is at it, null once that is done.';
+comment on column core.notices.details is
+  'registration_rejected {grounds}; mandate_ending {valid_until, reminder}; mandate_ended {valid_until}; mandate_withdrawn {by, covered_until}; payout_sent, payout_failed {amount_eur, iban_last4}.';
+-- serves: what the worker mails next
+create index notices_due on core.notices (due_at) where due_at is not null;
+-- serves: what an account was told
+create index notices_account on core.notices (partner_id, account_id);
+select private.isolate('core.notices', 'select, insert');
+select private.belong_with('core.notices', 'core.accounts', 'account_id');
+
+create function private.notify(account uuid, kind text, cause text, details jsonb default '{}', connection uuid default null) returns void
+language sql
+set search_path = ''
+as $$
+  insert into core.notices (partner_id, account_id, connection_id, kind, cause, details)
+  values (private.partner_id(), account, connection, notify.kind, notify.cause, notify.details)
+  on conflict on constraint notices_cause_key do nothing
+$$;
+comment on function private.notify(uuid, text, text, jsonb, uuid) is
+  'Has a customer of this tenant told by mail, once for a cause. Who has no e-mail address is not told.';
+grant execute on function private.notify(uuid, text, text, jsonb, uuid) to api_owner;
+
+create function private.still_missing(account core.accounts) returns text[]
+language sql stable
+set search_path = ''
+as $$
+  select array_remove(array[
+    case when account.iban_last4 is null then 'iban' end,
+    -- one whose meter is still to be judged is for us to see to
+    case when not exists (select from core.chargers h
+                           where h.partner_id = account.partner_id and h.account_id = account.id and h.status = 'active'
+                             and h.mid_eligible is distinct from false) then 'charger' end], null)
+$$;
+comment on function private.still_missing(core.accounts) is 'What of iban and charger a customer has yet to give.';
+
+create function private.notice_details(notice core.notices) returns jsonb
+language plpgsql stable
+set search_path = ''
+as $$
+declare
+  missing text[];
+begin
+  if notice.kind = 'something_missing' then
+    select private.still_missing(a) into missing from core.accounts a where a.partner_id = notice.partner_id and a.id = notice.account_id;
+    return case when cardinality(missing) > 0 then jsonb_build_object('missing', missing) end;
+  elsif notice.kind = 'mandate_ending' and private.signed_until(notice.connection_id) is distinct from (notice.details ->> 'valid_until')::date
+     or notice.kind = 'mandate_ended' and private.signed_until(notice.connection_id) is not null then
+    return null;
+  end if;
+  return notice.details;
+end $$;
+comment on function private.notice_details(core.notices) is
+  'What a notice says now; null where there is nothing left to say: what was missing was given, the mandate was renewed or has ended.';
+
+create function private.notice_post(notice core.notices) returns jsonb
+language plpgsql stable
+set search_path = ''
+as $$
+declare
+  details constant jsonb := private.notice_details(notice);
+begin
+  return (
+    select jsonb_build_object(
+             'partner_id', notice.partner_id,
+             'notice_id', notice.id,
+             'notice', details || jsonb_build_object('kind', notice.kind),
+             'locale', coalesce(
+               (select m.locale from core.mandates m join core.connections c on c.partner_id = m.partner_id and c.id = m.connection_id
+                 where c.partner_id = a.partner_id and c.account_id = a.id and m.locale is not null order by m.created_at desc limit 1),
+               d.locale, p.locale, 'nl'),
+             'full_name', s.full_name,
+             'partner_name', p.name,
+             -- a person is spoken to in the name of who brought them, a CPO's customer in the service's own
+             'brand', case when d.id is not null then private.partner_brand(p) end,
+             'account', case when a.user_id is null then 'cpo' else 'own' end,
+             'draft_id', d.id,
+             'may_sign', notice.kind in ('mandate_ending', 'mandate_ended') and private.may_sign_again(notice.connection_id))
+      from core.accounts a
+      join core.signatories s on s.partner_id = a.partner_id and s.account_id = a.id and s.email is not null
+      left join lateral (
+        select d.* from core.drafts d where d.user_id = a.user_id and d.account_id = a.id and d.status = 'active' limit 1) d on true
+      join core.partners p on p.id = coalesce(d.partner_id, a.partner_id)
+     where a.partner_id = notice.partner_id and a.id = notice.account_id and details is not null);
+end $$;
+comment on function private.notice_post(core.notices) is
+  'What a mail about a notice is composed of; null where there is nothing left to say, or nobody to say it to.';
+
+create function private.due_notices(size int) returns jsonb
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  notice core.notices;
+  post   jsonb;
+  posts  jsonb := '[]';
+begin
+  for notice in
+    update core.notices n set due_at = private.now() + interval '5 minutes'
+     where (n.partner_id, n.id) in (
+       select d.partner_id, d.id from core.notices d where d.due_at <= private.now() order by d.due_at limit size for update skip locked)
+    returning *
+  loop
+    perform private.act_for_partner(notice.partner_id);
+    post := private.notice_post(notice);
+    if post is null then
+      update core.notices n set due_at = null where n.partner_id = notice.partner_id and n.id = notice.id;
+    else
+      posts := posts || post;
+    end if;
+  end loop;
+  return posts;
+end $$;
+comment on function private.due_notices(int) is 'The next notices to mail, each claimed for five minutes. Definer: every tenant at once, and what the draft of a person''s account says is in its partner''s.';
+grant execute on function private.due_notices(int) to api_owner;
+
+create function api.due_notices(caller jsonb, batch jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'worker');
+  return private.due_notices((batch ->> 'size')::int)::json;
+end $$;
+comment on function api.due_notices(jsonb, jsonb) is
+  'The next notices to mail: {size} to [{partner_id, notice_id, notice, locale, full_name, partner_name, brand, account, draft_id, may_sign}].';
+select private.expose('api.due_notices(jsonb, jsonb)', 'edge_slow');
+
+create function private.mail_notice(post jsonb) returns boolean
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  notice core.notices;
+  signed core.mandate_links;
+  email  text;
+begin
+  update core.notices n set due_at = null
+   where n.partner_id = (post ->> 'partner_id')::uuid and n.id = (post ->> 'notice_id')::uuid and n.due_at is not null
+  returning * into notice;
+  if notice.id is null then
+    return false;  -- another worker was quicker
+  end if;
+  perform private.act_for_partner(notice.partner_id);
+  if post ->> 'token_hash' is not null then
+    select l.* into signed
+      from core.mandates m join core.mandate_links l on l.partner_id = m.partner_id and l.id = m.link_id
+     where m.partner_id = notice.partner_id and m.connection_id = notice.connection_id and m.status <> 'declined'
+     order by m.created_at desc limit 1;
+    perform private.issue_renewal_link(notice.connection_id, signed, post ->> 'token_hash', greatest(
+      private.now() + interval '1209600 seconds',
+      -- until the January after it: who signs then loses no month
+      make_timestamptz(extract(year from (notice.details ->> 'valid_until')::date)::int + 1, 2, 1, 0, 0, 0, 'Europe/Amsterdam')));
+  end if;
+  select s.email into email from core.signatories s where s.partner_id = notice.partner_id and s.account_id = notice.account_id;
+  if post ->> 'draft_id' is not null then
+    -- beside the other mail of the claim, which its partner sees on the sandbox
+    perform private.act_for_partner((private.draft_by_id((post ->> 'draft_id')::uuid)).partner_id);
+  end if;
+  perform private.enqueue_mail(post -> 'mail', email, case when post ->> 'draft_id' is null then 'notice:' else 'claim_notice:' end || notice.id)
+    where email is not null;
+  return true;
+end $$;
+comment on function private.mail_notice(jsonb) is 'Puts the mail of a notice in the outbox, once; with token_hash there is a link in it to sign by. Definer: every tenant at once.';
+grant execute on function private.mail_notice(jsonb) to api_owner;
+
+create function api.mail_notices(caller jsonb, posts jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'worker');
+  return json_build_object('mailed', (
+    select count(*) filter (where private.mail_notice(p.post)) from jsonb_array_elements(posts) as p (post)));
+end $$;
+comment on function api.mail_notices(jsonb, jsonb) is
+  'The mails of due notices: [{partner_id, notice_id, draft_id, token_hash, mail}] to {mailed}. token_hash is that of the link to sign by in it, or null.';
+select private.expose('api.mail_notices(jsonb, jsonb)', 'edge_slow');

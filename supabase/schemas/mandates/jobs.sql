@@ -1,0 +1,84 @@
+-- The scheduled work on mandates: warnings before they end, their end, what is still missing after a signature.
+
+create function private.expire_mandates() returns bigint
+language sql security definer
+set search_path = ''
+as $$
+  with ended as (
+    update core.mandates m set status = 'expired', ended_at = private.now(), ended_reason = 'last_year_over'
+     where (m.partner_id, m.id) in (
+       -- on 1 January all of them: a part in each run, so that mail and the other jobs go on
+       select e.partner_id, e.id from core.mandates e
+        where e.status = 'signed' and e.valid_until < private.today() limit 10000 for update skip locked)
+    returning m as mandate
+  ), noted as (
+    insert into core.audit_log (actor, action, partner_id, subject_id)
+    select 'worker', 'mandate.expired', (e.mandate).partner_id, (e.mandate).connection_id from ended e
+  ), told as (
+    insert into core.notices (partner_id, account_id, owner_id, connection_id, kind, cause, details)
+    select c.partner_id, c.account_id, c.owner_id, c.id, 'mandate_ended', 'mandate_ended:' || (e.mandate).id,
+           jsonb_build_object('valid_until', (e.mandate).valid_until)
+      from ended e
+      join core.connections c on c.partner_id = (e.mandate).partner_id and c.id = (e.mandate).connection_id and c.status = 'active'
+     where (e.mandate).lapsed_at is null and not private.is_renewed(e.mandate)
+    on conflict on constraint notices_cause_key do nothing
+  )
+  select count(*) from ended
+$$;
+comment on function private.expire_mandates() is
+  'Writes down what connection_mandates already reads from the calendar, and has those told who have not renewed. Months inside the mandate stay covered. Definer: every tenant at once.';
+grant execute on function private.expire_mandates() to api_owner;
+
+create function private.announce_endings() returns bigint
+language sql security definer
+set search_path = ''
+as $$
+  with this as (
+    select private.today() as today, extract(year from private.today())::int as year
+  ), ending as (
+    select m.partner_id, c.account_id, m.owner_id, m.connection_id, m.valid_until, r.reminder, 'mandate_ending:' || m.id || ':' || r.reminder as cause
+      from this
+      join core.mandates m on m.status = 'signed' and m.valid_until = make_date(this.year, 12, 31)
+      join core.connections c on c.partner_id = m.partner_id and c.id = m.connection_id and c.status = 'active'
+      -- nobody signs for a partner that was deactivated
+      join core.partners p on p.id = m.partner_id and p.is_active
+      cross join lateral (select case when this.today >= make_date(this.year, 12, 1) then 2 else 1 end as reminder) r
+     where this.today >= make_date(this.year, 11, 1) and not private.is_renewed(m)
+  ), told as (
+    insert into core.notices (partner_id, account_id, owner_id, connection_id, kind, cause, details)
+    select e.partner_id, e.account_id, e.owner_id, e.connection_id, 'mandate_ending', e.cause,
+           jsonb_build_object('valid_until', e.valid_until, 'reminder', e.reminder)
+      from ending e
+     where not exists (select from core.notices n where n.partner_id = e.partner_id and n.cause = e.cause)
+     limit 10000
+    on conflict on constraint notices_cause_key do nothing
+    returning 1)
+  select count(*) from told
+$$;
+comment on function private.announce_endings() is
+  'Has those told whose mandate ends this year and who have not renewed: from 1 November on, and once more from 1 December on, whichever of them is due. Definer: every tenant at once.';
+grant execute on function private.announce_endings() to api_owner;
+
+create function private.announce_missing() returns bigint
+language sql security definer
+set search_path = ''
+as $$
+  with told as (
+    insert into core.notices (partner_id, account_id, owner_id, connection_id, kind, cause)
+    select m.partner_id, a.id, m.owner_id, m.connection_id, 'something_missing', 'something_missing:' || a.id
+      from core.mandates m
+      join core.connections c on c.partner_id = m.partner_id and c.id = m.connection_id and c.status = 'active'
+      -- a CPO sees to what its own customers lack
+      join core.accounts a on a.partner_id = c.partner_id and a.id = c.account_id and a.user_id is not null
+     where m.status = 'signed' and not m.renewal
+       and m.signed_at <= private.now() - interval '3 days' and m.signed_at > private.now() - interval '60 days'
+       and cardinality(private.still_missing(a)) > 0
+       and not exists (select from core.notices n where n.partner_id = m.partner_id and n.cause = 'something_missing:' || a.id)
+     limit 10000
+    on conflict on constraint notices_cause_key do nothing
+    returning 1)
+  select count(*) from told
+$$;
+comment on function private.announce_missing() is
+  'Has a person told, once, three days after signing, that the IBAN or the charger is still missing. Definer: every tenant at once.';
+grant execute on function private.announce_missing() to api_owner;

@@ -1,0 +1,33 @@
+-- What a signatory is told before signing: what an ERE was worth, and who pays.
+
+create function private.last_price(tenant uuid) returns numeric
+language plpgsql stable security definer
+set search_path = ''
+as $$
+declare
+  year  int;
+  price numeric;
+begin
+  for year in select f.delivery_year from core.figures f where f.partner_id = tenant order by f.delivery_year desc loop
+    price := private.average_price(tenant, year);
+    exit when price is not null;
+  end loop;
+  return price;
+end $$;
+comment on function private.last_price(uuid) is
+  'What an ERE brought on average in the latest year whose figures are published to a tenant, in euro; null while none is known. Definer, because a customer''s pages see no sales.';
+grant execute on function private.last_price(uuid) to api_owner;
+
+create function private.offer(tenant uuid, payout_handler text) returns jsonb
+language sql stable
+set search_path = ''
+as $$
+  select jsonb_build_object(
+    'payout_handler', payout_handler,
+    'ere_per_kwh', (select f.ere_per_kwh from core.ere_factors f
+                     where f.delivery_year <= extract(year from private.today()) order by f.delivery_year desc limit 1),
+    'price_per_ere_eur', private.last_price(tenant))
+$$;
+comment on function private.offer(uuid, text) is
+  'What a mandate yields, as far as it is known: the latest factor, the last average price of the tenant (null while there is none), and who pays.';
+grant execute on function private.offer(uuid, text) to api_owner;
