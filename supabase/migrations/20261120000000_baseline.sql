@@ -7299,6 +7299,9 @@ declare
   signed core.mandate_links;
   email  text;
 begin
+  -- a reset locks accounts first
+  perform from core.notices n join core.accounts a on a.partner_id = n.partner_id and a.id = n.account_id
+    where n.partner_id = (post ->> 'partner_id')::uuid and n.id = (post ->> 'notice_id')::uuid for key share of a;
   update core.notices n set due_at = null
    where n.partner_id = (post ->> 'partner_id')::uuid and n.id = (post ->> 'notice_id')::uuid and n.due_at is not null
   returning * into notice;
@@ -7341,7 +7344,8 @@ comment on function api.mail_notices(jsonb, jsonb) is
   'The mails of due notices: [{partner_id, notice_id, draft_id, token_hash, mail}] to {mailed}. token_hash is that of the link to sign by in it, or null.';
 select private.expose('api.mail_notices(jsonb, jsonb)', 'edge_slow');
 
--- The scheduled work on mandates: warnings before they end, their end, what is still missing after a signature.
+-- The scheduled work on mandates: warnings before they end, their end, what is still missing after a signature. Each takes the accounts
+-- it tells something before it writes, those that nobody holds, and leaves the others to the next run: a reset locks accounts first.
 
 create function private.expire_mandates() returns bigint
 language sql security definer
@@ -7351,8 +7355,12 @@ as $$
     update core.mandates m set status = 'expired', ended_at = private.now(), ended_reason = 'last_year_over'
      where (m.partner_id, m.id) in (
        -- on 1 January all of them: a part in each run, so that mail and the other jobs go on
-       select e.partner_id, e.id from core.mandates e
-        where e.status = 'signed' and e.valid_until < private.today() limit 10000 for update skip locked)
+       select e.partner_id, e.id
+         from core.mandates e
+         join core.connections c on c.partner_id = e.partner_id and c.id = e.connection_id
+         join core.accounts a on a.partner_id = c.partner_id and a.id = c.account_id
+        where e.status = 'signed' and e.valid_until < private.today()
+        limit 10000 for key share of a skip locked for update of e skip locked)
     returning m as mandate
   ), noted as (
     insert into core.audit_log (actor, action, partner_id, subject_id)
@@ -7383,17 +7391,18 @@ as $$
       from this
       join core.mandates m on m.status = 'signed' and m.valid_until = make_date(this.year, 12, 31)
       join core.connections c on c.partner_id = m.partner_id and c.id = m.connection_id and c.status = 'active'
+      join core.accounts a on a.partner_id = c.partner_id and a.id = c.account_id
       -- nobody signs for a partner that was deactivated
       join core.partners p on p.id = m.partner_id and p.is_active
       cross join lateral (select case when this.today >= make_date(this.year, 12, 1) then 2 else 1 end as reminder) r
      where this.today >= make_date(this.year, 11, 1) and not private.is_renewed(m)
+       and not exists (select from core.notices n where n.partner_id = m.partner_id and n.cause = 'mandate_ending:' || m.id || ':' || r.reminder)
+     limit 10000 for key share of a skip locked
   ), told as (
     insert into core.notices (partner_id, account_id, owner_id, connection_id, kind, cause, details)
     select e.partner_id, e.account_id, e.owner_id, e.connection_id, 'mandate_ending', e.cause,
            jsonb_build_object('valid_until', e.valid_until, 'reminder', e.reminder)
       from ending e
-     where not exists (select from core.notices n where n.partner_id = e.partner_id and n.cause = e.cause)
-     limit 10000
     on conflict on constraint notices_cause_key do nothing
     returning 1)
   select count(*) from told
@@ -7406,9 +7415,8 @@ create function private.announce_missing() returns bigint
 language sql security definer
 set search_path = ''
 as $$
-  with told as (
-    insert into core.notices (partner_id, account_id, owner_id, connection_id, kind, cause)
-    select m.partner_id, a.id, m.owner_id, m.connection_id, 'something_missing', 'something_missing:' || a.id
+  with asked as (
+    select m.partner_id, a.id as account_id, m.owner_id, m.connection_id
       from core.mandates m
       join core.connections c on c.partner_id = m.partner_id and c.id = m.connection_id and c.status = 'active'
       -- a CPO sees to what its own customers lack
@@ -7417,7 +7425,10 @@ as $$
        and m.signed_at <= private.now() - interval '3 days' and m.signed_at > private.now() - interval '60 days'
        and cardinality(private.still_missing(a)) > 0
        and not exists (select from core.notices n where n.partner_id = m.partner_id and n.cause = 'something_missing:' || a.id)
-     limit 10000
+     limit 10000 for key share of a skip locked
+  ), told as (
+    insert into core.notices (partner_id, account_id, owner_id, connection_id, kind, cause)
+    select a.partner_id, a.account_id, a.owner_id, a.connection_id, 'something_missing', 'something_missing:' || a.account_id from asked a
     on conflict on constraint notices_cause_key do nothing
     returning 1)
   select count(*) from told
@@ -8015,7 +8026,7 @@ begin
     into answer, letters;
 
   if letters is not null then
-    perform private.enqueue_mails(input -> 'mails' -> coalesce(partner.locale, 'nl'), letters);
+    perform private.enqueue_mails(input -> 'mails' -> coalesce((private.own_partner()).locale, 'nl'), letters);
   end if;
   if (answer ->> 'added')::int > 0 then
     perform private.audit('drafts.imported', batch, jsonb_build_object('added', answer -> 'added', 'source', input -> 'source'));
@@ -10170,9 +10181,11 @@ declare
 begin
   if private.is_sandbox() then
     for connection in
-      select * from core.connections c
+      select c.* from core.connections c
+        join core.accounts a on a.partner_id = c.partner_id and a.id = c.account_id
        where c.registration_status = 'ingediend' and c.status = 'active' and c.submitted_at <= private.now() - interval '2 minutes'
-       order by c.submitted_at, c.id limit 500 for update skip locked
+       -- a reset locks accounts first, and what is told of the review refers to the account
+       order by c.submitted_at, c.id limit 500 for key share of a skip locked for update of c skip locked
     loop
       perform private.act_for_partner(connection.partner_id);
       perform private.review_registration(connection,

@@ -255,7 +255,7 @@ begin
     into answer, letters;
 
   if letters is not null then
-    perform private.enqueue_mails(input -> 'mails' -> coalesce(partner.locale, 'nl'), letters);
+    perform private.enqueue_mails(input -> 'mails' -> coalesce((private.own_partner()).locale, 'nl'), letters);
   end if;
   if (answer ->> 'added')::int > 0 then
     perform private.audit('drafts.imported', batch, jsonb_build_object('added', answer -> 'added', 'source', input -> 'source'));

@@ -157,6 +157,9 @@ declare
   signed core.mandate_links;
   email  text;
 begin
+  -- a reset locks accounts first
+  perform from core.notices n join core.accounts a on a.partner_id = n.partner_id and a.id = n.account_id
+    where n.partner_id = (post ->> 'partner_id')::uuid and n.id = (post ->> 'notice_id')::uuid for key share of a;
   update core.notices n set due_at = null
    where n.partner_id = (post ->> 'partner_id')::uuid and n.id = (post ->> 'notice_id')::uuid and n.due_at is not null
   returning * into notice;

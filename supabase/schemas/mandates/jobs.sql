@@ -1,4 +1,5 @@
--- The scheduled work on mandates: warnings before they end, their end, what is still missing after a signature.
+-- The scheduled work on mandates: warnings before they end, their end, what is still missing after a signature. Each takes the accounts
+-- it tells something before it writes, those that nobody holds, and leaves the others to the next run: a reset locks accounts first.
 
 create function private.expire_mandates() returns bigint
 language sql security definer
@@ -8,8 +9,12 @@ as $$
     update core.mandates m set status = 'expired', ended_at = private.now(), ended_reason = 'last_year_over'
      where (m.partner_id, m.id) in (
        -- on 1 January all of them: a part in each run, so that mail and the other jobs go on
-       select e.partner_id, e.id from core.mandates e
-        where e.status = 'signed' and e.valid_until < private.today() limit 10000 for update skip locked)
+       select e.partner_id, e.id
+         from core.mandates e
+         join core.connections c on c.partner_id = e.partner_id and c.id = e.connection_id
+         join core.accounts a on a.partner_id = c.partner_id and a.id = c.account_id
+        where e.status = 'signed' and e.valid_until < private.today()
+        limit 10000 for key share of a skip locked for update of e skip locked)
     returning m as mandate
   ), noted as (
     insert into core.audit_log (actor, action, partner_id, subject_id)
@@ -40,17 +45,18 @@ as $$
       from this
       join core.mandates m on m.status = 'signed' and m.valid_until = make_date(this.year, 12, 31)
       join core.connections c on c.partner_id = m.partner_id and c.id = m.connection_id and c.status = 'active'
+      join core.accounts a on a.partner_id = c.partner_id and a.id = c.account_id
       -- nobody signs for a partner that was deactivated
       join core.partners p on p.id = m.partner_id and p.is_active
       cross join lateral (select case when this.today >= make_date(this.year, 12, 1) then 2 else 1 end as reminder) r
      where this.today >= make_date(this.year, 11, 1) and not private.is_renewed(m)
+       and not exists (select from core.notices n where n.partner_id = m.partner_id and n.cause = 'mandate_ending:' || m.id || ':' || r.reminder)
+     limit 10000 for key share of a skip locked
   ), told as (
     insert into core.notices (partner_id, account_id, owner_id, connection_id, kind, cause, details)
     select e.partner_id, e.account_id, e.owner_id, e.connection_id, 'mandate_ending', e.cause,
            jsonb_build_object('valid_until', e.valid_until, 'reminder', e.reminder)
       from ending e
-     where not exists (select from core.notices n where n.partner_id = e.partner_id and n.cause = e.cause)
-     limit 10000
     on conflict on constraint notices_cause_key do nothing
     returning 1)
   select count(*) from told
@@ -63,9 +69,8 @@ create function private.announce_missing() returns bigint
 language sql security definer
 set search_path = ''
 as $$
-  with told as (
-    insert into core.notices (partner_id, account_id, owner_id, connection_id, kind, cause)
-    select m.partner_id, a.id, m.owner_id, m.connection_id, 'something_missing', 'something_missing:' || a.id
+  with asked as (
+    select m.partner_id, a.id as account_id, m.owner_id, m.connection_id
       from core.mandates m
       join core.connections c on c.partner_id = m.partner_id and c.id = m.connection_id and c.status = 'active'
       -- a CPO sees to what its own customers lack
@@ -74,7 +79,10 @@ as $$
        and m.signed_at <= private.now() - interval '3 days' and m.signed_at > private.now() - interval '60 days'
        and cardinality(private.still_missing(a)) > 0
        and not exists (select from core.notices n where n.partner_id = m.partner_id and n.cause = 'something_missing:' || a.id)
-     limit 10000
+     limit 10000 for key share of a skip locked
+  ), told as (
+    insert into core.notices (partner_id, account_id, owner_id, connection_id, kind, cause)
+    select a.partner_id, a.account_id, a.owner_id, a.connection_id, 'something_missing', 'something_missing:' || a.account_id from asked a
     on conflict on constraint notices_cause_key do nothing
     returning 1)
   select count(*) from told

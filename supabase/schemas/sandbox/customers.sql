@@ -108,9 +108,11 @@ declare
 begin
   if private.is_sandbox() then
     for connection in
-      select * from core.connections c
+      select c.* from core.connections c
+        join core.accounts a on a.partner_id = c.partner_id and a.id = c.account_id
        where c.registration_status = 'ingediend' and c.status = 'active' and c.submitted_at <= private.now() - interval '2 minutes'
-       order by c.submitted_at, c.id limit 500 for update skip locked
+       -- a reset locks accounts first, and what is told of the review refers to the account
+       order by c.submitted_at, c.id limit 500 for key share of a skip locked for update of c skip locked
     loop
       perform private.act_for_partner(connection.partner_id);
       perform private.review_registration(connection,
