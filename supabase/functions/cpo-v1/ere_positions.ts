@@ -16,6 +16,29 @@ const DeliveredMonth = z
   })
   .meta({ id: "DeliveredMonth" });
 
+const Ere = z
+  .object({
+    delivery_year: z.int(),
+    kwh_counted: z
+      .number()
+      .meta({ description: "kWh inside the mandate; of a credited month what the register accepted" }),
+    ere_estimated: z.number().meta({ description: "kwh_counted by the factor of the year" }),
+    ere_registered: z.number().meta({ description: "What of it the register credited, sold ERE included" }),
+    ere_sold: z.number(),
+    reserved_ere: z.number().meta({ description: "Credited and not sold" }),
+    price_per_ere_eur: z
+      .number()
+      .nullable()
+      .meta({ description: "Average of all sales of the year, six decimals; null before the first" }),
+    gross_eur: z.number().meta({ description: "What was sold of this account" }),
+    fee_pct: z
+      .number()
+      .nullable()
+      .meta({ description: "Percent of gross_eur; null where nothing is booked, or months differ" }),
+    net_eur: z.number().meta({ description: "gross_eur after the fee of each month" }),
+  })
+  .meta({ id: "Ere", description: "ERE with two decimals" });
+
 const ErePosition = z
   .object({
     account_id: z.guid(),
@@ -36,9 +59,10 @@ const ErePosition = z
       }),
     delivered_months: z.array(DeliveredMonth),
     total_kwh_delivered: z.number().meta({ description: "kWh of the staged, submitted and registered months" }),
-    ere: z
-      .null()
-      .meta({ description: "Null until monetary figures are published", override: { type: ["object", "null"] } }),
+    ere: Ere.nullable().meta({
+      description:
+        "Null until figures of a year are published; of the latest published year in which the account has months",
+    }),
   })
   .meta({ id: "ErePosition" });
 
@@ -55,9 +79,18 @@ export const listErePositions = endpoint(
       limit: limit(50),
       offset: offset(),
       cpo_external_ref: filter(120).meta({ description: "Only the account with this reference" }),
+      delivery_year: z
+        .string()
+        .regex(/^20\d\d$/, "a year")
+        .transform(Number)
+        .optional()
+        .meta({
+          description: "ere of this year; null where its figures are not published",
+          override: { type: "integer", minimum: 2000, maximum: 2099 },
+        }),
     }),
     response: z.object({ positions: z.array(ErePosition), ...pageFields }).meta({ id: "ErePositionPage" }),
-    errors: [],
+    errors: ["invalid_request"],
     failure: "list_failed",
   },
   ({ query, call }) => call("list_ere_positions", query),

@@ -13,16 +13,63 @@ comment on table core.figures is
 select private.isolate('core.figures', 'select');
 
 create function private.average_price(tenant uuid, year int) returns numeric
-language plpgsql stable
+language plpgsql stable security definer
 set search_path = ''
 as $$
 begin
   return (
-    select round(sum(a.gross) / sum(a.ere), 6)
+    select round((sum(s.gross) - coalesce(sum(v.gross), 0)) / nullif(sum(s.ere) - coalesce(sum(v.ere), 0), 0), 6)
       from core.bookings b
       join core.sales s on s.partner_id = b.partner_id and s.booking_id = b.id
-      join core.allocations a on a.partner_id = s.partner_id and a.sale_id = s.id and a.reversal_id is null
+      -- the parts of a sale add up to it, so only those that were taken back are looked up
+      left join lateral (
+        select sum(a.ere) as ere, sum(a.gross) as gross
+          from core.allocations a
+         where a.partner_id = s.partner_id and a.sale_id = s.id and a.reversal_id is not null
+           and exists (select from core.sale_reversals r where r.partner_id = s.partner_id and r.sale_id = s.id)) v on true
      where b.partner_id = tenant and b.quarter >= make_date(year, 1, 1) and b.quarter < make_date(year + 1, 1, 1));
 end $$;
 comment on function private.average_price(uuid, int) is
-  'What an ERE of a delivery year brought on average, in euro: the gross of all its sales that stand by their ERE, six decimals. Null before the first.';
+  'What an ERE of a delivery year brought on average, in euro: the gross of all its sales that stand by their ERE, six decimals. Null before the first. Definer, because it is of all the tenant''s customers.';
+grant execute on function private.average_price(uuid, int) to api_owner;
+
+create function private.position_figures(accounts uuid[], years int[]) returns json[]
+language plpgsql stable
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+declare
+  tenant constant uuid := private.partner_id();
+begin
+  return array(
+    with price as materialized (
+      select y.year, private.average_price(tenant, y.year) as eur from unnest(years) y (year)
+    ), earned as (
+      select c.account_id, extract(year from m.period)::int as year, min(m.ere_per_kwh) as ere_per_kwh,
+             sum(coalesce(k.accepted_kwh, m.total_kwh)) as kwh, sum(k.ere) as registered, sum(s.ere) as sold, sum(s.gross) as gross, sum(s.net) as net,
+             case when min(r.fee_pct) = max(r.fee_pct) then min(r.fee_pct) end as fee_pct
+        from core.connections c
+        join core.counted_months m on m.partner_id = c.partner_id and m.connection_id = c.id
+        left join core.booking_rows r on r.partner_id = m.partner_id and r.connection_id = m.connection_id and r.period = m.period and r.live
+        left join core.credits k on k.partner_id = r.partner_id and k.row_id = r.id and k.reversed_at is null
+        left join lateral (
+          select sum(a.ere) as ere, sum(a.gross) as gross, sum(a.net) as net
+            from core.allocations a where a.partner_id = r.partner_id and a.row_id = r.id and a.reversal_id is null) s on true
+       where c.partner_id = tenant and c.account_id = any (accounts) and extract(year from m.period) = any (years)
+       group by c.account_id, extract(year from m.period)
+    ), latest as (
+      select distinct on (e.account_id) e.* from earned e order by e.account_id, e.year desc
+    )
+    select row_to_json(f)
+      from unnest(accounts) with ordinality as w (account_id, place)
+      left join latest l on l.account_id = w.account_id
+      join price p on p.year = coalesce(l.year, years[1])
+      cross join lateral (
+        select p.year as delivery_year, coalesce(l.kwh, 0) as kwh_counted, coalesce(round(l.kwh * l.ere_per_kwh, 2), 0) as ere_estimated,
+               coalesce(round(l.registered, 2), 0) as ere_registered, coalesce(round(l.sold, 2), 0) as ere_sold,
+               coalesce(round(l.registered - coalesce(l.sold, 0), 2), 0) as reserved_ere, p.eur as price_per_ere_eur,
+               coalesce(l.gross, 0) as gross_eur, l.fee_pct, coalesce(l.net, 0) as net_eur) f
+     order by w.place);
+end $$;
+comment on function private.position_figures(uuid[], int[]) is
+  'What accounts of this tenant earn, in their order, each of the latest of these published years (newest first) in which it has months that count, else of the first: the object ere of GET /v1/ere-positions. kWh as accepted where they are credited; ERE with two decimals; the price with six.';
+grant execute on function private.position_figures(uuid[], int[]) to api_owner;
