@@ -72,7 +72,7 @@ async function start(folder: string, undo: (() => unknown)[]): Promise<Stack> {
   await server.query(`create database ${DATABASE}`);
   await bootstrap(server.url(DATABASE), passwords.postgres);
   await migrate(server.url(DATABASE, "postgres", passwords.postgres), { seed: false });
-  await setPasswords(server.url(DATABASE), passwords);
+  await setPasswords(server.url(DATABASE), { edge: passwords.edge, edge_slow: passwords.edge_slow });
 
   const url: Stack["url"] = (role, database = DATABASE) => server.url(database, role, passwords[role]);
   const open = async (database: string) => {
