@@ -5359,6 +5359,8 @@ begin
 end $$;
 comment on function private.balance(uuid, text, text, uuid) is 'What was credited to an account less what was debited from it; 0 where nothing ever was.';
 
+-- A step writes thousands of rows, and the next one reads them before any statistics know of them. So what is looked up by its key in
+-- these tables, and in those of bookings and sales, is looked up row by row (lateral, with offset 0): never a join of all with all.
 create type private.posting as (
   cause        text,
   unit         text,
@@ -5386,8 +5388,12 @@ begin
   insert into core.ledger_entries (partner_id, debit, credit, unit, amount, cause)
   select partner, d.id, c.id, p.unit, p.amount, p.cause
     from unnest(postings) p
-    join core.ledger_accounts d on d.partner_id = partner and d.owner = p.debit_owner and d.kind = p.debit_kind and d.unit = p.unit
-    join core.ledger_accounts c on c.partner_id = partner and c.owner = p.credit_owner and c.kind = p.credit_kind and c.unit = p.unit
+   cross join lateral (
+     select a.id from core.ledger_accounts a
+      where a.partner_id = partner and a.owner = p.debit_owner and a.kind = p.debit_kind and a.unit = p.unit offset 0) d
+   cross join lateral (
+     select a.id from core.ledger_accounts a
+      where a.partner_id = partner and a.owner = p.credit_owner and a.kind = p.credit_kind and a.unit = p.unit offset 0) c
    where p.amount <> 0
    order by p.cause collate "C"
   on conflict on constraint ledger_entries_cause_key do nothing;
@@ -5418,7 +5424,7 @@ begin
   insert into core.ledger_entries (partner_id, debit, credit, unit, amount, cause)
   select e.partner_id, e.credit, e.debit, e.unit, e.amount, e.cause || ':reversed'
     from unnest(causes) c (cause)
-    join core.ledger_entries e on e.partner_id = partner and e.cause = c.cause
+   cross join lateral (select * from core.ledger_entries e where e.partner_id = partner and e.cause = c.cause offset 0) e
    order by e.cause
   on conflict on constraint ledger_entries_cause_key do nothing;
   get diagnostics written = row_count;
@@ -5501,10 +5507,8 @@ create table core.booking_rows (
   constraint booking_rows_owner_key unique (partner_id, id, owner_id),
   constraint booking_rows_booking_fkey foreign key (partner_id, booking_id) references core.bookings (partner_id, id),
   constraint booking_rows_connection_fkey foreign key (partner_id, connection_id, owner_id) references core.connections (partner_id, id, owner_id),
-  constraint booking_rows_account_fkey foreign key (partner_id, account_id, owner_id) references core.accounts (partner_id, id, owner_id),
   constraint booking_rows_mandate_fkey foreign key (partner_id, mandate_id) references core.mandates (partner_id, id),
   constraint booking_rows_delivery_fkey foreign key (partner_id, delivery_id) references core.deliveries (partner_id, id),
-  constraint booking_rows_share_partner_id_fkey foreign key (share_partner_id) references core.partners (id),
   constraint booking_rows_period_is_month check (period = date_trunc('month', period)),
   constraint booking_rows_status_known check (status in ('submitted', 'registered', 'rejected', 'withdrawn')),
   constraint booking_rows_kwh_positive check (kwh > 0),
@@ -5516,6 +5520,7 @@ create table core.booking_rows (
 );
 comment on table core.booking_rows is
   'One connection and month of a booking, with what was true when it was submitted: nothing of that changes afterwards. Personal data; kept seven years.';
+comment on column core.booking_rows.account_id is 'The account of the connection.';
 comment on column core.booking_rows.live is 'Taken in, and neither withdrawn nor rejected: its kWh are in nobody else''s booking.';
 comment on column core.booking_rows.share_partner_id is
   'The partner that has a share in the fee: of a CPO''s account its own, of a person whoever had brought them by that month. Null: the fee stays with the service.';
@@ -5568,45 +5573,14 @@ create type private.judged_month as (
   flags         text[],
   reason        text);
 
-create function private.month_flags(tenant uuid, quarter date)
-returns table (connection_id uuid, period date, flags text[])
-language plpgsql stable
-set search_path = '' set plan_cache_mode = 'force_custom_plan'
+create function private.months_of(quarter date) returns table (period date, hours numeric)
+language sql immutable
+set search_path = ''
 as $$
-begin
-  return query
-  with month as materialized (
-    select d.connection_id, d.period, d.total_kwh, d.session_count,
-           extract(epoch from (d.period + interval '1 month') at time zone 'Europe/Amsterdam' - d.period::timestamp at time zone 'Europe/Amsterdam') / 3600
-             as hours
-      from core.delivered_months d
-     where d.partner_id = tenant and d.period >= quarter and d.period < (quarter + interval '3 months')::date and d.total_kwh > 0
-  ), before as materialized (
-    select m.connection_id, m.period, avg(p.total_kwh) as average,
-           count(*) filter (where p.period >= m.period - interval '2 months' and p.total_kwh = m.total_kwh) as repeats
-      from month m
-      join core.delivered_months p
-        on p.partner_id = tenant and p.connection_id = m.connection_id and p.period >= m.period - interval '12 months' and p.period < m.period
-     group by m.connection_id, m.period
-  ), power as materialized (
-    -- of a charger that nobody described as much as of its sessions is believed
-    select h.connection_id, sum(coalesce(h.power_kw, 50)) as kw
-      from core.chargers h
-     where h.partner_id = tenant and h.status = 'active' and h.connection_id is not null
-     group by h.connection_id
-  )
-  select m.connection_id, m.period, array_remove(array[
-           case when m.total_kwh > p.kw * m.hours then 'beyond_power' end,
-           case when m.total_kwh > 5 * b.average then 'above_average' end,
-           case when m.session_count > m.hours then 'too_many_sessions' end,
-           case when b.repeats = 2 then 'repeated_total' end,
-           case when m.session_count = 0 then 'no_sessions' end], null)
-    from month m
-    left join before b on b.connection_id = m.connection_id and b.period = m.period
-    left join power p on p.connection_id = m.connection_id;
-end $$;
-comment on function private.month_flags(uuid, date) is
-  'What is implausible about the months of a quarter: more kWh than the chargers'' power allows, more than five times the average of the twelve months before, more sessions than hours, the same total for the third month running, kWh without a session. It holds nothing back.';
+  select m::date, extract(epoch from (m + interval '1 month') at time zone 'Europe/Amsterdam' - m at time zone 'Europe/Amsterdam') / 3600
+    from generate_series(quarter::timestamp, quarter + interval '2 months', interval '1 month') m
+$$;
+comment on function private.months_of(date) is 'The three months of a quarter, and how many hours each has in the Netherlands.';
 
 create function private.ean_booked(ean text, month date) returns boolean
 language plpgsql stable security definer
@@ -5651,53 +5625,61 @@ language plpgsql stable
 set search_path = '' set plan_cache_mode = 'force_custom_plan'
 as $$
 declare
-  today constant date := private.today();
+  today  constant date := private.today();
+  factor core.ere_factors;
 begin
+  select * into factor from core.ere_factors f where f.delivery_year = extract(year from quarter);
   return query
-  with month as materialized (
-    select d.connection_id, d.period, d.total_kwh, d.session_count, d.delivery_id, d.status, d.locked,
-           c.account_id, c.ean_code, c.ean_exclusive, c.registration_status
-      from core.delivered_months d
-      join core.connections c on c.partner_id = d.partner_id and c.id = d.connection_id
-     where d.partner_id = tenant and d.period >= quarter and d.period < (quarter + interval '3 months')::date
-       and (chosen is null or c.account_id = any (chosen))
-  ), signed as materialized (
-    -- one that covers the month before one that does not, the newest first
-    select distinct on (m.connection_id, m.period) m.connection_id, m.period, case when k.covers then s.id end as mandate_id
-      from month m
-      join core.mandates s on s.partner_id = tenant and s.connection_id = m.connection_id and s.status <> 'declined'
-      cross join lateral (
-        select coalesce(m.period between s.valid_from and s.covered_until, false) as covers) k
-     order by m.connection_id, m.period, k.covers desc, s.signed_at desc, s.id
-  ), gate as materialized (
-    select * from core.connection_gates g where g.partner_id = tenant
-  ), flag as materialized (
-    select * from private.month_flags(tenant, quarter)
-  )
-  select m.connection_id, m.account_id, m.ean_code, m.period, m.total_kwh, m.session_count, m.delivery_id, s.mandate_id, f.ere_per_kwh,
-         coalesce(l.flags, '{}'),
-         case when m.locked or m.ean_exclusive and private.ean_booked(m.ean_code, m.period) then 'already_booked'
+  -- what is a connection's is looked up once for all its months of the quarter
+  select c.id, c.account_id, c.ean_code, m.period, m.total_kwh, m.session_count, m.delivery_id, s.mandate_id, factor.ere_per_kwh,
+         case when m.total_kwh > 0 then array_remove(array[
+           case when m.total_kwh > h.kw * l.hours then 'beyond_power' end,
+           case when m.total_kwh > 5 * b.average then 'above_average' end,
+           case when m.session_count > l.hours then 'too_many_sessions' end,
+           case when b.repeats = 2 then 'repeated_total' end,
+           case when m.session_count = 0 then 'no_sessions' end], null) else '{}' end,
+         case when m.locked or c.ean_exclusive and private.ean_booked(c.ean_code, m.period) then 'already_booked'
               when (m.period + interval '1 month')::date > today then 'month_not_over'
-              when f.bookable_until < today then 'year_closed'
-              when s.connection_id is null then 'no_mandate'
+              when factor.bookable_until < today then 'year_closed'
+              when s.signed is null then 'no_mandate'
               when s.mandate_id is null then 'outside_mandate'
               when g.ean_validated is not true then 'gate:ean_validated'  -- an archived connection has no gates
               when not g.mid_charger_registered then 'gate:mid_charger_registered'
               when not g.iban_present then 'gate:iban_present'
-              when m.registration_status in ('concept', 'ingediend') then 'registration_open'
-              when m.registration_status = 'afgekeurd' then 'registration_rejected'
+              when c.registration_status in ('concept', 'ingediend') then 'registration_open'
+              when c.registration_status = 'afgekeurd' then 'registration_rejected'
               when m.status = 'rejected' then 'rejected_by_register'
               when m.total_kwh = 0 then 'zero_kwh'
-              when m.delivery_id is null and m.ean_exclusive and private.ean_delivered(m.ean_code, m.period, m.connection_id)
-                then 'already_delivered' end
-    from month m
-    join core.ere_factors f on f.delivery_year = extract(year from m.period)
-    left join signed s on s.connection_id = m.connection_id and s.period = m.period
-    left join gate g on g.connection_id = m.connection_id
-    left join flag l on l.connection_id = m.connection_id and l.period = m.period;
+              when m.delivery_id is null and c.ean_exclusive and private.ean_delivered(c.ean_code, m.period, c.id) then 'already_delivered' end
+    from (select d.connection_id, array_agg(d) as months
+            from core.delivered_months d
+           where d.partner_id = tenant and d.period >= quarter and d.period < (quarter + interval '3 months')::date
+           group by d.connection_id) q
+   cross join lateral (
+     select * from core.connections c
+      where c.partner_id = tenant and c.id = q.connection_id and (chosen is null or c.account_id = any (chosen)) offset 0) c
+    left join lateral (select * from core.connection_gates g where g.partner_id = tenant and g.connection_id = c.id offset 0) g on true
+   cross join lateral (
+     -- of a charger that nobody described as much as of its sessions is believed
+     select sum(coalesce(h.power_kw, 50)) as kw from core.chargers h where h.partner_id = tenant and h.connection_id = c.id and h.status = 'active') h
+   cross join lateral unnest(q.months) m
+    join private.months_of(quarter) l on l.period = m.period
+   cross join lateral (
+     select avg(p.total_kwh) as average,
+            count(*) filter (where p.period >= m.period - interval '2 months' and p.total_kwh = m.total_kwh) as repeats
+       from core.delivered_months p
+      where p.partner_id = tenant and p.connection_id = c.id
+        and p.period >= (m.period - interval '12 months')::date and p.period < m.period) b
+    left join lateral (
+      -- one that covers the month before one that does not, the newest first
+      select true as signed, case when k.covers then s.id end as mandate_id
+        from core.mandates s
+       cross join lateral (select coalesce(m.period between s.valid_from and s.covered_until, false) as covers) k
+       where s.partner_id = tenant and s.connection_id = c.id and s.status <> 'declined'
+       order by k.covers desc, s.signed_at desc, s.id limit 1) s on true;
 end $$;
 comment on function private.judge_quarter(uuid, date, uuid[]) is
-  'Every delivered month of a quarter, of all accounts or of those chosen, judged as it is now. reason is null where a booking takes it in, else the first that holds of already_booked, month_not_over, year_closed, no_mandate, outside_mandate, gate:<name>, registration_open, registration_rejected, rejected_by_register, zero_kwh, already_delivered.';
+  'Every delivered month of a quarter, of all accounts or of those chosen, judged as it is now. reason is null where a booking takes it in, else the first that holds of already_booked, month_not_over, year_closed, no_mandate, outside_mandate, gate:<name>, registration_open, registration_rejected, rejected_by_register, zero_kwh, already_delivered. flags say what is implausible and hold nothing back: more kWh than the power of its chargers allows, more than five times the average of the twelve months before, more sessions than hours, the same total for the third month running, kWh without a session.';
 
 -- Opening a booking, taking its months in, and withdrawing it.
 
@@ -5756,27 +5738,33 @@ begin
       (partner_id, booking_id, account_id, connection_id, owner_id, period, kwh, session_count, source, delivery_id, ere_per_kwh, ean_code,
        ean_exclusive, signatory, postal_code, house_number, house_number_addition, street, city, mandate_id, mandate_signed_at,
        mandate_valid_from, mandate_valid_until, fee_pct, partner_share_pct, share_partner_id, charger_brand, charger_model, charger_serial, flags)
-    select c.partner_id, booking.id, c.account_id, c.id, c.owner_id, j.period, j.kwh, j.session_count,
+    select booking.partner_id, booking.id, c.account_id, c.id, c.owner_id, j.period, j.kwh, j.session_count,
            case when j.delivery_id is null then 'own_sessions' else 'delivered_total' end, j.delivery_id, j.ere_per_kwh, c.ean_code,
-           c.ean_exclusive, coalesce(s.full_name, m.signed_name), l.postal_code, l.house_number, l.house_number_addition, l.street, l.city,
+           c.ean_exclusive, coalesce(c.full_name, m.signed_name), c.postal_code, c.house_number, c.house_number_addition, c.street, c.city,
            m.id, m.signed_at, m.valid_from, m.valid_until, m.fee_pct, m.partner_share_pct,
            -- a person is in the house, and belongs to whoever had brought them by that month
-           case when a.user_id is null then a.partner_id else t.partner_id end,
+           case when c.user_id is null then booking.partner_id when c.attached_month <= j.period then c.brought_by end,
            h.brands, h.models, h.serials, j.flags
-      from private.judge_quarter(booking.partner_id, booking.quarter, chosen) j
-      join core.connections c on c.partner_id = booking.partner_id and c.id = j.connection_id
-      join core.accounts a on a.partner_id = c.partner_id and a.id = c.account_id
-      left join core.signatories s on s.partner_id = c.partner_id and s.account_id = c.account_id
-      left join core.attributions t on t.user_id = a.user_id and t.attached_month <= j.period
-      join core.locations l on l.partner_id = c.partner_id and l.id = c.location_id
-      join core.mandates m on m.partner_id = c.partner_id and m.id = j.mandate_id
-      cross join lateral (
-        select string_agg(coalesce(h.brand, h.ocpp_vendor), '; ' order by h.created_at, h.id) as brands,
-               string_agg(coalesce(k.model, h.ocpp_model), '; ' order by h.created_at, h.id) as models,
-               string_agg(h.serial_number, '; ' order by h.created_at, h.id) as serials
-          from core.chargers h left join core.charger_models k on k.id = h.catalog_charger_id
-         where h.partner_id = c.partner_id and h.connection_id = c.id and h.status = 'active' and h.mid_eligible) h
-     where j.reason is null
+      from (select j.connection_id, array_agg(j) as months
+              from private.judge_quarter(booking.partner_id, booking.quarter, chosen) j where j.reason is null group by j.connection_id) q
+     cross join lateral (
+       select c.*, a.user_id, s.full_name, t.partner_id as brought_by, t.attached_month,
+              l.postal_code, l.house_number, l.house_number_addition, l.street, l.city
+         from core.connections c
+         join core.accounts a on a.partner_id = c.partner_id and a.id = c.account_id
+         join core.locations l on l.partner_id = c.partner_id and l.id = c.location_id
+         left join core.signatories s on s.partner_id = c.partner_id and s.account_id = c.account_id
+         left join core.attributions t on t.user_id = a.user_id
+        where c.partner_id = booking.partner_id and c.id = q.connection_id offset 0) c
+     cross join lateral (
+       select string_agg(coalesce(h.brand, h.ocpp_vendor), '; ' order by h.created_at, h.id) as brands,
+              string_agg(coalesce((select k.model from core.charger_models k where k.id = h.catalog_charger_id), h.ocpp_model), '; '
+                         order by h.created_at, h.id) as models,
+              string_agg(h.serial_number, '; ' order by h.created_at, h.id) as serials
+         from core.chargers h
+        where h.partner_id = booking.partner_id and h.connection_id = c.id and h.status = 'active' and h.mid_eligible) h
+     cross join lateral unnest(q.months) j
+     cross join lateral (select * from core.mandates m where m.partner_id = booking.partner_id and m.id = j.mandate_id offset 0) m
      order by j.ean_code, j.period  -- two tenants that claim the same EANs wait for each other in one order
     -- somebody else's booking took the EAN and month a moment ago
     on conflict do nothing
@@ -5923,8 +5911,6 @@ create table core.allocations (
   constraint allocations_pkey primary key (partner_id, id),
   constraint allocations_sale_fkey foreign key (partner_id, sale_id) references core.sales (partner_id, id),
   constraint allocations_row_fkey foreign key (partner_id, row_id, owner_id) references core.booking_rows (partner_id, id, owner_id),
-  constraint allocations_account_fkey foreign key (partner_id, account_id, owner_id) references core.accounts (partner_id, id, owner_id),
-  constraint allocations_share_partner_id_fkey foreign key (share_partner_id) references core.partners (id),
   constraint allocations_reversal_fkey foreign key (partner_id, reversal_id) references core.sale_reversals (partner_id, id),
   constraint allocations_row_key unique (partner_id, sale_id, row_id),
   constraint allocations_positive check (ere > 0 and gross >= 0),
@@ -5933,6 +5919,7 @@ create table core.allocations (
 );
 comment on table core.allocations is
   'A row''s part of a sale: its ERE, its cents, and how those are divided between the customer (net), the partner (partner_share) and the service (fee less partner_share), by the percentages agreed when the mandate was signed. Written once, never computed again. Kept seven years.';
+comment on column core.allocations.account_id is 'As the row has it, like owner, percentages and share_partner_id.';
 comment on column core.allocations.reversal_id is 'Null while it stands.';
 -- serves: what of a row was sold
 create index allocations_row on core.allocations (partner_id, row_id);
@@ -5966,56 +5953,75 @@ begin
               when length(s.reason) > 500 or s.reason ~ '[[:cntrl:]]' then 'invalid_reason'
               when c.accepted_kwh <> s.accepted_kwh then 'credited_otherwise' end
     from sent s
-    left join core.booking_rows r on r.partner_id = booking.partner_id and r.id = s.row_id
-    left join core.credits c on c.partner_id = r.partner_id and c.row_id = r.id and c.reversed_at is null;
+    left join lateral (select * from core.booking_rows r where r.partner_id = booking.partner_id and r.id = s.row_id offset 0) r on true
+    left join lateral (
+      select * from core.credits c where c.partner_id = booking.partner_id and c.row_id = r.id and c.reversed_at is null offset 0) c on true;
 end $$;
 comment on function private.read_credit_lines(core.bookings, jsonb) is
   'What the register said of rows, [{line?, row_id, accepted_kwh, reason?}], each read on its own; problem is null where it can be credited, or is already. kWh, three decimals.';
+
+create type private.credited_row as (
+  credit_id     uuid,
+  row_id        uuid,
+  account_id    uuid,
+  connection_id uuid,
+  period        date,
+  kwh           numeric,
+  accepted_kwh  numeric,
+  ere           numeric);
+
+create function private.write_credits(tenant uuid, lines private.credit_line[]) returns private.credited_row[]
+language plpgsql
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+declare
+  credited private.credited_row[];
+begin
+  credited := array(
+    select row(gen_random_uuid(), r.id, r.account_id, r.connection_id, r.period, r.kwh, l.accepted_kwh, trunc(l.accepted_kwh * r.ere_per_kwh, 6))::private.credited_row
+      from unnest(lines) l
+      cross join lateral (
+        select * from core.booking_rows r where r.partner_id = tenant and r.id = l.row_id and r.status = 'submitted' offset 0) r);
+  insert into core.credits (partner_id, id, row_id, owner_id, accepted_kwh, ere, reason)
+  select tenant, c.credit_id, c.row_id, r.owner_id, c.accepted_kwh, c.ere, l.reason
+    from unnest(credited) c
+    join unnest(lines) l on l.row_id = c.row_id
+    cross join lateral (select r.owner_id from core.booking_rows r where r.partner_id = tenant and r.id = c.row_id offset 0) r;
+  update core.booking_rows r set status = 'registered'
+   where r.partner_id = tenant and r.id = any (array(select c.row_id from unnest(credited) c where c.accepted_kwh > 0));
+  update core.booking_rows r set status = 'rejected'
+   where r.partner_id = tenant and r.id = any (array(select c.row_id from unnest(credited) c where c.accepted_kwh = 0));
+  update core.delivered_months d set status = case when c.accepted_kwh > 0 then 'registered' else 'rejected' end
+    from unnest(credited) c
+   where d.partner_id = tenant and d.connection_id = c.connection_id and d.period = c.period;
+  return credited;
+end $$;
+comment on function private.write_credits(uuid, private.credit_line[]) is
+  'Writes down what the register granted of the rows that wait for it, and marks them and their months: what was written.';
 
 create function private.credit_rows(booking core.bookings, lines private.credit_line[]) returns int
 language plpgsql
 set search_path = '' set plan_cache_mode = 'force_custom_plan'
 as $$
 declare
-  postings private.posting[];
-  opened_connections uuid[];
-  opened_months      date[];
+  credited private.credited_row[];
 begin
   -- a rejected month is open for a new delivery
   perform private.lock_connections(booking.partner_id, array(
     select r.connection_id from unnest(lines) l
-      join core.booking_rows r on r.partner_id = booking.partner_id and r.id = l.row_id
+      cross join lateral (select * from core.booking_rows r where r.partner_id = booking.partner_id and r.id = l.row_id offset 0) r
      where l.accepted_kwh = 0));
-  with granted as (
-    insert into core.credits (partner_id, row_id, owner_id, accepted_kwh, ere, reason)
-    select r.partner_id, r.id, r.owner_id, l.accepted_kwh, trunc(l.accepted_kwh * r.ere_per_kwh, 6), l.reason
-      from unnest(lines) l
-      join core.booking_rows r on r.partner_id = booking.partner_id and r.id = l.row_id and r.status = 'submitted'
-    returning *
-  ), marked as (
-    update core.booking_rows r set status = case when g.accepted_kwh > 0 then 'registered' else 'rejected' end
-      from granted g where r.partner_id = g.partner_id and r.id = g.row_id
-    returning r.*, g.id as credit_id, g.accepted_kwh, g.ere
-  ), judged as (
-    update core.delivered_months d set status = m.status
-      from marked m where d.partner_id = m.partner_id and d.connection_id = m.connection_id and d.period = m.period
-  )
-  select array_agg(row('credit:' || m.credit_id || ':' || p.what, p.unit, p.amount, p.debit_kind, m.booking_id, p.credit_kind, p.credit_owner)::private.posting),
-         array_agg(m.connection_id) filter (where m.accepted_kwh = 0 and p.what = 'ere'),
-         array_agg(m.period) filter (where m.accepted_kwh = 0 and p.what = 'ere')
-    into postings, opened_connections, opened_months
-    from marked m
-    cross join lateral (values
-      ('registered', 'kWh', m.accepted_kwh, 'submitted', 'registered', m.booking_id),
-      ('written_off', 'kWh', case when m.accepted_kwh > 0 then m.kwh - m.accepted_kwh else 0 end, 'submitted', 'written_off', m.booking_id),
-      ('rejected', 'kWh', case when m.accepted_kwh > 0 then 0 else m.kwh end, 'submitted', 'delivered', m.account_id),
-      ('ere', 'ERE', m.ere, 'register', 'unsold', m.booking_id)) p (what, unit, amount, debit_kind, credit_kind, credit_owner);
-  if postings is null then
-    return 0;
-  end if;
-  perform private.post(booking.partner_id, postings);
-  perform private.release_charging_sessions(opened_connections, opened_months);
-  return cardinality(postings) / 4;
+  credited := private.write_credits(booking.partner_id, lines);
+  perform private.post(booking.partner_id, array(
+    select row('credit:' || c.credit_id || ':' || p.what, p.unit, p.amount, p.debit_kind, booking.id, p.credit_kind, p.credit_owner)::private.posting
+      from unnest(credited) c
+      cross join lateral (values
+        ('registered', 'kWh', c.accepted_kwh, 'submitted', 'registered', booking.id),
+        ('written_off', 'kWh', case when c.accepted_kwh > 0 then c.kwh - c.accepted_kwh else 0 end, 'submitted', 'written_off', booking.id),
+        ('rejected', 'kWh', case when c.accepted_kwh > 0 then 0 else c.kwh end, 'submitted', 'delivered', c.account_id),
+        ('ere', 'ERE', c.ere, 'register', 'unsold', booking.id)) p (what, unit, amount, debit_kind, credit_kind, credit_owner)));
+  perform private.release_charging_sessions(array_agg(c.connection_id), array_agg(c.period)) from unnest(credited) c where c.accepted_kwh = 0;
+  return cardinality(credited);
 end $$;
 comment on function private.credit_rows(core.bookings, private.credit_line[]) is
   'Credits the rows that wait for it, and leaves those alone that were credited: says how many. None of an accepted kWh is a rejection; less than submitted is credited, and the rest written off.';
@@ -6117,21 +6123,17 @@ declare
   cents    constant numeric := sale.gross * 100;
 begin
   return query
-  with sold as materialized (
-    select a.row_id, sum(a.ere) as ere
-      from core.sales s
-      join core.allocations a on a.partner_id = s.partner_id and a.sale_id = s.id and a.reversal_id is null
-     where s.partner_id = sale.partner_id and s.booking_id = sale.booking_id
-     group by a.row_id
-  ), held as materialized (
-    select r.id, (c.ere - coalesce(s.ere, 0)) * 1000000 as unsold
+  with held as materialized (
+    select r.id, (c.ere - s.ere) * 1000000 as unsold
       from core.booking_rows r
-      join core.credits c on c.partner_id = r.partner_id and c.row_id = r.id and c.reversed_at is null
-      left join sold s on s.row_id = r.id
-     where r.partner_id = sale.partner_id and r.booking_id = sale.booking_id and r.status = 'registered' and c.ere > coalesce(s.ere, 0)
+      cross join lateral (
+        select c.ere from core.credits c where c.partner_id = r.partner_id and c.row_id = r.id and c.reversed_at is null offset 0) c
+      cross join lateral (
+        select coalesce(sum(a.ere), 0) as ere from core.allocations a
+         where a.partner_id = r.partner_id and a.row_id = r.id and a.reversal_id is null) s
+     where r.partner_id = sale.partner_id and r.booking_id = sale.booking_id and r.status = 'registered' and c.ere > s.ere
   ), share as (
-    select h.id, div(quantity * h.unsold, t.unsold) as whole, mod(quantity * h.unsold, t.unsold) as rest
-      from held h cross join (select sum(unsold) as unsold from held) t
+    select h.id, div(quantity * h.unsold, sum(h.unsold) over ()) as whole, mod(quantity * h.unsold, sum(h.unsold) over ()) as rest from held h
   ), part as materialized (
     -- what the division leaves goes to the largest remainders, of equal ones to the first row ids, which are ordered as their text is
     select s.id, s.whole + (row_number() over (order by s.rest desc, s.id) <= quantity - sum(s.whole) over ())::int as micro
@@ -6160,7 +6162,7 @@ begin
            case when r.share_partner_id is null then 0
                 else trunc(trunc(s.gross * r.fee_pct * 0.01, 2) * r.partner_share_pct * 0.01, 2) end
       from private.split_sale(sale) s
-      join core.booking_rows r on r.partner_id = sale.partner_id and r.id = s.row_id
+      cross join lateral (select * from core.booking_rows r where r.partner_id = sale.partner_id and r.id = s.row_id offset 0) r
     returning *
   )
   select array_agg(row('allocation:' || a.id || ':' || p.what, p.unit, p.amount, p.debit_kind, p.debit_owner, p.credit_kind, p.credit_owner)::private.posting)
@@ -6180,11 +6182,15 @@ comment on function private.allocate_sale(core.sales) is
 
 -- Taking a sale back.
 
+-- reads all that a tenant ever sold: hash joins, whatever the planner believes
 create function private.paid_out_allocations(sale core.sales) returns uuid[]
 language plpgsql stable
-set search_path = '' set plan_cache_mode = 'force_custom_plan'
+set search_path = '' set plan_cache_mode = 'force_custom_plan' set enable_nestloop = off
 as $$
 begin
+  if not exists (select from core.ledger_accounts a where a.partner_id = sale.partner_id and a.kind = 'payout') then
+    return '{}';
+  end if;
   return array(
     with part as materialized (
       -- what each part of each sale brings to its payees: to a customer, and where there is one to a partner
@@ -6199,14 +6205,13 @@ begin
     ), paid as materialized (
       select y.kind, y.owner, sum(m.amount) as amount
         from payee y
-        cross join lateral (
-          select e.amount from core.ledger_entries e
-            join core.ledger_accounts o on o.partner_id = e.partner_id and o.id = e.credit and o.kind = 'payout'
-           where e.partner_id = sale.partner_id and e.debit = y.id
-          union all
-          select -e.amount from core.ledger_entries e
-            join core.ledger_accounts o on o.partner_id = e.partner_id and o.id = e.debit and o.kind = 'payout'
-           where e.partner_id = sale.partner_id and e.credit = y.id) m
+        join (select e.debit as account_id, e.amount
+                from core.ledger_accounts o join core.ledger_entries e on e.partner_id = o.partner_id and e.credit = o.id
+               where o.partner_id = sale.partner_id and o.kind = 'payout'
+              union all
+              select e.credit, -e.amount
+                from core.ledger_accounts o join core.ledger_entries e on e.partner_id = o.partner_id and e.debit = o.id
+               where o.partner_id = sale.partner_id and o.kind = 'payout') m on m.account_id = y.id
        group by y.kind, y.owner
     ), due as (
       -- the oldest is paid first: a part is paid out as soon as more was paid than is due of all before it
@@ -6814,13 +6819,13 @@ comment on function private.offer(uuid, text) is
   'What a mandate yields, as far as it is known: the latest factor, the last average price of the tenant (null while there is none), and who pays.';
 grant execute on function private.offer(uuid, text) to api_owner;
 
--- Whether the ledger, the months, the bookings, the sales and the payouts agree. Each function answers what should be, what is, how many things
--- do not agree, and the first of them.
+-- Whether the ledger, the months, the bookings, the sales and the payouts agree. Each function answers what should be, what is, how many
+-- things do not agree, and the first of them. They read all that a tenant has: hash joins, whatever the planner believes.
 
 create function private.check_units(tenant uuid)
 returns table (what text, expected numeric, found numeric, wrong bigint, example text)
 language sql stable
-set search_path = ''
+set search_path = '' set enable_nestloop = off
 as $$
   select b.unit || ' sums to zero', 0, sum(b.balance), (sum(b.balance) <> 0)::int, b.unit
     from core.ledger_balances b where b.partner_id = tenant group by b.unit
@@ -6829,7 +6834,7 @@ $$;
 create function private.check_kwh(tenant uuid)
 returns table (what text, expected numeric, found numeric, wrong bigint, example text)
 language sql stable
-set search_path = ''
+set search_path = '' set enable_nestloop = off
 as $$
   with booked as materialized (
     select r.*, c.accepted_kwh
@@ -6867,7 +6872,7 @@ $$;
 create function private.check_ere(tenant uuid)
 returns table (what text, expected numeric, found numeric, wrong bigint, example text)
 language sql stable
-set search_path = ''
+set search_path = '' set enable_nestloop = off
 as $$
   with credited as materialized (
     select r.booking_id, r.id, c.ere, trunc(c.accepted_kwh * r.ere_per_kwh, 6) as by_factor
@@ -6912,7 +6917,7 @@ $$;
 create function private.check_money(tenant uuid)
 returns table (what text, expected numeric, found numeric, wrong bigint, example text)
 language sql stable
-set search_path = ''
+set search_path = '' set enable_nestloop = off
 as $$
   with part as materialized (
     select a.*, a.reversal_id is null as stands, k.net as in_net, k.share as in_share, k.fee as in_fee
@@ -12223,11 +12228,13 @@ as $$
                count(*) filter (where r.status = 'registered') as registered, count(*) filter (where r.status = 'rejected') as rejected,
                coalesce(sum(c.accepted_kwh), 0) as accepted_kwh, coalesce(sum(c.ere), 0) as ere
           from core.booking_rows r
-          left join core.credits c on c.partner_id = r.partner_id and c.row_id = r.id and c.reversed_at is null
+          left join lateral (
+            select * from core.credits c where c.partner_id = r.partner_id and c.row_id = r.id and c.reversed_at is null offset 0) c on true
          where r.partner_id = booking.partner_id and r.booking_id = booking.id) t
   cross join (select coalesce(sum(a.ere), 0) as ere, coalesce(sum(a.gross), 0) as gross
                 from core.sales s
-                join core.allocations a on a.partner_id = s.partner_id and a.sale_id = s.id and a.reversal_id is null
+                cross join lateral (
+                  select * from core.allocations a where a.partner_id = s.partner_id and a.sale_id = s.id and a.reversal_id is null offset 0) a
                where s.partner_id = booking.partner_id and s.booking_id = booking.id) s
 $$;
 comment on function private.booking_row(core.bookings) is 'A booking as the operator sees it, with what became of its rows.';

@@ -23,56 +23,75 @@ begin
               when length(s.reason) > 500 or s.reason ~ '[[:cntrl:]]' then 'invalid_reason'
               when c.accepted_kwh <> s.accepted_kwh then 'credited_otherwise' end
     from sent s
-    left join core.booking_rows r on r.partner_id = booking.partner_id and r.id = s.row_id
-    left join core.credits c on c.partner_id = r.partner_id and c.row_id = r.id and c.reversed_at is null;
+    left join lateral (select * from core.booking_rows r where r.partner_id = booking.partner_id and r.id = s.row_id offset 0) r on true
+    left join lateral (
+      select * from core.credits c where c.partner_id = booking.partner_id and c.row_id = r.id and c.reversed_at is null offset 0) c on true;
 end $$;
 comment on function private.read_credit_lines(core.bookings, jsonb) is
   'What the register said of rows, [{line?, row_id, accepted_kwh, reason?}], each read on its own; problem is null where it can be credited, or is already. kWh, three decimals.';
+
+create type private.credited_row as (
+  credit_id     uuid,
+  row_id        uuid,
+  account_id    uuid,
+  connection_id uuid,
+  period        date,
+  kwh           numeric,
+  accepted_kwh  numeric,
+  ere           numeric);
+
+create function private.write_credits(tenant uuid, lines private.credit_line[]) returns private.credited_row[]
+language plpgsql
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+declare
+  credited private.credited_row[];
+begin
+  credited := array(
+    select row(gen_random_uuid(), r.id, r.account_id, r.connection_id, r.period, r.kwh, l.accepted_kwh, trunc(l.accepted_kwh * r.ere_per_kwh, 6))::private.credited_row
+      from unnest(lines) l
+      cross join lateral (
+        select * from core.booking_rows r where r.partner_id = tenant and r.id = l.row_id and r.status = 'submitted' offset 0) r);
+  insert into core.credits (partner_id, id, row_id, owner_id, accepted_kwh, ere, reason)
+  select tenant, c.credit_id, c.row_id, r.owner_id, c.accepted_kwh, c.ere, l.reason
+    from unnest(credited) c
+    join unnest(lines) l on l.row_id = c.row_id
+    cross join lateral (select r.owner_id from core.booking_rows r where r.partner_id = tenant and r.id = c.row_id offset 0) r;
+  update core.booking_rows r set status = 'registered'
+   where r.partner_id = tenant and r.id = any (array(select c.row_id from unnest(credited) c where c.accepted_kwh > 0));
+  update core.booking_rows r set status = 'rejected'
+   where r.partner_id = tenant and r.id = any (array(select c.row_id from unnest(credited) c where c.accepted_kwh = 0));
+  update core.delivered_months d set status = case when c.accepted_kwh > 0 then 'registered' else 'rejected' end
+    from unnest(credited) c
+   where d.partner_id = tenant and d.connection_id = c.connection_id and d.period = c.period;
+  return credited;
+end $$;
+comment on function private.write_credits(uuid, private.credit_line[]) is
+  'Writes down what the register granted of the rows that wait for it, and marks them and their months: what was written.';
 
 create function private.credit_rows(booking core.bookings, lines private.credit_line[]) returns int
 language plpgsql
 set search_path = '' set plan_cache_mode = 'force_custom_plan'
 as $$
 declare
-  postings private.posting[];
-  opened_connections uuid[];
-  opened_months      date[];
+  credited private.credited_row[];
 begin
   -- a rejected month is open for a new delivery
   perform private.lock_connections(booking.partner_id, array(
     select r.connection_id from unnest(lines) l
-      join core.booking_rows r on r.partner_id = booking.partner_id and r.id = l.row_id
+      cross join lateral (select * from core.booking_rows r where r.partner_id = booking.partner_id and r.id = l.row_id offset 0) r
      where l.accepted_kwh = 0));
-  with granted as (
-    insert into core.credits (partner_id, row_id, owner_id, accepted_kwh, ere, reason)
-    select r.partner_id, r.id, r.owner_id, l.accepted_kwh, trunc(l.accepted_kwh * r.ere_per_kwh, 6), l.reason
-      from unnest(lines) l
-      join core.booking_rows r on r.partner_id = booking.partner_id and r.id = l.row_id and r.status = 'submitted'
-    returning *
-  ), marked as (
-    update core.booking_rows r set status = case when g.accepted_kwh > 0 then 'registered' else 'rejected' end
-      from granted g where r.partner_id = g.partner_id and r.id = g.row_id
-    returning r.*, g.id as credit_id, g.accepted_kwh, g.ere
-  ), judged as (
-    update core.delivered_months d set status = m.status
-      from marked m where d.partner_id = m.partner_id and d.connection_id = m.connection_id and d.period = m.period
-  )
-  select array_agg(row('credit:' || m.credit_id || ':' || p.what, p.unit, p.amount, p.debit_kind, m.booking_id, p.credit_kind, p.credit_owner)::private.posting),
-         array_agg(m.connection_id) filter (where m.accepted_kwh = 0 and p.what = 'ere'),
-         array_agg(m.period) filter (where m.accepted_kwh = 0 and p.what = 'ere')
-    into postings, opened_connections, opened_months
-    from marked m
-    cross join lateral (values
-      ('registered', 'kWh', m.accepted_kwh, 'submitted', 'registered', m.booking_id),
-      ('written_off', 'kWh', case when m.accepted_kwh > 0 then m.kwh - m.accepted_kwh else 0 end, 'submitted', 'written_off', m.booking_id),
-      ('rejected', 'kWh', case when m.accepted_kwh > 0 then 0 else m.kwh end, 'submitted', 'delivered', m.account_id),
-      ('ere', 'ERE', m.ere, 'register', 'unsold', m.booking_id)) p (what, unit, amount, debit_kind, credit_kind, credit_owner);
-  if postings is null then
-    return 0;
-  end if;
-  perform private.post(booking.partner_id, postings);
-  perform private.release_charging_sessions(opened_connections, opened_months);
-  return cardinality(postings) / 4;
+  credited := private.write_credits(booking.partner_id, lines);
+  perform private.post(booking.partner_id, array(
+    select row('credit:' || c.credit_id || ':' || p.what, p.unit, p.amount, p.debit_kind, booking.id, p.credit_kind, p.credit_owner)::private.posting
+      from unnest(credited) c
+      cross join lateral (values
+        ('registered', 'kWh', c.accepted_kwh, 'submitted', 'registered', booking.id),
+        ('written_off', 'kWh', case when c.accepted_kwh > 0 then c.kwh - c.accepted_kwh else 0 end, 'submitted', 'written_off', booking.id),
+        ('rejected', 'kWh', case when c.accepted_kwh > 0 then 0 else c.kwh end, 'submitted', 'delivered', c.account_id),
+        ('ere', 'ERE', c.ere, 'register', 'unsold', booking.id)) p (what, unit, amount, debit_kind, credit_kind, credit_owner)));
+  perform private.release_charging_sessions(array_agg(c.connection_id), array_agg(c.period)) from unnest(credited) c where c.accepted_kwh = 0;
+  return cardinality(credited);
 end $$;
 comment on function private.credit_rows(core.bookings, private.credit_line[]) is
   'Credits the rows that wait for it, and leaves those alone that were credited: says how many. None of an accepted kWh is a rejection; less than submitted is credited, and the rest written off.';

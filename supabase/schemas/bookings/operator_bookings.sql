@@ -70,11 +70,13 @@ as $$
                count(*) filter (where r.status = 'registered') as registered, count(*) filter (where r.status = 'rejected') as rejected,
                coalesce(sum(c.accepted_kwh), 0) as accepted_kwh, coalesce(sum(c.ere), 0) as ere
           from core.booking_rows r
-          left join core.credits c on c.partner_id = r.partner_id and c.row_id = r.id and c.reversed_at is null
+          left join lateral (
+            select * from core.credits c where c.partner_id = r.partner_id and c.row_id = r.id and c.reversed_at is null offset 0) c on true
          where r.partner_id = booking.partner_id and r.booking_id = booking.id) t
   cross join (select coalesce(sum(a.ere), 0) as ere, coalesce(sum(a.gross), 0) as gross
                 from core.sales s
-                join core.allocations a on a.partner_id = s.partner_id and a.sale_id = s.id and a.reversal_id is null
+                cross join lateral (
+                  select * from core.allocations a where a.partner_id = s.partner_id and a.sale_id = s.id and a.reversal_id is null offset 0) a
                where s.partner_id = booking.partner_id and s.booking_id = booking.id) s
 $$;
 comment on function private.booking_row(core.bookings) is 'A booking as the operator sees it, with what became of its rows.';

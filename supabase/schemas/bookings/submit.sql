@@ -55,27 +55,33 @@ begin
       (partner_id, booking_id, account_id, connection_id, owner_id, period, kwh, session_count, source, delivery_id, ere_per_kwh, ean_code,
        ean_exclusive, signatory, postal_code, house_number, house_number_addition, street, city, mandate_id, mandate_signed_at,
        mandate_valid_from, mandate_valid_until, fee_pct, partner_share_pct, share_partner_id, charger_brand, charger_model, charger_serial, flags)
-    select c.partner_id, booking.id, c.account_id, c.id, c.owner_id, j.period, j.kwh, j.session_count,
+    select booking.partner_id, booking.id, c.account_id, c.id, c.owner_id, j.period, j.kwh, j.session_count,
            case when j.delivery_id is null then 'own_sessions' else 'delivered_total' end, j.delivery_id, j.ere_per_kwh, c.ean_code,
-           c.ean_exclusive, coalesce(s.full_name, m.signed_name), l.postal_code, l.house_number, l.house_number_addition, l.street, l.city,
+           c.ean_exclusive, coalesce(c.full_name, m.signed_name), c.postal_code, c.house_number, c.house_number_addition, c.street, c.city,
            m.id, m.signed_at, m.valid_from, m.valid_until, m.fee_pct, m.partner_share_pct,
            -- a person is in the house, and belongs to whoever had brought them by that month
-           case when a.user_id is null then a.partner_id else t.partner_id end,
+           case when c.user_id is null then booking.partner_id when c.attached_month <= j.period then c.brought_by end,
            h.brands, h.models, h.serials, j.flags
-      from private.judge_quarter(booking.partner_id, booking.quarter, chosen) j
-      join core.connections c on c.partner_id = booking.partner_id and c.id = j.connection_id
-      join core.accounts a on a.partner_id = c.partner_id and a.id = c.account_id
-      left join core.signatories s on s.partner_id = c.partner_id and s.account_id = c.account_id
-      left join core.attributions t on t.user_id = a.user_id and t.attached_month <= j.period
-      join core.locations l on l.partner_id = c.partner_id and l.id = c.location_id
-      join core.mandates m on m.partner_id = c.partner_id and m.id = j.mandate_id
-      cross join lateral (
-        select string_agg(coalesce(h.brand, h.ocpp_vendor), '; ' order by h.created_at, h.id) as brands,
-               string_agg(coalesce(k.model, h.ocpp_model), '; ' order by h.created_at, h.id) as models,
-               string_agg(h.serial_number, '; ' order by h.created_at, h.id) as serials
-          from core.chargers h left join core.charger_models k on k.id = h.catalog_charger_id
-         where h.partner_id = c.partner_id and h.connection_id = c.id and h.status = 'active' and h.mid_eligible) h
-     where j.reason is null
+      from (select j.connection_id, array_agg(j) as months
+              from private.judge_quarter(booking.partner_id, booking.quarter, chosen) j where j.reason is null group by j.connection_id) q
+     cross join lateral (
+       select c.*, a.user_id, s.full_name, t.partner_id as brought_by, t.attached_month,
+              l.postal_code, l.house_number, l.house_number_addition, l.street, l.city
+         from core.connections c
+         join core.accounts a on a.partner_id = c.partner_id and a.id = c.account_id
+         join core.locations l on l.partner_id = c.partner_id and l.id = c.location_id
+         left join core.signatories s on s.partner_id = c.partner_id and s.account_id = c.account_id
+         left join core.attributions t on t.user_id = a.user_id
+        where c.partner_id = booking.partner_id and c.id = q.connection_id offset 0) c
+     cross join lateral (
+       select string_agg(coalesce(h.brand, h.ocpp_vendor), '; ' order by h.created_at, h.id) as brands,
+              string_agg(coalesce((select k.model from core.charger_models k where k.id = h.catalog_charger_id), h.ocpp_model), '; '
+                         order by h.created_at, h.id) as models,
+              string_agg(h.serial_number, '; ' order by h.created_at, h.id) as serials
+         from core.chargers h
+        where h.partner_id = booking.partner_id and h.connection_id = c.id and h.status = 'active' and h.mid_eligible) h
+     cross join lateral unnest(q.months) j
+     cross join lateral (select * from core.mandates m where m.partner_id = booking.partner_id and m.id = j.mandate_id offset 0) m
      order by j.ean_code, j.period  -- two tenants that claim the same EANs wait for each other in one order
     -- somebody else's booking took the EAN and month a moment ago
     on conflict do nothing

@@ -1,10 +1,10 @@
--- Whether the ledger, the months, the bookings, the sales and the payouts agree. Each function answers what should be, what is, how many things
--- do not agree, and the first of them.
+-- Whether the ledger, the months, the bookings, the sales and the payouts agree. Each function answers what should be, what is, how many
+-- things do not agree, and the first of them. They read all that a tenant has: hash joins, whatever the planner believes.
 
 create function private.check_units(tenant uuid)
 returns table (what text, expected numeric, found numeric, wrong bigint, example text)
 language sql stable
-set search_path = ''
+set search_path = '' set enable_nestloop = off
 as $$
   select b.unit || ' sums to zero', 0, sum(b.balance), (sum(b.balance) <> 0)::int, b.unit
     from core.ledger_balances b where b.partner_id = tenant group by b.unit
@@ -13,7 +13,7 @@ $$;
 create function private.check_kwh(tenant uuid)
 returns table (what text, expected numeric, found numeric, wrong bigint, example text)
 language sql stable
-set search_path = ''
+set search_path = '' set enable_nestloop = off
 as $$
   with booked as materialized (
     select r.*, c.accepted_kwh
@@ -51,7 +51,7 @@ $$;
 create function private.check_ere(tenant uuid)
 returns table (what text, expected numeric, found numeric, wrong bigint, example text)
 language sql stable
-set search_path = ''
+set search_path = '' set enable_nestloop = off
 as $$
   with credited as materialized (
     select r.booking_id, r.id, c.ere, trunc(c.accepted_kwh * r.ere_per_kwh, 6) as by_factor
@@ -96,7 +96,7 @@ $$;
 create function private.check_money(tenant uuid)
 returns table (what text, expected numeric, found numeric, wrong bigint, example text)
 language sql stable
-set search_path = ''
+set search_path = '' set enable_nestloop = off
 as $$
   with part as materialized (
     select a.*, a.reversal_id is null as stands, k.net as in_net, k.share as in_share, k.fee as in_fee

@@ -78,6 +78,8 @@ begin
 end $$;
 comment on function private.balance(uuid, text, text, uuid) is 'What was credited to an account less what was debited from it; 0 where nothing ever was.';
 
+-- A step writes thousands of rows, and the next one reads them before any statistics know of them. So what is looked up by its key in
+-- these tables, and in those of bookings and sales, is looked up row by row (lateral, with offset 0): never a join of all with all.
 create type private.posting as (
   cause        text,
   unit         text,
@@ -105,8 +107,12 @@ begin
   insert into core.ledger_entries (partner_id, debit, credit, unit, amount, cause)
   select partner, d.id, c.id, p.unit, p.amount, p.cause
     from unnest(postings) p
-    join core.ledger_accounts d on d.partner_id = partner and d.owner = p.debit_owner and d.kind = p.debit_kind and d.unit = p.unit
-    join core.ledger_accounts c on c.partner_id = partner and c.owner = p.credit_owner and c.kind = p.credit_kind and c.unit = p.unit
+   cross join lateral (
+     select a.id from core.ledger_accounts a
+      where a.partner_id = partner and a.owner = p.debit_owner and a.kind = p.debit_kind and a.unit = p.unit offset 0) d
+   cross join lateral (
+     select a.id from core.ledger_accounts a
+      where a.partner_id = partner and a.owner = p.credit_owner and a.kind = p.credit_kind and a.unit = p.unit offset 0) c
    where p.amount <> 0
    order by p.cause collate "C"
   on conflict on constraint ledger_entries_cause_key do nothing;
@@ -137,7 +143,7 @@ begin
   insert into core.ledger_entries (partner_id, debit, credit, unit, amount, cause)
   select e.partner_id, e.credit, e.debit, e.unit, e.amount, e.cause || ':reversed'
     from unnest(causes) c (cause)
-    join core.ledger_entries e on e.partner_id = partner and e.cause = c.cause
+   cross join lateral (select * from core.ledger_entries e where e.partner_id = partner and e.cause = c.cause offset 0) e
    order by e.cause
   on conflict on constraint ledger_entries_cause_key do nothing;
   get diagnostics written = row_count;

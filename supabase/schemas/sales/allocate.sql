@@ -11,21 +11,17 @@ declare
   cents    constant numeric := sale.gross * 100;
 begin
   return query
-  with sold as materialized (
-    select a.row_id, sum(a.ere) as ere
-      from core.sales s
-      join core.allocations a on a.partner_id = s.partner_id and a.sale_id = s.id and a.reversal_id is null
-     where s.partner_id = sale.partner_id and s.booking_id = sale.booking_id
-     group by a.row_id
-  ), held as materialized (
-    select r.id, (c.ere - coalesce(s.ere, 0)) * 1000000 as unsold
+  with held as materialized (
+    select r.id, (c.ere - s.ere) * 1000000 as unsold
       from core.booking_rows r
-      join core.credits c on c.partner_id = r.partner_id and c.row_id = r.id and c.reversed_at is null
-      left join sold s on s.row_id = r.id
-     where r.partner_id = sale.partner_id and r.booking_id = sale.booking_id and r.status = 'registered' and c.ere > coalesce(s.ere, 0)
+      cross join lateral (
+        select c.ere from core.credits c where c.partner_id = r.partner_id and c.row_id = r.id and c.reversed_at is null offset 0) c
+      cross join lateral (
+        select coalesce(sum(a.ere), 0) as ere from core.allocations a
+         where a.partner_id = r.partner_id and a.row_id = r.id and a.reversal_id is null) s
+     where r.partner_id = sale.partner_id and r.booking_id = sale.booking_id and r.status = 'registered' and c.ere > s.ere
   ), share as (
-    select h.id, div(quantity * h.unsold, t.unsold) as whole, mod(quantity * h.unsold, t.unsold) as rest
-      from held h cross join (select sum(unsold) as unsold from held) t
+    select h.id, div(quantity * h.unsold, sum(h.unsold) over ()) as whole, mod(quantity * h.unsold, sum(h.unsold) over ()) as rest from held h
   ), part as materialized (
     -- what the division leaves goes to the largest remainders, of equal ones to the first row ids, which are ordered as their text is
     select s.id, s.whole + (row_number() over (order by s.rest desc, s.id) <= quantity - sum(s.whole) over ())::int as micro
@@ -54,7 +50,7 @@ begin
            case when r.share_partner_id is null then 0
                 else trunc(trunc(s.gross * r.fee_pct * 0.01, 2) * r.partner_share_pct * 0.01, 2) end
       from private.split_sale(sale) s
-      join core.booking_rows r on r.partner_id = sale.partner_id and r.id = s.row_id
+      cross join lateral (select * from core.booking_rows r where r.partner_id = sale.partner_id and r.id = s.row_id offset 0) r
     returning *
   )
   select array_agg(row('allocation:' || a.id || ':' || p.what, p.unit, p.amount, p.debit_kind, p.debit_owner, p.credit_kind, p.credit_owner)::private.posting)

@@ -62,8 +62,6 @@ create table core.allocations (
   constraint allocations_pkey primary key (partner_id, id),
   constraint allocations_sale_fkey foreign key (partner_id, sale_id) references core.sales (partner_id, id),
   constraint allocations_row_fkey foreign key (partner_id, row_id, owner_id) references core.booking_rows (partner_id, id, owner_id),
-  constraint allocations_account_fkey foreign key (partner_id, account_id, owner_id) references core.accounts (partner_id, id, owner_id),
-  constraint allocations_share_partner_id_fkey foreign key (share_partner_id) references core.partners (id),
   constraint allocations_reversal_fkey foreign key (partner_id, reversal_id) references core.sale_reversals (partner_id, id),
   constraint allocations_row_key unique (partner_id, sale_id, row_id),
   constraint allocations_positive check (ere > 0 and gross >= 0),
@@ -72,6 +70,7 @@ create table core.allocations (
 );
 comment on table core.allocations is
   'A row''s part of a sale: its ERE, its cents, and how those are divided between the customer (net), the partner (partner_share) and the service (fee less partner_share), by the percentages agreed when the mandate was signed. Written once, never computed again. Kept seven years.';
+comment on column core.allocations.account_id is 'As the row has it, like owner, percentages and share_partner_id.';
 comment on column core.allocations.reversal_id is 'Null while it stands.';
 -- serves: what of a row was sold
 create index allocations_row on core.allocations (partner_id, row_id);
