@@ -19,6 +19,7 @@ function step(title: string, why: string): void {
 }
 
 type Json = Record<string, unknown>;
+type Ere = { kwh_counted: number; ere_sold: number; gross_eur: number; net_eur: number; fee_pct: number };
 
 /** Sends, shows what was sent and what came back, and stops the story at an answer that is no success. */
 async function call<T = Json>(
@@ -142,6 +143,29 @@ async function tell({ host, base_url, auth_url, operator_database_url, demo }: S
   step("Read the position again", "Four gates are open: these kWh become ERE.");
   const { positions } = await call<{ positions: { ere_eligible: boolean }[] }>("GET", position, { token });
   if (!positions[0]?.ere_eligible) throw new Error("the account is not eligible");
+  if (host === "sandbox") {
+    const key = demo.partner.api_key;
+    step("Approve the registration", "The service reviews each customer once; on the sandbox you decide.");
+    await call("POST", `${base_url}/sandbox/v1/customers/${account_id}/review`, {
+      token: key,
+      body: { outcome: "goedgekeurd" },
+    });
+
+    step(
+      "Settle the quarter",
+      "Once a quarter is over its months are booked with the register, credited, sold and paid; here at once.",
+    );
+    await call("POST", `${base_url}/sandbox/v1/settle`, { token: key, body: { quarter: `${year}-Q1` } });
+
+    step("Read what it became", "From kWh to ERE to euro.");
+    const { positions: settled } = await call<{ positions: { ere: Ere | null }[] }>("GET", position, { token });
+    const ere = settled[0]?.ere;
+    if (!ere || ere.net_eur === 0) throw new Error("nothing was settled");
+    const euro = (amount: number) => `€ ${amount.toFixed(2)}`;
+    console.log(
+      `\n   ${bold(`${ere.kwh_counted} kWh → ${ere.ere_sold} ERE → ${euro(ere.gross_eur)}`)}, of which ${CUSTOMER.name} gets ${bold(euro(ere.net_eur))} after a fee of ${ere.fee_pct} %.`,
+    );
+  }
   console.log(`\n${bold("Done.")} The page as the customer sees it, signed: ${mandate_link}\n`);
 }
 
