@@ -103,7 +103,9 @@ test("contract §5 a reset takes a customer out of bookings, sales and the ledge
     "payout_parts",
   ] as const;
   expect(Object.values(await rowCounts(world, ...tables))).toEqual(tables.map(() => 0));
-  expect(await world.row("select kind from core.ledger_accounts where kind not in ('service', 'partner', 'payout', 'bank')")).toBeUndefined();
+  expect(
+    await world.row("select kind from core.ledger_accounts where kind not in ('service', 'partner', 'payout', 'bank')"),
+  ).toBeUndefined();
   await world.agrees();
 });
 

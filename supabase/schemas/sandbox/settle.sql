@@ -145,7 +145,9 @@ begin
     perform private.refuse('nothing_to_settle', json_build_object('left_out', settled -> 'left_out'));
   end if;
   perform private.audit('sandbox.settled', private.partner_id(), jsonb_build_object('quarter', named));
-  return (jsonb_build_object('ok', true, 'quarter', named) || settled::jsonb)::json;
+  return json_build_object(
+    'ok', true, 'quarter', named, 'booking_id', settled -> 'booking_id', 'accounts', settled -> 'accounts', 'kwh', settled -> 'kwh',
+    'ere', settled -> 'ere', 'gross_eur', settled -> 'gross_eur', 'net_eur', settled -> 'net_eur', 'left_out', settled -> 'left_out');
 end $$;
 comment on function api.settle_sandbox(jsonb, jsonb) is
   'POST /sandbox/v1/settle: {quarter, price_per_ere} to {ok, quarter, booking_id, accounts, kwh, ere, gross_eur, net_eur, left_out}. What is settled already stays as it is; the price is that of months which were not.';
