@@ -1,6 +1,7 @@
 // GET /partner/customers: who is disclosed, who is not, and that nothing else tells (specification section 4.2).
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { claimKey } from "#shared/domain/claim/links.ts";
 import { addCustomer, createPartnerWorld, type PartnerWorld, SECRETS } from "./partner_world.ts";
 
 let world: PartnerWorld;
@@ -182,18 +183,80 @@ describe("§4.2 order and size", () => {
     });
   });
 
-  test("the list is streamed in stretches: 12,000 customers arrive once each, in order, and parse as one JSON", async () => {
-    const { id } = await world.row("insert into core.partners (name, slug) values ('Veel', 'veel') returning id");
+  test.each([9_999, 10_000, 10_001, 30_000, 31_000])(
+    "the list is streamed in stretches: %i customers arrive once each, in order, and parse as one JSON",
+    async (count) => {
+      const { id } = await world.row(
+        "insert into core.partners (name, slug) values ($1, $1) returning id",
+        `veel-${count}`,
+      );
+      // three in each second, so that the id decides among them, at a border too
+      await world.row(
+        `with people as (insert into auth.users (id, email) select gen_random_uuid(), 'p' || n || '@' || $2 || '.nl' from generate_series(1, $3::int) n returning id)
+         insert into core.attributions (partner_id, user_id, source, external_ref, attached_month, created_at)
+         select $1, id, 'partner_upload', id, '2026-11-01', now() - make_interval(secs => (row_number() over ())::int / 3) from people`,
+        id,
+        String(count),
+        count,
+      );
+      const { rows } = await world.database.admin.query(
+        "select user_id::text as id from core.attributions where partner_id = $1 order by created_at desc, user_id desc",
+        [id],
+      );
+      const customers = await list(await world.key({ ...world.partnerA, id }));
+      expect(customers.map(({ external_ref }) => external_ref)).toEqual(rows.map((row) => row.id));
+    },
+  );
+
+  test("whatever the size of a stretch, and however many accounts, connections and chargers somebody has, everybody is there once", async () => {
+    const { id } = await world.row("insert into core.partners (name, slug) values ('Meer', 'meer') returning id");
+    const partner = { ...world.partnerA, id };
+    for (let index = 0; index < 7; index++)
+      await addCustomer(world, partner, "partner_upload", {
+        external_ref: String(index),
+        created_at: `2026-11-0${1 + Math.floor(index / 2)}T00:00:00Z`,
+        house_number: 100 + index,
+      });
+    // a second account, which does not count; connections of which the third is signed, and one that is archived; more chargers
     await world.row(
-      `with people as (insert into auth.users (id, email) select gen_random_uuid(), 'p' || n || '@veel.nl' from generate_series(1, 12000) n returning id)
-       insert into core.attributions (partner_id, user_id, source, attached_month, created_at)
-       select $1, id, 'referral_link', '2026-11-01', now() - make_interval(secs => (row_number() over ())::int / 3) from people`,
+      `with account as (
+         insert into core.accounts (partner_id, user_id, access_channel, type, payout_handler, created_at)
+         select private.house(), user_id, 'user', 'vve', 'service_pays_customer', now() + interval '1 day' from core.attributions where partner_id = $1),
+       own as (select b.* from core.accounts b join core.attributions a on a.user_id = b.user_id where a.partner_id = $1),
+       connection as (
+         insert into core.connections (partner_id, account_id, owner_id, location_id, ean_code, registration_status, status, created_at)
+         select o.partner_id, o.id, o.user_id, l.id, lpad((abs(hashtextextended(o.id::text || n, 0)) % 1000000000000000000)::text, 18, '0'),
+                'concept', case when n = 3 then 'archived' else 'active' end, now() - make_interval(days => n)
+           from own o, generate_series(1, 3) n, (select id from core.locations where partner_id = private.house() limit 1) l)
+       insert into core.chargers (partner_id, account_id, user_id, nickname, connection_type, status, created_at)
+       select o.partner_id, o.id, o.user_id, 'n' || n, case n when 1 then 'easee' else 'zaptec' end, case when n = 3 then 'removed' else 'active' end,
+              now() + make_interval(days => n)
+         from own o, generate_series(1, 3) n`,
       id,
     );
-    const key = await world.key({ ...world.partnerA, id });
-    const customers = await list(key);
-    expect(customers).toHaveLength(12_000);
-    expect(new Set(customers.map(({ customer_ref }) => customer_ref)).size).toBe(12_000);
+    const whole = await list(await world.key(partner));
+    expect(whole.map(({ external_ref }) => external_ref).sort()).toEqual(["0", "1", "2", "3", "4", "5", "6"]);
+    for (const customer of whole)
+      expect(customer).toMatchObject({
+        house_number: `${100 + Number(customer.external_ref)} ${SECRETS.addition}`,
+        registration_status: "afgekeurd",
+        is_active: true,
+        type: "particulier",
+        charger_connection_type: "zaptec",
+        charger_count: 3,
+        has_charger: true,
+      });
+    const key = claimKey(world.environment);
+    const caller = { kind: "partner", partner_id: id, host: world.environment.config.API_HOST, request_id: "test" };
+    const stretch = async (query: object) =>
+      JSON.parse(await world.environment.db.call("list_customers", caller, { key, ...query }));
+    for (const size of [1, 2, 3, 6, 7, 8]) {
+      const { borders, customers } = await stretch({ size });
+      expect(borders).toHaveLength(Math.ceil(7 / size) - 1);
+      for (const [index, after] of borders.entries())
+        customers.push(...(await stretch({ after, until: borders[index + 1] ?? null })).customers);
+      expect([size, customers]).toEqual([size, whole]);
+    }
   });
 
   test("a partner without customers has an empty list", async () => {

@@ -94,6 +94,7 @@ create view core.connection_mandates with (security_invoker = true) as
 select c.partner_id,
        c.id as connection_id,
        c.account_id,
+       c.location_id,
        c.ean_code,
        c.status,
        c.registration_status,
