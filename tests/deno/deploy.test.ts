@@ -163,8 +163,9 @@ describe("supabase functions deploy", () => {
     expect(files).toEqual([...new Set(["deno.json", ...modulesOf(entrypoint), ...SHARED])].sort());
     const foreign = files.filter((file) => /^(tests|packages\/(?!shared\/src\/)|supabase\/functions)\b/.test(file));
     expect(foreign.filter((file) => !file.startsWith(`supabase/functions/${folderOf(slug)}/`))).toEqual([]);
-    const size = [...upload(slug).files.values()].reduce((total, content) => total + content.length, 0);
-    // the platform takes 5 MB with the packages; our own part is text that a person wrote
+    // the platform takes 5 MB with the packages; our own part is text that a person wrote, but for the description of the API
+    const written = [...upload(slug).files].filter(([path]) => path !== "openapi.json");
+    const size = written.reduce((total, [, content]) => total + content.length, 0);
     expect(size).toBeLessThan(500_000);
   });
 
