@@ -3393,12 +3393,12 @@ select c.partner_id,
        m.valid_from,
        m.valid_until,
        m.signed_at,
-       (select max(r.valid_until) from core.mandates r
-         where r.partner_id = c.partner_id and r.connection_id = c.id and r.status = 'signed' and r.valid_from > (select private.today()))
-         as renewed_until
+       m.renewed_until
   from core.connections c
   left join lateral (
-    select m.id, m.status, m.valid_from, m.valid_until, m.signed_at from core.mandates m
+    select m.id, m.status, m.valid_from, m.valid_until, m.signed_at,
+           max(m.valid_until) filter (where m.status = 'signed' and m.valid_from > (select private.today())) over () as renewed_until
+      from core.mandates m
      where m.partner_id = c.partner_id and m.connection_id = c.id and not (m.status = 'declined' and m.renewal)
      order by m.status = 'signed' and (select private.today()) between m.valid_from and m.valid_until desc,
               coalesce(m.valid_from > (select private.today()), false), m.created_at desc
