@@ -108,15 +108,21 @@ describe("§4.3 fixtures", () => {
     expect((await fixtures({ states: null })).body.fixtures).toHaveLength(6);
   });
 
-  test.each([[["eligible", "ELIGIBLE"]], [["none"]], [[1]], [[null]], [["__proto__"]], [["x".repeat(5000)]]])(
-    "the states %j are refused with unknown_state, and nothing is made",
-    async (states) => {
-      const before = await everyCount(world);
-      const { status, body } = await fixtures({ states });
-      expect([status, body.error, body.unknown.length]).toEqual([400, "unknown_state", 1]);
-      expect({ ...(await everyCount(world)), rate_limit_state: 0 }).toEqual({ ...before, rate_limit_state: 0 });
-    },
-  );
+  test.each([
+    [["eligible", "ELIGIBLE"]],
+    [["none"]],
+    [[1]],
+    [[null]],
+    [["__proto__"]],
+    [["x".repeat(5000)]],
+    [[{ toString: 0 }]],
+    [[["eligible"]]],
+  ])("the states %j are refused with unknown_state, and nothing is made", async (states) => {
+    const before = await everyCount(world);
+    const { status, body } = await fixtures({ states });
+    expect([status, body.error, body.unknown.length]).toEqual([400, "unknown_state", 1]);
+    expect({ ...(await everyCount(world)), rate_limit_state: 0 }).toEqual({ ...before, rate_limit_state: 0 });
+  });
 
   test.each([
     [{ states: "eligible" }],

@@ -80,7 +80,9 @@ export const createFixtures = endpoint(
   async ({ body, call, environment, admitted, address, fail }) => {
     const unknown = body.states?.filter((state) => !isState(state)) ?? [];
     if (unknown.length > 0)
-      return fail("unknown_state", { unknown: unknown.map((state) => String(state).slice(0, 40)) });
+      return fail("unknown_state", {
+        unknown: unknown.map((state) => (typeof state === "string" ? state : JSON.stringify(state)).slice(0, 40)),
+      });
     const states = [...new Set(body.states ?? STATES)].filter(isState);
     const caller = await admitted();
 
