@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { COMMANDS } from "../../packages/operator/src/commands.ts";
 import type { LocalStack } from "../../packages/operator/src/run.ts";
 import { cloneDatabase, type Database } from "../harness/database.ts";
@@ -144,6 +144,28 @@ describe("contract §8 exit codes and errors", () => {
     const ran = await operate(argv, env);
     expect([ran.code, ran.out]).toEqual([2, ""]);
     expect(ran.err).toMatch(/^error: |^Usage: /);
+  });
+
+  test("contract §8 what takes long says every ten seconds that it is at work", async () => {
+    const other = await database.admin.connect();
+    await other.query("begin");
+    await other.query("lock table core.partners in access exclusive mode");
+    vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "Date"] });
+    try {
+      const running = operate(["partner", "list"], env);
+      const waiting = "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+      while ((await database.admin.query(waiting)).rowCount === 0) await new Promise((done) => setTimeout(done, 20));
+      vi.advanceTimersByTime(25_000);
+      await other.query("rollback");
+      const { code, err } = await running;
+      expect([code, err]).toEqual([
+        0,
+        "partner list: at work for 10 seconds\npartner list: at work for 20 seconds\n",
+      ]);
+    } finally {
+      vi.useRealTimers();
+      other.release();
+    }
   });
 
   test("contract §8 a refusal is 1 and one sentence, with --json too", async () => {
