@@ -4572,7 +4572,7 @@ grant select on core.ere_factors to api_owner;
 insert into core.ere_factors (delivery_year, renewable_share) values (2026, 0.505);
 
 create view core.counted_months with (security_invoker = true) as
-select d.partner_id, d.connection_id, d.period, d.total_kwh, d.session_count, d.status, f.ere_per_kwh, d.total_kwh * f.ere_per_kwh as ere
+select d.partner_id, d.connection_id, d.period, d.total_kwh, d.session_count, d.status, f.ere_per_kwh, d.total_kwh * f.ere_per_kwh as ere, d.received_at
   from core.delivered_months d
   join core.ere_factors f on f.delivery_year = extract(year from d.period)
  where d.locked
@@ -4713,71 +4713,6 @@ end $$;
 comment on function api.ingest_months(jsonb, jsonb) is
   'POST /v1/sessions:batch: {account_id, connection_id, source, months, body, body_sha256}. One set-based statement; a bad item is a result, never an exception.';
 select private.expose('api.ingest_months(jsonb, jsonb)');
-
--- GET /v1/ere-positions.
-
-create view core.ere_positions with (security_invoker = true) as
-select g.partner_id, g.account_id, g.client_id, g.cpo_external_ref, g.payout_handler, g.created_at, g.ere_eligible, g.mandate_valid_from, g.checklist,
-       coalesce(d.months, '[]') as delivered_months, coalesce(d.total_kwh, 0) as total_kwh_delivered
-  from core.account_gates g
-  cross join lateral (
-    select json_agg(row_to_json(m) order by d.period, d.connection_id) as months,
-           sum(d.total_kwh) filter (where d.status = 'staged' or d.locked) as total_kwh
-      from core.connections c
-      join core.delivered_months d on d.partner_id = c.partner_id and d.connection_id = c.id
-      -- rows, and not json_build_object: that looks the type of each of its arguments up for each row, 3.3 us a month where this takes 1.8
-      cross join lateral (
-        select d.period, d.total_kwh, d.session_count, d.status, private.iso(d.received_at) as received_at, d.connection_id) m
-     where c.partner_id = g.partner_id and c.account_id = g.account_id) d;
-comment on view core.ere_positions is 'The position of an account as the API shows it, but for its ere.';
-grant select on core.ere_positions to api_owner;
-
-create function api.list_ere_positions(caller jsonb, query jsonb) returns json
-language plpgsql stable security definer
--- planned once: a plan made for the values at hand is no better, and looks cheaper than it is by what planning costs
-set search_path = '' set plan_cache_mode = 'force_generic_plan'
-as $$
-declare
-  years     int[];
-  found     uuid[];
-  figures   json[];
-  positions json;
-begin
-  perform private.act_as(caller, 'cpo');
-  years := array(
-    select f.delivery_year from core.figures f
-     where f.partner_id = private.partner_id() and f.delivery_year = coalesce((query ->> 'delivery_year')::int, f.delivery_year)
-     order by f.delivery_year desc);
-  if query ->> 'cpo_external_ref' is null then
-    found := private.account_page(query);
-    if years <> '{}' then
-      figures := private.position_figures(found[:(query ->> 'limit')::int], years);
-    end if;
-    positions := (
-      select json_agg(row_to_json(r) order by p.created_at desc, p.account_id desc)
-        from core.ere_positions p
-        cross join lateral (
-          select p.account_id, p.cpo_external_ref, p.payout_handler, p.ere_eligible, p.mandate_valid_from, p.checklist, p.delivered_months,
-                 p.total_kwh_delivered, figures[array_position(found, p.account_id)] as ere) r
-       where p.partner_id = private.partner_id() and p.account_id = any (found[:(query ->> 'limit')::int]));
-  else
-    if years <> '{}' then
-      figures := private.position_figures(array(
-        select a.id from core.accounts a where a.client_id = private.client_id() and a.cpo_external_ref = query ->> 'cpo_external_ref'), years);
-    end if;
-    -- what integrators ask for most, without looking the account up first: 20 us of 280
-    select array_agg(p.account_id), json_agg(row_to_json(r)) into found, positions
-      from core.ere_positions p
-      cross join lateral (
-        select p.account_id, p.cpo_external_ref, p.payout_handler, p.ere_eligible, p.mandate_valid_from, p.checklist, p.delivered_months,
-               p.total_kwh_delivered, figures[1] as ere) r
-     where p.client_id = private.client_id() and p.cpo_external_ref = query ->> 'cpo_external_ref' and (query ->> 'offset')::bigint = 0;
-  end if;
-  return private.page_answer('positions', positions, found, query);
-end $$;
-comment on function api.list_ere_positions(jsonb, jsonb) is
-  'GET /v1/ere-positions: {limit, offset, cpo_external_ref, delivery_year} to a page of positions, newest account first. ere is null until figures are published, of the year asked for where one is.';
-select private.expose('api.list_ere_positions(jsonb, jsonb)');
 
 -- Charging sessions, and the totals of each charger and month.
 --
@@ -5559,6 +5494,12 @@ create unique index credits_standing on core.credits (partner_id, row_id) where 
 select private.isolate('core.credits', 'select');
 select private.keep_to_owner('core.credits');
 
+create function private.quarter_name(quarter date) returns text
+language sql immutable
+set search_path = ''
+as $$ select to_char(quarter, 'YYYY-"Q"Q') $$;
+comment on function private.quarter_name(date) is 'A quarter as people write it: 2026-Q2.';
+
 -- What a booking of a quarter would take in, why it leaves the rest out, and what looks implausible.
 
 create type private.judged_month as (
@@ -6294,6 +6235,26 @@ comment on function private.average_price(uuid, int) is
   'What an ERE of a delivery year brought on average, in euro: the gross of all its sales that stand by their ERE, six decimals. Null before the first. Definer, because it is of all the tenant''s customers.';
 grant execute on function private.average_price(uuid, int) to api_owner;
 
+create view core.earned_months with (security_invoker = true) as
+select m.partner_id, m.connection_id, m.period, m.ere_per_kwh, r.id as row_id, r.fee_pct, r.partner_share_pct,
+       coalesce(k.accepted_kwh, m.total_kwh) as kwh, coalesce(k.accepted_kwh, m.total_kwh) * m.ere_per_kwh as ere,
+       coalesce(k.ere, 0) as registered_ere, coalesce(s.ere, 0) as sold_ere, coalesce(s.gross, 0) as gross, coalesce(s.net, 0) as net,
+       s.sold_on, greatest(m.received_at, k.credited_at, s.changed_at) as changed_at
+  from core.counted_months m
+  left join core.booking_rows r on r.partner_id = m.partner_id and r.connection_id = m.connection_id and r.period = m.period and r.live
+  left join core.credits k on k.partner_id = r.partner_id and k.row_id = r.id and k.reversed_at is null
+  left join lateral (
+    select sum(a.ere) filter (where a.reversal_id is null) as ere, sum(a.gross) filter (where a.reversal_id is null) as gross,
+           sum(a.net) filter (where a.reversal_id is null) as net, min(s.sold_on) filter (where a.reversal_id is null) as sold_on,
+           max(greatest(s.recorded_at, v.reversed_at)) as changed_at
+      from core.allocations a
+      join core.sales s on s.partner_id = a.partner_id and s.id = a.sale_id
+      left join core.sale_reversals v on v.partner_id = a.partner_id and v.id = a.reversal_id
+     where a.partner_id = r.partner_id and a.row_id = r.id) s on true;
+comment on view core.earned_months is
+  'What came of each month that counts: the kWh that the register accepted, or that it has still to accept, their ERE (exact), and what of it is credited and sold. Euro.';
+grant select on core.earned_months to api_owner;
+
 create function private.position_figures(accounts uuid[], years int[]) returns json[]
 language plpgsql stable
 set search_path = '' set plan_cache_mode = 'force_custom_plan'
@@ -6302,19 +6263,16 @@ declare
   tenant constant uuid := private.partner_id();
 begin
   return array(
-    with price as materialized (
-      select y.year, private.average_price(tenant, y.year) as eur from unnest(years) y (year)
+    with published as materialized (
+      select f.delivery_year, f.published_at, k.renewable_share, k.ere_per_kwh, private.average_price(tenant, f.delivery_year) as price
+        from core.figures f join core.ere_factors k on k.delivery_year = f.delivery_year
+       where f.partner_id = tenant and f.delivery_year = any (years)
     ), earned as (
-      select c.account_id, extract(year from m.period)::int as year, min(m.ere_per_kwh) as ere_per_kwh,
-             sum(coalesce(k.accepted_kwh, m.total_kwh)) as kwh, sum(k.ere) as registered, sum(s.ere) as sold, sum(s.gross) as gross, sum(s.net) as net,
-             case when min(r.fee_pct) = max(r.fee_pct) then min(r.fee_pct) end as fee_pct
+      select c.account_id, extract(year from m.period)::int as year, sum(m.kwh) as kwh, sum(m.ere) as estimated, sum(m.registered_ere) as registered,
+             sum(m.sold_ere) as sold, sum(m.gross) as gross, sum(m.net) as net, max(m.changed_at) as changed_at,
+             case when min(m.fee_pct) = max(m.fee_pct) then min(m.fee_pct) end as fee_pct
         from core.connections c
-        join core.counted_months m on m.partner_id = c.partner_id and m.connection_id = c.id
-        left join core.booking_rows r on r.partner_id = m.partner_id and r.connection_id = m.connection_id and r.period = m.period and r.live
-        left join core.credits k on k.partner_id = r.partner_id and k.row_id = r.id and k.reversed_at is null
-        left join lateral (
-          select sum(a.ere) as ere, sum(a.gross) as gross, sum(a.net) as net
-            from core.allocations a where a.partner_id = r.partner_id and a.row_id = r.id and a.reversal_id is null) s on true
+        join core.earned_months m on m.partner_id = c.partner_id and m.connection_id = c.id
        where c.partner_id = tenant and c.account_id = any (accounts) and extract(year from m.period) = any (years)
        group by c.account_id, extract(year from m.period)
     ), latest as (
@@ -6323,17 +6281,88 @@ begin
     select row_to_json(f)
       from unnest(accounts) with ordinality as w (account_id, place)
       left join latest l on l.account_id = w.account_id
-      join price p on p.year = coalesce(l.year, years[1])
+      join published p on p.delivery_year = coalesce(l.year, years[1])
       cross join lateral (
-        select p.year as delivery_year, coalesce(l.kwh, 0) as kwh_counted, coalesce(round(l.kwh * l.ere_per_kwh, 2), 0) as ere_estimated,
+        select p.delivery_year, coalesce(l.kwh, 0) as kwh_counted, p.renewable_share, p.ere_per_kwh, coalesce(round(l.estimated, 2), 0) as ere_estimated,
                coalesce(round(l.registered, 2), 0) as ere_registered, coalesce(round(l.sold, 2), 0) as ere_sold,
-               coalesce(round(l.registered - coalesce(l.sold, 0), 2), 0) as reserved_ere, p.eur as price_per_ere_eur,
-               coalesce(l.gross, 0) as gross_eur, l.fee_pct, coalesce(l.net, 0) as net_eur) f
+               coalesce(round(l.registered - l.sold, 2), 0) as reserved_ere, p.price as price_per_ere_eur,
+               coalesce(l.gross, 0) as gross_eur, l.fee_pct, coalesce(l.net, 0) as net_eur, 'EUR' as currency,
+               private.iso(greatest(p.published_at, l.changed_at)) as updated_at) f
      order by w.place);
 end $$;
 comment on function private.position_figures(uuid[], int[]) is
   'What accounts of this tenant earn, in their order, each of the latest of these published years (newest first) in which it has months that count, else of the first: the object ere of GET /v1/ere-positions. kWh as accepted where they are credited; ERE with two decimals; the price with six.';
 grant execute on function private.position_figures(uuid[], int[]) to api_owner;
+
+-- GET /v1/ere-positions.
+
+create view core.ere_positions with (security_invoker = true) as
+select g.partner_id, g.account_id, g.client_id, g.cpo_external_ref, g.payout_handler, g.created_at, g.ere_eligible, g.mandate_valid_from, g.checklist,
+       coalesce(d.months, '[]') as delivered_months, coalesce(d.total_kwh, 0) as total_kwh_delivered
+  from core.account_gates g
+  cross join lateral (
+    select json_agg(row_to_json(m) order by d.period, d.connection_id) as months,
+           sum(d.total_kwh) filter (where d.status = 'staged' or d.locked) as total_kwh
+      from core.connections c
+      join core.delivered_months d on d.partner_id = c.partner_id and d.connection_id = c.id
+      -- rows, and not json_build_object: that looks the type of each of its arguments up for each row, 3.3 us a month where this takes 1.8
+      cross join lateral (
+        select d.period, d.total_kwh, d.session_count, d.status, private.iso(d.received_at) as received_at, d.connection_id,
+               case when d.status = 'registered' then (
+                 select k.accepted_kwh
+                   from core.booking_rows r
+                   join core.credits k on k.partner_id = r.partner_id and k.row_id = r.id and k.reversed_at is null
+                  where r.partner_id = d.partner_id and r.connection_id = d.connection_id and r.period = d.period and r.live) end as accepted_kwh) m
+     where c.partner_id = g.partner_id and c.account_id = g.account_id) d;
+comment on view core.ere_positions is 'The position of an account as the API shows it, but for its ere.';
+grant select on core.ere_positions to api_owner;
+
+create function api.list_ere_positions(caller jsonb, query jsonb) returns json
+language plpgsql stable security definer
+-- planned once: a plan made for the values at hand is no better, and looks cheaper than it is by what planning costs
+set search_path = '' set plan_cache_mode = 'force_generic_plan'
+as $$
+declare
+  years     int[];
+  found     uuid[];
+  figures   json[];
+  positions json;
+begin
+  perform private.act_as(caller, 'cpo');
+  years := array(
+    select f.delivery_year from core.figures f
+     where f.partner_id = private.partner_id() and f.delivery_year = coalesce((query ->> 'delivery_year')::int, f.delivery_year)
+     order by f.delivery_year desc);
+  if query ->> 'cpo_external_ref' is null then
+    found := private.account_page(query);
+    if years <> '{}' then
+      figures := private.position_figures(found[:(query ->> 'limit')::int], years);
+    end if;
+    positions := (
+      select json_agg(row_to_json(r) order by p.created_at desc, p.account_id desc)
+        from core.ere_positions p
+        cross join lateral (
+          select p.account_id, p.cpo_external_ref, p.payout_handler, p.ere_eligible, p.mandate_valid_from, p.checklist, p.delivered_months,
+                 p.total_kwh_delivered, figures[array_position(found, p.account_id)] as ere) r
+       where p.partner_id = private.partner_id() and p.account_id = any (found[:(query ->> 'limit')::int]));
+  else
+    if years <> '{}' then
+      figures := private.position_figures(array(
+        select a.id from core.accounts a where a.client_id = private.client_id() and a.cpo_external_ref = query ->> 'cpo_external_ref'), years);
+    end if;
+    -- what integrators ask for most, without looking the account up first: 20 us of 280
+    select array_agg(p.account_id), json_agg(row_to_json(r)) into found, positions
+      from core.ere_positions p
+      cross join lateral (
+        select p.account_id, p.cpo_external_ref, p.payout_handler, p.ere_eligible, p.mandate_valid_from, p.checklist, p.delivered_months,
+               p.total_kwh_delivered, figures[1] as ere) r
+     where p.client_id = private.client_id() and p.cpo_external_ref = query ->> 'cpo_external_ref' and (query ->> 'offset')::bigint = 0;
+  end if;
+  return private.page_answer('positions', positions, found, query);
+end $$;
+comment on function api.list_ere_positions(jsonb, jsonb) is
+  'GET /v1/ere-positions: {limit, offset, cpo_external_ref, delivery_year} to a page of positions, newest account first. ere is null until figures are published, of the year asked for where one is.';
+select private.expose('api.list_ere_positions(jsonb, jsonb)');
 
 -- Payouts: what goes to the bank in one file, a line for each payee, and of which balances a line is made.
 
@@ -6719,9 +6748,26 @@ begin
   update core.payout_lines l set status = 'failed', failed_at = private.now(), failed_reason = fail_line.reason, paid_at = null
    where l.partner_id = line.partner_id and l.id = line.id;
   perform private.act_for_partner(line.partner_id), private.audit('payout.failed', line.payee_id, jsonb_build_object('line', line.id, 'amount', line.amount));
+  if line.account_id is not null then
+    perform private.notify(line.account_id, 'payout_failed', 'payout_failed:' || line.id,
+                           jsonb_build_object('amount_eur', line.amount, 'iban_last4', line.iban_last4));
+  end if;
 end $$;
 comment on function private.fail_line(core.payout_lines, text) is
-  'The bank could not pay a line, or sent it back: the money is in the balance again, and the IBAN is held back.';
+  'The bank could not pay a line, or sent it back: the money is in the balance again, the IBAN is held back, and the customer is asked for another.';
+
+create function private.notify_paid(batch uuid) returns void
+language plpgsql
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+begin
+  insert into core.notices (partner_id, account_id, owner_id, kind, cause, details)
+  select l.partner_id, l.account_id, l.owner_id, 'payout_sent', 'payout_sent:' || l.id,
+         jsonb_build_object('amount_eur', l.amount, 'iban_last4', l.iban_last4)
+    from core.payout_lines l where l.batch_id = batch and l.account_id is not null
+  on conflict on constraint notices_cause_key do nothing;
+end $$;
+comment on function private.notify_paid(uuid) is 'Has the customers of a batch told that their money is on its way.';
 
 create function private.payments(tenant uuid, kind text, payee uuid)
 returns table (allocation_id uuid, amount numeric, state text, paid_at timestamptz)
@@ -9520,16 +9566,55 @@ select private.expose('api.get_partner(jsonb)');
 
 -- GET /partner/payouts, GET /partner/dashboard.
 
+create function private.partner_payouts(partner uuid) returns json
+language plpgsql stable security definer
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+declare
+  tenants constant uuid[] := array[partner, private.house()];
+begin
+  return (
+    with paid as materialized (
+      select p.* from unnest(tenants) t (id) cross join lateral private.payments(t.id, 'partner', partner_payouts.partner) p
+    ), part as materialized (
+      select b.quarter, a.account_id, a.row_id, a.ere, a.partner_share, k.accepted_kwh, coalesce(p.state, 'paid') as state, p.paid_at
+        from core.allocations a
+        join core.booking_rows r on r.partner_id = a.partner_id and r.id = a.row_id
+        join core.bookings b on b.partner_id = r.partner_id and b.id = r.booking_id
+        join core.credits k on k.partner_id = r.partner_id and k.row_id = r.id and k.reversed_at is null
+        left join paid p on p.allocation_id = a.id
+       where a.partner_id = any (tenants) and a.share_partner_id = partner_payouts.partner and a.reversal_id is null
+    ), quarter as (
+      select p.quarter, count(distinct p.account_id) as customers, sum(p.ere) as ere, sum(p.partner_share) as share,
+             (select sum(r.accepted_kwh) from (select distinct q.row_id, q.accepted_kwh from part q where q.quarter = p.quarter) r) as kwh,
+             case when bool_and(p.state = 'paid') then 'paid'
+                  when (select l.status from core.payout_lines l
+                         where l.partner_id = partner_payouts.partner and l.payee_id = partner_payouts.partner and l.status <> 'cancelled'
+                         order by l.arrival desc limit 1) = 'failed' then 'failed'
+                  when bool_and(p.state in ('paid', 'approved')) then 'approved'
+                  else 'pending' end as status,
+             max(p.paid_at) as paid_at
+        from part p group by p.quarter
+    )
+    select coalesce(json_agg(json_build_object(
+             'payout_id', md5('payout ' || partner_payouts.partner || ' ' || q.quarter)::uuid, 'period', private.quarter_name(q.quarter), 'status', q.status,
+             'customers', q.customers, 'kwh', round(q.kwh, 2), 'ere_units', round(q.ere, 2), 'partner_share_eur', q.share, 'vat_eur', 0,
+             'paid_at', case when q.status = 'paid' then private.iso(q.paid_at) end, 'invoice_number', null) order by q.quarter desc), '[]')
+      from quarter q);
+end $$;
+comment on function private.partner_payouts(uuid) is
+  'What a partner earned by the quarter of delivery, from the first sale on: of its CPO accounts, and of the people it brought from the month of attachment. Definer, because what people own is in the house; it discloses sums.';
+grant execute on function private.partner_payouts(uuid) to api_owner;
+
 create function api.list_payouts(caller jsonb) returns json
 language plpgsql stable security definer
 set search_path = ''
 as $$
 begin
   perform private.act_as(caller, 'partner');
-  -- a payout follows from a sale of ERE, and none is booked here yet
-  return json_build_object('payouts', '[]'::json);
+  return json_build_object('payouts', private.partner_payouts(private.partner_id()));
 end $$;
-comment on function api.list_payouts(jsonb) is 'GET /partner/payouts: {payouts}, newest first. Empty until sales are booked.';
+comment on function api.list_payouts(jsonb) is 'GET /partner/payouts: {payouts}, newest quarter first. Empty until something is sold.';
 select private.expose('api.list_payouts(jsonb)');
 
 create function private.partner_figures(partner core.partners) returns json
@@ -9544,18 +9629,28 @@ begin
   with customers as materialized (
     select a.user_id, a.attached_month from core.attributions a where a.partner_id = partner.id
   ), connected as materialized (
-    select k.user_id, k.attached_month, c.connection_id, c.status = 'active' and c.mandate_status = 'signed' as signed
+    select k.user_id, k.attached_month, c.connection_id, c.mandate_id, c.status = 'active' and c.mandate_status = 'signed' as signed
       from customers k
       join core.accounts b on b.partner_id = house and b.user_id = k.user_id
       join core.connection_mandates c on c.partner_id = b.partner_id and c.account_id = b.id
   ), months as materialized (
-    select d.period, sum(d.total_kwh) as kwh, coalesce(sum(m.ere), 0) as ere, count(distinct k.user_id) filter (where d.total_kwh > 0) as active
+    select d.period, sum(d.total_kwh) as kwh, coalesce(sum(m.ere), 0) as ere, count(distinct k.user_id) filter (where d.total_kwh > 0) as active,
+           -- the partner's part of its ERE, sold or not: a booked month by what its row says, any other by the mandate
+           sum(coalesce(c.accepted_kwh * m.ere_per_kwh, m.ere)
+               * case when r.id is null then coalesce(g.fee_pct * g.partner_share_pct, partner.default_fee_pct * partner.partner_share_pct)
+                      when r.share_partner_id = partner.id then r.fee_pct * r.partner_share_pct end) / 10000 as shared_ere
       from connected k
       -- what a customer charged before the partner brought them does not concern the partner
       join core.delivered_months d on d.partner_id = house and d.connection_id = k.connection_id and d.period >= k.attached_month
       left join core.counted_months m on m.partner_id = d.partner_id and m.connection_id = d.connection_id and m.period = d.period
+      left join core.mandates g on g.partner_id = house and g.id = k.mandate_id
+      left join core.booking_rows r on r.partner_id = house and r.connection_id = d.connection_id and r.period = d.period and r.live
+      left join core.credits c on c.partner_id = house and c.row_id = r.id and c.reversed_at is null
      where d.status = 'staged' or d.locked
      group by d.period
+  ), unsold as (
+    select coalesce((select sum(m.shared_ere) from months m), 0) - coalesce(sum(a.ere * a.fee_pct * a.partner_share_pct) / 10000, 0) as ere
+      from core.allocations a where a.partner_id = house and a.share_partner_id = partner.id and a.reversal_id is null
   )
   select json_build_object(
     'customers_total', (select count(*) from customers),
@@ -9568,7 +9663,7 @@ begin
     'kwh_total', (select round(coalesce(sum(kwh), 0), 2) from months),
     'kwh_this_month', (select round(coalesce(sum(kwh), 0), 2) from months where period = date_trunc('month', private.today())),
     'ere_estimated', (select round(coalesce(sum(ere), 0), 2) from months),
-    'partner_share_estimated_eur', 0,
+    'partner_share_estimated_eur', (select trunc(greatest(u.ere, 0) * coalesce(private.last_price(house), 0), 2) from unsold u),
     'months', (select coalesce(json_agg(json_build_object('month', to_char(m.period, 'YYYY-MM'), 'kwh', round(m.kwh, 2), 'ere_credits', round(m.ere, 2),
                                                           'active_customers', m.active) order by m.period desc), '[]') from months m))
     into figures;
@@ -9587,7 +9682,7 @@ begin
   return private.partner_figures(private.own_partner());
 end $$;
 comment on function api.get_dashboard(jsonb) is
-  'GET /partner/dashboard. ERE of months inside a mandate, at the published factor of their year; the share in euros is 0 until a price is known.';
+  'GET /partner/dashboard. ERE of months inside a mandate, at the published factor of their year; the share in euro is that of ERE that are not sold yet at the last average price, 0 until there is one.';
 select private.expose('api.get_dashboard(jsonb)');
 
 -- What a managing person changes: company, branding, payout IBAN, keys.
@@ -9811,14 +9906,14 @@ set search_path = ''
 as $$
 begin
   return query
-  select m.period, sum(m.total_kwh), sum(m.ere)
+  select m.period, sum(m.kwh), sum(m.ere)
     from core.accounts a
     join core.connections c on c.partner_id = a.partner_id and c.account_id = a.id
-    join core.counted_months m on m.partner_id = c.partner_id and m.connection_id = c.id
+    join core.earned_months m on m.partner_id = c.partner_id and m.connection_id = c.id
    where a.user_id = private.user_id()
    group by m.period;
 end $$;
-comment on function private.own_counted_months() is 'What counts toward ERE for the person of this transaction, over all their connections.';
+comment on function private.own_counted_months() is 'What counts toward ERE for the person of this transaction, over all their connections: of a credited month the kWh that the register accepted.';
 grant execute on function private.own_counted_months() to api_owner;
 
 create function api.get_energy(caller jsonb) returns json
@@ -9870,6 +9965,31 @@ comment on function private.forecast_kwh(date) is
   'The kWh that will count this year: what does already, and the trailing average for the rest of this month and each month after it.';
 grant execute on function private.forecast_kwh(date) to api_owner;
 
+create function private.own_quarters(year int)
+returns table (quarter int, kwh numeric, ere numeric, registered_ere numeric, sold_ere numeric, gross numeric, net numeric, sold_on date, is_paid boolean)
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  return query
+  with own as materialized (
+    select a.partner_id, a.id from core.accounts a where a.user_id = private.user_id()
+  ), paid as materialized (
+    select o.partner_id, p.allocation_id, p.state from own o cross join lateral private.payments(o.partner_id, 'customer', o.id) p
+  )
+  select extract(quarter from m.period)::int, sum(m.kwh), sum(m.ere), sum(m.registered_ere), sum(m.sold_ere), sum(m.gross), sum(m.net), min(m.sold_on),
+         bool_and(not exists (select from core.allocations a join paid p on p.partner_id = a.partner_id and p.allocation_id = a.id
+                               where a.partner_id = m.partner_id and a.row_id = m.row_id and p.state <> 'paid'))
+    from own o
+    join core.connections c on c.partner_id = o.partner_id and c.account_id = o.id
+    join core.earned_months m on m.partner_id = c.partner_id and m.connection_id = c.id
+   where m.period >= make_date(own_quarters.year, 1, 1) and m.period < make_date(own_quarters.year + 1, 1, 1)
+   group by 1;
+end $$;
+comment on function private.own_quarters(int) is
+  'A year of the person of this transaction, by the quarters in which something counts: ERE exact, credited and sold; euro gross, and what the person gets of it; when the first of it was sold, and whether all that was sold is paid. Definer, because whether a payment is on its way stands in the service''s own batch.';
+grant execute on function private.own_quarters(int) to api_owner;
+
 create function api.get_ere_position(caller jsonb) returns json
 language plpgsql stable security definer
 set search_path = ''
@@ -9883,31 +10003,31 @@ begin
   perform private.act_as(caller, 'user');
   select * into factor from core.ere_factors f where f.delivery_year = this_year;
   return (
-    with counted as materialized (
-      select extract(quarter from c.month)::int as quarter, sum(c.kwh) as kwh, sum(c.ere) as ere
-        from private.own_counted_months() c where extract(year from c.month) = this_year
-       group by 1
+    with own as materialized (
+      select * from private.own_quarters(this_year)
     )
     select json_build_object(
       'year', this_year,
-      'kwh', round(coalesce(sum(c.kwh), 0), 2),
+      'kwh', round(coalesce(sum(o.kwh), 0), 2),
       'renewable_share', factor.renewable_share,
-      'reserved_ere', round(coalesce(sum(c.ere), 0), 2),
-      'sold_ere', 0,
+      'reserved_ere', round(coalesce(sum(o.registered_ere - o.sold_ere), 0), 2),
+      'sold_ere', round(coalesce(sum(o.sold_ere), 0), 2),
       'forecast_ere', round(private.forecast_kwh(this_month) * coalesce(factor.ere_per_kwh, 0), 2),
       'quarters', json_agg(json_build_object(
         'quarter', this_year || '-Q' || q,
-        'kwh', round(coalesce(c.kwh, 0), 2),
-        'ere_credits', round(coalesce(c.ere, 0), 2),
-        'sold_ere', 0,
-        'price_per_ere', null,
-        'revenue_eur', null,
-        'status', case when q < this_quarter then 'closed' else 'open' end,
-        'sold_at', null) order by q))
-    from generate_series(1, this_quarter) q left join counted c on c.quarter = q);
+        'kwh', round(coalesce(o.kwh, 0), 2),
+        'ere_credits', round(coalesce(o.ere, 0), 2),
+        'sold_ere', round(coalesce(o.sold_ere, 0), 2),
+        'price_per_ere', round(o.gross / nullif(o.sold_ere, 0), 2),
+        'revenue_eur', case when o.sold_ere > 0 then o.net end,
+        'status', case when o.sold_ere > 0 and o.is_paid then 'paid'
+                       when o.sold_ere > 0 then 'sold'
+                       when q < this_quarter then 'closed' else 'open' end,
+        'sold_at', private.iso(o.sold_on::timestamp at time zone 'Europe/Amsterdam')) order by q))
+    from generate_series(1, this_quarter) q left join own o on o.quarter = q);
 end $$;
 comment on function api.get_ere_position(jsonb) is
-  'GET /ere-position: the current year and its quarters so far. Nothing is sold before an operator records a sale.';
+  'GET /ere-position: the current year and its quarters so far. A quarter is sold once any of it is, and paid once all that was sold is.';
 select private.expose('api.get_ere_position(jsonb)');
 
 -- Personal tokens: made by the person, shown once.
@@ -10819,7 +10939,7 @@ declare
 begin
   if cardinality(payees) > 0 then
     batch := private.make_batch(payees, 0, 'sandbox', owners);
-    perform private.pay_lines(batch);
+    perform private.notify_paid(batch), private.pay_lines(batch);
     update core.payout_batches b
        set status = 'settled', approved_by = 'sandbox: nobody', approved_at = private.now(), settled_by = 'sandbox', settled_at = private.now()
      where b.id = batch;
@@ -12191,11 +12311,6 @@ begin
 end $$;
 comment on function private.read_quarter(text) is 'The first day of a quarter written 2026-Q2, of a year that has a factor.';
 
-create function private.quarter_name(quarter date) returns text
-language sql immutable
-set search_path = ''
-as $$ select to_char(quarter, 'YYYY-"Q"Q') $$;
-
 create function private.bookings_named(named text, partner uuid) returns setof core.bookings
 language sql stable
 set search_path = ''
@@ -13004,11 +13119,11 @@ begin
      set status = 'exported', exported_by = session_user, exported_at = private.now(),
          file_ciphertext = input #>> '{file,ciphertext}', file_key_id = input #>> '{file,key_id}', file_sha256 = input ->> 'sha256'
    where b.id = batch.id returning * into batch;
-  perform private.audit('payout.exported', batch.id, jsonb_build_object('sha256', batch.file_sha256));
+  perform private.notify_paid(batch.id), private.audit('payout.exported', batch.id, jsonb_build_object('sha256', batch.file_sha256));
   return json_build_object('batch', private.payout_batch_row(batch));
 end $$;
 comment on function ops.payout_keep_file(jsonb) is
-  'Keeps the file that was made for the bank, encrypted, before it is written anywhere: {batch, file: {ciphertext, key_id}, sha256} to {batch}. Of two at once one is kept.';
+  'Keeps the file that was made for the bank, encrypted, before it is written anywhere, and has customers told: {batch, file: {ciphertext, key_id}, sha256} to {batch}. Of two at once one is kept.';
 select private.expose_ops('ops.payout_keep_file(jsonb)');
 
 create function private.line_id_of(named text) returns uuid

@@ -244,6 +244,7 @@ describe("§2 delivered months", () => {
       status,
       received_at,
       connection_id,
+      accepted_kwh: null,
     });
     expect(delivered_months).toEqual([
       row("2026-01", 0.1, "staged"),

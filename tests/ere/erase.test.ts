@@ -1,11 +1,10 @@
 // What a reset of the sandbox takes out of the books.
 
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { addCharger, ingest } from "../harness/chargers.ts";
-import { giveMandate } from "../harness/mandate.ts";
 import type { User } from "../harness/people.ts";
 import { rowCounts } from "../harness/world.ts";
 import { createEreWorld, type EreWorld } from "./ere_world.ts";
+import { addChargingPerson } from "./person.ts";
 
 let world: EreWorld;
 beforeAll(async () => {
@@ -15,16 +14,8 @@ afterAll(() => world.close());
 
 /** A person who charged this much in April 2026 and can be booked. */
 async function person(wh: number): Promise<User> {
-  const user = await world.addUser();
-  await giveMandate(world, user);
-  const charger_id = await addCharger(world, user);
-  await world.row(
-    "update core.accounts set iban_ciphertext = 'x', iban_key_id = 'x', iban_last4 = '1' where id = $1",
-    user.account_id,
-  );
-  await world.row("update core.connections set registration_status = 'goedgekeurd' where id = $1", user.connection_id);
-  const [started_at, ended_at] = ["2026-04-10T10:00:00Z", "2026-04-10T20:00:00Z"];
-  await ingest(world, { charger_id, external_id: "a", started_at, ended_at, wh });
+  const user = await addChargingPerson(world);
+  await user.charge("2026-04", wh);
   return user;
 }
 

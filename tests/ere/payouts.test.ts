@@ -405,6 +405,16 @@ describe("contract §3 payout settle, release", () => {
       batch: { status: "settled", paid: 1, paid_eur: 40, failed: 1, failed_eur: 80 },
     });
     expect((await done(world.anna, ["payout", "settle", batch_id])).changed).toBe(false);
+    // each customer is told once, and one asked for another IBAN
+    const { rows } = await world.database.admin.query(
+      "select account_id, kind, details from core.notices where kind like 'payout%' order by kind, details -> 'amount_eur'",
+    );
+    const told = (customer: Customer | undefined, kind: string, amount_eur: number) => ({
+      account_id: id(customer),
+      kind,
+      details: { amount_eur, iban_last4: "4300" },
+    });
+    expect(rows).toEqual([told(bad, "payout_failed", 80), told(good, "payout_sent", 40), told(bad, "payout_sent", 80)]);
     expect([await world.balances("payout"), await world.balances("bank")]).toEqual([{}, { [id(good)]: 40 }]);
     await world.agrees();
   });

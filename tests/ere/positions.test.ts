@@ -52,6 +52,10 @@ test("§2 contract §3 ere of a position: null, an estimate, credited in part, s
     gross_eur: 0,
     fee_pct: null,
     net_eur: 0,
+    renewable_share: 0.505,
+    ere_per_kwh: 0.332694,
+    currency: "EUR",
+    updated_at: "2026-08-15T12:00:00Z",
   };
   const estimated = { ...zeros, kwh_counted: 150, ere_estimated: 49.9 };
   expect([await ere(customer), await ere(other)]).toEqual([estimated, zeros]);
@@ -73,6 +77,14 @@ test("§2 contract §3 ere of a position: null, an estimate, credited in part, s
   await world.done(`booking credit 2026-Q2 ${here} --file ${file}`);
   const credited = { ...zeros, kwh_counted: 125, ere_estimated: 41.59, ere_registered: 41.59, reserved_ere: 41.59 };
   expect(await ere(customer)).toEqual({ ...credited, fee_pct: 20 });
+
+  const { body } = await world.get("/v1/ere-positions", await world.partnerA.client.token());
+  const months = body.positions.flatMap(({ delivered_months }: { delivered_months: object[] }) => delivered_months);
+  expect(months).toMatchObject([
+    { period: "2026-04-01", total_kwh: 100, accepted_kwh: 100, status: "registered" },
+    { period: "2026-05-01", total_kwh: 50, accepted_kwh: 25 },
+    { period: "2026-06-01", total_kwh: 0, accepted_kwh: null },
+  ]);
 
   const sale = (quantity: string, price: string, reference: string) =>
     world.done(`sale record 2026-Q2 ${here} --ere ${quantity} --price ${price} --buyer B --reference ${reference}`);

@@ -158,10 +158,7 @@ describe("contract §8 exit codes and errors", () => {
       vi.advanceTimersByTime(25_000);
       await other.query("rollback");
       const { code, err } = await running;
-      expect([code, err]).toEqual([
-        0,
-        "partner list: at work for 10 seconds\npartner list: at work for 20 seconds\n",
-      ]);
+      expect([code, err]).toEqual([0, "partner list: at work for 10 seconds\npartner list: at work for 20 seconds\n"]);
     } finally {
       vi.useRealTimers();
       other.release();

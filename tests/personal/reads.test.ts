@@ -310,14 +310,14 @@ describe("§4.4 GET /ere-position", () => {
     });
   });
 
-  test("reserved by quarter; the forecast adds the trailing average for what is left of the year", async () => {
+  test("counted by quarter; the forecast adds the trailing average for what is left of the year", async () => {
     await giveMandate(world, user);
     // counted from May on: 60, 0 (June), 30 in three complete months, and 10 so far in August
     await ingest(world, ...kwh("2026-05", 60), ...kwh("2026-07", 30), session("2026-08-02"));
     // (60 + 0 + 30) / 3 = 30 a month: 20 more this month, 4 x 30 after it
     expect(await get("/ere-position")).toMatchObject({
       kwh: 100,
-      reserved_ere: 33.27,
+      reserved_ere: 0, // the register has credited nothing yet
       forecast_ere: Math.round((100 + 20 + 120) * 33.2694) / 100,
       quarters: [
         { quarter: "2026-Q1", kwh: 0 },

@@ -76,7 +76,10 @@ test("§4 a month counts toward ERE in every answer or in none: sessions, energy
       ),
       energy: byMonth((await get("/energy")).months),
       dashboard: byMonth((await get("/partner/dashboard", api_key)).months),
-      position: (await get("/ere-position")).reserved_ere as number,
+      position: (await get("/ere-position")).quarters.reduce(
+        (sum: number, { ere_credits }: { ere_credits: number }) => Math.round((sum + ere_credits) * 100) / 100,
+        0,
+      ) as number,
     };
   }
   const agreed = (months: Record<string, number>, position: number) => ({

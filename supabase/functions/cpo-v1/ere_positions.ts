@@ -13,6 +13,7 @@ const DeliveredMonth = z
       .meta({ description: "submitted and registered are locked; outside_mandate never counts" }),
     received_at: instant(),
     connection_id: z.guid(),
+    accepted_kwh: z.number().nullable().meta({ description: "What the register accepted; null unless registered" }),
   })
   .meta({ id: "DeliveredMonth" });
 
@@ -22,6 +23,8 @@ const Ere = z
     kwh_counted: z
       .number()
       .meta({ description: "kWh inside the mandate; of a credited month what the register accepted" }),
+    renewable_share: z.number().meta({ example: 0.505 }),
+    ere_per_kwh: z.number().meta({ example: 0.332694 }),
     ere_estimated: z.number().meta({ description: "kwh_counted by the factor of the year" }),
     ere_registered: z.number().meta({ description: "What of it the register credited, sold ERE included" }),
     ere_sold: z.number(),
@@ -36,6 +39,10 @@ const Ere = z
       .nullable()
       .meta({ description: "Percent of gross_eur; null where nothing is booked, or months differ" }),
     net_eur: z.number().meta({ description: "gross_eur after the fee of each month" }),
+    currency: z.literal("EUR"),
+    updated_at: instant().meta({
+      description: "When figures were published, or something of this account changed since",
+    }),
   })
   .meta({ id: "Ere", description: "ERE with two decimals" });
 

@@ -69,7 +69,10 @@ export const listPayouts = endpoint(
     method: "GET",
     path: "/partner/payouts",
     summary: "List the partner's payouts, newest quarter first",
-    description: "A payout follows from ERE that was sold; the list is empty until then.",
+    description:
+      "Your share in the fees, by the quarter in which was charged, from the first sale of its ERE on: of your own accounts, and of the customers you brought from the month " +
+      "of attachment. `kwh` are those of months of which ERE are sold, as the register accepted them. `pending` until everything is paid; `approved` while what is not paid is " +
+      "on its way to your bank; `failed` where the last payment to you failed. `payout_id` is the same for good.",
     caller: { kind: "partner", scope: "partners:read", key: true },
     limit: "partner_read",
     sql: ["list_payouts"],
@@ -105,7 +108,7 @@ export const getDashboard = endpoint(
     summary: "Sum up customers, drafts, chargers, kWh and ERE",
     description:
       "Customers count from the month they were attached. ERE are those of months inside a mandate, at the published factor of their year; " +
-      "the share in euros is 0 until a price is known.",
+      "the share in euros is yours in the fee on ERE that are not sold yet, at the last average price; 0 until there is one.",
     caller: { kind: "partner", scope: "partners:read", key: true },
     limit: "partner_read",
     sql: ["get_dashboard"],

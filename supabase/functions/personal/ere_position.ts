@@ -10,10 +10,12 @@ export const getErePosition = endpoint(
     summary: "Read your ERE of this year: reserved, sold, forecast, by quarter",
     description:
       "The current calendar year in the Netherlands and its quarters so far. `kwh` is what counts toward ERE: metered by a MID " +
-      "charger, on a connection under your mandate. `reserved_ere` is what that has earned and is not sold yet. `forecast_ere` " +
+      "charger, on a connection under your mandate; once the register has credited a month, the kWh it accepted. `ere_credits` are the ERE " +
+      "of those kWh, `reserved_ere` those the register has credited and that are not sold yet. `forecast_ere` " +
       "is the whole year: what counts already, and for what is left of this month and each month after it your own average of " +
       "the complete months before this one (since the first that counted, twelve at most). A quarter is `open` while it " +
-      "lasts and `closed` after it, until it is sold.",
+      "lasts and `closed` after it, `sold` once any of it is, and `paid` once you have been paid for all that was sold. `revenue_eur` is " +
+      "what you get of that, after the fee; `price_per_ere` what it brought before.",
     caller: { kind: "user", scope: "energy:read" },
     limit: "user",
     sql: ["get_ere_position"],

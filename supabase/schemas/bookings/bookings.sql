@@ -122,3 +122,9 @@ comment on table core.credits is
 create unique index credits_standing on core.credits (partner_id, row_id) where reversed_at is null;
 select private.isolate('core.credits', 'select');
 select private.keep_to_owner('core.credits');
+
+create function private.quarter_name(quarter date) returns text
+language sql immutable
+set search_path = ''
+as $$ select to_char(quarter, 'YYYY-"Q"Q') $$;
+comment on function private.quarter_name(date) is 'A quarter as people write it: 2026-Q2.';

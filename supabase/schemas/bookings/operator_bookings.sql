@@ -19,11 +19,6 @@ begin
 end $$;
 comment on function private.read_quarter(text) is 'The first day of a quarter written 2026-Q2, of a year that has a factor.';
 
-create function private.quarter_name(quarter date) returns text
-language sql immutable
-set search_path = ''
-as $$ select to_char(quarter, 'YYYY-"Q"Q') $$;
-
 create function private.bookings_named(named text, partner uuid) returns setof core.bookings
 language sql stable
 set search_path = ''

@@ -33,6 +33,26 @@ comment on function private.average_price(uuid, int) is
   'What an ERE of a delivery year brought on average, in euro: the gross of all its sales that stand by their ERE, six decimals. Null before the first. Definer, because it is of all the tenant''s customers.';
 grant execute on function private.average_price(uuid, int) to api_owner;
 
+create view core.earned_months with (security_invoker = true) as
+select m.partner_id, m.connection_id, m.period, m.ere_per_kwh, r.id as row_id, r.fee_pct, r.partner_share_pct,
+       coalesce(k.accepted_kwh, m.total_kwh) as kwh, coalesce(k.accepted_kwh, m.total_kwh) * m.ere_per_kwh as ere,
+       coalesce(k.ere, 0) as registered_ere, coalesce(s.ere, 0) as sold_ere, coalesce(s.gross, 0) as gross, coalesce(s.net, 0) as net,
+       s.sold_on, greatest(m.received_at, k.credited_at, s.changed_at) as changed_at
+  from core.counted_months m
+  left join core.booking_rows r on r.partner_id = m.partner_id and r.connection_id = m.connection_id and r.period = m.period and r.live
+  left join core.credits k on k.partner_id = r.partner_id and k.row_id = r.id and k.reversed_at is null
+  left join lateral (
+    select sum(a.ere) filter (where a.reversal_id is null) as ere, sum(a.gross) filter (where a.reversal_id is null) as gross,
+           sum(a.net) filter (where a.reversal_id is null) as net, min(s.sold_on) filter (where a.reversal_id is null) as sold_on,
+           max(greatest(s.recorded_at, v.reversed_at)) as changed_at
+      from core.allocations a
+      join core.sales s on s.partner_id = a.partner_id and s.id = a.sale_id
+      left join core.sale_reversals v on v.partner_id = a.partner_id and v.id = a.reversal_id
+     where a.partner_id = r.partner_id and a.row_id = r.id) s on true;
+comment on view core.earned_months is
+  'What came of each month that counts: the kWh that the register accepted, or that it has still to accept, their ERE (exact), and what of it is credited and sold. Euro.';
+grant select on core.earned_months to api_owner;
+
 create function private.position_figures(accounts uuid[], years int[]) returns json[]
 language plpgsql stable
 set search_path = '' set plan_cache_mode = 'force_custom_plan'
@@ -41,19 +61,16 @@ declare
   tenant constant uuid := private.partner_id();
 begin
   return array(
-    with price as materialized (
-      select y.year, private.average_price(tenant, y.year) as eur from unnest(years) y (year)
+    with published as materialized (
+      select f.delivery_year, f.published_at, k.renewable_share, k.ere_per_kwh, private.average_price(tenant, f.delivery_year) as price
+        from core.figures f join core.ere_factors k on k.delivery_year = f.delivery_year
+       where f.partner_id = tenant and f.delivery_year = any (years)
     ), earned as (
-      select c.account_id, extract(year from m.period)::int as year, min(m.ere_per_kwh) as ere_per_kwh,
-             sum(coalesce(k.accepted_kwh, m.total_kwh)) as kwh, sum(k.ere) as registered, sum(s.ere) as sold, sum(s.gross) as gross, sum(s.net) as net,
-             case when min(r.fee_pct) = max(r.fee_pct) then min(r.fee_pct) end as fee_pct
+      select c.account_id, extract(year from m.period)::int as year, sum(m.kwh) as kwh, sum(m.ere) as estimated, sum(m.registered_ere) as registered,
+             sum(m.sold_ere) as sold, sum(m.gross) as gross, sum(m.net) as net, max(m.changed_at) as changed_at,
+             case when min(m.fee_pct) = max(m.fee_pct) then min(m.fee_pct) end as fee_pct
         from core.connections c
-        join core.counted_months m on m.partner_id = c.partner_id and m.connection_id = c.id
-        left join core.booking_rows r on r.partner_id = m.partner_id and r.connection_id = m.connection_id and r.period = m.period and r.live
-        left join core.credits k on k.partner_id = r.partner_id and k.row_id = r.id and k.reversed_at is null
-        left join lateral (
-          select sum(a.ere) as ere, sum(a.gross) as gross, sum(a.net) as net
-            from core.allocations a where a.partner_id = r.partner_id and a.row_id = r.id and a.reversal_id is null) s on true
+        join core.earned_months m on m.partner_id = c.partner_id and m.connection_id = c.id
        where c.partner_id = tenant and c.account_id = any (accounts) and extract(year from m.period) = any (years)
        group by c.account_id, extract(year from m.period)
     ), latest as (
@@ -62,12 +79,13 @@ begin
     select row_to_json(f)
       from unnest(accounts) with ordinality as w (account_id, place)
       left join latest l on l.account_id = w.account_id
-      join price p on p.year = coalesce(l.year, years[1])
+      join published p on p.delivery_year = coalesce(l.year, years[1])
       cross join lateral (
-        select p.year as delivery_year, coalesce(l.kwh, 0) as kwh_counted, coalesce(round(l.kwh * l.ere_per_kwh, 2), 0) as ere_estimated,
+        select p.delivery_year, coalesce(l.kwh, 0) as kwh_counted, p.renewable_share, p.ere_per_kwh, coalesce(round(l.estimated, 2), 0) as ere_estimated,
                coalesce(round(l.registered, 2), 0) as ere_registered, coalesce(round(l.sold, 2), 0) as ere_sold,
-               coalesce(round(l.registered - coalesce(l.sold, 0), 2), 0) as reserved_ere, p.eur as price_per_ere_eur,
-               coalesce(l.gross, 0) as gross_eur, l.fee_pct, coalesce(l.net, 0) as net_eur) f
+               coalesce(round(l.registered - l.sold, 2), 0) as reserved_ere, p.price as price_per_ere_eur,
+               coalesce(l.gross, 0) as gross_eur, l.fee_pct, coalesce(l.net, 0) as net_eur, 'EUR' as currency,
+               private.iso(greatest(p.published_at, l.changed_at)) as updated_at) f
      order by w.place);
 end $$;
 comment on function private.position_figures(uuid[], int[]) is

@@ -18,7 +18,7 @@ grant select on core.ere_factors to api_owner;
 insert into core.ere_factors (delivery_year, renewable_share) values (2026, 0.505);
 
 create view core.counted_months with (security_invoker = true) as
-select d.partner_id, d.connection_id, d.period, d.total_kwh, d.session_count, d.status, f.ere_per_kwh, d.total_kwh * f.ere_per_kwh as ere
+select d.partner_id, d.connection_id, d.period, d.total_kwh, d.session_count, d.status, f.ere_per_kwh, d.total_kwh * f.ere_per_kwh as ere, d.received_at
   from core.delivered_months d
   join core.ere_factors f on f.delivery_year = extract(year from d.period)
  where d.locked

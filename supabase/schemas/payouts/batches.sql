@@ -132,9 +132,26 @@ begin
   update core.payout_lines l set status = 'failed', failed_at = private.now(), failed_reason = fail_line.reason, paid_at = null
    where l.partner_id = line.partner_id and l.id = line.id;
   perform private.act_for_partner(line.partner_id), private.audit('payout.failed', line.payee_id, jsonb_build_object('line', line.id, 'amount', line.amount));
+  if line.account_id is not null then
+    perform private.notify(line.account_id, 'payout_failed', 'payout_failed:' || line.id,
+                           jsonb_build_object('amount_eur', line.amount, 'iban_last4', line.iban_last4));
+  end if;
 end $$;
 comment on function private.fail_line(core.payout_lines, text) is
-  'The bank could not pay a line, or sent it back: the money is in the balance again, and the IBAN is held back.';
+  'The bank could not pay a line, or sent it back: the money is in the balance again, the IBAN is held back, and the customer is asked for another.';
+
+create function private.notify_paid(batch uuid) returns void
+language plpgsql
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+begin
+  insert into core.notices (partner_id, account_id, owner_id, kind, cause, details)
+  select l.partner_id, l.account_id, l.owner_id, 'payout_sent', 'payout_sent:' || l.id,
+         jsonb_build_object('amount_eur', l.amount, 'iban_last4', l.iban_last4)
+    from core.payout_lines l where l.batch_id = batch and l.account_id is not null
+  on conflict on constraint notices_cause_key do nothing;
+end $$;
+comment on function private.notify_paid(uuid) is 'Has the customers of a batch told that their money is on its way.';
 
 create function private.payments(tenant uuid, kind text, payee uuid)
 returns table (allocation_id uuid, amount numeric, state text, paid_at timestamptz)

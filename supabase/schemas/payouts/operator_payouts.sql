@@ -193,11 +193,11 @@ begin
      set status = 'exported', exported_by = session_user, exported_at = private.now(),
          file_ciphertext = input #>> '{file,ciphertext}', file_key_id = input #>> '{file,key_id}', file_sha256 = input ->> 'sha256'
    where b.id = batch.id returning * into batch;
-  perform private.audit('payout.exported', batch.id, jsonb_build_object('sha256', batch.file_sha256));
+  perform private.notify_paid(batch.id), private.audit('payout.exported', batch.id, jsonb_build_object('sha256', batch.file_sha256));
   return json_build_object('batch', private.payout_batch_row(batch));
 end $$;
 comment on function ops.payout_keep_file(jsonb) is
-  'Keeps the file that was made for the bank, encrypted, before it is written anywhere: {batch, file: {ciphertext, key_id}, sha256} to {batch}. Of two at once one is kept.';
+  'Keeps the file that was made for the bank, encrypted, before it is written anywhere, and has customers told: {batch, file: {ciphertext, key_id}, sha256} to {batch}. Of two at once one is kept.';
 select private.expose_ops('ops.payout_keep_file(jsonb)');
 
 create function private.line_id_of(named text) returns uuid

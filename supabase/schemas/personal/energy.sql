@@ -6,14 +6,14 @@ set search_path = ''
 as $$
 begin
   return query
-  select m.period, sum(m.total_kwh), sum(m.ere)
+  select m.period, sum(m.kwh), sum(m.ere)
     from core.accounts a
     join core.connections c on c.partner_id = a.partner_id and c.account_id = a.id
-    join core.counted_months m on m.partner_id = c.partner_id and m.connection_id = c.id
+    join core.earned_months m on m.partner_id = c.partner_id and m.connection_id = c.id
    where a.user_id = private.user_id()
    group by m.period;
 end $$;
-comment on function private.own_counted_months() is 'What counts toward ERE for the person of this transaction, over all their connections.';
+comment on function private.own_counted_months() is 'What counts toward ERE for the person of this transaction, over all their connections: of a credited month the kWh that the register accepted.';
 grant execute on function private.own_counted_months() to api_owner;
 
 create function api.get_energy(caller jsonb) returns json
@@ -65,6 +65,31 @@ comment on function private.forecast_kwh(date) is
   'The kWh that will count this year: what does already, and the trailing average for the rest of this month and each month after it.';
 grant execute on function private.forecast_kwh(date) to api_owner;
 
+create function private.own_quarters(year int)
+returns table (quarter int, kwh numeric, ere numeric, registered_ere numeric, sold_ere numeric, gross numeric, net numeric, sold_on date, is_paid boolean)
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  return query
+  with own as materialized (
+    select a.partner_id, a.id from core.accounts a where a.user_id = private.user_id()
+  ), paid as materialized (
+    select o.partner_id, p.allocation_id, p.state from own o cross join lateral private.payments(o.partner_id, 'customer', o.id) p
+  )
+  select extract(quarter from m.period)::int, sum(m.kwh), sum(m.ere), sum(m.registered_ere), sum(m.sold_ere), sum(m.gross), sum(m.net), min(m.sold_on),
+         bool_and(not exists (select from core.allocations a join paid p on p.partner_id = a.partner_id and p.allocation_id = a.id
+                               where a.partner_id = m.partner_id and a.row_id = m.row_id and p.state <> 'paid'))
+    from own o
+    join core.connections c on c.partner_id = o.partner_id and c.account_id = o.id
+    join core.earned_months m on m.partner_id = c.partner_id and m.connection_id = c.id
+   where m.period >= make_date(own_quarters.year, 1, 1) and m.period < make_date(own_quarters.year + 1, 1, 1)
+   group by 1;
+end $$;
+comment on function private.own_quarters(int) is
+  'A year of the person of this transaction, by the quarters in which something counts: ERE exact, credited and sold; euro gross, and what the person gets of it; when the first of it was sold, and whether all that was sold is paid. Definer, because whether a payment is on its way stands in the service''s own batch.';
+grant execute on function private.own_quarters(int) to api_owner;
+
 create function api.get_ere_position(caller jsonb) returns json
 language plpgsql stable security definer
 set search_path = ''
@@ -78,29 +103,29 @@ begin
   perform private.act_as(caller, 'user');
   select * into factor from core.ere_factors f where f.delivery_year = this_year;
   return (
-    with counted as materialized (
-      select extract(quarter from c.month)::int as quarter, sum(c.kwh) as kwh, sum(c.ere) as ere
-        from private.own_counted_months() c where extract(year from c.month) = this_year
-       group by 1
+    with own as materialized (
+      select * from private.own_quarters(this_year)
     )
     select json_build_object(
       'year', this_year,
-      'kwh', round(coalesce(sum(c.kwh), 0), 2),
+      'kwh', round(coalesce(sum(o.kwh), 0), 2),
       'renewable_share', factor.renewable_share,
-      'reserved_ere', round(coalesce(sum(c.ere), 0), 2),
-      'sold_ere', 0,
+      'reserved_ere', round(coalesce(sum(o.registered_ere - o.sold_ere), 0), 2),
+      'sold_ere', round(coalesce(sum(o.sold_ere), 0), 2),
       'forecast_ere', round(private.forecast_kwh(this_month) * coalesce(factor.ere_per_kwh, 0), 2),
       'quarters', json_agg(json_build_object(
         'quarter', this_year || '-Q' || q,
-        'kwh', round(coalesce(c.kwh, 0), 2),
-        'ere_credits', round(coalesce(c.ere, 0), 2),
-        'sold_ere', 0,
-        'price_per_ere', null,
-        'revenue_eur', null,
-        'status', case when q < this_quarter then 'closed' else 'open' end,
-        'sold_at', null) order by q))
-    from generate_series(1, this_quarter) q left join counted c on c.quarter = q);
+        'kwh', round(coalesce(o.kwh, 0), 2),
+        'ere_credits', round(coalesce(o.ere, 0), 2),
+        'sold_ere', round(coalesce(o.sold_ere, 0), 2),
+        'price_per_ere', round(o.gross / nullif(o.sold_ere, 0), 2),
+        'revenue_eur', case when o.sold_ere > 0 then o.net end,
+        'status', case when o.sold_ere > 0 and o.is_paid then 'paid'
+                       when o.sold_ere > 0 then 'sold'
+                       when q < this_quarter then 'closed' else 'open' end,
+        'sold_at', private.iso(o.sold_on::timestamp at time zone 'Europe/Amsterdam')) order by q))
+    from generate_series(1, this_quarter) q left join own o on o.quarter = q);
 end $$;
 comment on function api.get_ere_position(jsonb) is
-  'GET /ere-position: the current year and its quarters so far. Nothing is sold before an operator records a sale.';
+  'GET /ere-position: the current year and its quarters so far. A quarter is sold once any of it is, and paid once all that was sold is.';
 select private.expose('api.get_ere_position(jsonb)');

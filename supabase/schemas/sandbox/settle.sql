@@ -92,7 +92,7 @@ declare
 begin
   if cardinality(payees) > 0 then
     batch := private.make_batch(payees, 0, 'sandbox', owners);
-    perform private.pay_lines(batch);
+    perform private.notify_paid(batch), private.pay_lines(batch);
     update core.payout_batches b
        set status = 'settled', approved_by = 'sandbox: nobody', approved_at = private.now(), settled_by = 'sandbox', settled_at = private.now()
      where b.id = batch;

@@ -1,0 +1,192 @@
+// What people and partners read of ERE and euro, from a month that counts to a payment that arrived.
+
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { newPartnerKey } from "#shared/auth/tokens.ts";
+import { sealIban } from "#shared/values/iban.ts";
+import { createPayoutWorld, type PayoutWorld } from "./payout_world.ts";
+import { addChargingPerson, type Charging } from "./person.ts";
+
+let world: PayoutWorld;
+let key: string;
+beforeEach(async () => {
+  world = await createPayoutWorld();
+  const { api_key, stored } = newPartnerKey(world.environment.config);
+  key = api_key;
+  await world.row(
+    "insert into core.partner_keys (partner_id, key_hash, prefix, last4) values ($1, decode($2, 'hex'), $3, $4)",
+    world.partnerA.id,
+    stored.key_hash,
+    stored.prefix,
+    stored.last4,
+  );
+  const { ciphertext, key_id, last4 } = sealIban(world.environment, world.partnerA.id, "DE89370400440532013000");
+  await world.row(
+    "update core.partners set iban_ciphertext = $2, iban_key_id = $3, iban_last4 = $4, iban_holder = 'P' where id = $1",
+    world.partnerA.id,
+    ciphertext,
+    key_id,
+    last4,
+  );
+  await world.row("update core.partners set iban_changed_at = '2026-01-01'");
+});
+afterEach(() => world.close());
+
+/** A person whom the partner brought in February, with an IBAN that they have had for long. */
+async function person(): Promise<Charging> {
+  const one = await addChargingPerson(world);
+  await world.row("select private.claim_customer($1, $2, 'manual')", one.id, world.partnerA.id);
+  await world.row("update core.attributions set attached_month = '2026-02-01'");
+  await world.setIban({ ...one, ean_code: "" }, "NL91ABNA0417164300");
+  return one;
+}
+const position = async (one: Charging) => (await world.get("/ere-position", await one.token())).body;
+const quarters = async (one: Charging) =>
+  (await position(one)).quarters.map(({ quarter, ...rest }: { quarter: string }) => [quarter, rest]);
+const payouts = async () => (await world.get("/partner/payouts", key)).body.payouts;
+const book = async (quarter: string) => {
+  for (const step of ["open", "submit", "credit"]) await world.done(`booking ${step} ${quarter} --partner service`);
+};
+const sell = (quarter: string, ere: number, price: number, reference: string) =>
+  world.done(
+    `sale record ${quarter} --partner service --ere ${ere} --price ${price} --buyer B --reference ${reference}`,
+  );
+const settle = async (...failed: string[]) => {
+  const { batch_id } = await world.exported();
+  expect(
+    (await world.anna(["payout", "settle", batch_id, ...(failed.length ? ["--failed", ...failed] : [])])).code,
+  ).toBe(0);
+  return batch_id;
+};
+
+test("contract §6 a quarter is open, closed, sold once any of it is, and paid once all that was sold is", async () => {
+  const one = await person();
+  for (const period of ["2026-01", "2026-04", "2026-05", "2026-07"]) await one.charge(period, 100_000);
+  const nothing = { sold_ere: 0, price_per_ere: null, revenue_eur: null, sold_at: null };
+  expect(await position(one)).toMatchObject({ kwh: 400, reserved_ere: 0, sold_ere: 0 });
+  expect(await quarters(one)).toEqual([
+    ["2026-Q1", { kwh: 100, ere_credits: 33.27, ...nothing, status: "closed" }],
+    ["2026-Q2", { kwh: 200, ere_credits: 66.54, ...nothing, status: "closed" }],
+    ["2026-Q3", { kwh: 100, ere_credits: 33.27, ...nothing, status: "open" }],
+  ]);
+  await book("2026-Q2");
+  expect(await position(one)).toMatchObject({ reserved_ere: 66.54, sold_ere: 0 });
+
+  await sell("2026-Q2", 20, 0.5, "R-1");
+  // 10 euro less 20 %
+  const sold = {
+    kwh: 200,
+    ere_credits: 66.54,
+    sold_ere: 20,
+    price_per_ere: 0.5,
+    revenue_eur: 8,
+    sold_at: "2026-08-14T22:00:00Z",
+  };
+  expect(await position(one)).toMatchObject({ reserved_ere: 46.54, sold_ere: 20 });
+  expect((await quarters(one))[1]).toEqual(["2026-Q2", { ...sold, status: "sold" }]);
+  const batch = await settle();
+  expect((await quarters(one))[1]).toEqual(["2026-Q2", { ...sold, status: "paid" }]);
+
+  // more of it is sold, and not paid yet; at 0.50 and 0.60 for an ERE
+  await sell("2026-Q2", 20, 0.6, "R-2");
+  const more = { ...sold, sold_ere: 40, price_per_ere: 0.55, revenue_eur: 17.6 };
+  expect((await quarters(one))[1]).toEqual(["2026-Q2", { ...more, status: "sold" }]);
+  await settle();
+  expect((await quarters(one))[1]).toEqual(["2026-Q2", { ...more, status: "paid" }]);
+  // what came back from the bank is not paid
+  const line = (await world.linesOf(batch)).find(({ payee }) => payee === one.account_id);
+  expect((await world.anna(["payout", "settle", "--failed", String(line?.line_id)])).code).toBe(0);
+  expect((await quarters(one))[1]).toEqual(["2026-Q2", { ...more, status: "sold" }]);
+  expect((await position(await person())).quarters).toMatchObject(Array(3).fill({ kwh: 0, sold_ere: 0 }));
+});
+
+test("contract §6 of a credited month the kWh count that the register accepted", async () => {
+  const one = await person();
+  await one.charge("2026-04", 100_000);
+  await world.done("booking open 2026-Q2 --partner service");
+  await world.done("booking submit 2026-Q2 --partner service");
+  const { id } = await world.row("select id from core.booking_rows");
+  const { writeFileSync } = await import("node:fs");
+  const file = join(world.folder, "credit.csv");
+  writeFileSync(file, `row_id,accepted_kwh,reason\n${id},60,meter\n`);
+  await world.done(["booking", "credit", "2026-Q2", "--partner", "service", "--file", file]);
+  expect(await position(one)).toMatchObject({ kwh: 60, reserved_ere: 19.96 });
+  expect((await world.get("/energy", await one.token())).body).toMatchObject({
+    total_kwh: 100,
+    total_ere_credits: 19.96,
+  });
+});
+
+test("contract §4 a partner's payouts: a row a quarter from the first sale on, of its accounts and of whom it brought", async () => {
+  const one = await person();
+  // January is before the partner brought them
+  for (const period of ["2026-01", "2026-02", "2026-04"]) await one.charge(period, 100_000);
+  await book("2026-Q1");
+  await book("2026-Q2");
+  expect(await payouts()).toEqual([]);
+  await sell("2026-Q1", 20, 1, "R-1");
+  await world.sold([100]); // of its own account, April, 1 ERE of 10 kWh
+  // fees of 2 and 20 euro, a quarter of them
+  const q1 = { period: "2026-Q1", customers: 1, kwh: 100, ere_units: 10, partner_share_eur: 0.5 };
+  const q2 = { period: "2026-Q2", customers: 1, kwh: 10, ere_units: 1, partner_share_eur: 5 };
+  const open = { payout_id: expect.any(String), vat_eur: 0, paid_at: null, invoice_number: null, status: "pending" };
+  const rows = await payouts();
+  expect(rows).toEqual([
+    { ...q2, ...open },
+    { ...q1, ...open },
+  ]);
+  expect(new Set(rows.map(({ payout_id }: { payout_id: string }) => payout_id)).size).toBe(2);
+
+  const prepared = (await world.anna("payout prepare")).json.batch.batch_id;
+  expect(await payouts()).toMatchObject([{ status: "pending" }, { status: "pending" }]);
+  await world.bram(["payout", "approve", prepared]);
+  expect(await payouts()).toMatchObject([{ status: "approved" }, { status: "approved" }]);
+  await world.anna(["payout", "export", prepared, "--out", join(world.folder, "p.xml")]);
+  await world.freeze("2026-08-16T12:00:00Z");
+  await world.anna(["payout", "settle", prepared]);
+  const paid = { status: "paid", paid_at: "2026-08-16T12:00:00Z" };
+  expect(await payouts()).toMatchObject([
+    { ...q2, ...paid },
+    { ...q1, ...paid },
+  ]);
+
+  // more is sold of the second quarter: that one is pending again
+  await sell("2026-Q2", 10, 1, "R-2");
+  expect(await payouts()).toMatchObject([
+    {
+      period: "2026-Q2",
+      customers: 2,
+      kwh: 110,
+      ere_units: 11,
+      partner_share_eur: 5.5,
+      status: "pending",
+      paid_at: null,
+    },
+    { ...q1, ...paid },
+  ]);
+  const line = (await world.linesOf(prepared)).find(({ payee }) => payee === world.partnerA.id);
+  await world.anna(["payout", "settle", "--failed", String(line?.line_id)]);
+  expect(await payouts()).toMatchObject([{ status: "failed" }, { status: "failed", paid_at: null }]);
+  expect((await payouts()).map(({ payout_id }: { payout_id: string }) => payout_id)).toEqual(
+    rows.map(({ payout_id }: { payout_id: string }) => payout_id),
+  );
+});
+
+test("contract §4 the dashboard estimates the share in what is not sold yet, at the last average price, cut to the cent", async () => {
+  const one = await person();
+  for (const period of ["2026-01", "2026-04", "2026-07"]) await one.charge(period, 100_000);
+  const share = async () => (await world.get("/partner/dashboard", key)).body.partner_share_estimated_eur;
+  expect(await share()).toBe(0);
+  await book("2026-Q2");
+  await sell("2026-Q2", 10, 0.5, "R-1");
+  expect(await share()).toBe(0);
+  await world.done("figures publish 2026");
+  // 66.5388 ERE since February, of which 10 are sold: 56.5388 x 0.50 x 20 % x 25 % = 1.41347
+  expect(await share()).toBe(1.41);
+  await sell("2026-Q2", 20, 0.8, "R-2");
+  // 36.5388 left, at 21 euro for 30 ERE
+  expect(await share()).toBe(1.27);
+  // a later percentage changes nothing that was agreed
+  await world.done("partner set partner-a --fee-pct 90 --share-pct 90");
+  expect(await share()).toBe(1.27);
+});
