@@ -43,6 +43,7 @@ export const en: KitWords = {
     title: "For how long do you sign?",
     hint: "A mandate holds for whole calendar years. You can withdraw it at any time.",
     years: (years) => (years === 1 ? "1 year" : `${years} years`),
+    and_this_year: (years, year) => `${years}, and the rest of ${year}`,
     until: (from, until) => `from ${from} up to and including ${until}`,
     signs_for: (from, until) => `You sign for the period from ${from} up to and including ${until}.`,
     renews: (until, from) =>
@@ -58,7 +59,7 @@ export const en: KitWords = {
     kwh_error: "Enter a number of kWh, from 1 to 1,000,000",
     compute: "Compute",
     estimate: (kwh, gross, fee, net) =>
-      `Estimate: ${kwh} kWh yields about ${gross} in a year. ${fee} of that is for our service. You receive about ${net}.`,
+      `Estimate: ${kwh} kWh yields about ${gross} in a year. ${fee} of that, including VAT, is for our service. You receive about ${net}.`,
     computed: (kwh, factor, price) =>
       `This is how we compute it: ${kwh} kWh × ${factor} ERE per kWh × ${price} per ERE, the last average price. The price may rise or fall.`,
     fee: "What our service costs",

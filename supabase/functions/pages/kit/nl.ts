@@ -43,6 +43,7 @@ export const nl = {
     title: "Voor hoe lang tekent u?",
     hint: "Een machtiging geldt voor hele kalenderjaren. U kunt haar op elk moment intrekken.",
     years: (years: number): string => (years === 1 ? "1 jaar" : `${years} jaar`),
+    and_this_year: (years: string, year: string) => `${years}, en de rest van ${year}`,
     until: (from: string, until: string) => `van ${from} tot en met ${until}`,
     signs_for: (from: string, until: string) => `U tekent voor de periode van ${from} tot en met ${until}.`,
     renews: (until: string, from: string) =>
@@ -58,7 +59,7 @@ export const nl = {
     kwh_error: "Vul een aantal kWh in, van 1 tot 1.000.000",
     compute: "Reken uit",
     estimate: (kwh: string, gross: string, fee: string, net: string) =>
-      `Schatting: ${kwh} kWh levert in een jaar ongeveer ${gross} op. Daar gaat ${fee} voor onze dienst af. U krijgt ongeveer ${net}.`,
+      `Schatting: ${kwh} kWh levert in een jaar ongeveer ${gross} op. Daar gaat ${fee}, inclusief btw, voor onze dienst af. U krijgt ongeveer ${net}.`,
     computed: (kwh: string, factor: string, price: string) =>
       `Zo rekenen wij: ${kwh} kWh × ${factor} ERE per kWh × ${price} per ERE, de laatste gemiddelde prijs. De prijs kan hoger of lager worden.`,
     fee: "Wat onze dienst kost",

@@ -50,13 +50,20 @@ export function choosePeriod(
 ): Html {
   const { words, to } = frame;
   if (periods.length < 2) return html``;
-  const { title, hint, years, until } = words.period;
+  const { title, hint, years, and_this_year, until } = words.period;
+  /** Signed shortly before a year ends, a mandate has the rest of that year too. */
+  const spanOf = ({ validity_years, valid_from, valid_until }: Period) => {
+    const [first = "", last = ""] = [valid_from, valid_until].map((day) => day.slice(0, 4));
+    const said = years(validity_years);
+    return Number(last) - Number(first) + 1 > validity_years ? and_this_year(said, first) : said;
+  };
   const query = (validity_years: number) => asQuery({ ...wishes, years: validity_years });
   return html`<section class="sheet" aria-labelledby="period">
 <h2 id="period">${title}</h2>
 <p class="quiet">${hint}</p>
-<ul class="choices">${periods.map(({ validity_years, valid_from, valid_until }) => {
-    const label = html`<strong>${years(validity_years)}</strong> <small>${until(longDate(valid_from, words), longDate(valid_until, words))}</small>`;
+<ul class="choices">${periods.map((period) => {
+    const { validity_years, valid_from, valid_until } = period;
+    const label = html`<strong>${spanOf(period)}</strong> <small>${until(longDate(valid_from, words), longDate(valid_until, words))}</small>`;
     return validity_years === chosen.validity_years
       ? html`<li aria-current="true">${label}</li>`
       : html`<li><a href="${to(page, query(validity_years))}#period">${label}</a></li>`;

@@ -1,0 +1,280 @@
+// What a signatory is told before signing, the years they choose and renew, and the mails afterwards: in a browser, in November.
+
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { composeNotice, type Notice, type NoticeReader } from "#shared/domain/mail/notices.ts";
+import { giveBooking } from "../harness/booked.ts";
+import { look, noBrowser, onPage, startBrowser } from "../harness/browser.ts";
+import { signMandate } from "../harness/mandate.ts";
+import { createAccount } from "../harness/people.ts";
+import { type ClaimWorld, createClaimWorld, type Draft, draftRow, mailedCode, signedClaim } from "./claimant.ts";
+import { issueLink, linkFor, mailedCode as mandateCode, pageClient, readyToSign } from "./signatory.ts";
+
+if (noBrowser) console.warn(`The years of mandates are not tested in a browser: ${noBrowser}`);
+
+const NOVEMBER = "2026-11-20T12:00:00Z";
+const JUNE = "2026-06-15T12:00:00Z";
+
+describe.skipIf(noBrowser)("the years of a mandate in a browser", () => {
+  let world: ClaimWorld;
+  let browser: Browser;
+
+  beforeAll(async () => {
+    world = await createClaimWorld({ limits: "lifted", now: NOVEMBER });
+    browser = await startBrowser();
+    // what ERE brought last, for a CPO's customers and for people: 0.42 euro
+    const { account_id, connection_id } = await createAccount(world);
+    await signMandate(world, account_id);
+    await giveBooking(world.database.admin, connection_id);
+    const { draft } = await signedClaim(world);
+    const person = await world.row(
+      "select id from core.connections where account_id = $1",
+      (await draftRow(world, draft)).account_id,
+    );
+    await giveBooking(world.database.admin, person.id);
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await world?.close();
+  });
+
+  const phone = { viewport: { width: 390, height: 844 }, javaScriptEnabled: false };
+  const heading = (page: Page) => page.getByRole("heading", { level: 1 }).textContent();
+  const main = async (page: Page) => ((await page.locator("main").textContent()) ?? "").replace(/\s+/g, " ");
+
+  /** Done in June, so that a mandate of one year ends this year. */
+  async function inJune<T>(run: () => Promise<T>): Promise<T> {
+    await travel(JUNE);
+    return run().finally(() => travel(NOVEMBER));
+  }
+  /** A bucket that will be full in what is now the future would refuse everybody. */
+  async function travel(moment: string) {
+    await world.freeze(moment);
+    await world.row("delete from core.rate_limit_state");
+  }
+  /** A link by which somebody signed for this year. */
+  const signedLink = (locale = "nl") =>
+    inJune(async () => {
+      const issued = await issueLink(world, {}, { locale });
+      const form = await readyToSign(world, pageClient(world), issued);
+      expect((await pageClient(world)(`${issued.link}/sign`, { form })).status).toBe(303);
+      return issued;
+    });
+  /** A claim that was signed for this year. */
+  const claimOf2026 = async (): Promise<Draft> => (await inJune(() => signedClaim(world))).draft;
+  /** Opens a page of it: the session of June is over, so a code is asked for. */
+  const openClaim = async (page: Page, draft: Draft, locale = "nl", path = "") => {
+    await page.goto(`${draft.link}?lang=${locale}`);
+    await page.locator("main form button").first().click();
+    await page.locator("#code").fill(await mailedCode(world, draft));
+    await page.locator("main form button").first().click();
+    if (path) await page.goto(`${draft.link}${path}?lang=${locale}`);
+  };
+
+  test("choose the years, estimate what it yields, sign: on a phone, without script", () =>
+    onPage(browser, phone, async (page) => {
+      const { link, connection_id } = await issueLink(world);
+      await page.goto(link);
+      expect(await main(page)).toContain("Schatting: 2.500 kWh levert in een jaar ongeveer € 349,33 op.");
+      expect(await main(page)).toContain(
+        "Daar gaat € 69,86, inclusief btw, voor onze dienst af. U krijgt ongeveer € 279,47.",
+      );
+      expect(await main(page)).toContain("20% van wat uw ERE opbrengen, inclusief btw.");
+      expect(await page.locator("article").textContent()).toContain("31 december 2027");
+
+      await page.getByLabel("Hoeveel kWh laadt u ongeveer per jaar?").fill("vier");
+      await page.getByRole("button", { name: "Reken uit" }).click();
+      expect(await page.title()).toMatch(/^Fout: /);
+      await page.getByRole("link", { name: "Vul een aantal kWh in" }).click();
+      expect(await page.evaluate(() => document.activeElement?.id)).toBe("kwh");
+      expect(await page.getByLabel("Hoeveel kWh").inputValue()).toBe("vier");
+      await page.getByLabel("Hoeveel kWh").fill("4.000");
+      await page.getByRole("button", { name: "Reken uit" }).click();
+      expect(await main(page)).toContain("Schatting: 4.000 kWh levert in een jaar ongeveer € 558,93 op.");
+
+      await page.getByRole("link", { name: /^3 jaar/ }).click();
+      expect(await page.locator("[aria-current=true] strong").textContent()).toBe("3 jaar");
+      expect(await page.locator("article").textContent()).toContain("31 december 2028");
+      expect(await page.getByLabel("Hoeveel kWh").inputValue(), "a choice loses nothing").toBe("4.000");
+      await page.getByRole("navigation").getByRole("link", { name: "English" }).click();
+      expect(await page.locator("[aria-current=true] strong").textContent()).toBe("3 years");
+      await page.getByRole("navigation").getByRole("link", { name: "Nederlands" }).click();
+
+      await page.getByRole("link", { name: "Verder naar ondertekenen" }).click();
+      await page.getByRole("button", { name: "Mail mij de code" }).click();
+      expect(await main(page)).toContain("U tekent voor de periode van 1 januari 2026 tot en met 31 december 2028.");
+      await page.getByLabel("Code uit de mail").fill(await mandateCode(world, connection_id));
+      await page.getByLabel("Uw naam").fill("Sanne de Vries");
+      await page.getByLabel("Ik heb de machtiging gelezen").check();
+      await page.getByRole("button", { name: "Onderteken", exact: true }).click();
+      expect(await heading(page)).toBe("U heeft ondertekend");
+      expect(await main(page)).toContain("Uw machtiging geldt tot en met 31 december 2028.");
+    }));
+
+  test("renew by the link of years ago: on a phone, without script", () =>
+    onPage(browser, phone, async (page) => {
+      const { link, connection_id } = await signedLink();
+      await page.goto(link);
+      expect(await main(page)).toContain("Uw machtiging eindigt op 31 december 2026 en wordt niet vanzelf verlengd.");
+      await page.getByRole("button", { name: "Lees en onderteken de nieuwe" }).click();
+      expect(page.url()).not.toContain(link);
+      expect(await heading(page)).toBe("Lees uw machtiging");
+      expect(await main(page)).toContain(
+        "Uw huidige machtiging geldt tot en met 31 december 2026. Daar verandert niets aan. Deze nieuwe begint op 1 januari 2027.",
+      );
+      await page.getByRole("link", { name: "Verder naar ondertekenen" }).click();
+      await page.getByRole("button", { name: "Mail mij de code" }).click();
+      await page.getByLabel("Code uit de mail").fill(await mandateCode(world, connection_id));
+      await page.getByLabel("Uw naam").fill("Sanne de Vries");
+      await page.getByLabel("Ik heb de machtiging gelezen").check();
+      await page.getByRole("button", { name: "Onderteken", exact: true }).click();
+      expect(await main(page)).toContain("Uw machtiging geldt tot en met 31 december 2027.");
+      await page.goto(link);
+      expect(await main(page), "the old link shows what was signed by it").toContain(
+        "Uw machtiging geldt tot en met 31 december 2026. U heeft haar al verlengd, tot en met 31 december 2027.",
+      );
+      expect(await page.getByRole("button", { name: "Lees en onderteken de nieuwe" }).count()).toBe(0);
+    }));
+
+  test("renew a claim, and withdraw it, told what is lost: on a phone, without script", () =>
+    onPage(browser, phone, async (page) => {
+      const draft = await claimOf2026();
+      await openClaim(page, draft);
+      await page.getByRole("link", { name: "Lees en onderteken de nieuwe" }).click();
+      await page.getByRole("link", { name: /^5 jaar/ }).click();
+      await page.getByRole("link", { name: "Verder naar ondertekenen" }).click();
+      await page.getByRole("button", { name: "Mail mij de code" }).click();
+      expect(await main(page)).toContain("van 1 januari 2027 tot en met 31 december 2031");
+      await page.getByLabel("Code uit de mail").fill(await mailedCode(world, draft));
+      await page.getByLabel("Uw naam").fill("Sanne de Vries");
+      await page.getByLabel("Ik heb de machtiging gelezen").check();
+      await page.getByRole("button", { name: "Onderteken", exact: true }).click();
+      expect(await heading(page)).toBe("U bent aangemeld");
+      expect(await main(page)).toContain("U heeft haar al verlengd, tot en met 31 december 2031.");
+      expect(await main(page)).toContain("Uw machtiging voor de jaren daarna");
+
+      const { account_id } = await draftRow(world, draft);
+      await world.row(
+        `insert into core.delivered_months (partner_id, connection_id, owner_id, period, total_kwh, session_count, status, source, received_at)
+         select partner_id, id, owner_id, m.period::date, 42.37, 1, 'staged', 'test', now() from core.connections c, (values ('2026-10-01'), ('2026-11-01')) m (period)
+          where c.account_id = $1`,
+        account_id,
+      );
+      await page.getByRole("link", { name: "Machtiging intrekken" }).click();
+      expect(await main(page)).toContain("Wat u tot en met 31 oktober 2026 laadde, telt nog mee.");
+      expect(await main(page)).toContain("U verliest de 42,37 kWh van november 2026");
+      expect(await main(page)).toContain("Ook uw verlenging tot en met 31 december 2031 vervalt.");
+      await page.getByRole("button", { name: "Mail mij de code" }).click();
+      await page.getByLabel("Code uit de mail").fill(await mailedCode(world, draft));
+      await page.getByRole("button", { name: "Ja, trek mijn machtiging in" }).click();
+      expect(await heading(page)).toBe("Uw machtiging is ingetrokken");
+      expect(await main(page)).toContain("Wat u tot en met 31 oktober 2026 laadde, telt nog mee.");
+      const { rows } = await world.database.admin.query(
+        "select to_char(d.period, 'YYYY-MM') as period, d.status from core.delivered_months d join core.connections c on c.id = d.connection_id where c.account_id = $1 order by 1",
+        [account_id],
+      );
+      expect(rows).toEqual([
+        { period: "2026-10", status: "staged" },
+        { period: "2026-11", status: "outside_mandate" },
+      ]);
+    }));
+
+  // Every page, in both languages, light and dark, on a phone and on a desk ------------------------------------------
+
+  type Scene = { name: string; go: (page: Page, locale: "nl" | "en") => Promise<void> };
+  const read = async (page: Page, locale: string, query = "") =>
+    void (await page.goto(`${(await issueLink(world)).link}?lang=${locale}${query}`));
+  const claimed = (path = "", moment = NOVEMBER): Scene["go"] => {
+    return async (page, locale) => {
+      const draft = await claimOf2026();
+      await travel(moment);
+      await openClaim(page, draft, locale, path).finally(() => travel(NOVEMBER));
+    };
+  };
+  const renewing = async (page: Page, locale: string) => {
+    const { account_id } = await signedLink();
+    await page.goto(`${(await linkFor(world, account_id)).link}?lang=${locale}`);
+  };
+  const brand = { name: "Zonneveld", light: "#7a1fa2" };
+  const reader: NoticeReader = {
+    full_name: "Sanne de Vries",
+    partner_name: "Zonneveld Laadpalen",
+    brand,
+    account: "own",
+    link: "https://pages.example/claim/4f1c",
+  };
+  const cpo: NoticeReader = { ...reader, brand: null, account: "cpo" };
+  const notices: [string, Notice, NoticeReader][] = [
+    ["registration-approved", { kind: "registration_approved" }, reader],
+    [
+      "registration-rejected",
+      { kind: "registration_rejected", grounds: ["ean_validated", "mid_charger_registered"] },
+      reader,
+    ],
+    ["registration-rejected-cpo", { kind: "registration_rejected", grounds: [] }, cpo],
+    ["something-missing", { kind: "something_missing", missing: ["iban", "charger"] }, reader],
+    ["mandate-ending", { kind: "mandate_ending", valid_until: "2026-12-31", reminder: 1 }, reader],
+    ["mandate-ending-again", { kind: "mandate_ending", valid_until: "2026-12-31", reminder: 2 }, cpo],
+    ["mandate-ended", { kind: "mandate_ended", valid_until: "2026-12-31" }, reader],
+    ["mandate-withdrawn", { kind: "mandate_withdrawn", by: "customer", covered_until: "2026-10-31" }, reader],
+    ["mandate-corrected", { kind: "mandate_withdrawn", by: "connection_updated", covered_until: null }, cpo],
+    ["payout-sent", { kind: "payout_sent", amount_eur: 123.45, iban_last4: "4300" }, reader],
+    ["payout-failed", { kind: "payout_failed", amount_eur: 123.45, iban_last4: "4300" }, reader],
+  ];
+  const scenes: Scene[] = [
+    { name: "years-read", go: (page, locale) => read(page, locale) },
+    { name: "years-read-three", go: (page, locale) => read(page, locale, "&years=3&kwh=4000") },
+    { name: "years-read-error", go: (page, locale) => read(page, locale, "&kwh=veel") },
+    {
+      name: "years-read-unknown",
+      go: async (page, locale) => {
+        const { account_id } = await createAccount(world, world.partnerB);
+        const { body } = await world.post("/v1/mandate-links", { account_id }, await world.partnerB.client.token());
+        await page.goto(`${body.mandate_link}?lang=${locale}`);
+      },
+    },
+    { name: "years-renew", go: renewing },
+    {
+      name: "years-signed-renewable",
+      go: async (page, locale) => void (await page.goto(`${(await signedLink()).link}?lang=${locale}`)),
+    },
+    {
+      name: "years-decline-renewal",
+      go: async (page, locale) => {
+        await renewing(page, locale);
+        await page.locator('a[href*="/decline"]').click();
+      },
+    },
+    {
+      name: "years-declined-renewal",
+      go: async (page, locale) => {
+        await renewing(page, locale);
+        await page.locator('a[href*="/decline"]').click();
+        await page.locator("button").click();
+      },
+    },
+    { name: "years-claim-renewable", go: claimed() },
+    { name: "years-claim-renew", go: claimed("/mandate") },
+    { name: "years-claim-expired", go: claimed("", "2027-01-02T12:00:00Z") },
+    { name: "years-claim-revoke", go: claimed("/revoke") },
+    ...notices.map(([name, notice, to]) => ({
+      name: `mail-${name}`,
+      go: async (page: Page, locale: "nl" | "en") =>
+        page.setContent(composeNotice({ config: world.environment.config, locale, notice, reader: to }).html),
+    })),
+  ];
+
+  test.each(scenes)(
+    "axe finds nothing on $name, in both languages, light and dark, at 390 and 1280",
+    { timeout: 60_000 },
+    async ({ name, go }) => {
+      for (const locale of ["nl", "en"] as const) {
+        await onPage(browser, { locale, bypassCSP: true, baseURL: world.url }, async (page) => {
+          await go(page, locale);
+          expect(await page.locator("html").getAttribute("lang")).toBe(locale);
+          await look(page, name, locale);
+        });
+      }
+    },
+  );
+});
