@@ -3693,6 +3693,7 @@ language sql stable
 set search_path = ''
 as $$
   select jsonb_build_object(
+    'mandate_id', mandate.id,
     'status', case when mandate.status = 'signed' and mandate.valid_until < private.today() then 'expired' else mandate.status end,
     'document', mandate.document, 'document_sha256', mandate.document_sha256, 'signed_name', mandate.signed_name,
     'signed_at', private.iso(mandate.signed_at), 'code_sent_to', mandate.code_sent_to,
@@ -3842,6 +3843,7 @@ begin
      request #>> '{mail,locale}');
   update core.mandate_links l set used_at = private.now(), code_hash = null where l.partner_id = link.partner_id and l.id = link.id;
   perform private.void_mandate_links(link.connection_id);
+  perform private.request_mandate_document(link);
   perform private.judge_months(link.connection_id);
   perform private.advance_registration(c.account_id, true) from core.connections c where c.partner_id = link.partner_id and c.id = link.connection_id;
   perform private.audit('mandate.signed', link.connection_id, jsonb_build_object('code_confirmed', facts ->> 'email' is not null));
@@ -6735,6 +6737,7 @@ begin
   end loop;
   update core.payout_lines l set status = 'paid', paid_at = private.now() where l.batch_id = batch and l.status = 'pending';
   get diagnostics paid = row_count;
+  perform private.request_statements(batch);
   return paid;
 end $$;
 comment on function private.pay_lines(uuid) is 'Notes of a batch that the bank paid every line that was not said to have failed: how many.';
@@ -6744,7 +6747,7 @@ language plpgsql
 set search_path = ''
 as $$
 begin
-  perform private.return_lines(array[line]);
+  perform private.return_lines(array[line]), private.withdraw_statement(line);
   update core.payout_lines l set status = 'failed', failed_at = private.now(), failed_reason = fail_line.reason, paid_at = null
    where l.partner_id = line.partner_id and l.id = line.id;
   perform private.act_for_partner(line.partner_id), private.audit('payout.failed', line.payee_id, jsonb_build_object('line', line.id, 'amount', line.amount));
@@ -6831,6 +6834,276 @@ as $$
          count(*) filter (where b.amount <> b.balance), min('payee ' || b.payee_id) filter (where b.amount <> b.balance)
     from balance b
 $$;
+
+-- Documents that people keep: asked for in the transaction of what they show, rendered once by the function `documents`, and only read after that.
+
+create table core.documents (
+  partner_id  uuid        not null,
+  id          uuid        not null default gen_random_uuid(),
+  account_id  uuid        not null,
+  owner_id    uuid        not null default private.owner_id(),
+  kind        text        not null,
+  subject     uuid        not null,
+  mandate_id  uuid        generated always as (case kind when 'mandate' then subject end) stored,
+  line_id     uuid        generated always as (case kind when 'statement' then subject end) stored,
+  -- compressed already
+  pdf         bytea       storage external,
+  sha256      text,
+  created_at  timestamptz not null default private.now(),
+  due_at      timestamptz not null default private.now(),
+  rendered_at timestamptz,
+  constraint documents_pkey primary key (partner_id, id),
+  constraint documents_account_fkey foreign key (partner_id, account_id, owner_id) references core.accounts (partner_id, id, owner_id),
+  constraint documents_mandate_fkey foreign key (partner_id, mandate_id) references core.mandates (partner_id, id),
+  constraint documents_line_fkey foreign key (partner_id, line_id) references core.payout_lines (partner_id, id),
+  constraint documents_subject_key unique (partner_id, kind, subject),
+  constraint documents_kind_known check (kind in ('mandate', 'statement')),
+  constraint documents_rendered_whole check (num_nulls(pdf, sha256, rendered_at) in (0, 3)),
+  constraint documents_sha256_true check (sha256 = encode(sha256(pdf), 'hex'))
+);
+comment on table core.documents is
+  'A document for a person to keep, as PDF: of a signed mandate, or of a payout. Personal data. Written once; kept as long as the evidence of what it shows, and deleted with it.';
+comment on column core.documents.subject is 'What it shows: the mandate, or the payout line.';
+comment on column core.documents.created_at is 'When it was asked for, which is the moment that the document itself says it was made.';
+comment on column core.documents.due_at is 'When it may be rendered, as long as it is not: moved on by whoever is about to.';
+-- serves: the documents to be rendered next
+create index documents_due on core.documents (due_at) where pdf is null;
+select private.isolate('core.documents', 'select, insert, update');
+select private.belong_with('core.documents', 'core.accounts', 'account_id');
+
+create function private.request_mandate_document(link core.mandate_links) returns void
+language sql
+set search_path = ''
+as $$
+  insert into core.documents (partner_id, account_id, kind, subject)
+  select m.partner_id, c.account_id, 'mandate', m.id
+    from core.mandates m
+    join core.connections c on c.partner_id = m.partner_id and c.id = m.connection_id
+   where m.partner_id = link.partner_id and m.link_id = link.id and m.document is not null
+  on conflict on constraint documents_subject_key do nothing
+$$;
+comment on function private.request_mandate_document(core.mandate_links) is 'Has what was signed by a link rendered as a document.';
+grant execute on function private.request_mandate_document(core.mandate_links) to api_owner;
+
+-- Statements: what a customer was paid, and for what.
+
+create function private.request_statements(batch uuid) returns void
+language sql
+set search_path = ''
+as $$
+  insert into core.documents (partner_id, account_id, owner_id, kind, subject)
+  select l.partner_id, l.account_id, l.owner_id, 'statement', l.id
+    from core.payout_lines l
+   where l.batch_id = batch and l.status = 'paid' and l.account_id is not null
+  on conflict on constraint documents_subject_key do nothing
+$$;
+comment on function private.request_statements(uuid) is 'Has a statement rendered of every line of a batch by which a customer was paid.';
+
+create function private.withdraw_statement(line core.payout_lines) returns void
+language sql
+set search_path = ''
+as $$
+  delete from core.documents d where d.partner_id = line.partner_id and d.kind = 'statement' and d.subject = line.id
+$$;
+comment on function private.withdraw_statement(core.payout_lines) is
+  'A line that was paid came back: nothing was paid by it, and the months are on the statement of the line that pays them.';
+
+create function private.statement_content(document core.documents) returns json
+language sql stable
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+  with line as materialized (
+    select l.*,
+           coalesce((select sum(o.amount) from core.payout_lines o
+                      where o.partner_id = l.partner_id and o.payee_id = l.payee_id and o.status = 'paid' and o.arrival < l.arrival), 0) as before
+      from core.payout_lines l
+     where l.partner_id = document.partner_id and l.id = document.line_id
+  ), due as materialized (
+    -- the oldest part of a balance is paid first; what was taken back since was paid by this line all the same
+    select a.row_id, a.ere, a.gross, a.fee, a.net, sum(a.net) over (order by s.arrival, a.id) as up_to
+      from line l
+      join core.allocations a on a.partner_id = l.partner_id and a.account_id = l.account_id and a.net > 0
+      join core.sales s on s.partner_id = a.partner_id and s.id = a.sale_id
+      left join core.sale_reversals v on v.partner_id = a.partner_id and v.id = a.reversal_id
+     where v.id is null or v.reversed_at > l.paid_at
+  ), months as materialized (
+    select r.ean_code, r.period, round(sum(d.ere) / r.ere_per_kwh, 3) as kwh, sum(d.ere) as ere, sum(d.gross) as gross, sum(d.fee) as fee, sum(d.net) as net
+      from line l
+      join due d on d.up_to > l.before and d.up_to <= l.before + l.amount
+      join core.booking_rows r on r.partner_id = l.partner_id and r.id = d.row_id
+     group by r.id, r.ean_code, r.period, r.ere_per_kwh
+  ), total as (
+    select coalesce(sum(m.kwh), 0.000) as kwh, coalesce(sum(m.ere), 0.000000) as ere, coalesce(sum(m.gross), 0.00) as gross,
+           coalesce(sum(m.fee), 0.00) as fee, coalesce(sum(m.net), 0.00) as net
+      from months m
+  )
+  select json_build_object(
+           'locale', coalesce((
+             select m.locale from core.mandates m join core.connections c on c.partner_id = m.partner_id and c.id = m.connection_id
+              where c.partner_id = a.partner_id and c.account_id = a.id and m.locale is not null order by m.created_at desc limit 1), 'nl'),
+           'customer', case when a.type = 'particulier' then s.full_name else coalesce(a.company ->> 'name', a.display_name, s.full_name) end,
+           'reference', replace(l.id::text, '-', ''),
+           'paid_on', (l.paid_at at time zone 'Europe/Amsterdam')::date,
+           'iban_last4', l.iban_last4,
+           'rows', (select coalesce(json_agg(json_build_object(
+                             'period', to_char(m.period, 'YYYY-MM'), 'ean_code', m.ean_code, 'kwh', m.kwh::text, 'ere', m.ere::text,
+                             'gross', m.gross::text, 'fee', m.fee::text, 'net', m.net::text) order by m.ean_code, m.period), '[]') from months m),
+           'totals', json_build_object('kwh', t.kwh::text, 'ere', t.ere::text, 'gross', t.gross::text, 'fee', t.fee::text, 'net', t.net::text),
+           'other', (l.amount - t.net)::text,
+           'amount', l.amount::text)
+    from line l
+    cross join total t
+    join core.accounts a on a.partner_id = l.partner_id and a.id = l.account_id
+    join core.signatories s on s.partner_id = a.partner_id and s.account_id = a.id
+$$;
+comment on function private.statement_content(core.documents) is
+  'What the statement of a payout line says: who was paid, when, where to, and for which months how many kWh and ERE, what they yielded, the fee and the net. Decimals as text, exact. other is what of the amount no month explains: a sale taken back that was paid before.';
+
+-- Rendering documents: what is due is claimed, composed of its subject, and kept.
+
+create function private.document_content(document core.documents) returns json
+language sql stable
+set search_path = ''
+as $$
+  select case document.kind
+    when 'statement' then private.statement_content(document)
+    else (select json_build_object(
+                   'document', m.document, 'document_sha256', m.document_sha256, 'signed_name', m.signed_name,
+                   'signed_at', private.iso(m.signed_at), 'code_sent_to', m.code_sent_to, 'valid_from', m.valid_from,
+                   'valid_until', m.valid_until, 'mandate_id', m.id, 'connection_id', m.connection_id)
+            from core.mandates m where m.partner_id = document.partner_id and m.id = document.mandate_id) end
+$$;
+comment on function private.document_content(core.documents) is 'What a document is composed of: the same each time, whatever became of its subject.';
+
+create function private.claim_documents(size int) returns json
+language sql security definer
+set search_path = ''
+as $$
+  with claimed as (
+    update core.documents d set due_at = private.now() + interval '5 minutes'
+     where (d.partner_id, d.id) in (
+       select w.partner_id, w.id from core.documents w
+        where w.pdf is null and w.due_at <= private.now()
+        order by w.due_at limit size for update skip locked)
+    returning d.*)
+  select coalesce(json_agg(json_build_object(
+           'partner_id', d.partner_id, 'id', d.id, 'kind', d.kind, 'created_at', private.iso(d.created_at),
+           'content', private.document_content(d)) order by d.created_at, d.id), '[]')
+    from claimed d
+$$;
+comment on function private.claim_documents(int) is 'Definer: documents of every tenant are rendered at once.';
+grant execute on function private.claim_documents(int) to api_owner;
+
+create function api.claim_documents(caller jsonb, batch jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'worker');
+  return private.claim_documents((batch ->> 'size')::int);
+end $$;
+comment on function api.claim_documents(jsonb, jsonb) is
+  'The next documents to render: {size} to [{partner_id, id, kind, created_at, content}]. Each is claimed for five minutes, then offered again.';
+select private.expose('api.claim_documents(jsonb, jsonb)', 'edge_slow');
+
+create function api.store_document(caller jsonb, rendered jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'worker'), private.act_for_partner((rendered ->> 'partner_id')::uuid);
+  update core.documents d
+     set pdf = decode(rendered ->> 'pdf', 'base64'), sha256 = rendered ->> 'sha256', rendered_at = private.now()
+   where d.partner_id = private.partner_id() and d.id = (rendered ->> 'id')::uuid and d.pdf is null;
+  return json_build_object('stored', found);
+end $$;
+comment on function api.store_document(jsonb, jsonb) is
+  'Keeps what was rendered: {partner_id, id, pdf (base64), sha256} to {stored}, which is false where it was kept before; then that stays.';
+select private.expose('api.store_document(jsonb, jsonb)', 'edge_slow');
+
+-- Reading documents: that of a signed mandate by the CPO client whose account it is, and by whoever signed.
+
+create function private.kept_document(kind text, subject uuid, name text) returns json
+language plpgsql stable
+set search_path = ''
+as $$
+declare
+  kept core.documents;
+begin
+  select d.* into kept from core.documents d
+   where d.partner_id = private.partner_id() and d.kind = kept_document.kind and d.subject = kept_document.subject;
+  if kept.pdf is null then
+    perform private.refuse('document_not_ready');
+  end if;
+  return json_build_object('pdf', translate(encode(kept.pdf, 'base64'), E'\n', ''), 'sha256', kept.sha256, 'name', name);
+end $$;
+comment on function private.kept_document(text, uuid, text) is
+  'A document of the tenant: {pdf (base64), sha256, name}, the name without its ending. Refused with document_not_ready before it is rendered.';
+grant execute on function private.kept_document(text, uuid, text) to api_owner;
+
+create function private.mandate_document(mandate uuid) returns json
+language plpgsql stable
+set search_path = ''
+as $$
+declare
+  name text;
+begin
+  select concat_ws('-', 'mandate', to_char(m.valid_from, 'YYYY'), nullif(to_char(m.valid_until, 'YYYY'), to_char(m.valid_from, 'YYYY'))) into name
+    from core.mandates m where m.partner_id = private.partner_id() and m.id = mandate;
+  if name is null then
+    perform private.refuse('mandate_not_found');
+  end if;
+  return private.kept_document('mandate', mandate, name);
+end $$;
+comment on function private.mandate_document(uuid) is
+  'private.kept_document of a mandate of the tenant, named by its years. Refused with mandate_not_found without one.';
+grant execute on function private.mandate_document(uuid) to api_owner;
+
+create function private.signed_mandate(connection uuid) returns uuid
+language sql stable
+set search_path = ''
+as $$
+  select m.id from core.mandates m
+   where m.partner_id = private.partner_id() and m.connection_id = connection and m.document is not null
+   order by m.status = 'signed' and private.today() between m.valid_from and m.valid_until desc, m.created_at desc limit 1
+$$;
+comment on function private.signed_mandate(uuid) is 'The mandate of a connection that is to be shown: the one that covers today, else the one signed last. Null where nobody signed.';
+grant execute on function private.signed_mandate(uuid) to api_owner;
+
+create function api.read_connection_mandate(caller jsonb, request jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  connection uuid;
+begin
+  perform private.act_as(caller, 'cpo');
+  select c.id into connection from core.connections c
+   where c.partner_id = private.partner_id() and c.id = (request ->> 'connection_id')::uuid;
+  if connection is null then
+    perform private.refuse('connection_not_found');
+  end if;
+  return private.mandate_document(private.signed_mandate(connection));
+end $$;
+comment on function api.read_connection_mandate(jsonb, jsonb) is
+  'GET /v1/connections/{connection_id}/mandate: {connection_id} to private.mandate_document.';
+select private.expose('api.read_connection_mandate(jsonb, jsonb)');
+
+create function api.read_link_mandate(caller jsonb, request jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  link core.mandate_links;
+begin
+  link := private.enter_link(caller, request);
+  return private.mandate_document((
+    select m.id from core.mandates m
+     where m.partner_id = link.partner_id and m.link_id = link.id and m.document is not null and private.link_state(link) = 'signed'));
+end $$;
+comment on function api.read_link_mandate(jsonb, jsonb) is
+  'What was signed by a mandate link: {token_hash} to private.mandate_document. Its page counts the visit.';
+select private.expose('api.read_link_mandate(jsonb, jsonb)');
 
 -- What a signatory is told before signing: what an ERE was worth, and who pays.
 
@@ -8604,6 +8877,7 @@ begin
            'registration_status', c.registration_status,
            'ean_validation_status', c.ean_validation_status,
            'iban_last4', a.iban_last4,
+           'payouts', private.statements_of(a.id),
            'chargers', (select coalesce(jsonb_agg(jsonb_build_object('name', private.charger_name(h), 'serial_number', h.serial_number,
                                                                      'mid_eligible', h.mid_eligible) order by h.created_at, h.id), '[]')
                           from core.chargers h where h.partner_id = c.partner_id and h.account_id = c.account_id and h.status = 'active'))
@@ -8620,7 +8894,7 @@ begin
   return coalesce(outcome, '{}');
 end $$;
 comment on function private.claim_outcome(core.drafts) is
-  'What an active draft led to: {signed, renewal, held_until, withdrawal, checklist, registration_status, ean_validation_status, iban_last4, chargers}, and where the customer may sign again facts, periods and offer.';
+  'What an active draft led to: {signed, renewal, held_until, withdrawal, checklist, registration_status, ean_validation_status, iban_last4, payouts, chargers}, and where the customer may sign again facts, periods and offer.';
 grant execute on function private.claim_outcome(core.drafts) to api_owner;
 
 create function private.charger_choice(brand text) returns jsonb
@@ -9398,6 +9672,76 @@ end $$;
 comment on function api.revoke_claim(jsonb, jsonb) is
   'The customer ends the mandate of their claim by a code that was mailed for this: {draft_id, code_hash}. Open months are judged again; locked ones and the registration stay.';
 select private.expose('api.revoke_claim(jsonb, jsonb)');
+
+-- The documents of what a claim led to, for the browser that proved the address.
+
+create function private.statements_of(account uuid) returns json
+language sql stable
+set search_path = ''
+as $$
+  select coalesce(json_agg(json_build_object('line_id', l.id, 'paid_on', (l.paid_at at time zone 'Europe/Amsterdam')::date, 'amount_eur', l.amount)
+                           order by l.arrival desc), '[]')
+    from (select l.* from core.documents d
+            join core.payout_lines l on l.partner_id = d.partner_id and l.id = d.line_id
+           where d.partner_id = private.partner_id() and d.account_id = account and d.kind = 'statement'
+           order by l.arrival desc limit 100) l
+$$;
+comment on function private.statements_of(uuid) is 'The payouts of an account that have a statement, newest first: [{line_id, paid_on, amount_eur}].';
+grant execute on function private.statements_of(uuid) to api_owner;
+
+create function private.enter_signed_claim(caller jsonb, request jsonb) returns core.drafts
+language plpgsql
+set search_path = ''
+as $$
+declare
+  draft core.drafts;
+begin
+  perform private.act_as(caller, 'anyone');
+  draft := private.enter_draft((request ->> 'draft_id')::uuid, false);
+  if private.draft_state(draft) is distinct from 'active' or not private.is_proven(draft, request -> 'session') then
+    perform private.refuse('claim_not_open');
+  end if;
+  perform private.enter_account(draft);
+  return draft;
+end $$;
+comment on function private.enter_signed_claim(jsonb, jsonb) is
+  'Makes the browser that proved the address of a claim the person it led to. Its page counts the visit.';
+grant execute on function private.enter_signed_claim(jsonb, jsonb) to api_owner;
+
+create function api.read_claim_mandate(caller jsonb, request jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  draft constant core.drafts := private.enter_signed_claim(caller, request);
+begin
+  return private.mandate_document((
+    select m.id from core.mandates m
+      join core.connections c on c.partner_id = m.partner_id and c.id = m.connection_id
+     where m.partner_id = private.partner_id() and m.id = (request ->> 'mandate_id')::uuid and c.account_id = draft.account_id));
+end $$;
+comment on function api.read_claim_mandate(jsonb, jsonb) is
+  'The document of a mandate that a claim led to: {draft_id, session, mandate_id} to private.mandate_document.';
+select private.expose('api.read_claim_mandate(jsonb, jsonb)');
+
+create function api.read_claim_statement(caller jsonb, request jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  draft constant core.drafts := private.enter_signed_claim(caller, request);
+  line  core.payout_lines;
+begin
+  select l.* into line from core.payout_lines l
+   where l.partner_id = private.partner_id() and l.account_id = draft.account_id and l.id = (request ->> 'line_id')::uuid and l.status = 'paid';
+  if line.id is null then
+    perform private.refuse('statement_not_found');
+  end if;
+  return private.kept_document('statement', line.id, 'statement-' || (line.paid_at at time zone 'Europe/Amsterdam')::date);
+end $$;
+comment on function api.read_claim_statement(jsonb, jsonb) is
+  'The statement of a payout to whom a claim led to: {draft_id, session, line_id} to private.kept_document; refused with statement_not_found where it is none of theirs.';
+select private.expose('api.read_claim_statement(jsonb, jsonb)');
 
 -- GET /partner/customers.
 
@@ -10628,6 +10972,7 @@ begin
   loop
     delete from core.ledger_entries e using unnest(ledger.causes) c (cause) where e.partner_id = ledger.partner_id and e.cause = c.cause;
   end loop;
+  delete from core.documents d using unnest(gone) l where d.partner_id = l.partner_id and d.kind = 'statement' and d.subject = l.id;
   delete from core.payout_parts p using unnest(gone) l where p.partner_id = l.partner_id and p.line_id = l.id;
   delete from core.payout_lines d using unnest(gone) l where d.partner_id = l.partner_id and d.id = l.id;
   delete from core.payout_batches b using unnest(gone) l
@@ -10728,6 +11073,7 @@ begin
   delete from core.replaced_months r where r.partner_id = house and r.connection_id = any (connections);
   delete from core.delivered_months d where d.partner_id = house and d.connection_id = any (connections);
   delete from core.notices n where n.partner_id = house and n.account_id = any (accounts);
+  delete from core.documents d where d.partner_id = house and d.account_id = any (accounts);
   delete from core.mandates m where m.partner_id = house and m.connection_id = any (connections);
   delete from core.mandate_links l where l.partner_id = house and l.connection_id = any (connections);
   delete from core.ean_checks e where e.partner_id = house and e.connection_id = any (connections);
@@ -10740,7 +11086,7 @@ begin
   delete from core.accounts a where a.partner_id = house and a.id = any (accounts);
 end $$;
 comment on function private.erase_accounts(uuid[], uuid[], uuid[]) is
-  'Deletes accounts of the house with everything below them: connections, chargers, charging sessions, months, mandates. Their rows are locked; run by private.erase_customers only.';
+  'Deletes accounts of the house with everything below them: connections, chargers, charging sessions, months, mandates and their documents. Their rows are locked; run by private.erase_customers only.';
 
 create function private.erase_customers(partner uuid, chosen uuid[], key text, out customers bigint, out drafts bigint)
 language plpgsql security definer

@@ -5,6 +5,7 @@ import type { CallerRule, Endpoint } from "#shared/http/endpoint.ts";
 import { SERVED } from "../harness/answers.ts";
 import { addCharger, MID_CHARGER } from "../harness/chargers.ts";
 import { BASE_URL } from "../harness/environment.ts";
+import { signMandate } from "../harness/mandate.ts";
 import { accountBody, createAccount, newEan } from "../harness/people.ts";
 import type { Sent } from "../harness/world.ts";
 import { authorizationOf, newVerifier, type OAuth } from "../oauth/oauth_world.ts";
@@ -43,6 +44,9 @@ export type Sample = {
 export async function samplesFor(world: OAuth): Promise<(endpoint: Endpoint) => Sample> {
   const client = await world.addClient(world.partnerA.id);
   const { account_id } = await createAccount(world, { ...world.partnerA, client });
+  const signed = await createAccount(world, { ...world.partnerA, client });
+  await signMandate(world, signed.account_id, { ...world.partnerA, client });
+  await world.send("/documents/run", { method: "POST", token: world.environment.config.WORKER_SECRET });
   const app = await world.app();
   const user = await world.addUser();
   const charger = await addCharger(world, user);
@@ -88,6 +92,7 @@ export async function samplesFor(world: OAuth): Promise<(endpoint: Endpoint) => 
     connectVirtualCharger: customer,
     syncCustomer: customer,
     reviewCustomer: customer,
+    readMandateDocument: signed.connection_id,
   };
   const queries: Record<string, string> = {
     listAccounts: "?limit=1",
@@ -148,7 +153,7 @@ export async function samplesFor(world: OAuth): Promise<(endpoint: Endpoint) => 
   const named: Record<string, string> = { token: `client:${client.id}`, revoke: `client:${app.id}` };
   return ({ id, method, path, caller }) => ({
     method,
-    path: path.replace("{id}", ids[id] ?? "") + (queries[id] ?? ""),
+    path: path.replace(/\{\w+\}/, ids[id] ?? "") + (queries[id] ?? ""),
     ...(bodies[id] ? { body: bodies[id] } : {}),
     ...(caller.kind === "partner" && !caller.key ? manager : callers[caller.kind]),
     ...(id === "resetSandbox" ? resetting : {}),

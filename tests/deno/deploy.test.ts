@@ -11,9 +11,13 @@ import { pathsOf, type Surface } from "#shared/http/surface.ts";
 import { denoProgram, ROOT } from "../../packages/local/src/checkout.ts";
 import { functionsTouchedBy } from "../../packages/tools/src/changed_functions.ts";
 import { deployedFunctions, modulesOf } from "../../packages/tools/src/functions.ts";
+import { FONT_MODULE } from "../../packages/tools/src/write_fonts.ts";
 import { bootFunction, denoGraph, forgetCompiled, type Running } from "../harness/deno.ts";
 import { variables } from "../harness/environment.ts";
 import { type ManagementApi, startManagementApi, unpack } from "../harness/management_api.ts";
+import { signMandate } from "../harness/mandate.ts";
+import { readPdf } from "../harness/pdf.ts";
+import { createAccount } from "../harness/people.ts";
 import { createWorld, type World } from "../harness/world.ts";
 
 const FUNCTIONS = deployedFunctions();
@@ -163,8 +167,10 @@ describe("supabase functions deploy", () => {
     expect(files).toEqual([...new Set(["deno.json", ...modulesOf(entrypoint), ...SHARED])].sort());
     const foreign = files.filter((file) => /^(tests|packages\/(?!shared\/src\/)|supabase\/functions)\b/.test(file));
     expect(foreign.filter((file) => !file.startsWith(`supabase/functions/${folderOf(slug)}/`))).toEqual([]);
-    // the platform takes 5 MB with the packages; our own part is text that a person wrote, but for the description of the API
-    const written = [...upload(slug).files].filter(([path]) => path !== "openapi.json");
+    // the platform takes 5 MB with the packages; our own part is text that a person wrote, but for the description of the API and
+    // the letters of documents
+    const made = ["openapi.json", FONT_MODULE];
+    const written = [...upload(slug).files].filter(([path]) => !made.includes(path));
     const size = written.reduce((total, [, content]) => total + content.length, 0);
     expect(size).toBeLessThan(500_000);
   });
@@ -228,7 +234,10 @@ describe("what was uploaded, in an empty folder on Deno 2.1.4", () => {
 
   beforeAll(async () => {
     world = await createWorld();
-    settings = variables({ EDGE_DATABASE_URL: world.database.url("edge") });
+    settings = variables({
+      EDGE_DATABASE_URL: world.database.url("edge"),
+      EDGE_SLOW_DATABASE_URL: world.database.url("edge_slow"),
+    });
     for (const { slug } of FUNCTIONS) {
       const { metadata } = upload(slug);
       unpack(upload(slug), join(folder, slug));
@@ -295,6 +304,25 @@ describe("what was uploaded, in an empty folder on Deno 2.1.4", () => {
       expect(response.status).toBe(200);
       expect(await response.json()).toMatchObject({ accounts: [], count: 0 });
     }
+  });
+
+  test("documents renders what was signed: without a file that is not its own, and with the letters it brought", async () => {
+    const { account_id, connection_id } = await createAccount(world);
+    await signMandate(world, account_id);
+    const headers = { authorization: `Bearer ${settings.WORKER_SECRET}` };
+    const response = await send("documents", "/documents/run", { method: "POST", headers });
+    expect([response.status, await response.json()]).toEqual([200, { ok: true, rendered: 1, failed: 0 }]);
+    const { client_id, secret } = world.partnerA.client;
+    const request = { grant_type: "client_credentials", client_id, client_secret: secret };
+    const { access_token } = await (await post("oauth-token", "/oauth-token", request)).json();
+    const path = `/v1/connections/${connection_id}/mandate`;
+    const read = await send("v1", path, {
+      headers: { authorization: `Bearer ${access_token}` },
+    });
+    expect([read.status, read.headers.get("content-type")]).toEqual([200, "application/pdf"]);
+    const { tagged, text } = await readPdf(new Uint8Array(await read.arrayBuffer()));
+    expect(tagged).toBe(true);
+    expect(text).toContain("Sanne de Vries");
   });
 
   test("the document is at docs, where a slug cannot hold its dot", async () => {

@@ -10,6 +10,7 @@ import { functionFor } from "#shared/http/routes.ts";
 import { pathsOf, type Surface } from "#shared/http/surface.ts";
 import { CatalogCharger, RegistrationStatus } from "#shared/values/models.ts";
 import { surface as cpo } from "../../supabase/functions/cpo-v1/app.ts";
+import { surface as documents } from "../../supabase/functions/documents/app.ts";
 import { surface as oauthAuthorize } from "../../supabase/functions/oauth-authorize/app.ts";
 import { surface as oauthRevoke } from "../../supabase/functions/oauth-revoke/app.ts";
 import { surface as oauthToken } from "../../supabase/functions/oauth-token/app.ts";
@@ -20,7 +21,7 @@ import { surface as worker } from "../../supabase/functions/worker/app.ts";
 
 export const SURFACES: readonly Surface[] = [oauthToken, oauthAuthorize, oauthRevoke, cpo, partner, sandbox, personal];
 /** With what integrators never see. */
-export const SERVED: readonly Surface[] = [...SURFACES, worker];
+export const SERVED: readonly Surface[] = [...SURFACES, worker, documents];
 
 // biome-ignore lint/suspicious/noExplicitAny: a test reads an answer it has just checked against its schema
 export type Answer = { status: number; headers: Headers; body: any };

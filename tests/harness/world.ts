@@ -103,7 +103,9 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     const answer: Answer = {
       status: response.status,
       headers: response.headers,
-      body: await response.json().catch(() => undefined),
+      body: await (response.headers.get("content-type") === "application/pdf"
+        ? response.arrayBuffer().then((bytes) => new Uint8Array(bytes))
+        : response.json().catch(() => undefined)),
     };
     checkAnswer(verb, url.pathname, answer);
     return answer;

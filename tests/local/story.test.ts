@@ -83,6 +83,9 @@ test("§1 docs/tour.md: the main job in six calls, by curl, exactly as written",
     checklist: { mandate_signed: true, ean_validated: true, mid_charger_registered: true, iban_present: true },
     total_kwh_delivered: 312.5,
   });
+
+  const document = await bash(`${last.slice(0, -1).join("\n")}\n${commandsAfter("Once the customer has signed")}`);
+  expect(document.stdout).toBe("200 application/pdf\n");
 });
 
 test("§4.4 docs/tour.md: a person's own charging, by curl, exactly as written", { timeout: 60_000 }, async () => {

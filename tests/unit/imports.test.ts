@@ -115,3 +115,11 @@ test("what is shared knows only what lies below it: foundation, values, auth, th
       others.filter((each) => !allowed[folder.slice(SHARED.length + 1)]?.includes(each.slice(SHARED.length + 1))),
     ]).toEqual([folder, []]);
 });
+
+test("what writes PDF is in the function that does, and in no other: it is the largest of all packages", () => {
+  const importing = everything.filter((file) =>
+    /(?:\bfrom|\bimport\(?) ?"(?:pdfkit|fontkit)\b/.test(readFileSync(ROOT + file, "utf8")),
+  );
+  expect(importing.map(folderOf)).not.toEqual([]);
+  expect(importing.filter((file) => folderOf(file) !== `${FUNCTIONS}/documents`)).toEqual([]);
+});

@@ -150,8 +150,7 @@ export async function startStack(options: Options, say: Say = () => {}): Promise
     writeJson(file, { ...record, functions: functions.identity } satisfies Record_);
     say("functions", `Deno on ${base_url}`);
 
-    const jobs = tick(`${base_url}/functions/v1/worker/run`, secrets.functions.WORKER_SECRET, say);
-    undo.push(jobs);
+    for (const slug of ["worker", "documents"]) undo.push(tick(base_url, slug, secrets.functions.WORKER_SECRET, say));
 
     writeStack(data_dir, stack);
     undo.push(() => removeStack(data_dir, runner));
@@ -306,8 +305,9 @@ const SERVE = fileURLToPath(new URL("serve.ts", import.meta.url));
 
 // Jobs ----------------------------------------------------------------------------------------------------------------
 
-/** Runs what is due every few seconds, one at a time; says what is wrong once, not every time. Answers how to stop. */
-function tick(url: string, secret: string, say: Say): () => Promise<void> {
+/** Calls a function that runs what is due, every few seconds, one at a time; says what is wrong once, not every time. Answers how to stop. */
+function tick(base_url: string, slug: string, secret: string, say: Say): () => Promise<void> {
+  const url = `${base_url}/functions/v1/${slug}/run`;
   const stopped = new AbortController();
   const once = async (): Promise<string> => {
     const signal = AbortSignal.any([stopped.signal, AbortSignal.timeout(60_000)]);
@@ -315,9 +315,9 @@ function tick(url: string, secret: string, say: Say): () => Promise<void> {
       const response = await fetch(url, { method: "POST", headers: { Authorization: `Bearer ${secret}` }, signal });
       const answer = (await response.json().catch(() => ({}))) as { ok?: boolean; mail?: { problem?: string } };
       if (answer.ok) return "";
-      return answer.mail?.problem ?? `the worker answers ${response.status}; functions.log says why`;
+      return answer.mail?.problem ?? `${slug} answers ${response.status}; functions.log says why`;
     } catch (error) {
-      return `the worker does not answer: ${(error as Error).message}`;
+      return `${slug} does not answer: ${(error as Error).message}`;
     }
   };
   const run = async () => {

@@ -4,6 +4,7 @@ import { listCatalogChargers, resolveCatalogCharger } from "./catalog.ts";
 import { registerCharger } from "./chargers.ts";
 import { updateConnection } from "./connections.ts";
 import { listErePositions } from "./ere_positions.ts";
+import { readMandateDocument } from "./mandate_document.ts";
 import { issueMandateLink } from "./mandate_links.ts";
 import { deliverMonths } from "./months.ts";
 
@@ -17,6 +18,7 @@ export const surface: Surface = {
     listAccounts,
     updateConnection,
     issueMandateLink,
+    readMandateDocument,
     registerCharger,
     listCatalogChargers,
     resolveCatalogCharger,

@@ -209,6 +209,7 @@ begin
            'registration_status', c.registration_status,
            'ean_validation_status', c.ean_validation_status,
            'iban_last4', a.iban_last4,
+           'payouts', private.statements_of(a.id),
            'chargers', (select coalesce(jsonb_agg(jsonb_build_object('name', private.charger_name(h), 'serial_number', h.serial_number,
                                                                      'mid_eligible', h.mid_eligible) order by h.created_at, h.id), '[]')
                           from core.chargers h where h.partner_id = c.partner_id and h.account_id = c.account_id and h.status = 'active'))
@@ -225,7 +226,7 @@ begin
   return coalesce(outcome, '{}');
 end $$;
 comment on function private.claim_outcome(core.drafts) is
-  'What an active draft led to: {signed, renewal, held_until, withdrawal, checklist, registration_status, ean_validation_status, iban_last4, chargers}, and where the customer may sign again facts, periods and offer.';
+  'What an active draft led to: {signed, renewal, held_until, withdrawal, checklist, registration_status, ean_validation_status, iban_last4, payouts, chargers}, and where the customer may sign again facts, periods and offer.';
 grant execute on function private.claim_outcome(core.drafts) to api_owner;
 
 create function private.charger_choice(brand text) returns jsonb

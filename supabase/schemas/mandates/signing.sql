@@ -90,6 +90,7 @@ language sql stable
 set search_path = ''
 as $$
   select jsonb_build_object(
+    'mandate_id', mandate.id,
     'status', case when mandate.status = 'signed' and mandate.valid_until < private.today() then 'expired' else mandate.status end,
     'document', mandate.document, 'document_sha256', mandate.document_sha256, 'signed_name', mandate.signed_name,
     'signed_at', private.iso(mandate.signed_at), 'code_sent_to', mandate.code_sent_to,
@@ -239,6 +240,7 @@ begin
      request #>> '{mail,locale}');
   update core.mandate_links l set used_at = private.now(), code_hash = null where l.partner_id = link.partner_id and l.id = link.id;
   perform private.void_mandate_links(link.connection_id);
+  perform private.request_mandate_document(link);
   perform private.judge_months(link.connection_id);
   perform private.advance_registration(c.account_id, true) from core.connections c where c.partner_id = link.partner_id and c.id = link.connection_id;
   perform private.audit('mandate.signed', link.connection_id, jsonb_build_object('code_confirmed', facts ->> 'email' is not null));

@@ -119,6 +119,7 @@ begin
   end loop;
   update core.payout_lines l set status = 'paid', paid_at = private.now() where l.batch_id = batch and l.status = 'pending';
   get diagnostics paid = row_count;
+  perform private.request_statements(batch);
   return paid;
 end $$;
 comment on function private.pay_lines(uuid) is 'Notes of a batch that the bank paid every line that was not said to have failed: how many.';
@@ -128,7 +129,7 @@ language plpgsql
 set search_path = ''
 as $$
 begin
-  perform private.return_lines(array[line]);
+  perform private.return_lines(array[line]), private.withdraw_statement(line);
   update core.payout_lines l set status = 'failed', failed_at = private.now(), failed_reason = fail_line.reason, paid_at = null
    where l.partner_id = line.partner_id and l.id = line.id;
   perform private.act_for_partner(line.partner_id), private.audit('payout.failed', line.payee_id, jsonb_build_object('line', line.id, 'amount', line.amount));

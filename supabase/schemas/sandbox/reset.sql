@@ -17,6 +17,7 @@ begin
   delete from core.replaced_months r where r.partner_id = house and r.connection_id = any (connections);
   delete from core.delivered_months d where d.partner_id = house and d.connection_id = any (connections);
   delete from core.notices n where n.partner_id = house and n.account_id = any (accounts);
+  delete from core.documents d where d.partner_id = house and d.account_id = any (accounts);
   delete from core.mandates m where m.partner_id = house and m.connection_id = any (connections);
   delete from core.mandate_links l where l.partner_id = house and l.connection_id = any (connections);
   delete from core.ean_checks e where e.partner_id = house and e.connection_id = any (connections);
@@ -29,7 +30,7 @@ begin
   delete from core.accounts a where a.partner_id = house and a.id = any (accounts);
 end $$;
 comment on function private.erase_accounts(uuid[], uuid[], uuid[]) is
-  'Deletes accounts of the house with everything below them: connections, chargers, charging sessions, months, mandates. Their rows are locked; run by private.erase_customers only.';
+  'Deletes accounts of the house with everything below them: connections, chargers, charging sessions, months, mandates and their documents. Their rows are locked; run by private.erase_customers only.';
 
 create function private.erase_customers(partner uuid, chosen uuid[], key text, out customers bigint, out drafts bigint)
 language plpgsql security definer

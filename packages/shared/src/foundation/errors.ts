@@ -113,6 +113,8 @@ const table = {
     status: 404,
     detail: "No active connection of this client matches everything that was sent.",
   },
+  statement_not_found: { status: 404, detail: "No payout to this customer has that id." },
+  mandate_not_found: { status: 404, detail: "Nobody has signed a mandate for this connection yet." },
   customer_not_found: {
     status: 404,
     detail: "You have brought no customer with that customer_ref or account id.",
@@ -282,6 +284,10 @@ const table = {
     status: 503,
     error: "Authentication is temporarily unavailable, try again shortly",
     detail: "Wait Retry-After seconds, then repeat.",
+  },
+  document_not_ready: {
+    status: 503,
+    detail: "The document is being written. Wait Retry-After seconds, then repeat.",
   },
   service_unavailable: {
     status: 503,

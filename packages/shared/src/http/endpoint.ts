@@ -95,6 +95,8 @@ export type EndpointSpec<
   /** Largest body in bytes; 1 MiB unless told. */
   maxBody?: number;
   response: z.ZodType;
+  /** What the answer is, where it is not JSON: a Response of the endpoint's own. */
+  produces?: "application/pdf";
   /** The status of success; 200 unless told. */
   status?: 201;
   /** Errors beyond those that follow from caller, limit and body. */

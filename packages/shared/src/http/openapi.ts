@@ -134,7 +134,7 @@ function operation(surface: Surface, endpoint: Endpoint) {
           ...REQUEST_ID,
           ...(endpoint.limit || endpoint.errors.includes("too_many_requests") ? RATE_HEADERS : {}),
         },
-        content: { "application/json": { schema: endpoint.response } },
+        content: { [endpoint.produces ?? "application/json"]: { schema: endpoint.response } },
       },
       ...errorResponses(endpoint),
     },

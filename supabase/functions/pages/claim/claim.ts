@@ -4,7 +4,18 @@ import type { Flow } from "../kit/visit.ts";
 import { showEnter, useEnter } from "./enter.ts";
 import { prove, sendCode, showProof, start } from "./prove.ts";
 import { ENTER } from "./session.ts";
-import { download, revoke, sendRevokeCode, sendSignCode, showMandate, showRevoke, showSign, sign } from "./sign.ts";
+import {
+  download,
+  downloadPdf,
+  downloadStatement,
+  revoke,
+  sendRevokeCode,
+  sendSignCode,
+  showMandate,
+  showRevoke,
+  showSign,
+  sign,
+} from "./sign.ts";
 import { saveStep, sendPayoutCode, showStep } from "./steps.ts";
 import { askOptOut, optOut } from "./unsubscribe.ts";
 import { SQL } from "./visit.ts";
@@ -35,6 +46,8 @@ export const claim: Flow = {
     { method: "POST", path: `${PATH}/sign-code`, run: sendSignCode },
     { method: "POST", path: `${PATH}/sign`, run: sign },
     { method: "GET", path: `${PATH}/document`, run: download },
+    { method: "GET", path: `${PATH}/pdf`, run: downloadPdf },
+    { method: "GET", path: `${PATH}/statement/:line`, run: downloadStatement },
     { method: "GET", path: `${PATH}/revoke`, run: showRevoke },
     { method: "POST", path: `${PATH}/revoke-code`, run: sendRevokeCode },
     { method: "POST", path: `${PATH}/revoke`, run: revoke },

@@ -186,6 +186,10 @@ export const en: ClaimWords = {
     ean_wrong:
       "According to the register the EAN code does not belong to your address. Mail us, and we will find out together.",
     yields: (partner, service) => `${partner} or ${service} lets you know what your charging yields.`,
+    paid: {
+      title: "What you were paid",
+      payout: (amount, date) => `${amount} on ${date}: see the statement`,
+    },
     given: {
       title: "What you told us",
       change_iban: "Change the account number",

@@ -37,6 +37,8 @@ export type Claim = {
   registration_status?: "concept" | "ingediend" | "goedgekeurd" | "afgekeurd";
   ean_validation_status?: string | null;
   chargers?: Charger[];
+  /** Newest first; the day as 2026-12-31. */
+  payouts?: { line_id: string; paid_on: string; amount_eur: number }[];
   return_url?: string | null;
 };
 

@@ -2,11 +2,13 @@ import { REFUSALS } from "#shared/domain/claim/flow.ts";
 import { readCode } from "../kit/code.ts";
 import type { Errors } from "../kit/frame.ts";
 import { wishesOf } from "../kit/offer.ts";
+import { asPdf } from "../kit/pdf.ts";
 import {
   asFile,
   askCodePage,
   changedPage,
   readSignature,
+  type Signed,
   type SigningFrame,
   signPage,
   versionOf,
@@ -117,3 +119,28 @@ export const download = onDraft((visit) => {
   if (signed && !(years && facts)) return asFile(visit, signed);
   return facts ? asFile(visit, visit.documentOf(visit.wanted)) : visit.go("");
 });
+
+/** What was signed, for these years or those after, as a document to keep. */
+export const downloadPdf = onClaim(
+  ({ signed }) => signed !== undefined,
+  (visit) => {
+    const { signed, renewal } = visit.claim;
+    const { of } = visit.c.req.query();
+    const mandate = of === "renewal" && renewal ? renewal : (signed as Signed);
+    const request = { ...proofOf(visit), mandate_id: mandate.mandate_id };
+    return asPdf(visit, visit.call("read_claim_mandate", request), visit.frame.to("/pdf", of ? { of } : {}));
+  },
+);
+
+/** What a payout was for, as a document to keep. */
+export const downloadStatement = onClaim(
+  ({ payouts, signed }) => signed !== undefined && (payouts ?? []).length > 0,
+  (visit) => {
+    const line_id = visit.c.req.param("line");
+    if (!visit.claim.payouts?.some((payout) => payout.line_id === line_id)) return visit.go("");
+    const request = { ...proofOf(visit), line_id };
+    return asPdf(visit, visit.call("read_claim_statement", request), visit.frame.to(`/statement/${line_id}`));
+  },
+);
+
+const proofOf = ({ flow, session }: ClaimVisit) => ({ draft_id: flow.draft_id, session });

@@ -86,18 +86,33 @@ ${
 }
 ${returnLink(kit, partner, claim.return_url ?? null)}
 ${given(frame, claim)}
+${paid(frame, claim)}
 <h2>${kit.signed.keep}</h2>
+<p class="save"><a class="link" href="${to("/pdf")}">${kit.signed.save_pdf}</a></p>
 <p class="save"><a class="link" href="${to("/document")}">${kit.read.save}</a></p>
 ${keptText(frame, signed, kit.sign.again)}
 ${
   claim.renewal
     ? html`<h3>${kit.signed.renewal}</h3>
+<p class="save"><a class="link" href="${to("/pdf", { of: "renewal" })}">${kit.signed.save_pdf}</a></p>
 <p class="save"><a class="link" href="${to("/document", { of: "renewal" })}">${kit.read.save}</a></p>
 ${keptText(frame, claim.renewal, kit.sign.again)}`
     : ""
 }
 ${ended ? "" : html`<p class="save"><a class="link" href="${to("/revoke")}">${revoke.title}</a></p>`}`,
   });
+}
+
+/** What was paid, each with its statement. */
+function paid({ locale, words: kit, to }: ClaimFrame, { payouts = [] }: Claim): Html | "" {
+  if (payouts.length === 0) return "";
+  const words = WORDS[locale].done.paid;
+  const euro = new Intl.NumberFormat(kit.date_locale, { style: "currency", currency: "EUR" });
+  return html`<h2>${words.title}</h2>
+<ul>${payouts.map(
+    ({ line_id, paid_on, amount_eur }) =>
+      html`<li><a class="link" href="${to(`/statement/${line_id}`)}">${words.payout(euro.format(amount_eur), longDate(paid_on, kit))}</a></li>`,
+  )}</ul>`;
 }
 
 function keptText({ words }: Frame, signed: Signed, label: string): Html {

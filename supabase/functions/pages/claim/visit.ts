@@ -24,7 +24,14 @@ import { WORDS } from "./words.ts";
  * The api functions behind a claim, and the two links into and out of it. A page is one statement, a form two; where a login is
  * made, a call of Auth between them.
  */
-export const SQL = [...CLAIM_SQL, "open_sign_in_link", "use_sign_in_link", "opt_out"] as const;
+export const SQL = [
+  ...CLAIM_SQL,
+  "open_sign_in_link",
+  "use_sign_in_link",
+  "opt_out",
+  "read_claim_mandate",
+  "read_claim_statement",
+] as const;
 export type Name = (typeof SQL)[number];
 
 /** Where each code is typed that is asked for at a path of its own. */

@@ -1,4 +1,5 @@
 import { html } from "hono/html";
+import { readMandateText } from "#shared/domain/mandate_text/read_text.ts";
 import type { KitWords } from "./words.ts";
 
 /** A moment as people in the Netherlands read it. */
@@ -19,25 +20,16 @@ export function longMonth(day: string, { date_locale }: KitWords): string {
 
 /** The text of a mandate, formatted. Every word of it, in its order, and no other. */
 export function showDocument(text: string, lang: string) {
-  const [title, ...sections] = text.split("\n\n");
+  const { title, sections } = readMandateText(text);
   return html`<article class="document" lang="${lang}" aria-label="${title}">
 <h2>${title}</h2>
-${sections.map((section) => {
-  const [heading, ...lines] = section.split("\n");
-  const details = lines.filter((line) => line.startsWith("  "));
-  const points = lines.filter((line) => line.startsWith("- "));
-  const rest = lines.filter((line) => !line.startsWith("  ") && !line.startsWith("- "));
-  return html`<section>
+${sections.map(
+  ({ heading, details, points, rest }) => html`<section>
 <h3>${heading}</h3>
-${details.length > 0 ? html`<dl>${details.map(showDetail)}</dl>` : ""}
-${points.length > 0 ? html`<ul>${points.map((line) => html`<li>${line.slice(2)}</li>`)}</ul>` : ""}
+${details.length > 0 ? html`<dl>${details.map(([label, value]) => html`<div><dt>${label}</dt><dd>${value}</dd></div>`)}</dl>` : ""}
+${points.length > 0 ? html`<ul>${points.map((line) => html`<li>${line}</li>`)}</ul>` : ""}
 ${rest.map((line) => html`<p>${line}</p>`)}
-</section>`;
-})}
+</section>`,
+)}
 </article>`;
-}
-
-function showDetail(line: string) {
-  const colon = line.indexOf(": ");
-  return html`<div><dt>${line.slice(2, colon)}</dt><dd>${line.slice(colon + 2)}</dd></div>`;
 }

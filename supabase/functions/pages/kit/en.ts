@@ -110,6 +110,7 @@ export const en: KitWords = {
   signed: {
     next_title: "What happens next?",
     keep: "Keep your mandate",
+    save_pdf: "Save as PDF",
     signature: "Signature",
     signed_name: "Name",
     signed_at: "Signed on",
@@ -149,6 +150,11 @@ export const en: KitWords = {
   too_many_codes: {
     title: "You asked for too many codes",
     text: "A code you received earlier may still work.",
+  },
+  document_not_ready: {
+    title: "Your document is being made",
+    text: "That takes a few seconds. Then try again.",
+    action: "Try again",
   },
   too_many_requests: {
     title: "One moment please",

@@ -109,6 +109,7 @@ export const nl = {
   signed: {
     next_title: "Hoe gaat het verder?",
     keep: "Bewaar uw machtiging",
+    save_pdf: "Bewaar als pdf",
     signature: "Handtekening",
     signed_name: "Naam",
     signed_at: "Ondertekend op",
@@ -148,6 +149,11 @@ export const nl = {
   too_many_codes: {
     title: "U heeft te veel codes aangevraagd",
     text: "Een code die u eerder kreeg, werkt misschien nog.",
+  },
+  document_not_ready: {
+    title: "Uw document wordt gemaakt",
+    text: "Dat duurt een paar seconden. Probeer het daarna opnieuw.",
+    action: "Probeer opnieuw",
   },
   too_many_requests: {
     title: "Even geduld",

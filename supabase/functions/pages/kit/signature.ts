@@ -1,6 +1,7 @@
 import { html } from "hono/html";
 import { hashSecret } from "#shared/auth/tokens.ts";
 import { type Facts, longDate, type OpenFacts, type Period } from "#shared/domain/mandate_text/mandate_text.ts";
+import { readMandateText } from "#shared/domain/mandate_text/read_text.ts";
 import { lineOf } from "#shared/values/fields.ts";
 import type { Locale } from "#shared/values/locale.ts";
 import { readCode } from "./code.ts";
@@ -10,7 +11,7 @@ import { type Errors, type Frame, type Html, layout, type Place } from "./frame.
 import type { Returned } from "./returned.ts";
 import { kindPage, maskEmail, onward } from "./views.ts";
 import type { Answer, Visit } from "./visit.ts";
-import { type KitWords, WORDS } from "./words.ts";
+import type { KitWords } from "./words.ts";
 
 /**
  * Signing a mandate, whatever led to it: `to` knows the pages "" (the mandate), "/sign" and "/code". `within` is the claim that
@@ -20,6 +21,7 @@ export type SigningFrame = Frame & { place: Place | undefined; within?: { form_t
 
 /** What was signed, as private.shown_mandate tells it. */
 export type Signed = {
+  mandate_id: string;
   status: "signed" | "revoked" | "expired";
   document: string;
   document_sha256: string;
@@ -176,7 +178,7 @@ export function showSignature(signed: Signed, words: KitWords): Html {
 
 /** The language somebody signed in, which need not be the language of the page. */
 export function languageOf(document: string): Locale {
-  return document.startsWith(WORDS.en.document.title) ? "en" : "nl";
+  return readMandateText(document).locale;
 }
 
 /** The text as a file, to be kept: as it would be signed, or as it was, with the signature under it. */

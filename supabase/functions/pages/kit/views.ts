@@ -2,6 +2,8 @@ import { html } from "hono/html";
 import { type Frame, type Html, layout } from "./frame.ts";
 import type { KitWords } from "./words.ts";
 
+export { maskEmail } from "#shared/values/mask.ts";
+
 /** A page that only says how things are and what to do: no personal data, whoever reads it. `after` is what more there is to it. */
 export function kindPage(
   frame: Frame,
@@ -27,10 +29,4 @@ export const onward = (href: string, label: string): Html =>
 export function returnLink(words: KitWords, partner: string, return_url: string | null): Html | "" {
   if (!return_url || !/^https?:\/\//i.test(return_url)) return "";
   return html`<div class="actions"><a class="button second" href="${return_url}" rel="noreferrer">${words.return_to(partner)}</a></div>`;
-}
-
-/** Enough of an address to recognise it by. */
-export function maskEmail(email: string): string {
-  const at = email.lastIndexOf("@");
-  return `${Array.from(email)[0] ?? ""}•••${email.slice(at)}`;
 }

@@ -4,6 +4,7 @@ import type { Facts } from "#shared/domain/mandate_text/mandate_text.ts";
 import { CODE_REFUSALS } from "#shared/foundation/errors.ts";
 import type { Errors } from "../kit/frame.ts";
 import { wishesOf } from "../kit/offer.ts";
+import { asPdf } from "../kit/pdf.ts";
 import { asFile, askCodePage, changedPage, readSignature, signPage, versionOf } from "../kit/signature.ts";
 import type { Answer, Flow, Visit } from "../kit/visit.ts";
 import { declinePage, readPage } from "./views.ts";
@@ -35,6 +36,13 @@ async function download(request: Visit): Promise<Response> {
   const { state, signed } = visit.opened;
   if (state !== "open" && !signed) return visit.closed() as Answer;
   return asFile(visit, signed ?? visit.documentOf(wanted(visit)));
+}
+
+/** What was signed, as a document to keep. */
+async function downloadPdf(request: Visit): Promise<Response> {
+  const visit = await MandateVisit.open(request);
+  if (!visit.opened.signed) return visit.closed() ?? visit.go("");
+  return asPdf(visit, visit.act("read_link_mandate", {}), visit.frame.to("/pdf"));
 }
 
 /** Step 2. Who has not read step 1 as it is now goes back to it. */
@@ -142,6 +150,7 @@ export const mandate: Flow = {
   routes: [
     { method: "GET", path: PATH, run: read },
     { method: "GET", path: `${PATH}/document`, run: download },
+    { method: "GET", path: `${PATH}/pdf`, run: downloadPdf },
     { method: "GET", path: `${PATH}/sign`, run: showSign },
     { method: "POST", path: `${PATH}/sign`, run: sign },
     { method: "POST", path: `${PATH}/code`, run: sendCode },

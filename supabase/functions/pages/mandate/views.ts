@@ -73,6 +73,7 @@ ${
 ${returnLink(kit, partner, return_url)}
 <h2>${kit.signed.keep}</h2>
 <p>${words.keep_help}</p>
+<p class="save"><a class="link" href="${to("/pdf")}">${kit.signed.save_pdf}</a></p>
 <p class="save"><a class="link" href="${to("/document")}">${kit.read.save}</a></p>
 ${showDocument(signed.document, languageOf(signed.document))}
 ${showSignature(signed, kit)}`,

@@ -14,6 +14,7 @@ export const SQL = [
   "sign_mandate",
   "decline_mandate",
   "renew_mandate",
+  "read_link_mandate",
 ] as const;
 type Name = (typeof SQL)[number];
 

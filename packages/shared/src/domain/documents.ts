@@ -1,0 +1,18 @@
+/** What private.kept_document answers: the bytes as base64, their SHA-256 as hex, and the name of the file without its ending. */
+export type KeptDocument = { pdf: string; sha256: string; name: string };
+
+const bytesOf = (binary: string) => Uint8Array.from(binary, (letter) => letter.charCodeAt(0));
+
+/** A stored document as an answer, byte for byte: shown by a browser, and saved under its name. */
+export function answerDocument({ pdf, sha256, name }: KeptDocument): Response {
+  const digest = btoa(sha256.replace(/../g, (byte) => String.fromCharCode(Number.parseInt(byte, 16))));
+  return new Response(bytesOf(atob(pdf)), {
+    headers: {
+      "Content-Type": "application/pdf",
+      "Content-Disposition": `inline; filename="${name}.pdf"`,
+      // RFC 9530
+      "Repr-Digest": `sha-256=:${digest}:`,
+      "Cache-Control": "private, no-store",
+    },
+  });
+}

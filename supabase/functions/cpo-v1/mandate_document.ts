@@ -1,0 +1,28 @@
+import * as z from "zod";
+import { answerDocument } from "#shared/domain/documents.ts";
+import { endpoint } from "#shared/http/endpoint.ts";
+import { uuid } from "#shared/values/fields.ts";
+
+export const readMandateDocument = endpoint(
+  {
+    id: "readMandateDocument",
+    method: "GET",
+    path: "/v1/connections/{connection_id}/mandate",
+    summary: "Download the signed mandate of a connection",
+    description:
+      "A tagged PDF (PDF/UA-1) with the text that was signed, who signed it and when, and its SHA-256; the text itself is attached. " +
+      "Of several mandates it is the one that covers today, else the one signed last, which may have ended. Always the same bytes, whose SHA-256 " +
+      "is in `Repr-Digest` (RFC 9530). In the first seconds after signing it is still being written: 503 with `Retry-After`.",
+    caller: { kind: "cpo", scope: "cpo:accounts:read" },
+    limit: "cpo_read",
+    sql: ["read_connection_mandate"],
+    produces: "application/pdf",
+    response: z.instanceof(Uint8Array).meta({ override: { type: "string", format: "binary" } }),
+    errors: ["connection_not_found", "mandate_not_found", "document_not_ready"],
+    failure: "internal_error",
+  },
+  async ({ param, call, fail }) => {
+    const connection_id = uuid().safeParse(param("connection_id")).data ?? fail("connection_not_found");
+    return answerDocument(JSON.parse(await call("read_connection_mandate", { connection_id })));
+  },
+);

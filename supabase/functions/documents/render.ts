@@ -1,0 +1,47 @@
+import { Buffer } from "node:buffer";
+import { createHash } from "node:crypto";
+import type { Environment } from "#shared/foundation/environment.ts";
+import { describeCause } from "#shared/foundation/log.ts";
+import type { Due } from "./compose.ts";
+
+/** Rendering is work for the processor, of which the platform gives a request two seconds. */
+const BUDGET_MS = 1_000;
+const BATCH = 4;
+
+type Call = (name: "claim_documents" | "store_document", ...input: (object | null)[]) => Promise<string>;
+
+/**
+ * Renders what is due, for about a second. A document is claimed for five minutes before it is rendered, so two runs at once share
+ * the work; one that is rendered twice all the same is kept as it was the first time.
+ */
+export async function renderDue(
+  environment: Environment,
+  call: Call,
+  request_id: string,
+): Promise<{ rendered: number; failed: number }> {
+  const result = { rendered: 0, failed: 0 };
+  let spent = 0;
+  while (spent < BUDGET_MS) {
+    const due = JSON.parse(await call("claim_documents", { size: BATCH })) as Due[];
+    if (due.length === 0) break;
+    // a megabyte, which most runs do not need
+    const { render } = await import("./compose.ts");
+    for (const document of due) {
+      const { partner_id, id } = document;
+      const begun = performance.now();
+      try {
+        const pdf = await render(document, environment.config.SERVICE_NAME);
+        const sha256 = createHash("sha256").update(pdf).digest("hex");
+        const rendered = { partner_id, id, sha256, pdf: Buffer.from(pdf).toString("base64") };
+        await call("store_document", rendered);
+        result.rendered += 1;
+      } catch (error) {
+        result.failed += 1;
+        const document_id = id;
+        environment.log({ level: "error", event: "document_failed", request_id, document_id, ...describeCause(error) });
+      }
+      spent += performance.now() - begun;
+    }
+  }
+  return result;
+}

@@ -1,0 +1,93 @@
+import { longDate, MANDATE_WORDS } from "#shared/domain/mandate_text/mandate_text.ts";
+import type { Locale } from "#shared/values/locale.ts";
+import type { Content } from "./pdf.ts";
+import { WORDS } from "./words.ts";
+
+/** What private.statement_content tells of a payout: plain data. Amounts are decimals in text, exactly as they were stored. */
+export type Statement = {
+  locale: Locale;
+  /** Who is paid. */
+  customer: string;
+  /** By which the payment is found: the reference on the bank statement. */
+  reference: string;
+  /** The day it was paid, as 2026-12-31. */
+  paid_on: string;
+  iban_last4: string;
+  /** A delivered month of a connection, and its part of what was sold. kWh with three decimals, ERE with six, euro with two. */
+  rows: readonly {
+    period: string;
+    ean_code: string;
+    kwh: string;
+    ere: string;
+    gross: string;
+    fee: string;
+    net: string;
+  }[];
+  totals: { kwh: string; ere: string; gross: string; fee: string; net: string };
+  /** What of the amount no row explains: a sale taken back that was paid before; "0.00" where there is none. */
+  other: string;
+  /** What was paid. */
+  amount: string;
+};
+
+/** What a customer gets with a payout of the service: for which months, how many kWh and ERE, what they yielded, the fee, and where the money went. */
+export function composeStatement(statement: Statement, service: string): Content {
+  const { locale, customer, reference, paid_on, iban_last4, rows, totals, other, amount } = statement;
+  const { page, statement: words } = WORDS[locale];
+  const { date_locale } = WORDS[locale];
+  const [three, two] = [decimals(3, date_locale), decimals(2, date_locale)];
+  const euro = (text: string) => words.euro(two(text));
+  const cells = ({ kwh, ere, gross, fee, net }: Statement["totals"]) => [
+    three(kwh),
+    two(ere),
+    euro(gross),
+    euro(fee),
+    euro(net),
+  ];
+  const connections = Map.groupBy(rows, ({ ean_code }) => ean_code);
+  return {
+    locale,
+    title: words.title,
+    blocks: [
+      {
+        kind: "details",
+        details: [
+          [words.customer, customer],
+          [words.amount, euro(amount)],
+          [words.paid_on, longDate(paid_on, MANDATE_WORDS[locale])],
+          [words.to, words.iban(iban_last4)],
+          [words.reference, reference],
+        ],
+      },
+      ...[...connections].flatMap(
+        ([ean_code, months]) =>
+          [
+            { kind: "heading", text: words.connection(ean_code.replace(/(\d{4})(?=\d)/g, "$1 ")) },
+            {
+              kind: "table",
+              head: words.head,
+              rows: months.map((month) => [monthOf(month.period, date_locale), ...cells(month)]),
+            },
+          ] as const,
+      ),
+      { kind: "heading", text: words.total },
+      { kind: "table", head: words.head, rows: [], total: [words.total, ...cells(totals)] },
+      ...(Number(other) === 0 ? [] : [{ kind: "paragraph", text: words.other(euro(other)) } as const]),
+      { kind: "heading", text: words.how_title },
+      { kind: "points", points: words.how(service) },
+    ],
+    page,
+  };
+}
+
+/** A decimal in text as people write it, with so many digits behind the comma: exact, and what is longer rounded half up. */
+function decimals(digits: number, locale: string): (text: string) => string {
+  const format = new Intl.NumberFormat(locale, { minimumFractionDigits: digits, maximumFractionDigits: digits });
+  return (text) => format.format(text as Intl.StringNumericLiteral);
+}
+
+function monthOf(period: string, locale: string): string {
+  return new Intl.DateTimeFormat(locale, { month: "long", year: "numeric", timeZone: "UTC" }).format(
+    new Date(`${period}-01T00:00:00Z`),
+  );
+}

@@ -1,0 +1,69 @@
+-- The documents of what a claim led to, for the browser that proved the address.
+
+create function private.statements_of(account uuid) returns json
+language sql stable
+set search_path = ''
+as $$
+  select coalesce(json_agg(json_build_object('line_id', l.id, 'paid_on', (l.paid_at at time zone 'Europe/Amsterdam')::date, 'amount_eur', l.amount)
+                           order by l.arrival desc), '[]')
+    from (select l.* from core.documents d
+            join core.payout_lines l on l.partner_id = d.partner_id and l.id = d.line_id
+           where d.partner_id = private.partner_id() and d.account_id = account and d.kind = 'statement'
+           order by l.arrival desc limit 100) l
+$$;
+comment on function private.statements_of(uuid) is 'The payouts of an account that have a statement, newest first: [{line_id, paid_on, amount_eur}].';
+grant execute on function private.statements_of(uuid) to api_owner;
+
+create function private.enter_signed_claim(caller jsonb, request jsonb) returns core.drafts
+language plpgsql
+set search_path = ''
+as $$
+declare
+  draft core.drafts;
+begin
+  perform private.act_as(caller, 'anyone');
+  draft := private.enter_draft((request ->> 'draft_id')::uuid, false);
+  if private.draft_state(draft) is distinct from 'active' or not private.is_proven(draft, request -> 'session') then
+    perform private.refuse('claim_not_open');
+  end if;
+  perform private.enter_account(draft);
+  return draft;
+end $$;
+comment on function private.enter_signed_claim(jsonb, jsonb) is
+  'Makes the browser that proved the address of a claim the person it led to. Its page counts the visit.';
+grant execute on function private.enter_signed_claim(jsonb, jsonb) to api_owner;
+
+create function api.read_claim_mandate(caller jsonb, request jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  draft constant core.drafts := private.enter_signed_claim(caller, request);
+begin
+  return private.mandate_document((
+    select m.id from core.mandates m
+      join core.connections c on c.partner_id = m.partner_id and c.id = m.connection_id
+     where m.partner_id = private.partner_id() and m.id = (request ->> 'mandate_id')::uuid and c.account_id = draft.account_id));
+end $$;
+comment on function api.read_claim_mandate(jsonb, jsonb) is
+  'The document of a mandate that a claim led to: {draft_id, session, mandate_id} to private.mandate_document.';
+select private.expose('api.read_claim_mandate(jsonb, jsonb)');
+
+create function api.read_claim_statement(caller jsonb, request jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  draft constant core.drafts := private.enter_signed_claim(caller, request);
+  line  core.payout_lines;
+begin
+  select l.* into line from core.payout_lines l
+   where l.partner_id = private.partner_id() and l.account_id = draft.account_id and l.id = (request ->> 'line_id')::uuid and l.status = 'paid';
+  if line.id is null then
+    perform private.refuse('statement_not_found');
+  end if;
+  return private.kept_document('statement', line.id, 'statement-' || (line.paid_at at time zone 'Europe/Amsterdam')::date);
+end $$;
+comment on function api.read_claim_statement(jsonb, jsonb) is
+  'The statement of a payout to whom a claim led to: {draft_id, session, line_id} to private.kept_document; refused with statement_not_found where it is none of theirs.';
+select private.expose('api.read_claim_statement(jsonb, jsonb)');

@@ -1,0 +1,83 @@
+-- Reading documents: that of a signed mandate by the CPO client whose account it is, and by whoever signed.
+
+create function private.kept_document(kind text, subject uuid, name text) returns json
+language plpgsql stable
+set search_path = ''
+as $$
+declare
+  kept core.documents;
+begin
+  select d.* into kept from core.documents d
+   where d.partner_id = private.partner_id() and d.kind = kept_document.kind and d.subject = kept_document.subject;
+  if kept.pdf is null then
+    perform private.refuse('document_not_ready');
+  end if;
+  return json_build_object('pdf', translate(encode(kept.pdf, 'base64'), E'\n', ''), 'sha256', kept.sha256, 'name', name);
+end $$;
+comment on function private.kept_document(text, uuid, text) is
+  'A document of the tenant: {pdf (base64), sha256, name}, the name without its ending. Refused with document_not_ready before it is rendered.';
+grant execute on function private.kept_document(text, uuid, text) to api_owner;
+
+create function private.mandate_document(mandate uuid) returns json
+language plpgsql stable
+set search_path = ''
+as $$
+declare
+  name text;
+begin
+  select concat_ws('-', 'mandate', to_char(m.valid_from, 'YYYY'), nullif(to_char(m.valid_until, 'YYYY'), to_char(m.valid_from, 'YYYY'))) into name
+    from core.mandates m where m.partner_id = private.partner_id() and m.id = mandate;
+  if name is null then
+    perform private.refuse('mandate_not_found');
+  end if;
+  return private.kept_document('mandate', mandate, name);
+end $$;
+comment on function private.mandate_document(uuid) is
+  'private.kept_document of a mandate of the tenant, named by its years. Refused with mandate_not_found without one.';
+grant execute on function private.mandate_document(uuid) to api_owner;
+
+create function private.signed_mandate(connection uuid) returns uuid
+language sql stable
+set search_path = ''
+as $$
+  select m.id from core.mandates m
+   where m.partner_id = private.partner_id() and m.connection_id = connection and m.document is not null
+   order by m.status = 'signed' and private.today() between m.valid_from and m.valid_until desc, m.created_at desc limit 1
+$$;
+comment on function private.signed_mandate(uuid) is 'The mandate of a connection that is to be shown: the one that covers today, else the one signed last. Null where nobody signed.';
+grant execute on function private.signed_mandate(uuid) to api_owner;
+
+create function api.read_connection_mandate(caller jsonb, request jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  connection uuid;
+begin
+  perform private.act_as(caller, 'cpo');
+  select c.id into connection from core.connections c
+   where c.partner_id = private.partner_id() and c.id = (request ->> 'connection_id')::uuid;
+  if connection is null then
+    perform private.refuse('connection_not_found');
+  end if;
+  return private.mandate_document(private.signed_mandate(connection));
+end $$;
+comment on function api.read_connection_mandate(jsonb, jsonb) is
+  'GET /v1/connections/{connection_id}/mandate: {connection_id} to private.mandate_document.';
+select private.expose('api.read_connection_mandate(jsonb, jsonb)');
+
+create function api.read_link_mandate(caller jsonb, request jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  link core.mandate_links;
+begin
+  link := private.enter_link(caller, request);
+  return private.mandate_document((
+    select m.id from core.mandates m
+     where m.partner_id = link.partner_id and m.link_id = link.id and m.document is not null and private.link_state(link) = 'signed'));
+end $$;
+comment on function api.read_link_mandate(jsonb, jsonb) is
+  'What was signed by a mandate link: {token_hash} to private.mandate_document. Its page counts the visit.';
+select private.expose('api.read_link_mandate(jsonb, jsonb)');

@@ -1,0 +1,61 @@
+-- Rendering documents: what is due is claimed, composed of its subject, and kept.
+
+create function private.document_content(document core.documents) returns json
+language sql stable
+set search_path = ''
+as $$
+  select case document.kind
+    when 'statement' then private.statement_content(document)
+    else (select json_build_object(
+                   'document', m.document, 'document_sha256', m.document_sha256, 'signed_name', m.signed_name,
+                   'signed_at', private.iso(m.signed_at), 'code_sent_to', m.code_sent_to, 'valid_from', m.valid_from,
+                   'valid_until', m.valid_until, 'mandate_id', m.id, 'connection_id', m.connection_id)
+            from core.mandates m where m.partner_id = document.partner_id and m.id = document.mandate_id) end
+$$;
+comment on function private.document_content(core.documents) is 'What a document is composed of: the same each time, whatever became of its subject.';
+
+create function private.claim_documents(size int) returns json
+language sql security definer
+set search_path = ''
+as $$
+  with claimed as (
+    update core.documents d set due_at = private.now() + interval '5 minutes'
+     where (d.partner_id, d.id) in (
+       select w.partner_id, w.id from core.documents w
+        where w.pdf is null and w.due_at <= private.now()
+        order by w.due_at limit size for update skip locked)
+    returning d.*)
+  select coalesce(json_agg(json_build_object(
+           'partner_id', d.partner_id, 'id', d.id, 'kind', d.kind, 'created_at', private.iso(d.created_at),
+           'content', private.document_content(d)) order by d.created_at, d.id), '[]')
+    from claimed d
+$$;
+comment on function private.claim_documents(int) is 'Definer: documents of every tenant are rendered at once.';
+grant execute on function private.claim_documents(int) to api_owner;
+
+create function api.claim_documents(caller jsonb, batch jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'worker');
+  return private.claim_documents((batch ->> 'size')::int);
+end $$;
+comment on function api.claim_documents(jsonb, jsonb) is
+  'The next documents to render: {size} to [{partner_id, id, kind, created_at, content}]. Each is claimed for five minutes, then offered again.';
+select private.expose('api.claim_documents(jsonb, jsonb)', 'edge_slow');
+
+create function api.store_document(caller jsonb, rendered jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'worker'), private.act_for_partner((rendered ->> 'partner_id')::uuid);
+  update core.documents d
+     set pdf = decode(rendered ->> 'pdf', 'base64'), sha256 = rendered ->> 'sha256', rendered_at = private.now()
+   where d.partner_id = private.partner_id() and d.id = (rendered ->> 'id')::uuid and d.pdf is null;
+  return json_build_object('stored', found);
+end $$;
+comment on function api.store_document(jsonb, jsonb) is
+  'Keeps what was rendered: {partner_id, id, pdf (base64), sha256} to {stored}, which is false where it was kept before; then that stays.';
+select private.expose('api.store_document(jsonb, jsonb)', 'edge_slow');

@@ -1,0 +1,73 @@
+-- Statements: what a customer was paid, and for what.
+
+create function private.request_statements(batch uuid) returns void
+language sql
+set search_path = ''
+as $$
+  insert into core.documents (partner_id, account_id, owner_id, kind, subject)
+  select l.partner_id, l.account_id, l.owner_id, 'statement', l.id
+    from core.payout_lines l
+   where l.batch_id = batch and l.status = 'paid' and l.account_id is not null
+  on conflict on constraint documents_subject_key do nothing
+$$;
+comment on function private.request_statements(uuid) is 'Has a statement rendered of every line of a batch by which a customer was paid.';
+
+create function private.withdraw_statement(line core.payout_lines) returns void
+language sql
+set search_path = ''
+as $$
+  delete from core.documents d where d.partner_id = line.partner_id and d.kind = 'statement' and d.subject = line.id
+$$;
+comment on function private.withdraw_statement(core.payout_lines) is
+  'A line that was paid came back: nothing was paid by it, and the months are on the statement of the line that pays them.';
+
+create function private.statement_content(document core.documents) returns json
+language sql stable
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+  with line as materialized (
+    select l.*,
+           coalesce((select sum(o.amount) from core.payout_lines o
+                      where o.partner_id = l.partner_id and o.payee_id = l.payee_id and o.status = 'paid' and o.arrival < l.arrival), 0) as before
+      from core.payout_lines l
+     where l.partner_id = document.partner_id and l.id = document.line_id
+  ), due as materialized (
+    -- the oldest part of a balance is paid first; what was taken back since was paid by this line all the same
+    select a.row_id, a.ere, a.gross, a.fee, a.net, sum(a.net) over (order by s.arrival, a.id) as up_to
+      from line l
+      join core.allocations a on a.partner_id = l.partner_id and a.account_id = l.account_id and a.net > 0
+      join core.sales s on s.partner_id = a.partner_id and s.id = a.sale_id
+      left join core.sale_reversals v on v.partner_id = a.partner_id and v.id = a.reversal_id
+     where v.id is null or v.reversed_at > l.paid_at
+  ), months as materialized (
+    select r.ean_code, r.period, round(sum(d.ere) / r.ere_per_kwh, 3) as kwh, sum(d.ere) as ere, sum(d.gross) as gross, sum(d.fee) as fee, sum(d.net) as net
+      from line l
+      join due d on d.up_to > l.before and d.up_to <= l.before + l.amount
+      join core.booking_rows r on r.partner_id = l.partner_id and r.id = d.row_id
+     group by r.id, r.ean_code, r.period, r.ere_per_kwh
+  ), total as (
+    select coalesce(sum(m.kwh), 0.000) as kwh, coalesce(sum(m.ere), 0.000000) as ere, coalesce(sum(m.gross), 0.00) as gross,
+           coalesce(sum(m.fee), 0.00) as fee, coalesce(sum(m.net), 0.00) as net
+      from months m
+  )
+  select json_build_object(
+           'locale', coalesce((
+             select m.locale from core.mandates m join core.connections c on c.partner_id = m.partner_id and c.id = m.connection_id
+              where c.partner_id = a.partner_id and c.account_id = a.id and m.locale is not null order by m.created_at desc limit 1), 'nl'),
+           'customer', case when a.type = 'particulier' then s.full_name else coalesce(a.company ->> 'name', a.display_name, s.full_name) end,
+           'reference', replace(l.id::text, '-', ''),
+           'paid_on', (l.paid_at at time zone 'Europe/Amsterdam')::date,
+           'iban_last4', l.iban_last4,
+           'rows', (select coalesce(json_agg(json_build_object(
+                             'period', to_char(m.period, 'YYYY-MM'), 'ean_code', m.ean_code, 'kwh', m.kwh::text, 'ere', m.ere::text,
+                             'gross', m.gross::text, 'fee', m.fee::text, 'net', m.net::text) order by m.ean_code, m.period), '[]') from months m),
+           'totals', json_build_object('kwh', t.kwh::text, 'ere', t.ere::text, 'gross', t.gross::text, 'fee', t.fee::text, 'net', t.net::text),
+           'other', (l.amount - t.net)::text,
+           'amount', l.amount::text)
+    from line l
+    cross join total t
+    join core.accounts a on a.partner_id = l.partner_id and a.id = l.account_id
+    join core.signatories s on s.partner_id = a.partner_id and s.account_id = a.id
+$$;
+comment on function private.statement_content(core.documents) is
+  'What the statement of a payout line says: who was paid, when, where to, and for which months how many kWh and ERE, what they yielded, the fee and the net. Decimals as text, exact. other is what of the amount no month explains: a sale taken back that was paid before.';
