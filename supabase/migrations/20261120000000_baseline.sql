@@ -6842,10 +6842,8 @@ create table core.documents (
   id          uuid        not null default gen_random_uuid(),
   account_id  uuid        not null,
   owner_id    uuid        not null default private.owner_id(),
-  kind        text        not null,
-  subject     uuid        not null,
-  mandate_id  uuid        generated always as (case kind when 'mandate' then subject end) stored,
-  line_id     uuid        generated always as (case kind when 'statement' then subject end) stored,
+  mandate_id  uuid,
+  line_id     uuid,
   -- compressed already
   pdf         bytea       storage external,
   sha256      text,
@@ -6856,18 +6854,21 @@ create table core.documents (
   constraint documents_account_fkey foreign key (partner_id, account_id, owner_id) references core.accounts (partner_id, id, owner_id),
   constraint documents_mandate_fkey foreign key (partner_id, mandate_id) references core.mandates (partner_id, id),
   constraint documents_line_fkey foreign key (partner_id, line_id) references core.payout_lines (partner_id, id),
-  constraint documents_subject_key unique (partner_id, kind, subject),
-  constraint documents_kind_known check (kind in ('mandate', 'statement')),
+  constraint documents_mandate_key unique (partner_id, mandate_id),
+  constraint documents_line_key unique (partner_id, line_id),
+  constraint documents_of_one_thing check (num_nonnulls(mandate_id, line_id) = 1),
   constraint documents_rendered_whole check (num_nulls(pdf, sha256, rendered_at) in (0, 3)),
   constraint documents_sha256_true check (sha256 = encode(sha256(pdf), 'hex'))
 );
 comment on table core.documents is
   'A document for a person to keep, as PDF: of a signed mandate, or of a payout. Personal data. Written once; kept as long as the evidence of what it shows, and deleted with it.';
-comment on column core.documents.subject is 'What it shows: the mandate, or the payout line.';
+comment on column core.documents.line_id is 'The payout line that it is the statement of; null where it shows a mandate.';
 comment on column core.documents.created_at is 'When it was asked for, which is the moment that the document itself says it was made.';
 comment on column core.documents.due_at is 'When it may be rendered, as long as it is not: moved on by whoever is about to.';
 -- serves: the documents to be rendered next
 create index documents_due on core.documents (due_at) where pdf is null;
+-- serves: the documents of an account
+create index documents_account on core.documents (partner_id, account_id);
 select private.isolate('core.documents', 'select, insert, update');
 select private.belong_with('core.documents', 'core.accounts', 'account_id');
 
@@ -6875,12 +6876,12 @@ create function private.request_mandate_document(link core.mandate_links) return
 language sql
 set search_path = ''
 as $$
-  insert into core.documents (partner_id, account_id, kind, subject)
-  select m.partner_id, c.account_id, 'mandate', m.id
+  insert into core.documents (partner_id, account_id, mandate_id)
+  select m.partner_id, c.account_id, m.id
     from core.mandates m
     join core.connections c on c.partner_id = m.partner_id and c.id = m.connection_id
    where m.partner_id = link.partner_id and m.link_id = link.id and m.document is not null
-  on conflict on constraint documents_subject_key do nothing
+  on conflict on constraint documents_mandate_key do nothing
 $$;
 comment on function private.request_mandate_document(core.mandate_links) is 'Has what was signed by a link rendered as a document.';
 grant execute on function private.request_mandate_document(core.mandate_links) to api_owner;
@@ -6891,11 +6892,11 @@ create function private.request_statements(batch uuid) returns void
 language sql
 set search_path = ''
 as $$
-  insert into core.documents (partner_id, account_id, owner_id, kind, subject)
-  select l.partner_id, l.account_id, l.owner_id, 'statement', l.id
+  insert into core.documents (partner_id, account_id, owner_id, line_id)
+  select l.partner_id, l.account_id, l.owner_id, l.id
     from core.payout_lines l
    where l.batch_id = batch and l.status = 'paid' and l.account_id is not null
-  on conflict on constraint documents_subject_key do nothing
+  on conflict on constraint documents_line_key do nothing
 $$;
 comment on function private.request_statements(uuid) is 'Has a statement rendered of every line of a batch by which a customer was paid.';
 
@@ -6903,7 +6904,7 @@ create function private.withdraw_statement(line core.payout_lines) returns void
 language sql
 set search_path = ''
 as $$
-  delete from core.documents d where d.partner_id = line.partner_id and d.kind = 'statement' and d.subject = line.id
+  delete from core.documents d where d.partner_id = line.partner_id and d.line_id = line.id
 $$;
 comment on function private.withdraw_statement(core.payout_lines) is
   'A line that was paid came back: nothing was paid by it, and the months are on the statement of the line that pays them.';
@@ -6965,9 +6966,7 @@ create function private.document_content(document core.documents) returns json
 language sql stable
 set search_path = ''
 as $$
-  select case document.kind
-    when 'statement' then private.statement_content(document)
-    else (select json_build_object(
+  select case when document.line_id is not null then private.statement_content(document) else (select json_build_object(
                    'document', m.document, 'document_sha256', m.document_sha256, 'signed_name', m.signed_name,
                    'signed_at', private.iso(m.signed_at), 'code_sent_to', m.code_sent_to, 'valid_from', m.valid_from,
                    'valid_until', m.valid_until, 'mandate_id', m.id, 'connection_id', m.connection_id)
@@ -6987,7 +6986,7 @@ as $$
         order by w.due_at limit size for update skip locked)
     returning d.*)
   select coalesce(json_agg(json_build_object(
-           'partner_id', d.partner_id, 'id', d.id, 'kind', d.kind, 'created_at', private.iso(d.created_at),
+           'partner_id', d.partner_id, 'id', d.id, 'kind', case when d.line_id is null then 'mandate' else 'statement' end, 'created_at', private.iso(d.created_at),
            'content', private.document_content(d)) order by d.created_at, d.id), '[]')
     from claimed d
 $$;
@@ -7023,23 +7022,19 @@ select private.expose('api.store_document(jsonb, jsonb)', 'edge_slow');
 
 -- Reading documents: that of a signed mandate by the CPO client whose account it is, and by whoever signed.
 
-create function private.kept_document(kind text, subject uuid, name text) returns json
+create function private.kept_document(document core.documents, name text) returns json
 language plpgsql stable
 set search_path = ''
 as $$
-declare
-  kept core.documents;
 begin
-  select d.* into kept from core.documents d
-   where d.partner_id = private.partner_id() and d.kind = kept_document.kind and d.subject = kept_document.subject;
-  if kept.pdf is null then
+  if document.pdf is null then
     perform private.refuse('document_not_ready');
   end if;
-  return json_build_object('pdf', translate(encode(kept.pdf, 'base64'), E'\n', ''), 'sha256', kept.sha256, 'name', name);
+  return json_build_object('pdf', translate(encode(document.pdf, 'base64'), E'\n', ''), 'sha256', document.sha256, 'name', name);
 end $$;
-comment on function private.kept_document(text, uuid, text) is
-  'A document of the tenant: {pdf (base64), sha256, name}, the name without its ending. Refused with document_not_ready before it is rendered.';
-grant execute on function private.kept_document(text, uuid, text) to api_owner;
+comment on function private.kept_document(core.documents, text) is
+  'A document: {pdf (base64), sha256, name}, the name without its ending. Refused with document_not_ready before it is rendered.';
+grant execute on function private.kept_document(core.documents, text) to api_owner;
 
 create function private.mandate_document(mandate uuid) returns json
 language plpgsql stable
@@ -7053,7 +7048,8 @@ begin
   if name is null then
     perform private.refuse('mandate_not_found');
   end if;
-  return private.kept_document('mandate', mandate, name);
+  return private.kept_document((
+    select d from core.documents d where d.partner_id = private.partner_id() and d.mandate_id = mandate), name);
 end $$;
 comment on function private.mandate_document(uuid) is
   'private.kept_document of a mandate of the tenant, named by its years. Refused with mandate_not_found without one.';
@@ -9683,7 +9679,7 @@ as $$
                            order by l.arrival desc), '[]')
     from (select l.* from core.documents d
             join core.payout_lines l on l.partner_id = d.partner_id and l.id = d.line_id
-           where d.partner_id = private.partner_id() and d.account_id = account and d.kind = 'statement'
+           where d.partner_id = private.partner_id() and d.account_id = account
            order by l.arrival desc limit 100) l
 $$;
 comment on function private.statements_of(uuid) is 'The payouts of an account that have a statement, newest first: [{line_id, paid_on, amount_eur}].';
@@ -9737,7 +9733,9 @@ begin
   if line.id is null then
     perform private.refuse('statement_not_found');
   end if;
-  return private.kept_document('statement', line.id, 'statement-' || (line.paid_at at time zone 'Europe/Amsterdam')::date);
+  return private.kept_document((
+    select d from core.documents d where d.partner_id = line.partner_id and d.line_id = line.id),
+    'statement-' || (line.paid_at at time zone 'Europe/Amsterdam')::date);
 end $$;
 comment on function api.read_claim_statement(jsonb, jsonb) is
   'The statement of a payout to whom a claim led to: {draft_id, session, line_id} to private.kept_document; refused with statement_not_found where it is none of theirs.';
@@ -10972,7 +10970,7 @@ begin
   loop
     delete from core.ledger_entries e using unnest(ledger.causes) c (cause) where e.partner_id = ledger.partner_id and e.cause = c.cause;
   end loop;
-  delete from core.documents d using unnest(gone) l where d.partner_id = l.partner_id and d.kind = 'statement' and d.subject = l.id;
+  delete from core.documents d using unnest(gone) l where d.partner_id = l.partner_id and d.line_id = l.id;
   delete from core.payout_parts p using unnest(gone) l where p.partner_id = l.partner_id and p.line_id = l.id;
   delete from core.payout_lines d using unnest(gone) l where d.partner_id = l.partner_id and d.id = l.id;
   delete from core.payout_batches b using unnest(gone) l

@@ -161,7 +161,8 @@ describe("contract §1 POST /documents/run", () => {
     const broken = await signed({ person: { full_name: "Sanne Kapot", email: "kapot@example.nl" } });
     const good = await signed();
     const { id } = await documentOf(broken.connection_id);
-    await world.row("update core.documents set kind = 'statement', content = '{}' where id = $1", id);
+    const unreadable = "update core.mandates set signed_at = 'infinity' where connection_id = $1";
+    await world.row(unreadable, broken.connection_id);
     expect(await run()).toMatchObject({ status: 200, body: { ok: false, rendered: 1, failed: 1 } });
     expect(world.log.filter(({ event }) => event === "document_failed")).toMatchObject([{ document_id: id }]);
     expect(JSON.stringify(world.log)).not.toContain("Kapot");
@@ -222,7 +223,7 @@ test("contract §1 a document belongs to the tenant and the owner of its account
   const { id } = await world.row("select id from core.mandates where document is not null limit 1");
   await expect(
     world.row(
-      "insert into core.documents (partner_id, account_id, kind, subject) values ($1, $2, 'mandate', $3)",
+      "insert into core.documents (partner_id, account_id, mandate_id) values ($1, $2, $3)",
       world.partnerB.id,
       account_id,
       id,

@@ -5,10 +5,8 @@ create table core.documents (
   id          uuid        not null default gen_random_uuid(),
   account_id  uuid        not null,
   owner_id    uuid        not null default private.owner_id(),
-  kind        text        not null,
-  subject     uuid        not null,
-  mandate_id  uuid        generated always as (case kind when 'mandate' then subject end) stored,
-  line_id     uuid        generated always as (case kind when 'statement' then subject end) stored,
+  mandate_id  uuid,
+  line_id     uuid,
   -- compressed already
   pdf         bytea       storage external,
   sha256      text,
@@ -19,18 +17,21 @@ create table core.documents (
   constraint documents_account_fkey foreign key (partner_id, account_id, owner_id) references core.accounts (partner_id, id, owner_id),
   constraint documents_mandate_fkey foreign key (partner_id, mandate_id) references core.mandates (partner_id, id),
   constraint documents_line_fkey foreign key (partner_id, line_id) references core.payout_lines (partner_id, id),
-  constraint documents_subject_key unique (partner_id, kind, subject),
-  constraint documents_kind_known check (kind in ('mandate', 'statement')),
+  constraint documents_mandate_key unique (partner_id, mandate_id),
+  constraint documents_line_key unique (partner_id, line_id),
+  constraint documents_of_one_thing check (num_nonnulls(mandate_id, line_id) = 1),
   constraint documents_rendered_whole check (num_nulls(pdf, sha256, rendered_at) in (0, 3)),
   constraint documents_sha256_true check (sha256 = encode(sha256(pdf), 'hex'))
 );
 comment on table core.documents is
   'A document for a person to keep, as PDF: of a signed mandate, or of a payout. Personal data. Written once; kept as long as the evidence of what it shows, and deleted with it.';
-comment on column core.documents.subject is 'What it shows: the mandate, or the payout line.';
+comment on column core.documents.line_id is 'The payout line that it is the statement of; null where it shows a mandate.';
 comment on column core.documents.created_at is 'When it was asked for, which is the moment that the document itself says it was made.';
 comment on column core.documents.due_at is 'When it may be rendered, as long as it is not: moved on by whoever is about to.';
 -- serves: the documents to be rendered next
 create index documents_due on core.documents (due_at) where pdf is null;
+-- serves: the documents of an account
+create index documents_account on core.documents (partner_id, account_id);
 select private.isolate('core.documents', 'select, insert, update');
 select private.belong_with('core.documents', 'core.accounts', 'account_id');
 
@@ -38,12 +39,12 @@ create function private.request_mandate_document(link core.mandate_links) return
 language sql
 set search_path = ''
 as $$
-  insert into core.documents (partner_id, account_id, kind, subject)
-  select m.partner_id, c.account_id, 'mandate', m.id
+  insert into core.documents (partner_id, account_id, mandate_id)
+  select m.partner_id, c.account_id, m.id
     from core.mandates m
     join core.connections c on c.partner_id = m.partner_id and c.id = m.connection_id
    where m.partner_id = link.partner_id and m.link_id = link.id and m.document is not null
-  on conflict on constraint documents_subject_key do nothing
+  on conflict on constraint documents_mandate_key do nothing
 $$;
 comment on function private.request_mandate_document(core.mandate_links) is 'Has what was signed by a link rendered as a document.';
 grant execute on function private.request_mandate_document(core.mandate_links) to api_owner;

@@ -8,7 +8,7 @@ as $$
                            order by l.arrival desc), '[]')
     from (select l.* from core.documents d
             join core.payout_lines l on l.partner_id = d.partner_id and l.id = d.line_id
-           where d.partner_id = private.partner_id() and d.account_id = account and d.kind = 'statement'
+           where d.partner_id = private.partner_id() and d.account_id = account
            order by l.arrival desc limit 100) l
 $$;
 comment on function private.statements_of(uuid) is 'The payouts of an account that have a statement, newest first: [{line_id, paid_on, amount_eur}].';
@@ -62,7 +62,9 @@ begin
   if line.id is null then
     perform private.refuse('statement_not_found');
   end if;
-  return private.kept_document('statement', line.id, 'statement-' || (line.paid_at at time zone 'Europe/Amsterdam')::date);
+  return private.kept_document((
+    select d from core.documents d where d.partner_id = line.partner_id and d.line_id = line.id),
+    'statement-' || (line.paid_at at time zone 'Europe/Amsterdam')::date);
 end $$;
 comment on function api.read_claim_statement(jsonb, jsonb) is
   'The statement of a payout to whom a claim led to: {draft_id, session, line_id} to private.kept_document; refused with statement_not_found where it is none of theirs.';

@@ -1,22 +1,18 @@
 -- Reading documents: that of a signed mandate by the CPO client whose account it is, and by whoever signed.
 
-create function private.kept_document(kind text, subject uuid, name text) returns json
+create function private.kept_document(document core.documents, name text) returns json
 language plpgsql stable
 set search_path = ''
 as $$
-declare
-  kept core.documents;
 begin
-  select d.* into kept from core.documents d
-   where d.partner_id = private.partner_id() and d.kind = kept_document.kind and d.subject = kept_document.subject;
-  if kept.pdf is null then
+  if document.pdf is null then
     perform private.refuse('document_not_ready');
   end if;
-  return json_build_object('pdf', translate(encode(kept.pdf, 'base64'), E'\n', ''), 'sha256', kept.sha256, 'name', name);
+  return json_build_object('pdf', translate(encode(document.pdf, 'base64'), E'\n', ''), 'sha256', document.sha256, 'name', name);
 end $$;
-comment on function private.kept_document(text, uuid, text) is
-  'A document of the tenant: {pdf (base64), sha256, name}, the name without its ending. Refused with document_not_ready before it is rendered.';
-grant execute on function private.kept_document(text, uuid, text) to api_owner;
+comment on function private.kept_document(core.documents, text) is
+  'A document: {pdf (base64), sha256, name}, the name without its ending. Refused with document_not_ready before it is rendered.';
+grant execute on function private.kept_document(core.documents, text) to api_owner;
 
 create function private.mandate_document(mandate uuid) returns json
 language plpgsql stable
@@ -30,7 +26,8 @@ begin
   if name is null then
     perform private.refuse('mandate_not_found');
   end if;
-  return private.kept_document('mandate', mandate, name);
+  return private.kept_document((
+    select d from core.documents d where d.partner_id = private.partner_id() and d.mandate_id = mandate), name);
 end $$;
 comment on function private.mandate_document(uuid) is
   'private.kept_document of a mandate of the tenant, named by its years. Refused with mandate_not_found without one.';

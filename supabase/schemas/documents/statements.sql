@@ -4,11 +4,11 @@ create function private.request_statements(batch uuid) returns void
 language sql
 set search_path = ''
 as $$
-  insert into core.documents (partner_id, account_id, owner_id, kind, subject)
-  select l.partner_id, l.account_id, l.owner_id, 'statement', l.id
+  insert into core.documents (partner_id, account_id, owner_id, line_id)
+  select l.partner_id, l.account_id, l.owner_id, l.id
     from core.payout_lines l
    where l.batch_id = batch and l.status = 'paid' and l.account_id is not null
-  on conflict on constraint documents_subject_key do nothing
+  on conflict on constraint documents_line_key do nothing
 $$;
 comment on function private.request_statements(uuid) is 'Has a statement rendered of every line of a batch by which a customer was paid.';
 
@@ -16,7 +16,7 @@ create function private.withdraw_statement(line core.payout_lines) returns void
 language sql
 set search_path = ''
 as $$
-  delete from core.documents d where d.partner_id = line.partner_id and d.kind = 'statement' and d.subject = line.id
+  delete from core.documents d where d.partner_id = line.partner_id and d.line_id = line.id
 $$;
 comment on function private.withdraw_statement(core.payout_lines) is
   'A line that was paid came back: nothing was paid by it, and the months are on the statement of the line that pays them.';

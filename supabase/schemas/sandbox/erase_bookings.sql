@@ -47,7 +47,7 @@ begin
   loop
     delete from core.ledger_entries e using unnest(ledger.causes) c (cause) where e.partner_id = ledger.partner_id and e.cause = c.cause;
   end loop;
-  delete from core.documents d using unnest(gone) l where d.partner_id = l.partner_id and d.kind = 'statement' and d.subject = l.id;
+  delete from core.documents d using unnest(gone) l where d.partner_id = l.partner_id and d.line_id = l.id;
   delete from core.payout_parts p using unnest(gone) l where p.partner_id = l.partner_id and p.line_id = l.id;
   delete from core.payout_lines d using unnest(gone) l where d.partner_id = l.partner_id and d.id = l.id;
   delete from core.payout_batches b using unnest(gone) l
