@@ -289,6 +289,21 @@ describe("a statement", () => {
     const { text } = await readPdf(await writePdf(stated({ rows: [], totals }), CREATED));
     expect(text).toContain("9.007.199.254.740.993,01");
   });
+
+  test("contract §3 shows amounts of millions beside each other, not over each other", async () => {
+    const large = { ...month("2026-04"), gross: "1234567.89", fee: "246913.57", net: "987654.32" };
+    const { cells } = await readPdf(await writePdf(stated({ rows: [large] }), CREATED));
+    const line = cells.filter(({ text }) => /^(april|312,|103,|€ (1\.234|246|987)\.)/.test(text));
+    expect(line.map(({ text }) => text)).toEqual([
+      "april 2026",
+      "312,500",
+      "103,97",
+      "€ 1.234.567,89",
+      "€ 246.913,57",
+      "€ 987.654,32",
+    ]);
+    for (const [index, { left }] of line.entries()) expect(left).toBeGreaterThan(line[index - 1]?.right ?? 0);
+  });
 });
 
 test("contract §2 the letters are those of the package that package.json names", () => {

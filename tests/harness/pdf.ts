@@ -20,6 +20,8 @@ export type ReadPdf = {
   tags: Tag[];
   /** What is drawn, decoration included. */
   text: string;
+  /** Each piece of it, with where it begins and ends on its line, in points. */
+  cells: { text: string; left: number; right: number }[];
   attachments: { name: string; text: string }[];
 };
 
@@ -33,7 +35,7 @@ export async function readPdf(bytes: Uint8Array): Promise<ReadPdf> {
     metadata: { getRaw(): string };
   };
   const tags: Tag[] = [];
-  const drawn: string[] = [];
+  const cells: ReadPdf["cells"] = [];
   for (let number = 1; number <= document.numPages; number += 1) {
     const page = await document.getPage(number);
     const texts = new Map<string, string>();
@@ -41,7 +43,7 @@ export async function readPdf(bytes: Uint8Array): Promise<ReadPdf> {
     const { items } = await page.getTextContent({ includeMarkedContent: true });
     for (const item of items) {
       if ("str" in item) {
-        drawn.push(item.str);
+        cells.push({ text: item.str, left: item.transform[4], right: item.transform[4] + item.width });
         const id = open.findLast((each) => each !== "");
         if (id) texts.set(id, (texts.get(id) ?? "") + item.str);
       } else if (item.type === "endMarkedContent") open = open.slice(0, -1);
@@ -72,7 +74,8 @@ export async function readPdf(bytes: Uint8Array): Promise<ReadPdf> {
     created: info.CreationDate ?? "",
     metadata: metadata.getRaw(),
     tags,
-    text: drawn.join(" "),
+    text: cells.map(({ text }) => text).join(" "),
+    cells,
     attachments: attached.map(({ filename, content }) => ({
       name: filename,
       text: Buffer.from(content).toString("utf8"),

@@ -35,6 +35,9 @@ const SIZES = { title: 19, heading: 12.5, text: 10.5, small: 8.5 };
 const LEADING = 1.42;
 const LABEL_WIDTH = 170;
 const INDENT = 14;
+/** Of a table: the least width of a column, and what is free between two. */
+const COLUMN = 67;
+const GAP = 10;
 const TEXT = "#1a1a1a";
 const QUIET = "#595959";
 const RULE = "#b3b3b3";
@@ -178,14 +181,13 @@ class Writer {
   }
 
   #table(table: Element, { head, rows, total }: Extract<Block, { kind: "table" }>): void {
-    const first = WIDTH * 0.28;
-    const other = (WIDTH - first) / Math.max(head.length - 1, 1);
+    const edges = this.#edges([head, ...rows, ...(total ? [total] : [])]);
     const line = SIZES.text * LEADING + 3;
     const cells = (parent: Element | null, texts: readonly string[], type: "TH" | "TD", style: Style) => {
       const row = parent && this.#element(parent, "TR");
       texts.forEach((text, index) => {
         const [set = { runs: [], width: 0 }] = this.#lines(text, { width: Number.POSITIVE_INFINITY, style });
-        const x = PAGE.margin + (index === 0 ? 0 : first + index * other - set.width);
+        const x = PAGE.margin + (index === 0 ? 0 : (edges[index] ?? WIDTH) - set.width);
         const isHead = type === "TH" || index === 0;
         const options = isHead ? { scope: type === "TH" ? "Column" : "Row" } : {};
         this.#put(row && this.#element(row, isHead ? "TH" : "TD", options), [set], { x, advance: false });
@@ -210,6 +212,14 @@ class Writer {
     }
     table.end();
     this.#y += 4;
+  }
+
+  /** Where each column ends: alike in all tables, unless one has larger numbers; the first has what is left. */
+  #edges(rows: readonly (readonly string[])[]): number[] {
+    const widths = (rows[0] ?? []).map((_, index) =>
+      Math.max(COLUMN, ...rows.map((row) => this.#width(row[index] ?? "", "bold") * SIZES.text + GAP)),
+    );
+    return widths.map((_, index) => WIDTH - widths.slice(index + 1).reduce((sum, width) => sum + width, 0));
   }
 
   #text(element: Element, text: string, about: { style?: Style; size?: number } = {}): void {
