@@ -328,7 +328,7 @@ describe("contract §2 the customer ends the mandate", () => {
     const page = await ask(draft.link);
     const today = new Intl.DateTimeFormat("nl-NL", { dateStyle: "long", timeZone: "Europe/Amsterdam" }).format();
     expect(heading(page.text)).toBe("Uw machtiging is ingetrokken");
-    expect(texts(page)).toContain(`Zij is ingetrokken op ${today}`);
+    expect(texts(page)).toContain(`Deze is ingetrokken op ${today}`);
     expect(texts(page)).not.toMatch(/Machtiging intrekken|Nog een laadpaal|Wat u nog moet doen/);
 
     expect((await ask(`${draft.link}/revoke`)).status).toBe(303);
@@ -359,7 +359,7 @@ describe("contract §2 the customer ends the mandate", () => {
     );
     const page = await ask(draft.link);
     expect(heading(page.text)).toBe("Uw machtiging is afgelopen");
-    expect(texts(page)).toContain("Zij gold tot en met 31 januari 2026.");
+    expect(texts(page)).toContain("Deze gold tot en met 31 januari 2026.");
     expect((await ask(`${draft.link}/revoke`)).status).toBe(303);
   });
 });

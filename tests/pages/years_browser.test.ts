@@ -131,7 +131,7 @@ describe.skipIf(noBrowser)("the years of a mandate in a browser", () => {
       expect(await main(page)).toContain("Uw machtiging geldt tot en met 31 december 2027.");
       await page.goto(link);
       expect(await main(page), "the old link shows what was signed by it").toContain(
-        "Uw machtiging geldt tot en met 31 december 2026. U heeft haar al verlengd, tot en met 31 december 2027.",
+        "Uw machtiging geldt tot en met 31 december 2026. U heeft de machtiging al verlengd, tot en met 31 december 2027.",
       );
       expect(await page.getByRole("button", { name: "Lees en onderteken de nieuwe" }).count()).toBe(0);
     }));
@@ -150,7 +150,7 @@ describe.skipIf(noBrowser)("the years of a mandate in a browser", () => {
       await page.getByLabel("Ik heb de machtiging gelezen").check();
       await page.getByRole("button", { name: "Onderteken", exact: true }).click();
       expect(await heading(page)).toBe("U bent aangemeld");
-      expect(await main(page)).toContain("U heeft haar al verlengd, tot en met 31 december 2031.");
+      expect(await main(page)).toContain("U heeft de machtiging al verlengd, tot en met 31 december 2031.");
       expect(await main(page)).toContain("Uw machtiging voor de jaren daarna");
 
       const { account_id } = await draftRow(world, draft);

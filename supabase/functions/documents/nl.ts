@@ -17,7 +17,7 @@ export const nl = {
     connection: "Kenmerk van de aansluiting",
     period: "Geldt",
     from_until: (from: string, until: string) => `van ${from} tot en met ${until}`,
-    kept: "Bij het kenmerk van de machtiging is bewaard hoe zij is ondertekend.",
+    kept: "Bij het kenmerk van de machtiging is bewaard hoe deze is ondertekend.",
     attached: (file: string) =>
       `De tekst zoals die is ondertekend, zit als bestand ${file} in dit document. Het kenmerk van die tekst (SHA-256) is:`,
     attachment: "De tekst van de machtiging, zoals ondertekend",

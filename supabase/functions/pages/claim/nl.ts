@@ -150,12 +150,12 @@ export const nl = {
     ended: {
       revoked: {
         title: "Uw machtiging is ingetrokken",
-        since: (date: string) => `Zij is ingetrokken op ${date} en geldt niet meer.`,
+        since: (date: string) => `Deze is ingetrokken op ${date} en geldt niet meer.`,
         means: "Uw laadstroom wordt niet meer geregistreerd. Wat al is ingeboekt, blijft ingeboekt.",
       },
       expired: {
         title: "Uw machtiging is afgelopen",
-        since: (date: string) => `Zij gold tot en met ${date}.`,
+        since: (date: string) => `Deze gold tot en met ${date}.`,
         means: "Laadstroom van na die dag wordt niet geregistreerd. Wat al is ingeboekt, blijft ingeboekt.",
       },
     },
@@ -178,10 +178,10 @@ export const nl = {
     registration: {
       concept: (_service: string): string =>
         "Uw registratie is nog niet ingediend. Dat doen wij zodra wij uw laadpaal kennen.",
-      ingediend: (service: string) => `Uw registratie is ingediend. ${service} beoordeelt haar nu.`,
+      ingediend: (service: string) => `Uw registratie is ingediend. ${service} beoordeelt die nu.`,
       goedgekeurd: (_service: string): string => "Uw registratie is goedgekeurd.",
       afgekeurd: (service: string) =>
-        `Uw registratie is afgekeurd. Geeft u een andere laadpaal door? Dan beoordeelt ${service} haar opnieuw. Weet u niet waarom? Mail ons.`,
+        `Uw registratie is afgekeurd. Geeft u een andere laadpaal door? Dan beoordeelt ${service} de registratie opnieuw. Weet u niet waarom? Mail ons.`,
     },
     complete: "Wij hebben alles van u wat nodig is.",
     mid_waits: "Wij kijken nog na of uw laadpaal een geijkte meter (MID) heeft. U hoeft daarvoor niets te doen.",
@@ -224,7 +224,7 @@ export const nl = {
   },
   gone: {
     title: "Deze aanmelding bestaat niet meer",
-    text: "Zij is ingetrokken, of te lang geleden verlopen. Er is niets geregistreerd.",
+    text: "Deze is ingetrokken, of te lang geleden verlopen. Er is niets geregistreerd.",
     help: "Wilt u toch meedoen? Vraag het bedrijf dat u de link stuurde om een nieuwe.",
   },
   expired: {

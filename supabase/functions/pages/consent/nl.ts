@@ -43,7 +43,7 @@ export const nl = {
     other: "Log in als iemand anders",
     may: (app: string) => `Dan mag ${app}:`,
     scopes: {
-      "chargers:read": "zien welke laadpalen u heeft, en of zij aan het laden zijn",
+      "chargers:read": "zien welke laadpalen u heeft, en of die aan het laden zijn",
       "chargers:write": "laadpalen voor u toevoegen",
       "sessions:read": "uw laadbeurten zien: wanneer, hoe lang en hoeveel kWh",
       "energy:read": "zien hoeveel u per maand laadt en wat uw ERE opbrengen",
@@ -52,12 +52,12 @@ export const nl = {
       "partners:write": "de instellingen wijzigen van het bedrijf dat u beheert, en klanten toevoegen",
     },
     may_not: (app: string) => `${app} ziet uw wachtwoord niet, en kan niet meer dan wat hierboven staat.`,
-    stop: (email: string) => `De toegang blijft tot u haar stopt. Stoppen kan altijd, met een mail naar ${email}.`,
+    stop: (email: string) => `De toegang blijft tot u die stopt. Stoppen kan altijd, met een mail naar ${email}.`,
     back_to: (host: string) => `Na uw keuze gaat u terug naar ${host}.`,
     allow: "Ja, geef toegang",
     refuse: "Nee, geef geen toegang",
     again:
-      "Uw keuze is nog niet verwerkt: de pagina was verlopen of de vraag is veranderd. Lees haar nog eens en kies opnieuw.",
+      "Uw keuze is nog niet verwerkt: de pagina was verlopen of de vraag is veranderd. Lees de vraag nog eens en kies opnieuw.",
   },
   done: {
     title: (app: string) => `U gaat terug naar ${app}`,

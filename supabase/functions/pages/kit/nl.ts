@@ -41,7 +41,7 @@ export const nl = {
 
   period: {
     title: "Voor hoe lang tekent u?",
-    hint: "Een machtiging geldt voor hele kalenderjaren. U kunt haar op elk moment intrekken.",
+    hint: "Een machtiging geldt voor hele kalenderjaren. U kunt de machtiging op elk moment intrekken.",
     years: (years: number): string => (years === 1 ? "1 jaar" : `${years} jaar`),
     and_this_year: (years: string, year: string) => `${years}, en de rest van ${year}`,
     until: (from: string, until: string) => `van ${from} tot en met ${until}`,
@@ -118,7 +118,7 @@ export const nl = {
     by_name: "alleen de naam",
     fingerprint: "Kenmerk van de tekst (SHA-256)",
     holds: (until: string) => `Uw machtiging geldt tot en met ${until}.`,
-    renewed: (until: string) => `U heeft haar al verlengd, tot en met ${until}.`,
+    renewed: (until: string) => `U heeft de machtiging al verlengd, tot en met ${until}.`,
     renewal: "Uw machtiging voor de jaren daarna",
     renew: {
       title: "Verleng uw machtiging",

@@ -84,6 +84,8 @@ dd { margin: 0; font-weight: 550; font-variant-numeric: tabular-nums; min-width:
 .choices a::before, .choices li[aria-current]::before { content: ""; grid-row: span 2; width: 1.25rem; height: 1.25rem; border: 2px solid var(--edge); border-radius: 50%; }
 .choices li[aria-current] { border-color: var(--accent); background: var(--tint); }
 .choices li[aria-current]::before { border: 6px solid var(--accent); }
+.choices a { text-decoration: none; }
+.choices a:hover { border-color: var(--edge); }
 .choices small { grid-column: 2; color: var(--quiet); font-size: 1rem; font-weight: 400; }
 details { margin: 0 0 1.75rem; }
 summary { display: flex; align-items: center; min-height: 2.75rem; color: var(--accent); cursor: pointer; text-decoration: underline; text-underline-offset: .18em; }

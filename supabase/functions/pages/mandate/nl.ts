@@ -23,10 +23,10 @@ export const nl = {
       `${partner} houdt u op de hoogte. U hoeft niets te doen.`,
       "Wilt u stoppen? U kunt de machtiging op elk moment intrekken. Stuur ons een mail.",
     ],
-    keep_help: "Met de link naar deze pagina kunt u haar altijd weer lezen.",
+    keep_help: "Met de link naar deze pagina kunt u de machtiging altijd weer lezen.",
     ended: {
-      revoked: "Deze machtiging is ingetrokken. Zij geldt niet meer.",
-      expired: "Deze machtiging is afgelopen. Zij geldt niet meer.",
+      revoked: "Deze machtiging is ingetrokken en geldt niet meer.",
+      expired: "Deze machtiging is afgelopen en geldt niet meer.",
     },
   },
 

@@ -133,7 +133,7 @@ export const nl = {
         `${service} heeft uw registratie goedgekeurd. De laadstroom die onder uw machtiging valt, telt mee voor ERE.`,
       ],
       after: {
-        own: "U hoeft niets te doen. Elk kwartaal boeken wij uw laadstroom in. Is zij verkocht, dan maken wij uw vergoeding over.",
+        own: "U hoeft niets te doen. Elk kwartaal boeken wij uw laadstroom in. Is die verkocht, dan maken wij uw vergoeding over.",
         cpo: (partner: string) =>
           `U hoeft niets te doen. Elk kwartaal boeken wij uw laadstroom in. ${partner} houdt u op de hoogte.`,
       },
@@ -167,7 +167,7 @@ export const nl = {
       subject: (until: string) => `Uw machtiging eindigt op ${until}`,
       reminder: (until: string) => `Nog niet verlengd: uw machtiging eindigt op ${until}`,
       lines: (until: string) => [
-        `Uw machtiging om uw laadstroom te registreren geldt tot en met ${until}. Zij wordt niet vanzelf verlengd. Wat u daarna laadt, telt alleen mee als u opnieuw tekent.`,
+        `Uw machtiging om uw laadstroom te registreren geldt tot en met ${until}. De machtiging wordt niet vanzelf verlengd. Wat u daarna laadt, telt alleen mee als u opnieuw tekent.`,
         "Dat kan nu al: u leest de machtiging voor de jaren daarna en tekent met uw naam en een code. Het duurt ongeveer twee minuten.",
       ],
       button: "Verleng uw machtiging",
@@ -185,8 +185,8 @@ export const nl = {
     mandate_withdrawn: {
       subject: "Uw machtiging geldt niet meer",
       by: {
-        customer: "U heeft uw machtiging ingetrokken. Zij geldt niet meer.",
-        operator: "Wij hebben uw machtiging beëindigd. Zij geldt niet meer.",
+        customer: "U heeft uw machtiging ingetrokken. Die geldt niet meer.",
+        operator: "Wij hebben uw machtiging beëindigd. Die geldt niet meer.",
         connection_updated:
           "De EAN-code of het adres van uw aansluiting is gewijzigd. De machtiging die u tekende was voor de oude gegevens, en geldt niet meer.",
         connection_archived: "Uw aansluiting is bij ons afgemeld. Daarmee is ook uw machtiging geëindigd.",
