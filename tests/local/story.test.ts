@@ -176,6 +176,16 @@ test("§1 npm run demo: the whole story told against a stack of its own, signing
   expect(stdout).not.toContain(running.stack.demo.cpo.client_secret);
 });
 
+test("§1 npm run demo says what it takes: --help ends with 0, what it does not know with 2", async () => {
+  const demo = join(ROOT, "packages/local/src/demo.ts");
+  const help = await run(process.execPath, [demo, "--help"]);
+  expect(help.stdout).toContain("npm run demo -- [options]");
+  await expect(run(process.execPath, [demo, "--fast"])).rejects.toMatchObject({
+    code: 2,
+    stderr: `Unknown option '--fast'\n\n${help.stdout}`,
+  });
+});
+
 test("§1 npm run demo ends with four open gates on the production host too, where no mail server is set", {
   timeout: 60_000,
 }, async () => {

@@ -169,19 +169,47 @@ async function tell({ host, base_url, auth_url, operator_database_url, demo }: S
   console.log(`\n${bold("Done.")} The page as the customer sees it, signed: ${mandate_link}\n`);
 }
 
-const { values } = parseArgs({ options: { stack: { type: "string", default: DEFAULT_STACK_FILE } } });
-const running = readStack(values.stack);
-const { stack, stop } = running
-  ? { stack: running, stop: async () => {} }
-  : await startStack(
-      { host: "sandbox", port: DEFAULT_PORT, data_dir: DATA_DIRS.sandbox, fresh: false },
-      (topic, text) => console.log(dim(`${topic} ${text}`)),
-    );
-try {
-  await tell(stack);
-} catch (error) {
-  console.error(error instanceof Error ? error.message : error);
-  process.exitCode = 1;
-} finally {
-  await stop();
+const HELP = `Tells the whole story of the main job, request by request, against the stack of npm start, or one started for it.
+
+  npm run demo -- [options]
+
+  --stack <file>   what npm start wrote about the stack to use   (.local/stack.json)
+  --help           this text
+`;
+
+async function main(): Promise<number> {
+  let options: { stack: string; help: boolean };
+  try {
+    options = parseArgs({
+      options: {
+        stack: { type: "string", default: DEFAULT_STACK_FILE },
+        help: { type: "boolean", default: false },
+      },
+    }).values;
+  } catch (error) {
+    process.stderr.write(`${(error as Error).message.split(". To specify")[0]}\n\n${HELP}`);
+    return 2;
+  }
+  if (options.help) {
+    process.stdout.write(HELP);
+    return 0;
+  }
+  const running = readStack(options.stack);
+  const { stack, stop } = running
+    ? { stack: running, stop: async () => {} }
+    : await startStack(
+        { host: "sandbox", port: DEFAULT_PORT, data_dir: DATA_DIRS.sandbox, fresh: false },
+        (topic, text) => console.log(dim(`${topic} ${text}`)),
+      );
+  try {
+    await tell(stack);
+    return 0;
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : error);
+    return 1;
+  } finally {
+    await stop();
+  }
 }
+
+process.exitCode = await main();
