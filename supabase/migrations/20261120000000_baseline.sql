@@ -13660,7 +13660,7 @@ comment on function ops.ledger_check(jsonb) is
   'Whether kWh, ERE and money agree from the delivered months to the last cent, of one partner or of all: {partner?} to {ok, checks, wrong}.';
 select private.expose_ops('ops.ledger_check(jsonb)');
 
--- The operator on mail: list, show.
+-- The operator on mail: list, show, send again.
 
 create function private.mail_row(mail core.mail_outbox, subject text) returns json
 language sql stable
@@ -13693,9 +13693,10 @@ begin
   return query
     select * from core.mail_outbox m
      where (partner is null or m.partner_id = partner) and (wanted is null or m.recipient = wanted) and m.status <> 'nobody'
+       and (coalesce((input ->> 'failed')::boolean, false) is false or m.status = 'failed' or m.status = 'queued' and m.last_error is not null)
      order by m.created_at desc, m.id desc limit size;
 end $$;
-comment on function private.newest_mails(jsonb, int) is 'The newest mails of {to?, partner?}.';
+comment on function private.newest_mails(jsonb, int) is 'The newest mails of {to?, partner?, failed?}: failed for good, or waiting after a failure.';
 
 create function ops.mail_list(input jsonb) returns json
 language sql stable security definer
@@ -13707,7 +13708,7 @@ as $$
     from private.newest_mails(input, coalesce((input ->> 'limit')::int, 20)) m
 $$;
 comment on function ops.mail_list(jsonb) is
-  'Mail that waits, was sent or was captured, newest first, without its text, and a code in its subject masked: {to?, partner?, limit?} to {mails}.';
+  'Mail that waits, was sent or was captured, newest first, without its text, and a code in its subject masked: {to?, partner?, failed?, limit?} to {mails}.';
 select private.expose_ops('ops.mail_list(jsonb)');
 
 create function ops.mail_show(input jsonb) returns json
@@ -13735,6 +13736,303 @@ end $$;
 comment on function ops.mail_show(jsonb) is
   'One mail with its text and links: {id}, or the newest of {to?, partner?}, to {mail, text, links}. Leaves an audit row, for it reads what was meant for the recipient.';
 select private.expose_ops('ops.mail_show(jsonb)');
+
+create function ops.mail_resend(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  mail core.mail_outbox;
+begin
+  perform private.act_as_operator(input);
+  select * into mail from core.mail_outbox m
+   where m.partner_id = any (array(select p.id from core.partners p)) and m.id = private.as_uuid(input ->> 'id') and m.status <> 'nobody' for update;
+  if mail.id is null then
+    perform private.refuse('mail_not_found');
+  elsif mail.status in ('sent', 'captured') then
+    -- what was sent is wiped, and on the sandbox nothing is sent
+    perform private.refuse('mail_' || mail.status);
+  elsif mail.template in ('mandate_code', 'claim_code', 'sign_in') and mail.created_at <= private.now() - interval '10 minutes' then
+    perform private.refuse('mail_outdated');
+  elsif mail.status = 'queued' and mail.next_attempt_at <= private.now() then
+    return json_build_object('changed', false, 'mail', private.mail_row(mail, regexp_replace(mail.subject, '^\d{6}(?!\d)', '••••••')));
+  end if;
+  update core.mail_outbox m set status = 'queued', attempts = 0, next_attempt_at = private.now(), done_at = null
+   where m.partner_id = mail.partner_id and m.id = mail.id
+  returning * into mail;
+  perform private.act_for_partner(mail.partner_id), private.audit('mail.resent', mail.id);
+  return json_build_object('changed', true, 'mail', private.mail_row(mail, regexp_replace(mail.subject, '^\d{6}(?!\d)', '••••••')));
+end $$;
+comment on function ops.mail_resend(jsonb) is
+  'Has a mail that failed, or waits after a failure, sent by the next run of the worker: {id} to {changed, mail}. Not what was sent, which is wiped, nor a code that no longer works.';
+select private.expose_ops('ops.mail_resend(jsonb)');
+
+-- The operator on customers: find, show. Who looks somebody up leaves an audit row.
+
+create function ops.customer_find(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  wanted  constant text := lower(btrim(input ->> 'text'));
+  -- an EAN, a telephone number and an address are typed in groups
+  joined  constant text := regexp_replace(wanted, '[\s.-]', '', 'g');
+  id      constant uuid := private.as_uuid(wanted);
+  found   jsonb;
+  row     jsonb;
+begin
+  perform private.act_as_operator(input);
+  if coalesce(length(wanted), 0) < 3 then
+    perform private.refuse('text_too_short');
+  end if;
+  with account as (
+    select 'account' as kind, a.partner_id, a.id, p.slug, coalesce(s.full_name, a.display_name) as name, s.email, a.cpo_external_ref as reference,
+           (select array_agg(c.ean_code order by c.status, c.created_at) from core.connections c where c.partner_id = a.partner_id and c.account_id = a.id) as eans,
+           (select m.mandate_status from core.connection_mandates m where m.partner_id = a.partner_id and m.account_id = a.id
+             order by m.status, m.created_at limit 1) as status
+      from core.accounts a
+      join core.partners p on p.id = a.partner_id
+      left join core.signatories s on s.partner_id = a.partner_id and s.account_id = a.id
+     where a.id = customer_find.id
+        or position(wanted in lower(concat_ws(' ', s.full_name, s.email, a.display_name, a.cpo_external_ref))) > 0
+        or length(joined) >= 6 and position(joined in s.phone) > 0
+        or exists (select from core.connections c join core.locations l on l.partner_id = c.partner_id and l.id = c.location_id
+                    where c.partner_id = a.partner_id and c.account_id = a.id
+                      and (c.ean_code = joined or c.id = customer_find.id or lower(concat(l.postal_code, l.house_number, l.house_number_addition)) = joined))
+  ), draft as (
+    select 'draft' as kind, d.partner_id, d.id, p.slug, coalesce(d.contact_name, d.name, d.company_name) as name, d.email, d.external_ref as reference,
+           array_remove(array[d.ean], null) as eans, private.draft_status(d) as status
+      from core.drafts d
+      join core.partners p on p.id = d.partner_id
+     -- what became an account is found as that
+     where d.status <> 'active'
+       and (d.id = customer_find.id or d.ean = joined
+            or position(wanted in lower(concat_ws(' ', d.name, d.contact_name, d.company_name, d.email, d.external_ref))) > 0
+            or lower(concat(d.postal_code, d.house_number, d.house_number_addition)) = joined)
+  ), page as (
+    select * from (select * from account union all select * from draft) f
+     order by lower(f.name) nulls last, f.kind, f.id limit coalesce((input ->> 'limit')::int, 20)
+  )
+  select coalesce(jsonb_agg(jsonb_build_object('kind', p.kind, 'id', p.id, 'partner_id', p.partner_id, 'partner_slug', p.slug, 'name', p.name, 'email', p.email,
+                                               'reference', p.reference, 'eans', p.eans, 'status', p.status)), '[]')
+    into found from page p;
+  for row in select f.row from jsonb_array_elements(found) as f (row) loop
+    perform private.act_for_partner((row ->> 'partner_id')::uuid), private.audit('customer.found', (row ->> 'id')::uuid);
+  end loop;
+  return json_build_object('customers', found);
+end $$;
+comment on function ops.customer_find(jsonb) is
+  'Accounts and open drafts by a part of a name, e-mail address or reference, by an id, EAN, telephone number or postal code with house number: {text, limit?} to {customers}. Leaves an audit row for each.';
+select private.expose_ops('ops.customer_find(jsonb)');
+
+create function private.account_story(account core.accounts) returns json
+language sql stable
+set search_path = ''
+as $$
+  select json_build_object(
+    'account', json_build_object(
+      'account_id', account.id, 'partner_slug', (select p.slug from core.partners p where p.id = account.partner_id),
+      'cpo_external_ref', account.cpo_external_ref, 'access_channel', account.access_channel, 'type', account.type,
+      'display_name', account.display_name, 'company', account.company, 'payout_handler', account.payout_handler,
+      'iban_last4', account.iban_last4, 'balance_eur', private.balance(account.partner_id, 'EUR', 'customer', account.id),
+      'brought_by', (select p.slug from core.attributions t join core.partners p on p.id = t.partner_id where t.user_id = account.user_id),
+      'created_at', private.iso(account.created_at)),
+    'signatory', (select json_build_object('full_name', s.full_name, 'email', s.email, 'phone', s.phone)
+                    from core.signatories s where s.partner_id = account.partner_id and s.account_id = account.id),
+    'connections', (select coalesce(json_agg(private.connection_row(c.partner_id, c.id) order by c.created_at, c.id), '[]')
+                      from core.connections c where c.partner_id = account.partner_id and c.account_id = account.id),
+    'mandates', (select coalesce(json_agg(json_build_object(
+                          'connection_id', c.id, 'status', m.status, 'renewal', m.renewal, 'valid_from', m.valid_from, 'valid_until', m.valid_until,
+                          'covered_until', m.covered_until, 'fee_pct', m.fee_pct, 'signed_name', m.signed_name, 'signed_at', private.iso(m.signed_at),
+                          'code_confirmed', m.code_confirmed, 'ended_at', private.iso(m.ended_at), 'ended_reason', m.ended_reason)
+                          order by m.created_at, m.id), '[]')
+                   from core.connections c join core.mandates m on m.partner_id = c.partner_id and m.connection_id = c.id
+                  where c.partner_id = account.partner_id and c.account_id = account.id),
+    'chargers', (select coalesce(json_agg(private.charger_row(h) order by h.created_at, h.id), '[]')
+                   from core.chargers h where h.partner_id = account.partner_id and h.account_id = account.id),
+    'months', (select coalesce(json_agg(json_build_object('year', g.year, 'status', g.status, 'months', g.months, 'kwh', g.kwh) order by g.year, g.status), '[]')
+                 from (select extract(year from d.period)::int as year, d.status, count(*) as months, sum(d.total_kwh) as kwh
+                         from core.connections c join core.delivered_months d on d.partner_id = c.partner_id and d.connection_id = c.id
+                        where c.partner_id = account.partner_id and c.account_id = account.id group by 1, 2) g),
+    'told', (select coalesce(json_agg(json_build_object('kind', n.kind, 'created_at', private.iso(n.created_at), 'waits', n.due_at is not null) order by n.created_at, n.id), '[]')
+               from core.notices n where n.partner_id = account.partner_id and n.account_id = account.id))
+$$;
+comment on function private.account_story(core.accounts) is 'Everything about an account that its operator needs at hand, but its months one by one.';
+
+create function ops.account_show(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  account core.accounts;
+begin
+  perform private.act_as_operator(input);
+  account := private.account_named(input ->> 'account');
+  perform private.audit('account.shown', account.id);
+  return private.account_story(account);
+end $$;
+comment on function ops.account_show(jsonb) is
+  'One account: {account} to {account, signatory, connections, mandates, chargers, months, told}. Leaves an audit row.';
+select private.expose_ops('ops.account_show(jsonb)');
+
+-- The operator on drafts: list.
+
+create function ops.draft_list(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  tenant uuid;
+  found  json;
+begin
+  perform private.act_as_operator(input);
+  if input ->> 'partner' is not null then
+    tenant := (private.business_named(input ->> 'partner')).id;
+  end if;
+  found := (
+    select coalesce(json_agg(json_build_object(
+             'draft_id', d.id, 'partner_slug', p.slug, 'status', private.draft_status(d), 'conflict_reason', d.conflict_reason, 'type', d.type,
+             'name', coalesce(d.contact_name, d.name, d.company_name), 'email', d.email, 'external_ref', d.external_ref, 'ean_status', d.ean_status,
+             'open_step', case when d.status = 'claimed' then private.claim_open_step(d) end, 'reminders_sent', d.reminders_sent,
+             'created_at', private.iso(d.created_at), 'claimed_at', private.iso(d.claimed_at), 'expires_at', private.iso(d.expires_at))
+             order by d.created_at desc, d.id desc), '[]')
+      from (select d.* from core.drafts d
+             where (tenant is null or d.partner_id = tenant)
+               and (input ->> 'status' is null or private.draft_status(d) = input ->> 'status')
+               and (input ->> 'to' is null or d.email = lower(input ->> 'to'))
+             order by d.created_at desc, d.id desc limit coalesce((input ->> 'limit')::int, 20)) d
+      join core.partners p on p.id = d.partner_id);
+  if json_array_length(found) > 0 then
+    perform private.audit('drafts.listed', tenant, jsonb_build_object('drafts', json_array_length(found)));
+  end if;
+  return json_build_object('drafts', found);
+end $$;
+comment on function ops.draft_list(jsonb) is
+  'Drafts, newest first: {partner?, status?, to?, limit?} to {drafts}. Leaves an audit row, for it shows who they are of.';
+select private.expose_ops('ops.draft_list(jsonb)');
+
+-- The operator on EANs that the EAN register has not confirmed: list.
+
+create function ops.ean_list(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  failed constant boolean := coalesce((input ->> 'failed')::boolean, false);
+  found  json;
+begin
+  perform private.act_as_operator(input);
+  found := (
+    with unconfirmed as (
+      select 'connection' as kind, c.id, p.slug, c.ean_code, l.postal_code, l.house_number, l.house_number_addition,
+             c.ean_validation_status as status, k.outcome, k.reason, k.checked_at
+        from core.connections c
+        join core.partners p on p.id = c.partner_id
+        join core.locations l on l.partner_id = c.partner_id and l.id = c.location_id
+        left join lateral (
+          select * from core.ean_checks k where k.partner_id = c.partner_id and k.connection_id = c.id order by k.id desc limit 1) k on true
+       where c.status = 'active' and coalesce(c.ean_validation_status not in ('matched', 'manual'), true)
+         and (not failed or c.ean_validation_status in ('mismatch', 'not_found') or k.outcome = 'unavailable')
+      union all
+      select 'draft', d.id, p.slug, d.ean, d.postal_code, d.house_number, d.house_number_addition, d.ean_status, null, null, d.ean_looked_up_at
+        from core.drafts d join core.partners p on p.id = d.partner_id
+       where private.draft_status(d) in ('invited', 'claimed')
+         and (d.ean_status in ('failed', 'not_found') or not failed and d.ean_status in ('pending', 'ambiguous'))
+    )
+    select coalesce(json_agg(json_build_object(
+             'kind', u.kind, 'id', u.id, 'partner_slug', u.slug, 'ean_code', u.ean_code,
+             'address', concat_ws(' ', u.postal_code, u.house_number, u.house_number_addition), 'status', u.status, 'outcome', u.outcome,
+             'reason', u.reason, 'checked_at', private.iso(nullif(u.checked_at, '-infinity'))) order by u.checked_at nulls first, u.id), '[]')
+      from (select * from unconfirmed u order by u.checked_at nulls first, u.id limit coalesce((input ->> 'limit')::int, 50)) u);
+  if json_array_length(found) > 0 then
+    perform private.audit('eans.listed', null, jsonb_build_object('eans', json_array_length(found)));
+  end if;
+  return json_build_object('eans', found);
+end $$;
+comment on function ops.ean_list(jsonb) is
+  'What of connections and open drafts the EAN register has not confirmed, longest ago first: {failed?, limit?} to {eans}. failed: what it denied, or could not be asked. Leaves an audit row, for it shows addresses.';
+select private.expose_ops('ops.ean_list(jsonb)');
+
+-- The operator on one partner: show.
+
+create function private.partner_story(partner core.partners) returns json
+language sql stable
+set search_path = ''
+as $$
+  select json_build_object(
+    'partner', private.partner_settings(partner),
+    'counts', json_build_object(
+      'cpo_accounts', (select count(*) from core.accounts a where a.partner_id = partner.id and a.client_id is not null),
+      'customers', (select count(*) from core.attributions t where t.partner_id = partner.id),
+      'drafts', (select coalesce(json_object_agg(g.status, g.drafts order by g.status), '{}')
+                   from (select private.draft_status(d) as status, count(*) as drafts from core.drafts d where d.partner_id = partner.id group by 1) g),
+      'drafts_left', greatest(private.draft_cap() - (
+        select count(*) from core.draft_uploads u where u.partner_id = partner.id and u.at > private.now() - interval '30 days'), 0),
+      'failed_mails', (select count(*) from core.mail_outbox m where m.partner_id = partner.id and m.status = 'failed'),
+      'balance_eur', (select coalesce(sum(b.balance), 0) from core.ledger_balances b where b.unit = 'EUR' and b.kind = 'partner' and b.owner = partner.id)),
+    'company', partner.company,
+    'branding', partner.branding,
+    'payout', json_build_object('iban_last4', partner.iban_last4, 'account_holder', partner.iban_holder),
+    'managers', (select coalesce(json_agg(json_build_object('user_id', m.user_id, 'email', (private.user_profile(m.user_id)).email) order by m.user_id), '[]')
+                   from core.partner_managers m where m.partner_id = partner.id),
+    'key', (select json_build_object('prefix', k.prefix, 'last4', k.last4, 'created_at', private.iso(k.created_at), 'last_used_at', private.iso(k.last_used_at))
+              from core.partner_keys k where k.partner_id = partner.id and k.revoked_at is null),
+    'clients', (select coalesce(json_agg(private.client_row(c) order by c.created_at, c.id), '[]') from core.oauth_clients c where c.partner_id = partner.id))
+$$;
+comment on function private.partner_story(core.partners) is 'A partner with its settings, its managers, what it has and how many customers.';
+
+create function ops.partner_show(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  partner core.partners;
+begin
+  perform private.act_as_operator(input);
+  partner := private.partner_named(input ->> 'partner');
+  perform private.audit('partner.shown', partner.id);
+  return private.partner_story(partner);
+end $$;
+comment on function ops.partner_show(jsonb) is
+  'One partner: {partner} to {partner, counts, company, branding, payout, managers, key, clients}. Leaves an audit row, for it shows who manages it.';
+select private.expose_ops('ops.partner_show(jsonb)');
+
+-- The operator on everything at once: how many of what there is, and what waits. No personal data.
+
+create function ops.stats(input jsonb) returns json
+language sql stable security definer
+set search_path = ''
+as $$
+  with this as (
+    select private.today() as today, extract(year from private.today())::int as year
+  ), counted (what, state, count) as (
+    select 'partners', case when p.is_active then 'active' else 'inactive' end, count(*) from core.partners p where p.id <> private.house() group by 2
+    union all select 'clients', case when c.disabled_at is null then 'active' else 'disabled' end, count(*) from core.oauth_clients c group by 2
+    union all select 'accounts', a.access_channel, count(*) from core.accounts a group by 2
+    union all select 'registrations', c.registration_status, count(*) from core.connections c where c.status = 'active' group by 2
+    union all select 'eans', coalesce(c.ean_validation_status, 'pending'), count(*) from core.connections c where c.status = 'active' group by 2
+    union all select 'mandates', m.mandate_status, count(*) from core.connection_mandates m where m.status = 'active' group by 2
+    union all select 'mandates', 'ends this year, not renewed', count(*) from core.connection_mandates m cross join this
+               where m.status = 'active' and m.mandate_status = 'signed' and m.valid_until = make_date(this.year, 12, 31) and m.renewed_until is null
+    union all select 'drafts', private.draft_status(d), count(*) from core.drafts d group by 2
+    union all select 'months', d.status, count(*) from core.delivered_months d cross join this where d.period >= make_date(this.year, 1, 1) group by 2
+    union all select 'mail', m.status, count(*) from core.mail_outbox m where m.status <> 'nobody' group by 2
+    union all select 'mail', 'waits after a failure', count(*) from core.mail_outbox m where m.status = 'queued' and m.attempts > 0
+    union all select 'notices', 'due', count(*) from core.notices n where n.due_at is not null
+  )
+  select json_build_object(
+    'at', private.iso(private.now()),
+    'counts', (select json_agg(json_build_object('what', c.what, 'state', c.state, 'count', c.count) order by c.what, c.state) from counted c),
+    'years', (select coalesce(json_agg(json_build_object(
+                       'delivery_year', y.year, 'kwh_delivered', y.kwh, 'kwh_booked', y.booked) order by y.year), '[]')
+                from (select extract(year from d.period)::int as year, sum(d.total_kwh) as kwh, coalesce(sum(d.total_kwh) filter (where d.locked), 0) as booked
+                        from core.delivered_months d where d.status = 'staged' or d.locked group by 1) y),
+    'balances', (select coalesce(json_agg(json_build_object('unit', b.unit, 'kind', b.kind, 'balance', b.balance) order by b.unit, b.kind), '[]')
+                   from (select l.unit, l.kind, sum(l.balance) as balance from core.ledger_balances l group by 1, 2) b))
+$$;
+comment on function ops.stats(jsonb) is
+  'How many there are of everything and in which state, what was delivered and booked by year, and what the ledger holds: {} to {at, counts, years, balances}. No personal data.';
+select private.expose_ops('ops.stats(jsonb)');
 
 -- The operator on people's tokens: list, revoke.
 

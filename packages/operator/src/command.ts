@@ -8,8 +8,8 @@ import { fields, table } from "./text.ts";
 export type Input = Record<string, unknown>;
 
 export type Command = {
-  /** Noun and verb. */
-  name: `${string} ${string}`;
+  /** Noun and verb; a noun alone where there is one thing to do with it. */
+  name: string;
   summary: string;
   /** What else to know before running it. */
   details?: string;
@@ -61,6 +61,10 @@ export const list = (key: string, columns: string) => (answer: Answer) => {
   const rows = answer[key] as Row[];
   return rows.length > 0 ? table(rows, columns.split(" ")) : `No ${key.replaceAll("_", " ")}.`;
 };
+
+/** A table under its title. */
+export const titled = (title: string, rows: unknown, columns: string): string =>
+  `${title}\n${(rows as Row[]).length > 0 ? table(rows as Row[], columns.split(" ")) : "  none"}`;
 
 export const changed = (key: string, done: string) => (answer: Answer) =>
   `${answer.changed === false ? "Nothing to change: it was so already." : done}\n${fields(answer[key] as Row)}`;

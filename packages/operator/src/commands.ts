@@ -9,6 +9,7 @@ import { about, type Command, changed, limit, list, partner, type Row, read, who
 import { ERE_COMMANDS } from "./ere_commands.ts";
 import { LOGIN_COMMANDS } from "./login_commands.ts";
 import { PAYOUT_COMMANDS } from "./payout_commands.ts";
+import { SERVICE_COMMANDS } from "./service_commands.ts";
 import { fields, plain } from "./text.ts";
 
 const client = () => new Argument("<client>", "client_id (or id) of the client");
@@ -82,7 +83,7 @@ export const COMMANDS: Command[] = [
   },
   {
     name: "partner set",
-    summary: "Set what only the operator may: return URL, referral code, percentages, linked charger brands",
+    summary: "Set what only the operator may: return URL, referral code, percentages, linked brands, language, years",
     details: "Only what is given changes. Sign-in links lead back to the return URL or below it, nowhere else.",
     example: "partner set laadpunt-zuid --return-url https://laadpunt.example/klaar",
     takes: [
@@ -95,6 +96,16 @@ export const COMMANDS: Command[] = [
         "--charger-brands <brand...>",
         "brands whose cloud the partner has linked; drafts may bring those chargers",
       ),
+      new Option(
+        "--locale <language>",
+        "the language of its customers' pages and mail; any: that of their browser, and Dutch mail",
+      ).choices(["nl", "en", "any"]),
+      new Option("--mandate-years <years>", "for how many years its customers sign; any: they choose").choices([
+        "1",
+        "3",
+        "5",
+        "any",
+      ]),
     ],
     ops: "partner_set",
     view: changed("partner", "Partner set."),
@@ -240,9 +251,12 @@ export const COMMANDS: Command[] = [
     name: "mandate revoke",
     summary: "Revoke the signed mandate of a connection",
     details:
-      "The gate mandate_signed closes and open months become outside_mandate. Locked months and registration_status stay.",
+      "The gate mandate_signed closes and open months become outside_mandate; a renewal that is signed ends too. Locked months and registration_status stay. The signatory is mailed.",
     example: "mandate revoke KLANT-1001",
-    takes: [connection()],
+    takes: [
+      connection(),
+      new Option("--asked-by-customer", "the customer withdrew it: the whole months before today's stay covered"),
+    ],
     ends: about("connection", "will lose its signed mandate; only the customer can sign again"),
     ops: "mandate_revoke",
     view: changed("connection", "Mandate revoked."),
@@ -325,6 +339,7 @@ export const COMMANDS: Command[] = [
     takes: [
       new Option("--to <email>", "only mail to this address"),
       new Option("--partner <partner>", "only mail of this partner (id or slug)"),
+      new Option("--failed", "only mail that failed for good, or waits after a failure"),
       limit(20),
       new Option("--show [id]", "print this mail, or the newest one"),
     ],
@@ -333,8 +348,19 @@ export const COMMANDS: Command[] = [
     view: (answer) =>
       "text" in answer
         ? `${fields(answer.mail as Row)}\n\n${plain(String(answer.text))}`
-        : list("mails", MAIL_COLUMNS)(answer),
+        : list("mails", `${MAIL_COLUMNS} attempts last_error`)(answer),
   },
+  {
+    name: "mail resend",
+    summary: "Have a mail that failed sent by the next run of the worker",
+    details:
+      "Not one that was sent, whose text is wiped, nor a code that no longer works: its reader asks for another.",
+    example: "mail resend 5f0c9a52-7b1e-4c0e-9d6e-2f1b8f6f4a11",
+    takes: [new Argument("<id>", "the mail, from mail list --failed")],
+    ops: "mail_resend",
+    view: changed("mail", "It goes with the next run of the worker."),
+  },
+  ...SERVICE_COMMANDS,
   ...APP_COMMANDS,
   ...LOGIN_COMMANDS,
   ...ERE_COMMANDS,

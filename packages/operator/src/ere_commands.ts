@@ -1,7 +1,7 @@
 // From kWh to ERE to euro: factors, bookings, sales, figures, the ledger.
 
 import { Argument, Option } from "commander";
-import { type Command, changed, limit, list, type Row, whole } from "./command.ts";
+import { type Command, changed, limit, list, type Row, titled, whole } from "./command.ts";
 import { readCreditFile } from "./credit_file.ts";
 import type { Answer } from "./database.ts";
 import { fields, table } from "./text.ts";
@@ -18,9 +18,6 @@ const BOOKING_COLUMNS =
 const SALE_COLUMNS =
   "reference quarter partner_slug sold_on buyer ere price gross_eur rows customers_eur partners_eur service_eur reversed_ere";
 const ALLOCATION_COLUMNS = "row_id ean_code period ere gross_eur fee_pct fee_eur partner_share_eur net_eur reversed";
-
-const titled = (title: string, rows: unknown, columns: string) =>
-  `${title}\n${(rows as Row[]).length > 0 ? table(rows as Row[], columns.split(" ")) : "  none"}`;
 
 function preview({ quarter, flagged, flagged_months, taken, left_out, total }: Answer): string {
   const sum = total as { months: number; kwh: number; ere: number };

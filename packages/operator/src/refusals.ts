@@ -145,6 +145,11 @@ export const SENTENCES: Record<string, (detail: Detail) => string> = {
   token_not_found: ({ token }) => `No token has the id "${token}"; see token list.`,
 
   mail_not_found: () => "There is no such mail; see mail list.",
+  mail_sent: () => "The mail was sent, and its text was wiped then; what it was about can only be mailed anew.",
+  mail_captured: () => "The mail was captured, because nothing is sent on the sandbox.",
+  mail_outdated: () => "The code in the mail no longer works; its reader asks for another one on the page.",
+
+  text_too_short: () => "Type at least three characters of what is known.",
 };
 
 export function sentence(code: string, detail: Detail): string {

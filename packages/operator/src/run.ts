@@ -57,7 +57,7 @@ export async function run(argv: string[], io: Io): Promise<number> {
 function readHelp(argv: string[]): string[] {
   const at = argv.slice(0, 3).indexOf("help");
   const [first] = argv;
-  if (at < 0 || (at > 0 && !COMMANDS.some(({ name }) => name.startsWith(`${first} `)))) return argv;
+  if (at < 0 || (at > 0 && !COMMANDS.some(({ name }) => `${name} `.startsWith(`${first} `)))) return argv;
   const words = argv.toSpliced(at, 1);
   const asked = words.slice(0, 2);
   const known = COMMANDS.some(({ name }) => `${name} `.startsWith(`${asked.join(" ")} `.trimStart()));
@@ -77,10 +77,10 @@ function build(io: Io, run: (command: Command, leaf: Program) => Promise<void>):
       `\nThe database is --database-url, else OPERATOR_DATABASE_URL, else the running local stack.\nOn that stack --as, or OPERATOR_NAME, is the login to act by; elsewhere the URL has it.\n${EXIT_CODES}`,
     );
   for (const command of COMMANDS) {
-    const [noun = "", verb = ""] = command.name.split(" ");
-    const parent = program.commands.find((known) => known.name() === noun) ?? addNoun(program, noun);
+    const [noun = "", verb] = command.name.split(" ");
+    const parent = verb ? (program.commands.find((known) => known.name() === noun) ?? addNoun(program, noun)) : program;
     const leaf = parent
-      .command(verb)
+      .command(verb ?? noun)
       .description(command.details ? `${command.summary}.\n${command.details}` : `${command.summary}.`)
       .summary(command.summary)
       .showHelpAfterError(`See: ${NAME} help ${command.name}`)

@@ -1,0 +1,110 @@
+// The work of every day: who is this, how do they stand, what failed, how much is there.
+
+import { Argument, Option } from "commander";
+import { type Command, limit, list, partner, type Row, titled } from "./command.ts";
+import type { Answer } from "./database.ts";
+import { fields } from "./text.ts";
+
+function showAccount({ account, signatory, connections, mandates, chargers, months, told }: Answer): string {
+  return [
+    fields({ ...(account as Row), ...(signatory as Row | null) }),
+    titled(
+      "Connections",
+      connections,
+      "connection_id ean_code address status registration_status ean_validation_status mandate_status mandate_valid_until mandate_renewed_until checklist",
+    ),
+    titled(
+      "Mandates",
+      mandates,
+      "status renewal valid_from valid_until covered_until fee_pct signed_name signed_at code_confirmed ended_at ended_reason",
+    ),
+    titled("Chargers", chargers, "charger_id brand model serial_number mid_eligible status created_at"),
+    titled("Months", months, "year status months kwh"),
+    titled("What they were told", told, "created_at kind waits"),
+  ].join("\n\n");
+}
+
+function showPartner({ partner, counts, company, branding, payout, managers, key, clients }: Answer): string {
+  return [
+    fields({ ...(partner as Row), ...(counts as Row), company, branding, payout, key }),
+    titled("Managers", managers, "email user_id"),
+    titled("Clients", clients, "client_id name scopes secret_rotated_at disabled_at"),
+  ].join("\n\n");
+}
+
+function showStats({ at, counts, years, balances }: Answer): string {
+  return [
+    titled(`How much there is, at ${at}`, counts, "what state count"),
+    titled("Delivered", years, "delivery_year kwh_delivered kwh_booked"),
+    titled("The ledger", balances, "unit kind balance"),
+  ].join("\n\n");
+}
+
+export const SERVICE_COMMANDS: Command[] = [
+  {
+    name: "customer find",
+    summary: "Find accounts and open drafts by whatever is at hand",
+    details:
+      "By a part of a name, e-mail address or reference; or an id, an EAN, a telephone number, or postal code and house number. Leaves an audit row for each that is shown.",
+    example: 'customer find "sanne"',
+    takes: [new Argument("<text>", "what is known, at least three characters"), limit(20)],
+    ops: "customer_find",
+    view: list("customers", "kind id partner_slug name email reference eans status"),
+  },
+  {
+    name: "account show",
+    summary: "Show everything about an account: signatory, connections, mandates, chargers, months, mail",
+    details: "Leaves an audit row.",
+    example: "account show KLANT-1001",
+    takes: [new Argument("<account>", "account id or cpo_external_ref")],
+    ops: "account_show",
+    view: showAccount,
+  },
+  {
+    name: "partner show",
+    summary: "Show a partner: settings, managers, clients, how many customers and drafts",
+    details: "Leaves an audit row.",
+    example: "partner show laadpunt-zuid",
+    takes: [partner()],
+    ops: "partner_show",
+    view: showPartner,
+  },
+  {
+    name: "draft list",
+    summary: "List drafts, newest first",
+    details: "Leaves an audit row.",
+    example: "draft list --partner laadpunt-zuid --status claimed",
+    takes: [
+      new Option("--partner <partner>", "only those of this partner (id or slug)"),
+      new Option("--status <status>", "only those that are so").choices([
+        "invited",
+        "claimed",
+        "expired",
+        "conflict",
+        "active",
+      ]),
+      new Option("--to <email>", "only those of this address"),
+      limit(20),
+    ],
+    ops: "draft_list",
+    view: list("drafts", "draft_id partner_slug status email name external_ref ean_status open_step created_at"),
+  },
+  {
+    name: "ean list",
+    summary: "List EANs that the EAN register has not confirmed, longest ago first",
+    details:
+      "Of connections and of open drafts. connection set-ean-status vouches for one that is right. Leaves an audit row.",
+    example: "ean list --failed",
+    takes: [new Option("--failed", "only what the register denied, or could not be asked"), limit(50)],
+    ops: "ean_list",
+    view: list("eans", "kind id partner_slug ean_code address status outcome reason checked_at"),
+  },
+  {
+    name: "stats",
+    summary: "Count everything: partners, accounts, registrations, mandates, drafts, months, mail, kWh, ERE and euro",
+    details: "No personal data.",
+    example: "stats",
+    ops: "stats",
+    view: showStats,
+  },
+];

@@ -1,0 +1,35 @@
+-- The operator on drafts: list.
+
+create function ops.draft_list(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  tenant uuid;
+  found  json;
+begin
+  perform private.act_as_operator(input);
+  if input ->> 'partner' is not null then
+    tenant := (private.business_named(input ->> 'partner')).id;
+  end if;
+  found := (
+    select coalesce(json_agg(json_build_object(
+             'draft_id', d.id, 'partner_slug', p.slug, 'status', private.draft_status(d), 'conflict_reason', d.conflict_reason, 'type', d.type,
+             'name', coalesce(d.contact_name, d.name, d.company_name), 'email', d.email, 'external_ref', d.external_ref, 'ean_status', d.ean_status,
+             'open_step', case when d.status = 'claimed' then private.claim_open_step(d) end, 'reminders_sent', d.reminders_sent,
+             'created_at', private.iso(d.created_at), 'claimed_at', private.iso(d.claimed_at), 'expires_at', private.iso(d.expires_at))
+             order by d.created_at desc, d.id desc), '[]')
+      from (select d.* from core.drafts d
+             where (tenant is null or d.partner_id = tenant)
+               and (input ->> 'status' is null or private.draft_status(d) = input ->> 'status')
+               and (input ->> 'to' is null or d.email = lower(input ->> 'to'))
+             order by d.created_at desc, d.id desc limit coalesce((input ->> 'limit')::int, 20)) d
+      join core.partners p on p.id = d.partner_id);
+  if json_array_length(found) > 0 then
+    perform private.audit('drafts.listed', tenant, jsonb_build_object('drafts', json_array_length(found)));
+  end if;
+  return json_build_object('drafts', found);
+end $$;
+comment on function ops.draft_list(jsonb) is
+  'Drafts, newest first: {partner?, status?, to?, limit?} to {drafts}. Leaves an audit row, for it shows who they are of.';
+select private.expose_ops('ops.draft_list(jsonb)');

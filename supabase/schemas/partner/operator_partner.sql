@@ -1,0 +1,43 @@
+-- The operator on one partner: show.
+
+create function private.partner_story(partner core.partners) returns json
+language sql stable
+set search_path = ''
+as $$
+  select json_build_object(
+    'partner', private.partner_settings(partner),
+    'counts', json_build_object(
+      'cpo_accounts', (select count(*) from core.accounts a where a.partner_id = partner.id and a.client_id is not null),
+      'customers', (select count(*) from core.attributions t where t.partner_id = partner.id),
+      'drafts', (select coalesce(json_object_agg(g.status, g.drafts order by g.status), '{}')
+                   from (select private.draft_status(d) as status, count(*) as drafts from core.drafts d where d.partner_id = partner.id group by 1) g),
+      'drafts_left', greatest(private.draft_cap() - (
+        select count(*) from core.draft_uploads u where u.partner_id = partner.id and u.at > private.now() - interval '30 days'), 0),
+      'failed_mails', (select count(*) from core.mail_outbox m where m.partner_id = partner.id and m.status = 'failed'),
+      'balance_eur', (select coalesce(sum(b.balance), 0) from core.ledger_balances b where b.unit = 'EUR' and b.kind = 'partner' and b.owner = partner.id)),
+    'company', partner.company,
+    'branding', partner.branding,
+    'payout', json_build_object('iban_last4', partner.iban_last4, 'account_holder', partner.iban_holder),
+    'managers', (select coalesce(json_agg(json_build_object('user_id', m.user_id, 'email', (private.user_profile(m.user_id)).email) order by m.user_id), '[]')
+                   from core.partner_managers m where m.partner_id = partner.id),
+    'key', (select json_build_object('prefix', k.prefix, 'last4', k.last4, 'created_at', private.iso(k.created_at), 'last_used_at', private.iso(k.last_used_at))
+              from core.partner_keys k where k.partner_id = partner.id and k.revoked_at is null),
+    'clients', (select coalesce(json_agg(private.client_row(c) order by c.created_at, c.id), '[]') from core.oauth_clients c where c.partner_id = partner.id))
+$$;
+comment on function private.partner_story(core.partners) is 'A partner with its settings, its managers, what it has and how many customers.';
+
+create function ops.partner_show(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  partner core.partners;
+begin
+  perform private.act_as_operator(input);
+  partner := private.partner_named(input ->> 'partner');
+  perform private.audit('partner.shown', partner.id);
+  return private.partner_story(partner);
+end $$;
+comment on function ops.partner_show(jsonb) is
+  'One partner: {partner} to {partner, counts, company, branding, payout, managers, key, clients}. Leaves an audit row, for it shows who manages it.';
+select private.expose_ops('ops.partner_show(jsonb)');
