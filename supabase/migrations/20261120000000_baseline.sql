@@ -427,6 +427,29 @@ as $$
 $$;
 comment on function private.csv_line(text[]) is 'A line of CSV as RFC 4180 says: null is an empty field; one that begins like a formula gets a quote in front.';
 
+create function private.words_of(said text) returns text[]
+language sql immutable parallel safe
+return array_remove(regexp_split_to_array(lower(regexp_replace(normalize(coalesce(said, ''), nfkd), '[\u0300-\u036f]', '', 'g')), '[^[:alnum:]]+'), '');
+comment on function private.words_of(text) is 'The words of a text, letters without their accents and in lower case: what is not a letter or a digit only parts them.';
+grant execute on function private.words_of(text) to api_owner;
+
+create function private.phone_end(phone text) returns text
+language sql immutable parallel safe
+return right(regexp_replace(phone, '\D', '', 'g'), 9);
+comment on function private.phone_end(text) is 'The last nine digits of a telephone number, which are the same however its beginning is written: 06, +316, 00316.';
+grant execute on function private.phone_end(text) to api_owner;
+
+create function private.search_words(variadic said text[]) returns tsvector
+language sql immutable parallel safe
+return array_to_tsvector(array(select unnest(private.words_of(t.said)) from unnest(said) as t (said)));
+comment on function private.search_words(text[]) is 'What a row is found by: the words of these texts. For the index that private.search_query looks into.';
+grant execute on function private.search_words(text[]) to api_owner;
+
+create function private.search_query(typed text) returns tsquery
+language sql immutable
+return (select string_agg(quote_literal(left(w.word, 255)) || ':*', ' & ')::tsquery from unnest(private.words_of(typed)) as w (word));
+comment on function private.search_query(text) is 'Whatever has, for each word that was typed, a word that begins with it. Null where nothing was typed but signs.';
+
 -- One-time codes: how long one works, and how many guesses it allows.
 
 -- Each sender keeps its codes in a table of its own; how long they work and how many guesses they allow is the same for all.
@@ -2697,6 +2720,8 @@ create trigger note_iban_change before update of iban_ciphertext on core.account
 create index accounts_newest on core.accounts (partner_id, owner_id, created_at desc, id desc);
 -- serves: the accounts of a person
 create index accounts_user on core.accounts (user_id) where user_id is not null;
+-- serves: the operator's search
+create index accounts_words on core.accounts using gin (private.search_words(display_name, cpo_external_ref, company ->> 'name'));
 select private.isolate('core.accounts', 'select, insert, update');
 select private.keep_to_owner('core.accounts');
 
@@ -2713,6 +2738,8 @@ create table core.signatories (
   constraint signatories_email_shape check (length(email) <= 254 and email = lower(email))
 );
 comment on table core.signatories is 'The natural person who signs for an account. Personal data, kept as long as the mandate''s evidence must be.';
+-- serves: the operator's search
+create index signatories_words on core.signatories using gin (private.search_words(full_name, email, private.phone_end(phone)));
 select private.isolate('core.signatories', 'select, insert, update');
 select private.belong_with('core.signatories', 'core.accounts', 'account_id');
 
@@ -2833,6 +2860,8 @@ create index connections_account on core.connections (partner_id, account_id, cr
 create index connections_location on core.connections (partner_id, location_id);
 -- serves: the weekly re-check of unverified connections
 create index connections_unverified on core.connections (ean_checked_at) where status = 'active' and ean_validation_status = 'unverified';
+-- serves: the operator's list of EANs that the register has denied
+create index connections_denied on core.connections (ean_checked_at, id) where status = 'active' and ean_validation_status in ('mismatch', 'not_found');
 select private.isolate('core.connections', 'select, insert, update');
 select private.belong_with('core.connections', 'core.accounts', 'account_id');
 -- serves: the registrations that wait for review, oldest first
@@ -7325,6 +7354,8 @@ select private.isolate('core.mail_outbox', 'select, insert');
 select private.keep_to_owner('core.mail_outbox');
 -- serves: mail of all partners, newest first
 create index mail_outbox_newest on core.mail_outbox (created_at desc, id desc);
+-- serves: mail that failed, newest first
+create index mail_outbox_failed on core.mail_outbox (created_at desc, id desc) where status = 'failed' or status = 'queued' and last_error is not null;
 
 create function private.escape_html(value text) returns text
 language sql immutable parallel safe
@@ -7907,6 +7938,13 @@ create index drafts_user on core.drafts (user_id) where user_id is not null;
 create index drafts_expiring on core.drafts (expires_at) where status = 'invited';
 -- serves: the purge
 create index drafts_ended on core.drafts (expires_at) where status in ('expired', 'conflict');
+-- serves: the operator's search
+create index drafts_words on core.drafts using gin (private.search_words(
+  name, contact_name, company_name, email, external_ref, ean, postal_code, postal_code || house_number, private.phone_end(phone))) where status <> 'active';
+-- serves: the operator's list, newest first
+create index drafts_by_status on core.drafts (status, created_at desc, id desc);
+-- serves: the operator's list of EANs that the register has not confirmed
+create index drafts_unresolved on core.drafts (created_at, id) where ean_status in ('not_found', 'ambiguous') and status in ('invited', 'claimed');
 -- serves: the look-ups that wait
 create index drafts_to_look_up on core.drafts (created_at) where ean_status in ('pending', 'failed') and status in ('invited', 'claimed');
 select private.isolate('core.drafts', 'select, insert, update, delete');
@@ -13679,6 +13717,11 @@ as $$
     'done_at', private.iso(mail.done_at))
 $$;
 
+create function private.masked(subject text) returns text
+language sql immutable
+return regexp_replace(subject, '^\d{6}(?!\d)', '••••••');
+comment on function private.masked(text) is 'A subject without the code in front of it, which stands there for a phone to show.';
+
 create function private.newest_mails(input jsonb, size int) returns setof core.mail_outbox
 language plpgsql stable
 set search_path = ''
@@ -13690,11 +13733,18 @@ begin
   if input ->> 'partner' is not null then
     partner := (private.partner_named(input ->> 'partner')).id;
   end if;
-  return query
-    select * from core.mail_outbox m
-     where (partner is null or m.partner_id = partner) and (wanted is null or m.recipient = wanted) and m.status <> 'nobody'
-       and (coalesce((input ->> 'failed')::boolean, false) is false or m.status = 'failed' or m.status = 'queued' and m.last_error is not null)
-     order by m.created_at desc, m.id desc limit size;
+  if (input ->> 'failed')::boolean then
+    return query
+      select * from core.mail_outbox m
+       where (m.status = 'failed' or m.status = 'queued' and m.last_error is not null)
+         and (partner is null or m.partner_id = partner) and (wanted is null or m.recipient = wanted)
+       order by m.created_at desc, m.id desc limit size;
+  else
+    return query
+      select * from core.mail_outbox m
+       where (partner is null or m.partner_id = partner) and (wanted is null or m.recipient = wanted) and m.status <> 'nobody'
+       order by m.created_at desc, m.id desc limit size;
+  end if;
 end $$;
 comment on function private.newest_mails(jsonb, int) is 'The newest mails of {to?, partner?, failed?}: failed for good, or waiting after a failure.';
 
@@ -13702,8 +13752,8 @@ create function ops.mail_list(input jsonb) returns json
 language sql stable security definer
 set search_path = ''
 as $$
-  -- a code stands in front of its subject, for a phone to show; to read it takes mail_show, which leaves an audit row
-  select json_build_object('mails', coalesce(json_agg(private.mail_row(m, regexp_replace(m.subject, '^\d{6}(?!\d)', '••••••'))
+  -- to read a code takes mail_show, which leaves an audit row
+  select json_build_object('mails', coalesce(json_agg(private.mail_row(m, private.masked(m.subject))
                                                       order by m.created_at desc, m.id desc), '[]'))
     from private.newest_mails(input, coalesce((input ->> 'limit')::int, 20)) m
 $$;
@@ -13737,92 +13787,208 @@ comment on function ops.mail_show(jsonb) is
   'One mail with its text and links: {id}, or the newest of {to?, partner?}, to {mail, text, links}. Leaves an audit row, for it reads what was meant for the recipient.';
 select private.expose_ops('ops.mail_show(jsonb)');
 
+create function private.still_opens(mail core.mail_outbox) returns boolean
+language plpgsql stable
+set search_path = ''
+as $$
+declare
+  about      constant text[] := string_to_array(mail.cause, ':');
+  matter     constant text   := about[1];
+  subject_id constant uuid   := private.as_uuid(about[2]);
+  link       core.mandate_links;
+  draft      core.drafts;
+  notice     core.notices;
+begin
+  if matter in ('mandate_link', 'mandate_code') then
+    select * into link from core.mandate_links l where l.partner_id = mail.partner_id and l.id = subject_id;
+    return private.link_state(link) = 'open' and mail.recipient = (private.connection_facts(link.connection_id) ->> 'email')
+       and (matter = 'mandate_link' or private.judge_code(link.code_hash, link.code_expires_at, link.code_attempts, about[3]) is null);
+  elsif matter in ('claim', 'claim_reminder', 'claim_sign_in', 'claim_code') then
+    select * into draft from core.drafts d where d.partner_id = mail.partner_id and d.id = subject_id;
+    return draft.email = mail.recipient and private.draft_status(draft) in ('invited', 'claimed', 'active') and case matter
+      when 'claim_code' then private.judge_code(draft.code_hash, draft.code_expires_at, draft.code_attempts, about[3]) is null
+      when 'claim_sign_in' then exists (
+        select from core.draft_links l
+         where l.partner_id = mail.partner_id and l.id = private.as_uuid(about[3]) and l.used_at is null and l.expires_at > private.now())
+      -- who came needs no invitation any more, and of reminders the newest says it
+      else private.draft_status(draft) = 'invited' and (matter = 'claim' or draft.reminders_sent::text = about[3]) end;
+  elsif matter = 'sign_in_code' then
+    return exists (
+      select from core.sign_in_codes c
+       where c.token_hash = decode(about[2], 'hex') and c.used_at is null and c.expires_at > private.now() and c.attempts < 5);
+  elsif matter in ('notice', 'claim_notice') then
+    select * into notice from core.notices n
+     where n.partner_id = case matter when 'notice' then mail.partner_id else private.house() end and n.id = subject_id;
+    perform private.act_for_partner(notice.partner_id);
+    return private.notice_details(notice) is not null and not exists (
+      -- of the mails about a mandate that ends, one to a CPO's customer has a link to sign by in it
+      select from unnest(mail.links) as l (url)
+       cross join lateral private.link_by_token(encode(sha256(convert_to(regexp_replace(l.url, '^.*/', ''), 'UTF8')), 'hex')) as k
+       where private.link_state(k) not in ('unknown', 'open'));
+  end if;
+  return true;
+end $$;
+comment on function private.still_opens(core.mail_outbox) is
+  'Whether what a mail asks its reader to do can still be done by it: its code or link has not expired and was not used or replaced, and what it asks for is still missing. What only tells something always does.';
+
+create function private.wants_no_mail(mail core.mail_outbox) returns boolean
+language sql stable
+set search_path = ''
+as $$
+  select coalesce(private.is_suppressed(decode((regexp_match(mail.unsubscribe_url, '/([0-9a-f]{64})-[^/]*$'))[1], 'hex')), false)
+$$;
+comment on function private.wants_no_mail(core.mail_outbox) is 'Whether its reader has opted out of mail of this kind; the link to opt out by has the hash of the address in it.';
+
 create function ops.mail_resend(input jsonb) returns json
 language plpgsql security definer
 set search_path = ''
 as $$
 declare
-  mail core.mail_outbox;
+  mail    core.mail_outbox;
+  partner core.partners;
 begin
   perform private.act_as_operator(input);
   select * into mail from core.mail_outbox m
    where m.partner_id = any (array(select p.id from core.partners p)) and m.id = private.as_uuid(input ->> 'id') and m.status <> 'nobody' for update;
   if mail.id is null then
-    perform private.refuse('mail_not_found');
+    perform private.refuse('mail_not_found', json_build_object('mail', input ->> 'id'));
   elsif mail.status in ('sent', 'captured') then
     -- what was sent is wiped, and on the sandbox nothing is sent
-    perform private.refuse('mail_' || mail.status);
-  elsif mail.template in ('mandate_code', 'claim_code', 'sign_in') and mail.created_at <= private.now() - interval '10 minutes' then
-    perform private.refuse('mail_outdated');
-  elsif mail.status = 'queued' and mail.next_attempt_at <= private.now() then
-    return json_build_object('changed', false, 'mail', private.mail_row(mail, regexp_replace(mail.subject, '^\d{6}(?!\d)', '••••••')));
+    perform private.refuse('mail_' || mail.status, json_build_object('mail', mail.id));
+  end if;
+  select * into partner from core.partners p where p.id = mail.partner_id;
+  perform private.act_for_partner(mail.partner_id);
+  if mail.template in ('claim', 'reminder', 'sign_in', 'mandate_link') and not partner.is_active then
+    perform private.refuse('mail_of_inactive_partner', json_build_object('mail', mail.id, 'partner', partner.slug));
+  elsif private.wants_no_mail(mail) then
+    perform private.refuse('mail_unwanted', json_build_object('mail', mail.id));
+  elsif private.still_opens(mail) is not true then
+    perform private.refuse('mail_outdated', json_build_object('mail', mail.id));
+  elsif mail.status = 'queued' and mail.next_attempt_at <= private.now() + interval '5 minutes' then
+    -- it goes by itself, or a worker has it in hand, which claims it for five minutes: it must not be sent twice
+    return json_build_object('changed', false, 'mail', private.mail_row(mail, private.masked(mail.subject)));
   end if;
   update core.mail_outbox m set status = 'queued', attempts = 0, next_attempt_at = private.now(), done_at = null
    where m.partner_id = mail.partner_id and m.id = mail.id
   returning * into mail;
   perform private.act_for_partner(mail.partner_id), private.audit('mail.resent', mail.id);
-  return json_build_object('changed', true, 'mail', private.mail_row(mail, regexp_replace(mail.subject, '^\d{6}(?!\d)', '••••••')));
+  return json_build_object('changed', true, 'mail', private.mail_row(mail, private.masked(mail.subject)));
 end $$;
 comment on function ops.mail_resend(jsonb) is
-  'Has a mail that failed, or waits after a failure, sent by the next run of the worker: {id} to {changed, mail}. Not what was sent, which is wiped, nor a code that no longer works.';
+  'Has a mail that failed, or waits long after a failure, sent by the next run of the worker: {id} to {changed, mail}. Not what was sent, which is wiped; nor what its reader can do nothing with any more, or asked not to get.';
 select private.expose_ops('ops.mail_resend(jsonb)');
 
 -- The operator on customers: find, show. Who looks somebody up leaves an audit row.
+
+create function private.found_accounts(typed text, size int) returns table (partner_id uuid, account_id uuid)
+language plpgsql stable
+set search_path = ''
+as $$
+declare
+  partners constant uuid[]  := array(select p.id from core.partners p);
+  -- an EAN, a telephone number and a postal code are typed in groups
+  joined   constant text    := upper(regexp_replace(typed, '[\s.-]', '', 'g'));
+  address  constant text[]  := regexp_match(joined, '^([1-9][0-9]{3}[A-Z]{2})([0-9]{1,5})');
+  dialled  constant text    := case when joined ~ '^[+]?[0-9]{10,14}$' then private.phone_end(joined) end;
+  query    constant tsquery := private.search_query(typed);
+begin
+  return query
+    select f.partner_id, f.account_id from (
+      (select s.partner_id, s.account_id from core.signatories s
+        where private.search_words(s.full_name, s.email, private.phone_end(s.phone)) @@ (query || coalesce(quote_literal(dialled)::tsquery, query))
+        limit size)
+      union
+      (select a.partner_id, a.id from core.accounts a
+        where private.search_words(a.display_name, a.cpo_external_ref, a.company ->> 'name') @@ query limit size)
+      union
+      select a.partner_id, a.id from core.accounts a where a.partner_id = any (partners) and a.id = private.as_uuid(typed)
+      union
+      select c.partner_id, c.account_id from private.connections_named(typed) c
+      union
+      select c.partner_id, c.account_id from private.connections_named(joined) c
+      union
+      (select c.partner_id, c.account_id
+         from core.locations l join core.connections c on c.partner_id = l.partner_id and c.location_id = l.id
+        where l.partner_id = any (partners) and l.postal_code = address[1] and l.house_number = address[2]::int limit size)) f
+    limit size;
+end $$;
+comment on function private.found_accounts(text, int) is
+  'Accounts, not more than so many, by words of the signatory or the account, telephone number, id, EAN, reference or postal code with house number; whichever comes first.';
+
+create function private.found_drafts(typed text, size int) returns setof core.drafts
+language plpgsql stable
+set search_path = ''
+as $$
+declare
+  joined  constant text    := regexp_replace(typed, '[\s.-]', '', 'g');
+  address constant text    := (regexp_match(lower(joined), '^[1-9][0-9]{3}[a-z]{2}[0-9]{1,5}'))[1];
+  dialled constant text    := case when joined ~ '^[+]?[0-9]{10,14}$' then private.phone_end(joined) end;
+  query   constant tsquery := private.search_query(typed);
+begin
+  return query
+    (select d.* from core.drafts d
+      where d.status <> 'active'
+        and private.search_words(d.name, d.contact_name, d.company_name, d.email, d.external_ref, d.ean, d.postal_code, d.postal_code || d.house_number,
+                                 private.phone_end(d.phone))
+            @@ (query || coalesce(quote_literal(address)::tsquery, query) || coalesce(quote_literal(dialled)::tsquery, query)
+                      || case when joined ~ '^[0-9]{18}$' then quote_literal(joined)::tsquery else query end)
+      limit size)
+    union
+    select d.* from core.drafts d where d.id = private.as_uuid(typed) and d.status <> 'active'
+    limit size;
+end $$;
+comment on function private.found_drafts(text, int) is
+  'Drafts that are no account yet, not more than so many, by their words, telephone number, id, EAN or postal code with house number; whichever comes first.';
 
 create function ops.customer_find(input jsonb) returns json
 language plpgsql security definer
 set search_path = ''
 as $$
 declare
-  wanted  constant text := lower(btrim(input ->> 'text'));
-  -- an EAN, a telephone number and an address are typed in groups
-  joined  constant text := regexp_replace(wanted, '[\s.-]', '', 'g');
-  id      constant uuid := private.as_uuid(wanted);
-  found   jsonb;
-  row     jsonb;
+  typed     constant text := btrim(input ->> 'text');
+  -- of more than these, which come first by name cannot be said without reading them all
+  most      constant int  := 1000;
+  size      constant int  := least(coalesce((input ->> 'limit')::int, 20), most);
+  customers jsonb;
+  found_all bigint;
+  customer  jsonb;
 begin
   perform private.act_as_operator(input);
-  if coalesce(length(wanted), 0) < 3 then
+  -- a telephone number may be typed in groups of two
+  if not exists (select from unnest(private.words_of(typed) || substring(regexp_replace(typed, '\D', '', 'g') from '.{9,}')) as w (word) where length(w.word) >= 3) then
     perform private.refuse('text_too_short');
   end if;
-  with account as (
-    select 'account' as kind, a.partner_id, a.id, p.slug, coalesce(s.full_name, a.display_name) as name, s.email, a.cpo_external_ref as reference,
-           (select array_agg(c.ean_code order by c.status, c.created_at) from core.connections c where c.partner_id = a.partner_id and c.account_id = a.id) as eans,
-           (select m.mandate_status from core.connection_mandates m where m.partner_id = a.partner_id and m.account_id = a.id
-             order by m.status, m.created_at limit 1) as status
-      from core.accounts a
-      join core.partners p on p.id = a.partner_id
-      left join core.signatories s on s.partner_id = a.partner_id and s.account_id = a.id
-     where a.id = customer_find.id
-        or position(wanted in lower(concat_ws(' ', s.full_name, s.email, a.display_name, a.cpo_external_ref))) > 0
-        or length(joined) >= 6 and position(joined in s.phone) > 0
-        or exists (select from core.connections c join core.locations l on l.partner_id = c.partner_id and l.id = c.location_id
-                    where c.partner_id = a.partner_id and c.account_id = a.id
-                      and (c.ean_code = joined or c.id = customer_find.id or lower(concat(l.postal_code, l.house_number, l.house_number_addition)) = joined))
-  ), draft as (
-    select 'draft' as kind, d.partner_id, d.id, p.slug, coalesce(d.contact_name, d.name, d.company_name) as name, d.email, d.external_ref as reference,
-           array_remove(array[d.ean], null) as eans, private.draft_status(d) as status
-      from core.drafts d
-      join core.partners p on p.id = d.partner_id
-     -- what became an account is found as that
-     where d.status <> 'active'
-       and (d.id = customer_find.id or d.ean = joined
-            or position(wanted in lower(concat_ws(' ', d.name, d.contact_name, d.company_name, d.email, d.external_ref))) > 0
-            or lower(concat(d.postal_code, d.house_number, d.house_number_addition)) = joined)
+  with matched as (
+    select 'account' as kind, f.partner_id, f.account_id as id, coalesce(s.full_name, a.display_name) as name, s.email, a.cpo_external_ref as reference,
+           null::text[] as eans, null as status
+      from private.found_accounts(typed, most + 1) f
+      join core.accounts a on a.partner_id = f.partner_id and a.id = f.account_id
+      left join core.signatories s on s.partner_id = f.partner_id and s.account_id = f.account_id
+    union all
+    select 'draft', d.partner_id, d.id, coalesce(d.contact_name, d.name, d.company_name), d.email, d.external_ref,
+           array_remove(array[d.ean], null), private.draft_status(d)
+      from private.found_drafts(typed, most + 1) d
   ), page as (
-    select * from (select * from account union all select * from draft) f
-     order by lower(f.name) nulls last, f.kind, f.id limit coalesce((input ->> 'limit')::int, 20)
+    select m.*, row_number() over (order by lower(m.name) nulls last, m.kind, m.id) as place, count(*) over () as found_all from matched m
+     order by place limit size
   )
-  select coalesce(jsonb_agg(jsonb_build_object('kind', p.kind, 'id', p.id, 'partner_id', p.partner_id, 'partner_slug', p.slug, 'name', p.name, 'email', p.email,
-                                               'reference', p.reference, 'eans', p.eans, 'status', p.status)), '[]')
-    into found from page p;
-  for row in select f.row from jsonb_array_elements(found) as f (row) loop
-    perform private.act_for_partner((row ->> 'partner_id')::uuid), private.audit('customer.found', (row ->> 'id')::uuid);
+  select coalesce(jsonb_agg(jsonb_build_object(
+           'kind', p.kind, 'id', p.id, 'partner_id', p.partner_id, 'partner_slug', r.slug, 'name', p.name, 'email', p.email, 'reference', p.reference,
+           'eans', case p.kind when 'draft' then to_jsonb(p.eans) else (
+              select coalesce(jsonb_agg(c.ean_code order by c.status, c.created_at, c.id), '[]') from core.connections c
+               where c.partner_id = p.partner_id and c.account_id = p.id) end,
+           'status', case p.kind when 'draft' then p.status else (
+              select m.mandate_status from core.connection_mandates m where m.partner_id = p.partner_id and m.account_id = p.id
+               order by m.status, m.created_at limit 1) end) order by p.place), '[]'), coalesce(max(p.found_all), 0)
+    into customers, found_all
+    from page p join core.partners r on r.id = p.partner_id;
+  for customer in select c.customer from jsonb_array_elements(customers) as c (customer) loop
+    perform private.act_for_partner((customer ->> 'partner_id')::uuid), private.audit('customer.found', (customer ->> 'id')::uuid);
   end loop;
-  return json_build_object('customers', found);
+  return json_build_object('customers', customers, 'more', found_all > jsonb_array_length(customers));
 end $$;
 comment on function ops.customer_find(jsonb) is
-  'Accounts and open drafts by a part of a name, e-mail address or reference, by an id, EAN, telephone number or postal code with house number: {text, limit?} to {customers}. Leaves an audit row for each.';
+  'Accounts, and drafts that are none yet: {text, limit?} to {customers, more}. By the beginning of each word typed, of name, e-mail address or reference; or by an id, EAN, telephone number, or postal code with house number. At least one word of three characters. Leaves an audit row for each.';
 select private.expose_ops('ops.customer_find(jsonb)');
 
 create function private.account_story(account core.accounts) returns json
@@ -13877,6 +14043,29 @@ select private.expose_ops('ops.account_show(jsonb)');
 
 -- The operator on drafts: list.
 
+create function private.newest_drafts(tenant uuid, wanted text, size int) returns setof core.drafts
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  return query
+    select d.* from (
+      -- status by status, each of which an index has newest first
+      select l.* from unnest(case when wanted is null then array['invited', 'claimed', 'expired', 'conflict', 'active'] else array[wanted] end) as s (status)
+        cross join lateral (
+          select d.* from core.drafts d
+           where d.status = s.status and (tenant is null or d.partner_id = tenant)
+             and (wanted is null or d.status <> 'invited' or d.expires_at > private.now())
+           order by d.created_at desc, d.id desc limit size) l
+      union all
+      -- expired, and not written down by the job yet
+      (select d.* from core.drafts d
+        where wanted = 'expired' and d.status = 'invited' and d.expires_at <= private.now() and (tenant is null or d.partner_id = tenant)
+        order by d.created_at desc, d.id desc limit size)) d
+    order by d.created_at desc, d.id desc limit size;
+end $$;
+comment on function private.newest_drafts(uuid, text, int) is 'The newest drafts, of one partner and one status where those are given.';
+
 create function ops.draft_list(input jsonb) returns json
 language plpgsql security definer
 set search_path = ''
@@ -13896,11 +14085,7 @@ begin
              'open_step', case when d.status = 'claimed' then private.claim_open_step(d) end, 'reminders_sent', d.reminders_sent,
              'created_at', private.iso(d.created_at), 'claimed_at', private.iso(d.claimed_at), 'expires_at', private.iso(d.expires_at))
              order by d.created_at desc, d.id desc), '[]')
-      from (select d.* from core.drafts d
-             where (tenant is null or d.partner_id = tenant)
-               and (input ->> 'status' is null or private.draft_status(d) = input ->> 'status')
-               and (input ->> 'to' is null or d.email = lower(input ->> 'to'))
-             order by d.created_at desc, d.id desc limit coalesce((input ->> 'limit')::int, 20)) d
+      from private.newest_drafts(tenant, input ->> 'status', coalesce((input ->> 'limit')::int, 20)) d
       join core.partners p on p.id = d.partner_id);
   if json_array_length(found) > 0 then
     perform private.audit('drafts.listed', tenant, jsonb_build_object('drafts', json_array_length(found)));
@@ -13908,10 +14093,63 @@ begin
   return json_build_object('drafts', found);
 end $$;
 comment on function ops.draft_list(jsonb) is
-  'Drafts, newest first: {partner?, status?, to?, limit?} to {drafts}. Leaves an audit row, for it shows who they are of.';
+  'Drafts, newest first: {partner?, status?, limit?} to {drafts}. Leaves an audit row, for it shows who they are of.';
 select private.expose_ops('ops.draft_list(jsonb)');
 
 -- The operator on EANs that the EAN register has not confirmed: list.
+
+create function private.unconfirmed_connections(failed boolean, size int) returns json
+language sql stable
+set search_path = ''
+as $$
+  select json_agg(json_build_object(
+           'kind', 'connection', 'id', c.id, 'partner_slug', p.slug, 'ean_code', c.ean_code,
+           'address', concat_ws(' ', l.postal_code, l.house_number, l.house_number_addition),
+           'status', c.ean_validation_status, 'outcome', k.outcome, 'reason', k.reason, 'checked_at', private.iso(k.checked_at))
+           order by c.ean_checked_at, c.id)
+    from (
+      select u.* from (
+        (select d.* from core.connections d
+          where d.status = 'active' and d.ean_validation_status in ('mismatch', 'not_found') order by d.ean_checked_at, d.id limit size)
+        union all
+        (select d.* from core.connections d
+          where d.status = 'active' and d.ean_validation_status = 'unverified'
+            and (not failed or 'unavailable' = (
+              select k.outcome from core.ean_checks k where k.partner_id = d.partner_id and k.connection_id = d.id order by k.id desc limit 1))
+          order by d.ean_checked_at limit size)) u
+      order by u.ean_checked_at, u.id limit size) c
+    join core.partners p on p.id = c.partner_id
+    join core.locations l on l.partner_id = c.partner_id and l.id = c.location_id
+    left join lateral (
+      select * from core.ean_checks k where k.partner_id = c.partner_id and k.connection_id = c.id order by k.id desc limit 1) k on true
+$$;
+comment on function private.unconfirmed_connections(boolean, int) is
+  'Active connections whose EAN the register denied, or could not be asked about; with failed not those about which it was not asked yet. Asked longest ago first.';
+
+create function private.unconfirmed_drafts(failed boolean, size int) returns json
+language sql stable
+set search_path = ''
+as $$
+  select json_agg(json_build_object(
+           'kind', 'draft', 'id', d.id, 'partner_slug', p.slug, 'ean_code', d.ean,
+           'address', concat_ws(' ', d.postal_code, d.house_number, d.house_number_addition),
+           'status', d.ean_status, 'outcome', null, 'reason', null, 'checked_at', private.iso(d.ean_looked_up_at)) order by d.created_at, d.id)
+    from (
+      select u.* from (
+        (select w.* from core.drafts w
+          where w.ean_status in ('pending', 'failed') and w.status in ('invited', 'claimed') and private.draft_status(w) <> 'expired'
+            and (not failed or w.ean_status = 'failed')
+          order by w.created_at limit size)
+        union all
+        (select w.* from core.drafts w
+          where w.ean_status in ('not_found', 'ambiguous') and w.status in ('invited', 'claimed') and private.draft_status(w) <> 'expired'
+            and (not failed or w.ean_status = 'not_found')
+          order by w.created_at, w.id limit size)) u
+      order by u.created_at, u.id limit size) d
+    join core.partners p on p.id = d.partner_id
+$$;
+comment on function private.unconfirmed_drafts(boolean, int) is
+  'Open drafts whose EAN was not found; with failed not those that wait for the look-up or for their customer''s choice. Oldest first.';
 
 create function ops.ean_list(input jsonb) returns json
 language plpgsql security definer
@@ -13919,38 +14157,20 @@ set search_path = ''
 as $$
 declare
   failed constant boolean := coalesce((input ->> 'failed')::boolean, false);
-  found  json;
+  size   constant int     := coalesce((input ->> 'limit')::int, 50);
+  eans   json;
+  drafts json;
 begin
   perform private.act_as_operator(input);
-  found := (
-    with unconfirmed as (
-      select 'connection' as kind, c.id, p.slug, c.ean_code, l.postal_code, l.house_number, l.house_number_addition,
-             c.ean_validation_status as status, k.outcome, k.reason, k.checked_at
-        from core.connections c
-        join core.partners p on p.id = c.partner_id
-        join core.locations l on l.partner_id = c.partner_id and l.id = c.location_id
-        left join lateral (
-          select * from core.ean_checks k where k.partner_id = c.partner_id and k.connection_id = c.id order by k.id desc limit 1) k on true
-       where c.status = 'active' and coalesce(c.ean_validation_status not in ('matched', 'manual'), true)
-         and (not failed or c.ean_validation_status in ('mismatch', 'not_found') or k.outcome = 'unavailable')
-      union all
-      select 'draft', d.id, p.slug, d.ean, d.postal_code, d.house_number, d.house_number_addition, d.ean_status, null, null, d.ean_looked_up_at
-        from core.drafts d join core.partners p on p.id = d.partner_id
-       where private.draft_status(d) in ('invited', 'claimed')
-         and (d.ean_status in ('failed', 'not_found') or not failed and d.ean_status in ('pending', 'ambiguous'))
-    )
-    select coalesce(json_agg(json_build_object(
-             'kind', u.kind, 'id', u.id, 'partner_slug', u.slug, 'ean_code', u.ean_code,
-             'address', concat_ws(' ', u.postal_code, u.house_number, u.house_number_addition), 'status', u.status, 'outcome', u.outcome,
-             'reason', u.reason, 'checked_at', private.iso(nullif(u.checked_at, '-infinity'))) order by u.checked_at nulls first, u.id), '[]')
-      from (select * from unconfirmed u order by u.checked_at nulls first, u.id limit coalesce((input ->> 'limit')::int, 50)) u);
-  if json_array_length(found) > 0 then
-    perform private.audit('eans.listed', null, jsonb_build_object('eans', json_array_length(found)));
+  eans := coalesce(private.unconfirmed_connections(failed, size), '[]');
+  drafts := coalesce(private.unconfirmed_drafts(failed, size), '[]');
+  if json_array_length(eans) + json_array_length(drafts) > 0 then
+    perform private.audit('eans.listed', null, jsonb_build_object('connections', json_array_length(eans), 'drafts', json_array_length(drafts)));
   end if;
-  return json_build_object('eans', found);
+  return json_build_object('connections', eans, 'drafts', drafts);
 end $$;
 comment on function ops.ean_list(jsonb) is
-  'What of connections and open drafts the EAN register has not confirmed, longest ago first: {failed?, limit?} to {eans}. failed: what it denied, or could not be asked. Leaves an audit row, for it shows addresses.';
+  'What the EAN register has not confirmed: {failed?, limit?} to {connections, drafts}, at most so many of each. failed: what it denied, or could not be asked. Leaves an audit row, for it shows addresses.';
 select private.expose_ops('ops.ean_list(jsonb)');
 
 -- The operator on one partner: show.
@@ -13962,14 +14182,19 @@ as $$
   select json_build_object(
     'partner', private.partner_settings(partner),
     'counts', json_build_object(
-      'cpo_accounts', (select count(*) from core.accounts a where a.partner_id = partner.id and a.client_id is not null),
+      'cpo_accounts', (select coalesce(sum(k.accounts), 0) from core.account_counts k where k.partner_id = partner.id),
       'customers', (select count(*) from core.attributions t where t.partner_id = partner.id),
       'drafts', (select coalesce(json_object_agg(g.status, g.drafts order by g.status), '{}')
-                   from (select private.draft_status(d) as status, count(*) as drafts from core.drafts d where d.partner_id = partner.id group by 1) g),
+                   from (select case when d.status = 'invited' and d.expires_at <= (select private.now()) then 'expired' else d.status end as status,
+                                count(*) as drafts
+                           from core.drafts d where d.partner_id = partner.id group by 1) g),
       'drafts_left', greatest(private.draft_cap() - (
         select count(*) from core.draft_uploads u where u.partner_id = partner.id and u.at > private.now() - interval '30 days'), 0),
-      'failed_mails', (select count(*) from core.mail_outbox m where m.partner_id = partner.id and m.status = 'failed'),
-      'balance_eur', (select coalesce(sum(b.balance), 0) from core.ledger_balances b where b.unit = 'EUR' and b.kind = 'partner' and b.owner = partner.id)),
+      'failed_mails', (select count(*) from core.mail_outbox m
+                        where (m.status = 'failed' or m.status = 'queued' and m.last_error is not null) and m.partner_id = partner.id),
+      -- what people bring it is earned in the house's ledger
+      'balance_eur', (select sum(private.balance(l.tenant, 'EUR', 'partner', partner.id))
+                        from unnest(array[partner.id, private.house()]) as l (tenant) where partner.id <> private.house())),
     'company', partner.company,
     'branding', partner.branding,
     'payout', json_build_object('iban_last4', partner.iban_last4, 'account_holder', partner.iban_holder),
@@ -13997,41 +14222,88 @@ comment on function ops.partner_show(jsonb) is
   'One partner: {partner} to {partner, counts, company, branding, payout, managers, key, clients}. Leaves an audit row, for it shows who manages it.';
 select private.expose_ops('ops.partner_show(jsonb)');
 
--- The operator on everything at once: how many of what there is, and what waits. No personal data.
+-- The operator on everything at once: what waits, how much there is, what was sold. No personal data.
+-- It answers as quickly of a million accounts as of ten: what waits is counted by the index that serves it and no further than
+-- ten thousand, and how many rows a large table has is what the planner reckons.
+
+create function private.waiting(what text, query text) returns json
+language plpgsql stable
+set search_path = ''
+as $$
+declare
+  most    constant int := 10000;
+  waiting int;
+begin
+  execute format('select count(*) from (%s limit %s) w', query, most + 1) into waiting;
+  return json_build_object('what', what, 'count', least(waiting, most), 'or_more', waiting > most);
+end $$;
+comment on function private.waiting(text, text) is 'How many rows a query of ours has, counted up to ten thousand: {what, count, or_more}.';
+
+create function private.held(what text, kind regclass) returns json
+language plpgsql stable
+set search_path = ''
+as $$
+declare
+  counted constant json := private.waiting(what, format('select from %s', kind));
+begin
+  if not (counted ->> 'or_more')::boolean then
+    return json_build_object('what', what, 'count', (counted ->> 'count')::bigint, 'about', false);
+  end if;
+  return json_build_object('what', what, 'about', true, 'count', greatest((counted ->> 'count')::bigint, (
+    select sum(greatest(c.reltuples, 0))::bigint from pg_partition_tree(kind) t join pg_class c on c.oid = t.relid where t.isleaf)));
+end $$;
+comment on function private.held(text, regclass) is 'How many rows a table has, exactly up to ten thousand and about above that: {what, count, about}.';
+
+create function private.sold_by_year() returns json
+language sql stable
+set search_path = ''
+as $$
+  select coalesce(json_agg(json_build_object('delivery_year', y.year, 'sales', y.sales, 'ere', y.ere, 'gross_eur', y.gross) order by y.year), '[]')
+    from (
+      select extract(year from b.quarter)::int as year, count(*) as sales,
+             sum(s.ere) - coalesce(sum(v.ere), 0) as ere, sum(s.gross) - coalesce(sum(v.gross), 0) as gross
+        from core.sales s
+        join core.bookings b on b.partner_id = s.partner_id and b.id = s.booking_id
+        left join lateral (
+          select sum(a.ere) as ere, sum(a.gross) as gross
+            from core.allocations a
+           where a.partner_id = s.partner_id and a.sale_id = s.id and a.reversal_id is not null
+             and exists (select from core.sale_reversals r where r.partner_id = s.partner_id and r.sale_id = s.id)) v on true
+       group by 1) y
+$$;
+comment on function private.sold_by_year() is 'What was sold of each year of delivery, less what was taken back.';
 
 create function ops.stats(input jsonb) returns json
 language sql stable security definer
 set search_path = ''
 as $$
-  with this as (
-    select private.today() as today, extract(year from private.today())::int as year
-  ), counted (what, state, count) as (
-    select 'partners', case when p.is_active then 'active' else 'inactive' end, count(*) from core.partners p where p.id <> private.house() group by 2
-    union all select 'clients', case when c.disabled_at is null then 'active' else 'disabled' end, count(*) from core.oauth_clients c group by 2
-    union all select 'accounts', a.access_channel, count(*) from core.accounts a group by 2
-    union all select 'registrations', c.registration_status, count(*) from core.connections c where c.status = 'active' group by 2
-    union all select 'eans', coalesce(c.ean_validation_status, 'pending'), count(*) from core.connections c where c.status = 'active' group by 2
-    union all select 'mandates', m.mandate_status, count(*) from core.connection_mandates m where m.status = 'active' group by 2
-    union all select 'mandates', 'ends this year, not renewed', count(*) from core.connection_mandates m cross join this
-               where m.status = 'active' and m.mandate_status = 'signed' and m.valid_until = make_date(this.year, 12, 31) and m.renewed_until is null
-    union all select 'drafts', private.draft_status(d), count(*) from core.drafts d group by 2
-    union all select 'months', d.status, count(*) from core.delivered_months d cross join this where d.period >= make_date(this.year, 1, 1) group by 2
-    union all select 'mail', m.status, count(*) from core.mail_outbox m where m.status <> 'nobody' group by 2
-    union all select 'mail', 'waits after a failure', count(*) from core.mail_outbox m where m.status = 'queued' and m.attempts > 0
-    union all select 'notices', 'due', count(*) from core.notices n where n.due_at is not null
-  )
   select json_build_object(
     'at', private.iso(private.now()),
-    'counts', (select json_agg(json_build_object('what', c.what, 'state', c.state, 'count', c.count) order by c.what, c.state) from counted c),
-    'years', (select coalesce(json_agg(json_build_object(
-                       'delivery_year', y.year, 'kwh_delivered', y.kwh, 'kwh_booked', y.booked) order by y.year), '[]')
-                from (select extract(year from d.period)::int as year, sum(d.total_kwh) as kwh, coalesce(sum(d.total_kwh) filter (where d.locked), 0) as booked
-                        from core.delivered_months d where d.status = 'staged' or d.locked group by 1) y),
-    'balances', (select coalesce(json_agg(json_build_object('unit', b.unit, 'kind', b.kind, 'balance', b.balance) order by b.unit, b.kind), '[]')
-                   from (select l.unit, l.kind, sum(l.balance) as balance from core.ledger_balances l group by 1, 2) b))
+    'waits', json_build_array(
+      private.waiting('registrations to review', $q$select from core.connections c where c.registration_status = 'ingediend' and c.status = 'active'$q$),
+      private.waiting('chargers to judge', $q$select from core.chargers h where h.status = 'active' and h.mid_eligible is null$q$),
+      private.waiting('EANs denied', $q$select from core.connections c where c.status = 'active' and c.ean_validation_status in ('mismatch', 'not_found')$q$),
+      private.waiting('EANs to check again', $q$select from core.connections c where c.status = 'active' and c.ean_validation_status = 'unverified'$q$),
+      private.waiting('drafts to look up',
+        $q$select from core.drafts d where d.ean_status in ('pending', 'failed') and d.status in ('invited', 'claimed')$q$),
+      private.waiting('mail to send', $q$select from core.mail_outbox m where m.status = 'queued'$q$),
+      private.waiting('mail that failed',
+        $q$select from core.mail_outbox m where m.status = 'failed' or m.status = 'queued' and m.last_error is not null$q$),
+      private.waiting('notices to mail', 'select from core.notices n where n.due_at is not null'),
+      private.waiting('bookings to submit', $q$select from core.bookings b where b.status = 'open'$q$),
+      private.waiting('payout batches to approve', $q$select from core.payout_batches b where b.status = 'prepared'$q$),
+      private.waiting('payout batches to export', $q$select from core.payout_batches b where b.status = 'approved'$q$),
+      private.waiting('payout batches to settle', $q$select from core.payout_batches b where b.status = 'exported'$q$)),
+    'holds', json_build_array(
+      private.held('partners', 'core.partners'), private.held('clients', 'core.oauth_clients'), private.held('drafts', 'core.drafts'),
+      private.held('accounts', 'core.accounts'), private.held('connections', 'core.connections'), private.held('mandates', 'core.mandates'),
+      private.held('chargers', 'core.chargers'), private.held('charging sessions', 'core.charging_sessions'),
+      private.held('months', 'core.delivered_months'), private.held('booked months', 'core.booking_rows'),
+      private.held('ledger entries', 'core.ledger_entries'), private.held('audit rows', 'core.audit_log')),
+    'sold', private.sold_by_year())
 $$;
 comment on function ops.stats(jsonb) is
-  'How many there are of everything and in which state, what was delivered and booked by year, and what the ledger holds: {} to {at, counts, years, balances}. No personal data.';
+  'What waits for somebody or for a job, how much there is, and what was sold by year of delivery: {} to {at, waits, holds, sold}. No personal data. Counts above ten thousand are not exact.';
 select private.expose_ops('ops.stats(jsonb)');
 
 -- The operator on people's tokens: list, revoke.

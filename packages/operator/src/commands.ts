@@ -354,7 +354,7 @@ export const COMMANDS: Command[] = [
     name: "mail resend",
     summary: "Have a mail that failed sent by the next run of the worker",
     details:
-      "Not one that was sent, whose text is wiped, nor a code that no longer works: its reader asks for another.",
+      "Also one that waits more than five minutes for its next attempt. Not one that was sent, whose text is wiped; nor one whose code or link has expired or was replaced, or whose reader has opted out.",
     example: "mail resend 5f0c9a52-7b1e-4c0e-9d6e-2f1b8f6f4a11",
     takes: [new Argument("<id>", "the mail, from mail list --failed")],
     ops: "mail_resend",

@@ -144,12 +144,18 @@ export const SENTENCES: Record<string, (detail: Detail) => string> = {
   user_not_found: ({ user }) => `Nobody has a login with the id or address "${user}"; they sign up first.`,
   token_not_found: ({ token }) => `No token has the id "${token}"; see token list.`,
 
-  mail_not_found: () => "There is no such mail; see mail list.",
-  mail_sent: () => "The mail was sent, and its text was wiped then; what it was about can only be mailed anew.",
-  mail_captured: () => "The mail was captured, because nothing is sent on the sandbox.",
-  mail_outdated: () => "The code in the mail no longer works; its reader asks for another one on the page.",
+  mail_not_found: ({ mail }) => `There is no such mail${mail ? `: ${mail}` : ""}; see mail list.`,
+  mail_sent: ({ mail }) =>
+    `The mail ${mail} was sent, and its text was wiped then; what it was about can only be mailed anew.`,
+  mail_captured: ({ mail }) => `The mail ${mail} was captured: the sandbox sends none.`,
+  mail_outdated: ({ mail }) =>
+    `The mail ${mail} asks for what is done, or by a code or link that has expired or was replaced; its reader asks for another one on the page.`,
+  mail_unwanted: ({ mail }) => `The reader of mail ${mail} has opted out since, and gets no invitation any more.`,
+  mail_of_inactive_partner: ({ mail, partner }) =>
+    `The mail ${mail} invites in the name of ${partner}, which is deactivated; see partner activate.`,
 
-  text_too_short: () => "Type at least three characters of what is known.",
+  text_too_short: () =>
+    "Type what is known, with at least one word of three letters or digits; other signs find nothing.",
 };
 
 export function sentence(code: string, detail: Detail): string {

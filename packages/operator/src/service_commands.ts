@@ -32,24 +32,46 @@ function showPartner({ partner, counts, company, branding, payout, managers, key
   ].join("\n\n");
 }
 
-function showStats({ at, counts, years, balances }: Answer): string {
+function showFound({ customers, more }: Answer): string {
+  const found = list("customers", "kind id partner_slug name email reference eans status")({ customers });
+  return more ? `${found}\n\nThere are more: type more of what is known, or raise --limit.` : found;
+}
+
+function showEans({ connections, drafts }: Answer): string {
   return [
-    titled(`How much there is, at ${at}`, counts, "what state count"),
-    titled("Delivered", years, "delivery_year kwh_delivered kwh_booked"),
-    titled("The ledger", balances, "unit kind balance"),
+    titled("Connections", connections, "id partner_slug ean_code address status outcome reason checked_at"),
+    titled("Drafts", drafts, "id partner_slug ean_code address status checked_at"),
+  ].join("\n\n");
+}
+
+function showStats({ at, waits, holds, sold }: Answer): string {
+  const exactly = (rows: unknown, not: string, sign: (count: unknown) => string) =>
+    (rows as Row[]).map(({ what, count, [not]: inexact }) => ({ what, count: inexact ? sign(count) : count }));
+  return [
+    titled(
+      `Waits, at ${at}`,
+      exactly(waits, "or_more", (count) => `more than ${count}`),
+      "what count",
+    ),
+    titled(
+      "Is there",
+      exactly(holds, "about", (count) => `about ${count}`),
+      "what count",
+    ),
+    titled("Was sold", sold, "delivery_year sales ere gross_eur"),
   ].join("\n\n");
 }
 
 export const SERVICE_COMMANDS: Command[] = [
   {
     name: "customer find",
-    summary: "Find accounts and open drafts by whatever is at hand",
+    summary: "Find accounts, and drafts that are none yet, by whatever is at hand",
     details:
-      "By a part of a name, e-mail address or reference; or an id, an EAN, a telephone number, or postal code and house number. Leaves an audit row for each that is shown.",
-    example: 'customer find "sanne"',
-    takes: [new Argument("<text>", "what is known, at least three characters"), limit(20)],
+      "By the beginning of each word of a name, e-mail address or reference; or by an id, an EAN, a telephone number, or postal code and house number. At least one word of three characters. Leaves an audit row for each that is shown.",
+    example: 'customer find "sanne vries"',
+    takes: [new Argument("<text>", "what is known"), limit(20)],
     ops: "customer_find",
-    view: list("customers", "kind id partner_slug name email reference eans status"),
+    view: showFound,
   },
   {
     name: "account show",
@@ -83,7 +105,6 @@ export const SERVICE_COMMANDS: Command[] = [
         "conflict",
         "active",
       ]),
-      new Option("--to <email>", "only those of this address"),
       limit(20),
     ],
     ops: "draft_list",
@@ -91,18 +112,21 @@ export const SERVICE_COMMANDS: Command[] = [
   },
   {
     name: "ean list",
-    summary: "List EANs that the EAN register has not confirmed, longest ago first",
-    details:
-      "Of connections and of open drafts. connection set-ean-status vouches for one that is right. Leaves an audit row.",
+    summary: "List EANs that the EAN register has not confirmed, of connections and of open drafts",
+    details: "Asked longest ago first. connection set-ean-status vouches for one that is right. Leaves an audit row.",
     example: "ean list --failed",
-    takes: [new Option("--failed", "only what the register denied, or could not be asked"), limit(50)],
+    takes: [
+      new Option("--failed", "only what the register denied, did not know, or could not be asked about"),
+      limit(50),
+    ],
     ops: "ean_list",
-    view: list("eans", "kind id partner_slug ean_code address status outcome reason checked_at"),
+    view: showEans,
   },
   {
     name: "stats",
-    summary: "Count everything: partners, accounts, registrations, mandates, drafts, months, mail, kWh, ERE and euro",
-    details: "No personal data.",
+    summary: "Count what waits and what there is, and say what was sold",
+    details:
+      "Answers as quickly of a million accounts as of ten: beyond ten thousand a count is not exact. No personal data.",
     example: "stats",
     ops: "stats",
     view: showStats,

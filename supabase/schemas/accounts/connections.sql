@@ -38,6 +38,8 @@ create index connections_account on core.connections (partner_id, account_id, cr
 create index connections_location on core.connections (partner_id, location_id);
 -- serves: the weekly re-check of unverified connections
 create index connections_unverified on core.connections (ean_checked_at) where status = 'active' and ean_validation_status = 'unverified';
+-- serves: the operator's list of EANs that the register has denied
+create index connections_denied on core.connections (ean_checked_at, id) where status = 'active' and ean_validation_status in ('mismatch', 'not_found');
 select private.isolate('core.connections', 'select, insert, update');
 select private.belong_with('core.connections', 'core.accounts', 'account_id');
 -- serves: the registrations that wait for review, oldest first

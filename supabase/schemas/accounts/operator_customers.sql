@@ -1,59 +1,114 @@
 -- The operator on customers: find, show. Who looks somebody up leaves an audit row.
 
+create function private.found_accounts(typed text, size int) returns table (partner_id uuid, account_id uuid)
+language plpgsql stable
+set search_path = ''
+as $$
+declare
+  partners constant uuid[]  := array(select p.id from core.partners p);
+  -- an EAN, a telephone number and a postal code are typed in groups
+  joined   constant text    := upper(regexp_replace(typed, '[\s.-]', '', 'g'));
+  address  constant text[]  := regexp_match(joined, '^([1-9][0-9]{3}[A-Z]{2})([0-9]{1,5})');
+  dialled  constant text    := case when joined ~ '^[+]?[0-9]{10,14}$' then private.phone_end(joined) end;
+  query    constant tsquery := private.search_query(typed);
+begin
+  return query
+    select f.partner_id, f.account_id from (
+      (select s.partner_id, s.account_id from core.signatories s
+        where private.search_words(s.full_name, s.email, private.phone_end(s.phone)) @@ (query || coalesce(quote_literal(dialled)::tsquery, query))
+        limit size)
+      union
+      (select a.partner_id, a.id from core.accounts a
+        where private.search_words(a.display_name, a.cpo_external_ref, a.company ->> 'name') @@ query limit size)
+      union
+      select a.partner_id, a.id from core.accounts a where a.partner_id = any (partners) and a.id = private.as_uuid(typed)
+      union
+      select c.partner_id, c.account_id from private.connections_named(typed) c
+      union
+      select c.partner_id, c.account_id from private.connections_named(joined) c
+      union
+      (select c.partner_id, c.account_id
+         from core.locations l join core.connections c on c.partner_id = l.partner_id and c.location_id = l.id
+        where l.partner_id = any (partners) and l.postal_code = address[1] and l.house_number = address[2]::int limit size)) f
+    limit size;
+end $$;
+comment on function private.found_accounts(text, int) is
+  'Accounts, not more than so many, by words of the signatory or the account, telephone number, id, EAN, reference or postal code with house number; whichever comes first.';
+
+create function private.found_drafts(typed text, size int) returns setof core.drafts
+language plpgsql stable
+set search_path = ''
+as $$
+declare
+  joined  constant text    := regexp_replace(typed, '[\s.-]', '', 'g');
+  address constant text    := (regexp_match(lower(joined), '^[1-9][0-9]{3}[a-z]{2}[0-9]{1,5}'))[1];
+  dialled constant text    := case when joined ~ '^[+]?[0-9]{10,14}$' then private.phone_end(joined) end;
+  query   constant tsquery := private.search_query(typed);
+begin
+  return query
+    (select d.* from core.drafts d
+      where d.status <> 'active'
+        and private.search_words(d.name, d.contact_name, d.company_name, d.email, d.external_ref, d.ean, d.postal_code, d.postal_code || d.house_number,
+                                 private.phone_end(d.phone))
+            @@ (query || coalesce(quote_literal(address)::tsquery, query) || coalesce(quote_literal(dialled)::tsquery, query)
+                      || case when joined ~ '^[0-9]{18}$' then quote_literal(joined)::tsquery else query end)
+      limit size)
+    union
+    select d.* from core.drafts d where d.id = private.as_uuid(typed) and d.status <> 'active'
+    limit size;
+end $$;
+comment on function private.found_drafts(text, int) is
+  'Drafts that are no account yet, not more than so many, by their words, telephone number, id, EAN or postal code with house number; whichever comes first.';
+
 create function ops.customer_find(input jsonb) returns json
 language plpgsql security definer
 set search_path = ''
 as $$
 declare
-  wanted  constant text := lower(btrim(input ->> 'text'));
-  -- an EAN, a telephone number and an address are typed in groups
-  joined  constant text := regexp_replace(wanted, '[\s.-]', '', 'g');
-  id      constant uuid := private.as_uuid(wanted);
-  found   jsonb;
-  row     jsonb;
+  typed     constant text := btrim(input ->> 'text');
+  -- of more than these, which come first by name cannot be said without reading them all
+  most      constant int  := 1000;
+  size      constant int  := least(coalesce((input ->> 'limit')::int, 20), most);
+  customers jsonb;
+  found_all bigint;
+  customer  jsonb;
 begin
   perform private.act_as_operator(input);
-  if coalesce(length(wanted), 0) < 3 then
+  -- a telephone number may be typed in groups of two
+  if not exists (select from unnest(private.words_of(typed) || substring(regexp_replace(typed, '\D', '', 'g') from '.{9,}')) as w (word) where length(w.word) >= 3) then
     perform private.refuse('text_too_short');
   end if;
-  with account as (
-    select 'account' as kind, a.partner_id, a.id, p.slug, coalesce(s.full_name, a.display_name) as name, s.email, a.cpo_external_ref as reference,
-           (select array_agg(c.ean_code order by c.status, c.created_at) from core.connections c where c.partner_id = a.partner_id and c.account_id = a.id) as eans,
-           (select m.mandate_status from core.connection_mandates m where m.partner_id = a.partner_id and m.account_id = a.id
-             order by m.status, m.created_at limit 1) as status
-      from core.accounts a
-      join core.partners p on p.id = a.partner_id
-      left join core.signatories s on s.partner_id = a.partner_id and s.account_id = a.id
-     where a.id = customer_find.id
-        or position(wanted in lower(concat_ws(' ', s.full_name, s.email, a.display_name, a.cpo_external_ref))) > 0
-        or length(joined) >= 6 and position(joined in s.phone) > 0
-        or exists (select from core.connections c join core.locations l on l.partner_id = c.partner_id and l.id = c.location_id
-                    where c.partner_id = a.partner_id and c.account_id = a.id
-                      and (c.ean_code = joined or c.id = customer_find.id or lower(concat(l.postal_code, l.house_number, l.house_number_addition)) = joined))
-  ), draft as (
-    select 'draft' as kind, d.partner_id, d.id, p.slug, coalesce(d.contact_name, d.name, d.company_name) as name, d.email, d.external_ref as reference,
-           array_remove(array[d.ean], null) as eans, private.draft_status(d) as status
-      from core.drafts d
-      join core.partners p on p.id = d.partner_id
-     -- what became an account is found as that
-     where d.status <> 'active'
-       and (d.id = customer_find.id or d.ean = joined
-            or position(wanted in lower(concat_ws(' ', d.name, d.contact_name, d.company_name, d.email, d.external_ref))) > 0
-            or lower(concat(d.postal_code, d.house_number, d.house_number_addition)) = joined)
+  with matched as (
+    select 'account' as kind, f.partner_id, f.account_id as id, coalesce(s.full_name, a.display_name) as name, s.email, a.cpo_external_ref as reference,
+           null::text[] as eans, null as status
+      from private.found_accounts(typed, most + 1) f
+      join core.accounts a on a.partner_id = f.partner_id and a.id = f.account_id
+      left join core.signatories s on s.partner_id = f.partner_id and s.account_id = f.account_id
+    union all
+    select 'draft', d.partner_id, d.id, coalesce(d.contact_name, d.name, d.company_name), d.email, d.external_ref,
+           array_remove(array[d.ean], null), private.draft_status(d)
+      from private.found_drafts(typed, most + 1) d
   ), page as (
-    select * from (select * from account union all select * from draft) f
-     order by lower(f.name) nulls last, f.kind, f.id limit coalesce((input ->> 'limit')::int, 20)
+    select m.*, row_number() over (order by lower(m.name) nulls last, m.kind, m.id) as place, count(*) over () as found_all from matched m
+     order by place limit size
   )
-  select coalesce(jsonb_agg(jsonb_build_object('kind', p.kind, 'id', p.id, 'partner_id', p.partner_id, 'partner_slug', p.slug, 'name', p.name, 'email', p.email,
-                                               'reference', p.reference, 'eans', p.eans, 'status', p.status)), '[]')
-    into found from page p;
-  for row in select f.row from jsonb_array_elements(found) as f (row) loop
-    perform private.act_for_partner((row ->> 'partner_id')::uuid), private.audit('customer.found', (row ->> 'id')::uuid);
+  select coalesce(jsonb_agg(jsonb_build_object(
+           'kind', p.kind, 'id', p.id, 'partner_id', p.partner_id, 'partner_slug', r.slug, 'name', p.name, 'email', p.email, 'reference', p.reference,
+           'eans', case p.kind when 'draft' then to_jsonb(p.eans) else (
+              select coalesce(jsonb_agg(c.ean_code order by c.status, c.created_at, c.id), '[]') from core.connections c
+               where c.partner_id = p.partner_id and c.account_id = p.id) end,
+           'status', case p.kind when 'draft' then p.status else (
+              select m.mandate_status from core.connection_mandates m where m.partner_id = p.partner_id and m.account_id = p.id
+               order by m.status, m.created_at limit 1) end) order by p.place), '[]'), coalesce(max(p.found_all), 0)
+    into customers, found_all
+    from page p join core.partners r on r.id = p.partner_id;
+  for customer in select c.customer from jsonb_array_elements(customers) as c (customer) loop
+    perform private.act_for_partner((customer ->> 'partner_id')::uuid), private.audit('customer.found', (customer ->> 'id')::uuid);
   end loop;
-  return json_build_object('customers', found);
+  return json_build_object('customers', customers, 'more', found_all > jsonb_array_length(customers));
 end $$;
 comment on function ops.customer_find(jsonb) is
-  'Accounts and open drafts by a part of a name, e-mail address or reference, by an id, EAN, telephone number or postal code with house number: {text, limit?} to {customers}. Leaves an audit row for each.';
+  'Accounts, and drafts that are none yet: {text, limit?} to {customers, more}. By the beginning of each word typed, of name, e-mail address or reference; or by an id, EAN, telephone number, or postal code with house number. At least one word of three characters. Leaves an audit row for each.';
 select private.expose_ops('ops.customer_find(jsonb)');
 
 create function private.account_story(account core.accounts) returns json

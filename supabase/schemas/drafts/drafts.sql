@@ -84,6 +84,13 @@ create index drafts_user on core.drafts (user_id) where user_id is not null;
 create index drafts_expiring on core.drafts (expires_at) where status = 'invited';
 -- serves: the purge
 create index drafts_ended on core.drafts (expires_at) where status in ('expired', 'conflict');
+-- serves: the operator's search
+create index drafts_words on core.drafts using gin (private.search_words(
+  name, contact_name, company_name, email, external_ref, ean, postal_code, postal_code || house_number, private.phone_end(phone))) where status <> 'active';
+-- serves: the operator's list, newest first
+create index drafts_by_status on core.drafts (status, created_at desc, id desc);
+-- serves: the operator's list of EANs that the register has not confirmed
+create index drafts_unresolved on core.drafts (created_at, id) where ean_status in ('not_found', 'ambiguous') and status in ('invited', 'claimed');
 -- serves: the look-ups that wait
 create index drafts_to_look_up on core.drafts (created_at) where ean_status in ('pending', 'failed') and status in ('invited', 'claimed');
 select private.isolate('core.drafts', 'select, insert, update, delete');

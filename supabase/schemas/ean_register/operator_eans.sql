@@ -1,41 +1,76 @@
 -- The operator on EANs that the EAN register has not confirmed: list.
 
+create function private.unconfirmed_connections(failed boolean, size int) returns json
+language sql stable
+set search_path = ''
+as $$
+  select json_agg(json_build_object(
+           'kind', 'connection', 'id', c.id, 'partner_slug', p.slug, 'ean_code', c.ean_code,
+           'address', concat_ws(' ', l.postal_code, l.house_number, l.house_number_addition),
+           'status', c.ean_validation_status, 'outcome', k.outcome, 'reason', k.reason, 'checked_at', private.iso(k.checked_at))
+           order by c.ean_checked_at, c.id)
+    from (
+      select u.* from (
+        (select d.* from core.connections d
+          where d.status = 'active' and d.ean_validation_status in ('mismatch', 'not_found') order by d.ean_checked_at, d.id limit size)
+        union all
+        (select d.* from core.connections d
+          where d.status = 'active' and d.ean_validation_status = 'unverified'
+            and (not failed or 'unavailable' = (
+              select k.outcome from core.ean_checks k where k.partner_id = d.partner_id and k.connection_id = d.id order by k.id desc limit 1))
+          order by d.ean_checked_at limit size)) u
+      order by u.ean_checked_at, u.id limit size) c
+    join core.partners p on p.id = c.partner_id
+    join core.locations l on l.partner_id = c.partner_id and l.id = c.location_id
+    left join lateral (
+      select * from core.ean_checks k where k.partner_id = c.partner_id and k.connection_id = c.id order by k.id desc limit 1) k on true
+$$;
+comment on function private.unconfirmed_connections(boolean, int) is
+  'Active connections whose EAN the register denied, or could not be asked about; with failed not those about which it was not asked yet. Asked longest ago first.';
+
+create function private.unconfirmed_drafts(failed boolean, size int) returns json
+language sql stable
+set search_path = ''
+as $$
+  select json_agg(json_build_object(
+           'kind', 'draft', 'id', d.id, 'partner_slug', p.slug, 'ean_code', d.ean,
+           'address', concat_ws(' ', d.postal_code, d.house_number, d.house_number_addition),
+           'status', d.ean_status, 'outcome', null, 'reason', null, 'checked_at', private.iso(d.ean_looked_up_at)) order by d.created_at, d.id)
+    from (
+      select u.* from (
+        (select w.* from core.drafts w
+          where w.ean_status in ('pending', 'failed') and w.status in ('invited', 'claimed') and private.draft_status(w) <> 'expired'
+            and (not failed or w.ean_status = 'failed')
+          order by w.created_at limit size)
+        union all
+        (select w.* from core.drafts w
+          where w.ean_status in ('not_found', 'ambiguous') and w.status in ('invited', 'claimed') and private.draft_status(w) <> 'expired'
+            and (not failed or w.ean_status = 'not_found')
+          order by w.created_at, w.id limit size)) u
+      order by u.created_at, u.id limit size) d
+    join core.partners p on p.id = d.partner_id
+$$;
+comment on function private.unconfirmed_drafts(boolean, int) is
+  'Open drafts whose EAN was not found; with failed not those that wait for the look-up or for their customer''s choice. Oldest first.';
+
 create function ops.ean_list(input jsonb) returns json
 language plpgsql security definer
 set search_path = ''
 as $$
 declare
   failed constant boolean := coalesce((input ->> 'failed')::boolean, false);
-  found  json;
+  size   constant int     := coalesce((input ->> 'limit')::int, 50);
+  eans   json;
+  drafts json;
 begin
   perform private.act_as_operator(input);
-  found := (
-    with unconfirmed as (
-      select 'connection' as kind, c.id, p.slug, c.ean_code, l.postal_code, l.house_number, l.house_number_addition,
-             c.ean_validation_status as status, k.outcome, k.reason, k.checked_at
-        from core.connections c
-        join core.partners p on p.id = c.partner_id
-        join core.locations l on l.partner_id = c.partner_id and l.id = c.location_id
-        left join lateral (
-          select * from core.ean_checks k where k.partner_id = c.partner_id and k.connection_id = c.id order by k.id desc limit 1) k on true
-       where c.status = 'active' and coalesce(c.ean_validation_status not in ('matched', 'manual'), true)
-         and (not failed or c.ean_validation_status in ('mismatch', 'not_found') or k.outcome = 'unavailable')
-      union all
-      select 'draft', d.id, p.slug, d.ean, d.postal_code, d.house_number, d.house_number_addition, d.ean_status, null, null, d.ean_looked_up_at
-        from core.drafts d join core.partners p on p.id = d.partner_id
-       where private.draft_status(d) in ('invited', 'claimed')
-         and (d.ean_status in ('failed', 'not_found') or not failed and d.ean_status in ('pending', 'ambiguous'))
-    )
-    select coalesce(json_agg(json_build_object(
-             'kind', u.kind, 'id', u.id, 'partner_slug', u.slug, 'ean_code', u.ean_code,
-             'address', concat_ws(' ', u.postal_code, u.house_number, u.house_number_addition), 'status', u.status, 'outcome', u.outcome,
-             'reason', u.reason, 'checked_at', private.iso(nullif(u.checked_at, '-infinity'))) order by u.checked_at nulls first, u.id), '[]')
-      from (select * from unconfirmed u order by u.checked_at nulls first, u.id limit coalesce((input ->> 'limit')::int, 50)) u);
-  if json_array_length(found) > 0 then
-    perform private.audit('eans.listed', null, jsonb_build_object('eans', json_array_length(found)));
+  eans := coalesce(private.unconfirmed_connections(failed, size), '[]');
+  drafts := coalesce(private.unconfirmed_drafts(failed, size), '[]');
+  if json_array_length(eans) + json_array_length(drafts) > 0 then
+    perform private.audit('eans.listed', null, jsonb_build_object('connections', json_array_length(eans), 'drafts', json_array_length(drafts)));
   end if;
-  return json_build_object('eans', found);
+  return json_build_object('connections', eans, 'drafts', drafts);
 end $$;
 comment on function ops.ean_list(jsonb) is
-  'What of connections and open drafts the EAN register has not confirmed, longest ago first: {failed?, limit?} to {eans}. failed: what it denied, or could not be asked. Leaves an audit row, for it shows addresses.';
+  'What the EAN register has not confirmed: {failed?, limit?} to {connections, drafts}, at most so many of each. failed: what it denied, or could not be asked. Leaves an audit row, for it shows addresses.';
 select private.expose_ops('ops.ean_list(jsonb)');

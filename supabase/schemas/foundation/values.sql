@@ -71,3 +71,26 @@ as $$
             from unnest(fields) with ordinality as u (value, place)) f
 $$;
 comment on function private.csv_line(text[]) is 'A line of CSV as RFC 4180 says: null is an empty field; one that begins like a formula gets a quote in front.';
+
+create function private.words_of(said text) returns text[]
+language sql immutable parallel safe
+return array_remove(regexp_split_to_array(lower(regexp_replace(normalize(coalesce(said, ''), nfkd), '[\u0300-\u036f]', '', 'g')), '[^[:alnum:]]+'), '');
+comment on function private.words_of(text) is 'The words of a text, letters without their accents and in lower case: what is not a letter or a digit only parts them.';
+grant execute on function private.words_of(text) to api_owner;
+
+create function private.phone_end(phone text) returns text
+language sql immutable parallel safe
+return right(regexp_replace(phone, '\D', '', 'g'), 9);
+comment on function private.phone_end(text) is 'The last nine digits of a telephone number, which are the same however its beginning is written: 06, +316, 00316.';
+grant execute on function private.phone_end(text) to api_owner;
+
+create function private.search_words(variadic said text[]) returns tsvector
+language sql immutable parallel safe
+return array_to_tsvector(array(select unnest(private.words_of(t.said)) from unnest(said) as t (said)));
+comment on function private.search_words(text[]) is 'What a row is found by: the words of these texts. For the index that private.search_query looks into.';
+grant execute on function private.search_words(text[]) to api_owner;
+
+create function private.search_query(typed text) returns tsquery
+language sql immutable
+return (select string_agg(quote_literal(left(w.word, 255)) || ':*', ' & ')::tsquery from unnest(private.words_of(typed)) as w (word));
+comment on function private.search_query(text) is 'Whatever has, for each word that was typed, a word that begins with it. Null where nothing was typed but signs.';

@@ -1,36 +1,83 @@
--- The operator on everything at once: how many of what there is, and what waits. No personal data.
+-- The operator on everything at once: what waits, how much there is, what was sold. No personal data.
+-- It answers as quickly of a million accounts as of ten: what waits is counted by the index that serves it and no further than
+-- ten thousand, and how many rows a large table has is what the planner reckons.
+
+create function private.waiting(what text, query text) returns json
+language plpgsql stable
+set search_path = ''
+as $$
+declare
+  most    constant int := 10000;
+  waiting int;
+begin
+  execute format('select count(*) from (%s limit %s) w', query, most + 1) into waiting;
+  return json_build_object('what', what, 'count', least(waiting, most), 'or_more', waiting > most);
+end $$;
+comment on function private.waiting(text, text) is 'How many rows a query of ours has, counted up to ten thousand: {what, count, or_more}.';
+
+create function private.held(what text, kind regclass) returns json
+language plpgsql stable
+set search_path = ''
+as $$
+declare
+  counted constant json := private.waiting(what, format('select from %s', kind));
+begin
+  if not (counted ->> 'or_more')::boolean then
+    return json_build_object('what', what, 'count', (counted ->> 'count')::bigint, 'about', false);
+  end if;
+  return json_build_object('what', what, 'about', true, 'count', greatest((counted ->> 'count')::bigint, (
+    select sum(greatest(c.reltuples, 0))::bigint from pg_partition_tree(kind) t join pg_class c on c.oid = t.relid where t.isleaf)));
+end $$;
+comment on function private.held(text, regclass) is 'How many rows a table has, exactly up to ten thousand and about above that: {what, count, about}.';
+
+create function private.sold_by_year() returns json
+language sql stable
+set search_path = ''
+as $$
+  select coalesce(json_agg(json_build_object('delivery_year', y.year, 'sales', y.sales, 'ere', y.ere, 'gross_eur', y.gross) order by y.year), '[]')
+    from (
+      select extract(year from b.quarter)::int as year, count(*) as sales,
+             sum(s.ere) - coalesce(sum(v.ere), 0) as ere, sum(s.gross) - coalesce(sum(v.gross), 0) as gross
+        from core.sales s
+        join core.bookings b on b.partner_id = s.partner_id and b.id = s.booking_id
+        left join lateral (
+          select sum(a.ere) as ere, sum(a.gross) as gross
+            from core.allocations a
+           where a.partner_id = s.partner_id and a.sale_id = s.id and a.reversal_id is not null
+             and exists (select from core.sale_reversals r where r.partner_id = s.partner_id and r.sale_id = s.id)) v on true
+       group by 1) y
+$$;
+comment on function private.sold_by_year() is 'What was sold of each year of delivery, less what was taken back.';
 
 create function ops.stats(input jsonb) returns json
 language sql stable security definer
 set search_path = ''
 as $$
-  with this as (
-    select private.today() as today, extract(year from private.today())::int as year
-  ), counted (what, state, count) as (
-    select 'partners', case when p.is_active then 'active' else 'inactive' end, count(*) from core.partners p where p.id <> private.house() group by 2
-    union all select 'clients', case when c.disabled_at is null then 'active' else 'disabled' end, count(*) from core.oauth_clients c group by 2
-    union all select 'accounts', a.access_channel, count(*) from core.accounts a group by 2
-    union all select 'registrations', c.registration_status, count(*) from core.connections c where c.status = 'active' group by 2
-    union all select 'eans', coalesce(c.ean_validation_status, 'pending'), count(*) from core.connections c where c.status = 'active' group by 2
-    union all select 'mandates', m.mandate_status, count(*) from core.connection_mandates m where m.status = 'active' group by 2
-    union all select 'mandates', 'ends this year, not renewed', count(*) from core.connection_mandates m cross join this
-               where m.status = 'active' and m.mandate_status = 'signed' and m.valid_until = make_date(this.year, 12, 31) and m.renewed_until is null
-    union all select 'drafts', private.draft_status(d), count(*) from core.drafts d group by 2
-    union all select 'months', d.status, count(*) from core.delivered_months d cross join this where d.period >= make_date(this.year, 1, 1) group by 2
-    union all select 'mail', m.status, count(*) from core.mail_outbox m where m.status <> 'nobody' group by 2
-    union all select 'mail', 'waits after a failure', count(*) from core.mail_outbox m where m.status = 'queued' and m.attempts > 0
-    union all select 'notices', 'due', count(*) from core.notices n where n.due_at is not null
-  )
   select json_build_object(
     'at', private.iso(private.now()),
-    'counts', (select json_agg(json_build_object('what', c.what, 'state', c.state, 'count', c.count) order by c.what, c.state) from counted c),
-    'years', (select coalesce(json_agg(json_build_object(
-                       'delivery_year', y.year, 'kwh_delivered', y.kwh, 'kwh_booked', y.booked) order by y.year), '[]')
-                from (select extract(year from d.period)::int as year, sum(d.total_kwh) as kwh, coalesce(sum(d.total_kwh) filter (where d.locked), 0) as booked
-                        from core.delivered_months d where d.status = 'staged' or d.locked group by 1) y),
-    'balances', (select coalesce(json_agg(json_build_object('unit', b.unit, 'kind', b.kind, 'balance', b.balance) order by b.unit, b.kind), '[]')
-                   from (select l.unit, l.kind, sum(l.balance) as balance from core.ledger_balances l group by 1, 2) b))
+    'waits', json_build_array(
+      private.waiting('registrations to review', $q$select from core.connections c where c.registration_status = 'ingediend' and c.status = 'active'$q$),
+      private.waiting('chargers to judge', $q$select from core.chargers h where h.status = 'active' and h.mid_eligible is null$q$),
+      private.waiting('EANs denied', $q$select from core.connections c where c.status = 'active' and c.ean_validation_status in ('mismatch', 'not_found')$q$),
+      private.waiting('EANs to check again', $q$select from core.connections c where c.status = 'active' and c.ean_validation_status = 'unverified'$q$),
+      private.waiting('drafts to look up',
+        $q$select from core.drafts d where d.ean_status in ('pending', 'failed') and d.status in ('invited', 'claimed')$q$),
+      private.waiting('mail to send', $q$select from core.mail_outbox m where m.status = 'queued'$q$),
+      private.waiting('mail that failed',
+        $q$select from core.mail_outbox m where m.status = 'failed' or m.status = 'queued' and m.last_error is not null$q$),
+      private.waiting('notices to mail', 'select from core.notices n where n.due_at is not null'),
+      private.waiting('bookings to submit', $q$select from core.bookings b where b.status = 'open'$q$),
+      private.waiting('payout batches to approve', $q$select from core.payout_batches b where b.status = 'prepared'$q$),
+      private.waiting('payout batches to export', $q$select from core.payout_batches b where b.status = 'approved'$q$),
+      private.waiting('payout batches to settle', $q$select from core.payout_batches b where b.status = 'exported'$q$)),
+    'holds', json_build_array(
+      private.held('partners', 'core.partners'), private.held('clients', 'core.oauth_clients'), private.held('drafts', 'core.drafts'),
+      private.held('accounts', 'core.accounts'), private.held('connections', 'core.connections'), private.held('mandates', 'core.mandates'),
+      private.held('chargers', 'core.chargers'), private.held('charging sessions', 'core.charging_sessions'),
+      private.held('months', 'core.delivered_months'), private.held('booked months', 'core.booking_rows'),
+      private.held('ledger entries', 'core.ledger_entries'), private.held('audit rows', 'core.audit_log')),
+    'sold', private.sold_by_year())
 $$;
 comment on function ops.stats(jsonb) is
-  'How many there are of everything and in which state, what was delivered and booked by year, and what the ledger holds: {} to {at, counts, years, balances}. No personal data.';
+  'What waits for somebody or for a job, how much there is, and what was sold by year of delivery: {} to {at, waits, holds, sold}. No personal data. Counts above ten thousand are not exact.';
 select private.expose_ops('ops.stats(jsonb)');

@@ -17,6 +17,11 @@ as $$
     'done_at', private.iso(mail.done_at))
 $$;
 
+create function private.masked(subject text) returns text
+language sql immutable
+return regexp_replace(subject, '^\d{6}(?!\d)', '••••••');
+comment on function private.masked(text) is 'A subject without the code in front of it, which stands there for a phone to show.';
+
 create function private.newest_mails(input jsonb, size int) returns setof core.mail_outbox
 language plpgsql stable
 set search_path = ''
@@ -28,11 +33,18 @@ begin
   if input ->> 'partner' is not null then
     partner := (private.partner_named(input ->> 'partner')).id;
   end if;
-  return query
-    select * from core.mail_outbox m
-     where (partner is null or m.partner_id = partner) and (wanted is null or m.recipient = wanted) and m.status <> 'nobody'
-       and (coalesce((input ->> 'failed')::boolean, false) is false or m.status = 'failed' or m.status = 'queued' and m.last_error is not null)
-     order by m.created_at desc, m.id desc limit size;
+  if (input ->> 'failed')::boolean then
+    return query
+      select * from core.mail_outbox m
+       where (m.status = 'failed' or m.status = 'queued' and m.last_error is not null)
+         and (partner is null or m.partner_id = partner) and (wanted is null or m.recipient = wanted)
+       order by m.created_at desc, m.id desc limit size;
+  else
+    return query
+      select * from core.mail_outbox m
+       where (partner is null or m.partner_id = partner) and (wanted is null or m.recipient = wanted) and m.status <> 'nobody'
+       order by m.created_at desc, m.id desc limit size;
+  end if;
 end $$;
 comment on function private.newest_mails(jsonb, int) is 'The newest mails of {to?, partner?, failed?}: failed for good, or waiting after a failure.';
 
@@ -40,8 +52,8 @@ create function ops.mail_list(input jsonb) returns json
 language sql stable security definer
 set search_path = ''
 as $$
-  -- a code stands in front of its subject, for a phone to show; to read it takes mail_show, which leaves an audit row
-  select json_build_object('mails', coalesce(json_agg(private.mail_row(m, regexp_replace(m.subject, '^\d{6}(?!\d)', '••••••'))
+  -- to read a code takes mail_show, which leaves an audit row
+  select json_build_object('mails', coalesce(json_agg(private.mail_row(m, private.masked(m.subject))
                                                       order by m.created_at desc, m.id desc), '[]'))
     from private.newest_mails(input, coalesce((input ->> 'limit')::int, 20)) m
 $$;
@@ -75,32 +87,93 @@ comment on function ops.mail_show(jsonb) is
   'One mail with its text and links: {id}, or the newest of {to?, partner?}, to {mail, text, links}. Leaves an audit row, for it reads what was meant for the recipient.';
 select private.expose_ops('ops.mail_show(jsonb)');
 
+create function private.still_opens(mail core.mail_outbox) returns boolean
+language plpgsql stable
+set search_path = ''
+as $$
+declare
+  about      constant text[] := string_to_array(mail.cause, ':');
+  matter     constant text   := about[1];
+  subject_id constant uuid   := private.as_uuid(about[2]);
+  link       core.mandate_links;
+  draft      core.drafts;
+  notice     core.notices;
+begin
+  if matter in ('mandate_link', 'mandate_code') then
+    select * into link from core.mandate_links l where l.partner_id = mail.partner_id and l.id = subject_id;
+    return private.link_state(link) = 'open' and mail.recipient = (private.connection_facts(link.connection_id) ->> 'email')
+       and (matter = 'mandate_link' or private.judge_code(link.code_hash, link.code_expires_at, link.code_attempts, about[3]) is null);
+  elsif matter in ('claim', 'claim_reminder', 'claim_sign_in', 'claim_code') then
+    select * into draft from core.drafts d where d.partner_id = mail.partner_id and d.id = subject_id;
+    return draft.email = mail.recipient and private.draft_status(draft) in ('invited', 'claimed', 'active') and case matter
+      when 'claim_code' then private.judge_code(draft.code_hash, draft.code_expires_at, draft.code_attempts, about[3]) is null
+      when 'claim_sign_in' then exists (
+        select from core.draft_links l
+         where l.partner_id = mail.partner_id and l.id = private.as_uuid(about[3]) and l.used_at is null and l.expires_at > private.now())
+      -- who came needs no invitation any more, and of reminders the newest says it
+      else private.draft_status(draft) = 'invited' and (matter = 'claim' or draft.reminders_sent::text = about[3]) end;
+  elsif matter = 'sign_in_code' then
+    return exists (
+      select from core.sign_in_codes c
+       where c.token_hash = decode(about[2], 'hex') and c.used_at is null and c.expires_at > private.now() and c.attempts < 5);
+  elsif matter in ('notice', 'claim_notice') then
+    select * into notice from core.notices n
+     where n.partner_id = case matter when 'notice' then mail.partner_id else private.house() end and n.id = subject_id;
+    perform private.act_for_partner(notice.partner_id);
+    return private.notice_details(notice) is not null and not exists (
+      -- of the mails about a mandate that ends, one to a CPO's customer has a link to sign by in it
+      select from unnest(mail.links) as l (url)
+       cross join lateral private.link_by_token(encode(sha256(convert_to(regexp_replace(l.url, '^.*/', ''), 'UTF8')), 'hex')) as k
+       where private.link_state(k) not in ('unknown', 'open'));
+  end if;
+  return true;
+end $$;
+comment on function private.still_opens(core.mail_outbox) is
+  'Whether what a mail asks its reader to do can still be done by it: its code or link has not expired and was not used or replaced, and what it asks for is still missing. What only tells something always does.';
+
+create function private.wants_no_mail(mail core.mail_outbox) returns boolean
+language sql stable
+set search_path = ''
+as $$
+  select coalesce(private.is_suppressed(decode((regexp_match(mail.unsubscribe_url, '/([0-9a-f]{64})-[^/]*$'))[1], 'hex')), false)
+$$;
+comment on function private.wants_no_mail(core.mail_outbox) is 'Whether its reader has opted out of mail of this kind; the link to opt out by has the hash of the address in it.';
+
 create function ops.mail_resend(input jsonb) returns json
 language plpgsql security definer
 set search_path = ''
 as $$
 declare
-  mail core.mail_outbox;
+  mail    core.mail_outbox;
+  partner core.partners;
 begin
   perform private.act_as_operator(input);
   select * into mail from core.mail_outbox m
    where m.partner_id = any (array(select p.id from core.partners p)) and m.id = private.as_uuid(input ->> 'id') and m.status <> 'nobody' for update;
   if mail.id is null then
-    perform private.refuse('mail_not_found');
+    perform private.refuse('mail_not_found', json_build_object('mail', input ->> 'id'));
   elsif mail.status in ('sent', 'captured') then
     -- what was sent is wiped, and on the sandbox nothing is sent
-    perform private.refuse('mail_' || mail.status);
-  elsif mail.template in ('mandate_code', 'claim_code', 'sign_in') and mail.created_at <= private.now() - interval '10 minutes' then
-    perform private.refuse('mail_outdated');
-  elsif mail.status = 'queued' and mail.next_attempt_at <= private.now() then
-    return json_build_object('changed', false, 'mail', private.mail_row(mail, regexp_replace(mail.subject, '^\d{6}(?!\d)', '••••••')));
+    perform private.refuse('mail_' || mail.status, json_build_object('mail', mail.id));
+  end if;
+  select * into partner from core.partners p where p.id = mail.partner_id;
+  perform private.act_for_partner(mail.partner_id);
+  if mail.template in ('claim', 'reminder', 'sign_in', 'mandate_link') and not partner.is_active then
+    perform private.refuse('mail_of_inactive_partner', json_build_object('mail', mail.id, 'partner', partner.slug));
+  elsif private.wants_no_mail(mail) then
+    perform private.refuse('mail_unwanted', json_build_object('mail', mail.id));
+  elsif private.still_opens(mail) is not true then
+    perform private.refuse('mail_outdated', json_build_object('mail', mail.id));
+  elsif mail.status = 'queued' and mail.next_attempt_at <= private.now() + interval '5 minutes' then
+    -- it goes by itself, or a worker has it in hand, which claims it for five minutes: it must not be sent twice
+    return json_build_object('changed', false, 'mail', private.mail_row(mail, private.masked(mail.subject)));
   end if;
   update core.mail_outbox m set status = 'queued', attempts = 0, next_attempt_at = private.now(), done_at = null
    where m.partner_id = mail.partner_id and m.id = mail.id
   returning * into mail;
   perform private.act_for_partner(mail.partner_id), private.audit('mail.resent', mail.id);
-  return json_build_object('changed', true, 'mail', private.mail_row(mail, regexp_replace(mail.subject, '^\d{6}(?!\d)', '••••••')));
+  return json_build_object('changed', true, 'mail', private.mail_row(mail, private.masked(mail.subject)));
 end $$;
 comment on function ops.mail_resend(jsonb) is
-  'Has a mail that failed, or waits after a failure, sent by the next run of the worker: {id} to {changed, mail}. Not what was sent, which is wiped, nor a code that no longer works.';
+  'Has a mail that failed, or waits long after a failure, sent by the next run of the worker: {id} to {changed, mail}. Not what was sent, which is wiped; nor what its reader can do nothing with any more, or asked not to get.';
 select private.expose_ops('ops.mail_resend(jsonb)');

@@ -39,6 +39,8 @@ select private.isolate('core.mail_outbox', 'select, insert');
 select private.keep_to_owner('core.mail_outbox');
 -- serves: mail of all partners, newest first
 create index mail_outbox_newest on core.mail_outbox (created_at desc, id desc);
+-- serves: mail that failed, newest first
+create index mail_outbox_failed on core.mail_outbox (created_at desc, id desc) where status = 'failed' or status = 'queued' and last_error is not null;
 
 create function private.escape_html(value text) returns text
 language sql immutable parallel safe

@@ -7,14 +7,19 @@ as $$
   select json_build_object(
     'partner', private.partner_settings(partner),
     'counts', json_build_object(
-      'cpo_accounts', (select count(*) from core.accounts a where a.partner_id = partner.id and a.client_id is not null),
+      'cpo_accounts', (select coalesce(sum(k.accounts), 0) from core.account_counts k where k.partner_id = partner.id),
       'customers', (select count(*) from core.attributions t where t.partner_id = partner.id),
       'drafts', (select coalesce(json_object_agg(g.status, g.drafts order by g.status), '{}')
-                   from (select private.draft_status(d) as status, count(*) as drafts from core.drafts d where d.partner_id = partner.id group by 1) g),
+                   from (select case when d.status = 'invited' and d.expires_at <= (select private.now()) then 'expired' else d.status end as status,
+                                count(*) as drafts
+                           from core.drafts d where d.partner_id = partner.id group by 1) g),
       'drafts_left', greatest(private.draft_cap() - (
         select count(*) from core.draft_uploads u where u.partner_id = partner.id and u.at > private.now() - interval '30 days'), 0),
-      'failed_mails', (select count(*) from core.mail_outbox m where m.partner_id = partner.id and m.status = 'failed'),
-      'balance_eur', (select coalesce(sum(b.balance), 0) from core.ledger_balances b where b.unit = 'EUR' and b.kind = 'partner' and b.owner = partner.id)),
+      'failed_mails', (select count(*) from core.mail_outbox m
+                        where (m.status = 'failed' or m.status = 'queued' and m.last_error is not null) and m.partner_id = partner.id),
+      -- what people bring it is earned in the house's ledger
+      'balance_eur', (select sum(private.balance(l.tenant, 'EUR', 'partner', partner.id))
+                        from unnest(array[partner.id, private.house()]) as l (tenant) where partner.id <> private.house())),
     'company', partner.company,
     'branding', partner.branding,
     'payout', json_build_object('iban_last4', partner.iban_last4, 'account_holder', partner.iban_holder),
