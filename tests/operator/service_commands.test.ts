@@ -223,6 +223,22 @@ describe("contract §8 partner show", () => {
   });
 });
 
+describe("contract §8 partner set", () => {
+  test("contract §8 partner set --locale and --mandate-years fix them for a partner's customers; any gives them back", async () => {
+    await world.addPartner("vast");
+    const { json } = await done("partner set vast --locale en --mandate-years 5");
+    expect([json.changed, json.partner.locale, json.partner.mandate_years]).toEqual([true, "en", 5]);
+    expect((await done("partner set vast --locale en")).json.changed).toBe(false);
+    const { json: free } = await done("partner set vast --locale any --mandate-years any");
+    expect([free.partner.locale, free.partner.mandate_years]).toEqual([null, null]);
+    for (const wrong of [
+      ["--locale", "de"],
+      ["--mandate-years", "2"],
+    ])
+      expect((await operate(["partner", "set", "vast", ...wrong], env)).code).toBe(2);
+  });
+});
+
 describe("contract §8 draft list", () => {
   test("contract §8 draft list is newest first, of one partner and status where asked, and leaves an audit row", async () => {
     const fresh = await world.addPartner("lijst");
