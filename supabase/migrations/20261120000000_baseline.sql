@@ -13852,9 +13852,10 @@ begin
    where m.partner_id = any (array(select p.id from core.partners p)) and m.id = private.as_uuid(input ->> 'id') and m.status <> 'nobody' for update;
   if mail.id is null then
     perform private.refuse('mail_not_found', json_build_object('mail', input ->> 'id'));
-  elsif mail.status in ('sent', 'captured') then
-    -- what was sent is wiped, and on the sandbox nothing is sent
-    perform private.refuse('mail_' || mail.status, json_build_object('mail', mail.id));
+  elsif mail.status = 'sent' then
+    perform private.refuse('mail_sent', json_build_object('mail', mail.id));
+  elsif mail.status = 'captured' then
+    perform private.refuse('mail_captured', json_build_object('mail', mail.id));
   end if;
   select * into partner from core.partners p where p.id = mail.partner_id;
   perform private.act_for_partner(mail.partner_id);
