@@ -422,10 +422,11 @@ set search_path = ''
 as $$
   -- a spreadsheet would compute what begins like a formula
   select string_agg(case when f.field ~ '[",\r\n]' then '"' || replace(f.field, '"', '""') || '"' else f.field end, ',' order by f.place) || E'\r\n'
-    from (select place, case when value ~ '^[=+@\t\r-]' then '''' || value else coalesce(value, '') end as field
+    from (select place, case when value ~ '^[=+@\t\r-]' and value !~ '^-[0-9.]+$' then '''' || value else coalesce(value, '') end as field
             from unnest(fields) with ordinality as u (value, place)) f
 $$;
-comment on function private.csv_line(text[]) is 'A line of CSV as RFC 4180 says: null is an empty field; one that begins like a formula gets a quote in front.';
+comment on function private.csv_line(text[]) is 'A line of CSV as RFC 4180 says: null is an empty field; one that begins like a formula, and is no number, gets a quote in front.';
+grant execute on function private.csv_line(text[]) to api_owner;
 
 create function private.words_of(said text) returns text[]
 language sql immutable parallel safe
@@ -628,6 +629,7 @@ create table core.partners (
   iban_last4        text,
   iban_holder       text,
   iban_changed_at   timestamptz   not null default private.now(),
+  vat_regime        text,
   branding          jsonb         not null default '{}',
   charger_brands    text[]        not null default '{}',
   locale            text,
@@ -637,12 +639,13 @@ create table core.partners (
   constraint partners_slug_shape check (slug ~ '^[a-z0-9]+(-[a-z0-9]+)*$' and length(slug) <= 60),
   constraint partners_name_length check (length(name) between 1 and 120),
   constraint partners_house_is_active check (is_active or id <> '00000000-0000-4000-8000-000000000000'),
-  constraint partners_house_has_no_settings check (id <> '00000000-0000-4000-8000-000000000000' or num_nonnulls(referral_code, return_url, iban_last4) = 0
+  constraint partners_house_has_no_settings check (id <> '00000000-0000-4000-8000-000000000000' or num_nonnulls(referral_code, return_url, iban_last4, vat_regime) = 0
     and company = '{}' and branding = '{}' and charger_brands = '{}' and default_fee_pct = 20 and partner_share_pct = 25 and num_nonnulls(locale, mandate_years) = 0),
   constraint partners_locale_known check (locale in ('nl', 'en')),
   constraint partners_mandate_years_known check (mandate_years in (1, 3, 5)),
   constraint partners_referral_code_key unique (referral_code),
   constraint partners_referral_code_shape check (referral_code ~ '^[A-Z0-9]{4,20}$'),
+  constraint partners_vat_regime_known check (vat_regime in ('none', 'small_business', 'regular', 'reverse_charge')),
   constraint partners_return_url_length check (length(return_url) <= 500),
   constraint partners_percentages check (default_fee_pct between 0 and 100 and partner_share_pct between 0 and 100),
   constraint partners_accents_are_colors check (
@@ -652,6 +655,8 @@ create table core.partners (
 comment on table core.partners is 'A tenant: a charge-point operator, installer or other business. Kept as long as its customers'' records are.';
 comment on column core.partners.return_url is 'Registered by the operator or in the portal; sign-in links may lead back to it and below it, nowhere else.';
 comment on column core.partners.branding is 'display_name, logo_url, primary_color, reply_to: how pages and mail to its customers look. light and dark are the colour where it can be read on such a ground, else null: packages/shared/src/domain/brand.ts judges it when it is chosen.';
+comment on column core.partners.vat_regime is
+  'How VAT is charged on its share: none (no business for VAT), small_business (exempt, the Dutch KOR), regular, reverse_charge (by a business in another country). Set by the operator; null while nobody has asked, and no invoice is written until then.';
 comment on column core.partners.iban_changed_at is 'When the account number came, or became another one: money waits 48 hours before it goes there.';
 comment on column core.partners.charger_brands is 'Brands whose cloud the partner has linked to the service: a draft may come with a charger of these only. Set by the operator.';
 comment on column core.partners.locale is 'The language its customers are spoken to in, null where theirs is not known: pages then speak the browser''s, mail Dutch. Set by the operator.';
@@ -6864,6 +6869,292 @@ as $$
     from balance b
 $$;
 
+-- GET /v1/settlements: what a CPO that settles with its customers itself was paid for each of them.
+
+create function private.settlements(partner uuid, client uuid, query jsonb)
+returns table (settlement_id uuid, account_id uuid, cpo_external_ref text, amount_eur numeric, status text, payment_reference text,
+               created_at timestamptz, paid_at timestamptz)
+language plpgsql stable security definer
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+begin
+  return query
+  select p.id, a.id, a.cpo_external_ref, p.amount,
+         case when l.status = 'pending' and b.status <> 'prepared' then 'approved' else l.status end,
+         replace(l.id::text, '-', ''), b.prepared_at, l.paid_at
+    from core.payout_lines l
+    join core.payout_batches b on b.id = l.batch_id
+    join core.payout_parts p on p.partner_id = l.partner_id and p.line_id = l.id and p.kind = 'customer'
+    join core.accounts a on a.partner_id = p.partner_id and a.id = p.account_id and a.client_id = client
+   where l.partner_id = partner and l.payee_id = partner and l.status <> 'cancelled'
+     and (query ->> 'payment_reference' is null or l.id = private.line_id_of(query ->> 'payment_reference'))
+     and (query ->> 'cpo_external_ref' is null or a.cpo_external_ref = query ->> 'cpo_external_ref')
+   order by l.arrival desc, p.id
+   limit (query ->> 'limit')::int + 1 offset (query ->> 'offset')::bigint;
+end $$;
+comment on function private.settlements(uuid, uuid, jsonb) is
+  'What of payments to a partner is for accounts that a client made, newest payment first, and one more than the limit. Definer, because the payment itself is the partner''s and its batch the service''s own.';
+grant execute on function private.settlements(uuid, uuid, jsonb) to api_owner;
+
+create function api.list_settlements(caller jsonb, query jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'cpo');
+  return (
+    with page as materialized (
+      select * from private.settlements(private.partner_id(), private.client_id(), query) with ordinality
+    )
+    select private.page_answer('settlements',
+      (select json_agg(json_build_object(
+         'settlement_id', p.settlement_id, 'account_id', p.account_id, 'cpo_external_ref', p.cpo_external_ref, 'amount_eur', p.amount_eur,
+         'status', p.status, 'payment_reference', p.payment_reference, 'created_at', private.iso(p.created_at), 'paid_at', private.iso(p.paid_at))
+         order by p.ordinality) from page p where p.ordinality <= (query ->> 'limit')::int),
+      array(select p.settlement_id from page p order by p.ordinality), query));
+end $$;
+comment on function api.list_settlements(jsonb, jsonb) is
+  'GET /v1/settlements: {limit, offset, payment_reference, cpo_external_ref} to a page of settlements, newest payment first.';
+select private.expose('api.list_settlements(jsonb, jsonb)');
+
+create function api.write_settlements(caller jsonb, query jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'cpo');
+  return (
+    select json_build_object('csv', private.csv_line('settlement_id', 'account_id', 'cpo_external_ref', 'amount_eur', 'status', 'payment_reference', 'created_at', 'paid_at')
+           || coalesce(string_agg(private.csv_line(
+                p.settlement_id::text, p.account_id::text, p.cpo_external_ref, p.amount_eur::text, p.status, p.payment_reference,
+                private.iso(p.created_at), private.iso(p.paid_at)), '' order by p.ordinality), ''))
+      from private.settlements(private.partner_id(), private.client_id(), query) with ordinality p
+     where p.ordinality <= (query ->> 'limit')::int);
+end $$;
+comment on function api.write_settlements(jsonb, jsonb) is
+  'GET /v1/settlements.csv: the same as list_settlements, as {csv}. Without a formula in it.';
+select private.expose('api.write_settlements(jsonb, jsonb)');
+
+-- Invoices: what the service writes in a partner's name for its share (self-billing), and the VAT that comes on top.
+
+create table core.vat_rates (
+  valid_from date          not null,
+  rate       numeric(5, 2) not null,
+  constraint vat_rates_pkey primary key (valid_from),
+  constraint vat_rates_rate_is_percentage check (rate between 0 and 100)
+);
+comment on table core.vat_rates is 'The Dutch standard rate of VAT, in percent, from a day on. Reference data; one by which an invoice was issued never changes.';
+alter table core.vat_rates enable row level security;
+
+insert into core.vat_rates (valid_from, rate) values ('2012-10-01', 21);
+
+create table core.invoices (
+  partner_id uuid           not null,
+  id         uuid           not null default gen_random_uuid(),
+  year       int            not null,
+  number     int            not null,
+  quarter    date           not null,
+  issued_on  date           not null,
+  issued_by  text           not null,
+  vat_regime text           not null,
+  vat_rate   numeric(5, 2)  not null,
+  net        numeric(14, 2) not null,
+  vat        numeric(14, 2) not null generated always as (round(net * vat_rate * 0.01, 2)) stored,
+  corrects   uuid,
+  name       text           not null,
+  company    jsonb          not null,
+  constraint invoices_pkey primary key (partner_id, id),
+  constraint invoices_number_key unique (partner_id, year, number),
+  constraint invoices_partner_id_fkey foreign key (partner_id) references core.partners (id),
+  constraint invoices_number_positive check (number > 0),
+  constraint invoices_quarter_is_quarter check (quarter = date_trunc('quarter', quarter)),
+  constraint invoices_year_of_issue check (year = extract(year from issued_on)),
+  constraint invoices_regime_known check (vat_regime in ('none', 'small_business', 'regular', 'reverse_charge')),
+  constraint invoices_rate_of_regime check (vat_regime = 'regular' or vat_rate = 0),
+  constraint invoices_corrects_fkey foreign key (partner_id, corrects) references core.invoices (partner_id, id),
+  constraint invoices_credit_notes_correct check (case when corrects is null then net > 0 else net < 0 end)
+);
+comment on table core.invoices is
+  'A self-billing statement: the partner''s share in the fees of a quarter of delivery, as far as no invoice before it had it; or a credit note, of what an invoice had and was taken back since. Numbered without gaps by partner and year of issue. With the partner''s name and company data as they were. Append-only, kept seven years.';
+comment on column core.invoices.vat is 'On top of the share, rounded half up once, away from zero: a credit note mirrors its invoice.';
+comment on column core.invoices.corrects is 'The invoice of which a credit note takes back, at the rate it was charged; null in an invoice.';
+-- serves: the credit notes of an invoice
+create index invoices_corrects on core.invoices (partner_id, corrects) where corrects is not null;
+select private.isolate('core.invoices', 'select');
+
+create table core.invoice_entries (
+  partner_id        uuid           not null,
+  ledger_partner_id uuid           not null,
+  entry_id          bigint         not null,
+  invoice_id        uuid           not null,
+  amount            numeric(14, 2) not null,
+  constraint invoice_entries_pkey primary key (partner_id, ledger_partner_id, entry_id),
+  constraint invoice_entries_invoice_fkey foreign key (partner_id, invoice_id) references core.invoices (partner_id, id)
+);
+comment on table core.invoice_entries is
+  'An entry of a ledger (the partner''s own, or that of the house) that an invoice charges: each is on one. Append-only, kept seven years.';
+-- serves: the entries of an invoice
+create index invoice_entries_invoice on core.invoice_entries (partner_id, invoice_id);
+select private.isolate('core.invoice_entries', 'select');
+
+create function private.invoice_number(invoice core.invoices) returns text
+language sql immutable
+return invoice.year || '-' || lpad(invoice.number::text, greatest(4, length(invoice.number::text)), '0');
+comment on function private.invoice_number(core.invoices) is 'A number as people write it: 2026-0001.';
+
+create function private.share_entries(partner uuid)
+returns table (ledger_partner_id uuid, entry_id bigint, quarter date, amount numeric, corrects uuid)
+language plpgsql stable
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+begin
+  return query
+  with account as materialized (
+    select a.partner_id, a.id from core.ledger_accounts a
+     where a.partner_id = any (array[share_entries.partner, private.house()]) and a.owner = share_entries.partner and a.kind = 'partner' and a.unit = 'EUR'
+  ), entry as materialized (
+    select e.partner_id, e.id, e.cause, e.amount
+      from account a join core.ledger_entries e on e.partner_id = a.partner_id and e.credit = a.id where e.cause like 'allocation:%'
+    union all
+    select e.partner_id, e.id, e.cause, -e.amount
+      from account a join core.ledger_entries e on e.partner_id = a.partner_id and e.debit = a.id where e.cause like 'allocation:%'
+  )
+  select e.partner_id, e.id, b.quarter, e.amount, i.invoice_id
+    from entry e
+    join core.allocations a on a.partner_id = e.partner_id and a.id = private.as_uuid(split_part(e.cause, ':', 2))
+    join core.sales s on s.partner_id = a.partner_id and s.id = a.sale_id
+    join core.bookings b on b.partner_id = s.partner_id and b.id = s.booking_id
+    -- what is taken back, and the invoice that had it
+    left join core.ledger_entries t on e.amount < 0 and t.partner_id = e.partner_id and t.cause = regexp_replace(e.cause, ':reversed$', '')
+    left join core.invoice_entries i on i.partner_id = share_entries.partner and i.ledger_partner_id = t.partner_id and i.entry_id = t.id
+   where not exists (select from core.invoice_entries o
+                      where o.partner_id = share_entries.partner and o.ledger_partner_id = e.partner_id and o.entry_id = e.id);
+end $$;
+comment on function private.share_entries(uuid) is
+  'What came to a partner''s share, or was taken back from it, and is on no invoice yet: the quarter of delivery, euro, and the invoice that it takes back from.';
+
+create function private.dutch_vat_number(value text) returns boolean
+language sql immutable
+return regexp_replace(upper(value), '[ .-]', '', 'g') ~ '^NL[0-9]{9}B[0-9]{2}$';
+comment on function private.dutch_vat_number(text) is 'Whether it looks like a Dutch VAT number. Nobody asks the tax authority.';
+
+create function private.why_no_invoice(partner core.partners) returns text
+language sql immutable
+set search_path = ''
+as $$
+  select case
+    when partner.vat_regime is null then 'vat_regime_missing'
+    when partner.vat_regime in ('regular', 'reverse_charge') and coalesce(partner.company ->> 'vat', '') = '' then 'vat_number_missing'
+    when partner.vat_regime = 'regular' and not private.dutch_vat_number(partner.company ->> 'vat') then 'vat_number_not_dutch'
+    when partner.vat_regime = 'reverse_charge' and private.dutch_vat_number(partner.company ->> 'vat') then 'vat_number_dutch'
+    when coalesce(partner.company ->> 'street', '') = '' or coalesce(partner.company ->> 'city', '') = '' then 'address_missing' end
+$$;
+comment on function private.why_no_invoice(core.partners) is 'What has to be known of a partner before an invoice is written in its name, the first that is not; null where it is.';
+
+create function private.write_invoice(partner core.partners, invoice core.invoices) returns core.invoices
+language plpgsql
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+begin
+  invoice.issued_on := private.today();
+  invoice.year := extract(year from invoice.issued_on);
+  invoice.number := (select 1 + coalesce(max(i.number), 0) from core.invoices i where i.partner_id = partner.id and i.year = invoice.year);
+  -- one statement: what is sold while it runs is on the next invoice
+  with charged as materialized (
+    select e.ledger_partner_id, e.entry_id, e.amount from private.share_entries(partner.id) e
+     where e.quarter = invoice.quarter and e.corrects is not distinct from invoice.corrects
+  ), written as (
+    insert into core.invoices (partner_id, year, number, quarter, issued_on, issued_by, vat_regime, vat_rate, net, corrects, name, company)
+    select partner.id, invoice.year, invoice.number, invoice.quarter, invoice.issued_on, invoice.issued_by, invoice.vat_regime, invoice.vat_rate,
+           sum(c.amount), invoice.corrects, coalesce(partner.company ->> 'name', partner.name), partner.company
+      from charged c having sum(c.amount) <> 0
+    returning *
+  ), listed as (
+    insert into core.invoice_entries (partner_id, ledger_partner_id, entry_id, invoice_id, amount)
+    select w.partner_id, c.ledger_partner_id, c.entry_id, w.id, c.amount from written w cross join charged c
+  )
+  select * into invoice from written;
+  if not found then
+    return null;
+  end if;
+  if invoice.vat <> 0 then
+    perform private.post(partner.id, array[private.euro_posting('invoice:' || invoice.id || ':vat', invoice.vat, 'input_vat', private.house(), 'vat', partner.id)]);
+  end if;
+  perform private.act_for_partner(partner.id),
+          private.audit('invoice.issued', invoice.id, jsonb_build_object('number', private.invoice_number(invoice), 'net', invoice.net, 'vat', invoice.vat));
+  return invoice;
+end $$;
+comment on function private.write_invoice(core.partners, core.invoices) is
+  'Writes an invoice of what of its quarter is on none, or a credit note of what was taken back from the one it corrects, and moves its VAT to an account of its own, which the next payout pays; null where there is nothing. Invoices of the partner are locked.';
+
+create function private.issue_invoices(partner core.partners, wanted date, by_login text) returns setof core.invoices
+language plpgsql
+set search_path = ''
+as $$
+declare
+  corrected core.invoices;
+  invoice   core.invoices;
+begin
+  -- of two at once the second finds nothing left, and the numbers have no gaps
+  perform pg_advisory_xact_lock(hashtextextended('invoices of ' || partner.id, 0));
+  for corrected in
+    select i.* from core.invoices i
+     where i.partner_id = partner.id
+       and i.id in (select e.corrects from private.share_entries(partner.id) e where e.quarter = wanted)
+     order by i.year, i.number
+  loop
+    invoice := null;
+    invoice.corrects := corrected.id;
+    invoice.quarter := wanted;
+    invoice.issued_by := by_login;
+    invoice.vat_regime := corrected.vat_regime;
+    invoice.vat_rate := corrected.vat_rate;
+    invoice := private.write_invoice(partner, invoice);
+    if invoice.id is not null then
+      return next invoice;
+    end if;
+  end loop;
+  if private.why_no_invoice(partner) is null then
+    invoice := null;
+    invoice.quarter := wanted;
+    invoice.issued_by := by_login;
+    invoice.vat_regime := partner.vat_regime;
+    invoice.vat_rate := case partner.vat_regime
+      when 'regular' then (select r.rate from core.vat_rates r where r.valid_from <= private.today() order by r.valid_from desc limit 1) else 0 end;
+    invoice := private.write_invoice(partner, invoice);
+    if invoice.id is not null then
+      return next invoice;
+    end if;
+  end if;
+end $$;
+comment on function private.issue_invoices(core.partners, date, text) is
+  'Writes what a partner''s share in a quarter still needs: a credit note for each invoice of which something was taken back, at the rate of that invoice, and an invoice of what is on none.';
+
+create function private.check_invoices(tenant uuid)
+returns table (what text, expected numeric, found numeric, wrong bigint, example text)
+language sql stable
+set search_path = ''
+as $$
+  with invoice as materialized (
+    select i.id, i.net, i.vat, coalesce((select sum(e.amount) from core.invoice_entries e where e.partner_id = i.partner_id and e.invoice_id = i.id), 0) as entries,
+           coalesce((select e.amount * case d.kind when 'input_vat' then 1 else -1 end
+                       from core.ledger_entries e join core.ledger_accounts d on d.partner_id = e.partner_id and d.id = e.debit
+                      where e.partner_id = tenant and e.cause = 'invoice:' || i.id || ':vat'), 0) as in_ledger
+      from core.invoices i where i.partner_id = tenant
+  )
+  select 'invoices charge what they list', coalesce(sum(i.entries), 0), coalesce(sum(i.net), 0), count(*) filter (where i.net <> i.entries),
+         min('invoice ' || i.id) filter (where i.net <> i.entries)
+    from invoice i
+  union all
+  select 'VAT in the ledger is that of invoices', coalesce(sum(i.vat), 0), coalesce(sum(i.in_ledger), 0), count(*) filter (where i.vat <> i.in_ledger),
+         min('invoice ' || i.id) filter (where i.vat <> i.in_ledger)
+    from invoice i
+  union all
+  select 'numbers of invoices have no gaps', coalesce(sum(y.last), 0), coalesce(sum(y.invoices), 0), count(*) filter (where y.last <> y.invoices),
+         min('year ' || y.year) filter (where y.last <> y.invoices)
+    from (select i.year, max(i.number) as last, count(*) as invoices from core.invoices i where i.partner_id = tenant group by i.year) y
+$$;
+
 -- Documents that people keep: asked for in the transaction of what they show, rendered once by the function `documents`, and only read after that.
 
 create table core.documents (
@@ -7309,6 +7600,7 @@ as $$
   union all select * from private.check_ere(tenant)
   union all select * from private.check_money(tenant)
   union all select * from private.check_payouts(tenant)
+  union all select * from private.check_invoices(tenant)
 $$;
 comment on function private.check_ledger(uuid) is
   'What must hold of a tenant''s ledger, months, bookings, sales and payouts: what should be, what is, how many things are wrong, and the first of them.';
@@ -9978,9 +10270,12 @@ begin
     )
     select coalesce(json_agg(json_build_object(
              'payout_id', md5('payout ' || partner_payouts.partner || ' ' || q.quarter)::uuid, 'period', private.quarter_name(q.quarter), 'status', q.status,
-             'customers', q.customers, 'kwh', round(q.kwh, 2), 'ere_units', round(q.ere, 2), 'partner_share_eur', q.share, 'vat_eur', 0,
-             'paid_at', case when q.status = 'paid' then private.iso(q.paid_at) end, 'invoice_number', null) order by q.quarter desc), '[]')
-      from quarter q);
+             'customers', q.customers, 'kwh', round(q.kwh, 2), 'ere_units', round(q.ere, 2), 'partner_share_eur', q.share, 'vat_eur', coalesce(i.vat, 0),
+             'paid_at', case when q.status = 'paid' then private.iso(q.paid_at) end, 'invoice_number', i.number) order by q.quarter desc), '[]')
+      from quarter q
+      left join lateral (
+        select sum(i.vat) as vat, (array_agg(private.invoice_number(i) order by i.year desc, i.number desc))[1] as number
+          from core.invoices i where i.partner_id = partner_payouts.partner and i.quarter = q.quarter) i on true);
 end $$;
 comment on function private.partner_payouts(uuid) is
   'What a partner earned by the quarter of delivery, from the first sale on: of its CPO accounts, and of the people it brought from the month of attachment. Definer, because what people own is in the house; it discloses sums.';
@@ -11008,6 +11303,9 @@ begin
   loop
     delete from core.ledger_entries e using unnest(ledger.causes) c (cause) where e.partner_id = ledger.partner_id and e.cause = c.cause;
   end loop;
+  delete from core.ledger_entries e using core.invoices i where i.partner_id = any (partners) and e.partner_id = i.partner_id and e.cause = 'invoice:' || i.id || ':vat';
+  delete from core.invoice_entries i where i.partner_id = any (partners);
+  delete from core.invoices i where i.partner_id = any (partners);
   delete from core.documents d using unnest(gone) l where d.partner_id = l.partner_id and d.line_id = l.id;
   delete from core.payout_parts p using unnest(gone) l where p.partner_id = l.partner_id and p.line_id = l.id;
   delete from core.payout_lines d using unnest(gone) l where d.partner_id = l.partner_id and d.id = l.id;
@@ -11015,7 +11313,7 @@ begin
    where b.id = l.batch_id and not exists (select from core.payout_lines o where o.batch_id = b.id);
 end $$;
 comment on function private.erase_payouts(uuid, uuid[], uuid[]) is
-  'Deletes what was paid to accounts, and all that was paid to partners who had a share in what is erased: what is left of that share is to be paid again. Run by private.erase_bookings only.';
+  'Deletes what was paid to accounts, and all that was paid to and invoiced of partners who had a share in what is erased: what is left of that share is to be paid again. Run by private.erase_bookings only.';
 
 create function private.erase_bookings(tenant uuid, accounts uuid[]) returns void
 language plpgsql
@@ -11729,7 +12027,8 @@ as $$
   select json_build_object(
     'id', partner.id, 'slug', partner.slug, 'name', partner.name, 'is_active', partner.is_active, 'return_url', partner.return_url,
     'referral_code', partner.referral_code, 'default_fee_pct', partner.default_fee_pct, 'partner_share_pct', partner.partner_share_pct,
-    'charger_brands', partner.charger_brands, 'locale', partner.locale, 'mandate_years', partner.mandate_years)
+    'charger_brands', partner.charger_brands, 'locale', partner.locale, 'mandate_years', partner.mandate_years,
+    'vat_regime', partner.vat_regime)
 $$;
 comment on function private.partner_settings(core.partners) is 'A partner as the operator''s partner set shows it.';
 
@@ -11749,6 +12048,7 @@ begin
            referral_code     = coalesce(upper(input ->> 'referral_code'), p.referral_code),
            default_fee_pct   = coalesce((input ->> 'fee_pct')::numeric, p.default_fee_pct),
            partner_share_pct = coalesce((input ->> 'share_pct')::numeric, p.partner_share_pct),
+           vat_regime        = coalesce(input ->> 'vat_regime', p.vat_regime),
            locale            = case when input ? 'locale' then nullif(input ->> 'locale', 'any') else p.locale end,
            mandate_years     = case when input ? 'mandate_years' then nullif(input ->> 'mandate_years', 'any')::int else p.mandate_years end,
            charger_brands    = case when jsonb_typeof(input -> 'charger_brands') = 'array' then array(
@@ -11771,7 +12071,7 @@ begin
   return json_build_object('changed', after is distinct from before, 'partner', private.partner_settings(after));
 end $$;
 comment on function ops.partner_set(jsonb) is
-  'Sets what is given: {partner, return_url?, referral_code?, fee_pct?, share_pct?, charger_brands?, locale?, mandate_years?} to {changed, partner}.';
+  'Sets what is given: {partner, return_url?, referral_code?, fee_pct?, share_pct?, charger_brands?, locale?, mandate_years?, vat_regime?} to {changed, partner}.';
 select private.expose_ops('ops.partner_set(jsonb)');
 
 create function ops.partner_add_manager(input jsonb) returns json
@@ -13668,6 +13968,207 @@ begin
 end $$;
 comment on function ops.payout_show(jsonb) is 'A batch and its lines, in the order of the file: {batch, status?, limit?} to {batch, lines}. Names people, so it leaves an audit row.';
 select private.expose_ops('ops.payout_show(jsonb)');
+
+create function private.yearly_overview(account core.accounts, year int) returns json
+language plpgsql stable
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+begin
+  return (
+    with sold as materialized (
+      -- sold in that year, or taken back in it
+      select k.at, b.quarter, s.price, a.ere * k.sign as ere, a.gross * k.sign as gross, a.fee * k.sign as fee, a.net * k.sign as net
+        from core.allocations a
+        join core.sales s on s.partner_id = a.partner_id and s.id = a.sale_id
+        join core.bookings b on b.partner_id = s.partner_id and b.id = s.booking_id
+        left join core.sale_reversals v on v.partner_id = a.partner_id and v.id = a.reversal_id
+        cross join lateral (values (s.sold_on, 1), ((v.reversed_at at time zone 'Europe/Amsterdam')::date, -1)) k (at, sign)
+       where a.partner_id = account.partner_id and a.account_id = account.id and extract(year from k.at) = yearly_overview.year
+    ), payment as materialized (
+      select (l.paid_at at time zone 'Europe/Amsterdam')::date as at, p.amount, l.account_id is null as to_partner, l.iban_last4
+        from core.payout_parts p
+        join core.payout_lines l on l.partner_id = p.partner_id and l.id = p.line_id and l.status = 'paid'
+       where p.ledger_partner_id = account.partner_id and p.payee_id = account.id and p.kind = 'customer'
+         and extract(year from l.paid_at at time zone 'Europe/Amsterdam') = yearly_overview.year
+    )
+    select json_build_object(
+      'account_id', account.id, 'year', yearly_overview.year, 'currency', 'EUR',
+      'ere_sold', coalesce(sum(s.ere), 0), 'gross_eur', coalesce(sum(s.gross), 0), 'fee_eur', coalesce(sum(s.fee), 0), 'net_eur', coalesce(sum(s.net), 0),
+      'paid_eur', (select coalesce(sum(p.amount), 0) from payment p),
+      'sales', (select coalesce(json_agg(json_build_object(
+                  'sold_on', q.at, 'quarter', private.quarter_name(q.quarter), 'price_per_ere_eur', q.price, 'ere', q.ere, 'gross_eur', q.gross,
+                  'fee_eur', q.fee, 'net_eur', q.net) order by q.at, q.quarter, q.price, q.ere < 0), '[]')
+                  from (select o.at, o.quarter, o.price, sum(o.ere) as ere, sum(o.gross) as gross, sum(o.fee) as fee, sum(o.net) as net
+                          from sold o group by o.at, o.quarter, o.price, sign(o.ere)) q),
+      'payments', (select coalesce(json_agg(json_build_object(
+                     'paid_on', p.at, 'amount_eur', p.amount, 'to', case when p.to_partner then 'cpo' else 'customer' end, 'iban', '**** ' || p.iban_last4)
+                     order by p.at), '[]') from payment p))
+      from sold s);
+end $$;
+comment on function private.yearly_overview(core.accounts, int) is
+  'What was sold of a customer in a calendar year, and what they were paid in it: {account_id, year, ere_sold, gross_eur, fee_eur, net_eur, paid_eur, sales, payments}. The fee has its VAT in it.';
+
+create function ops.payout_overview(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  account core.accounts;
+begin
+  perform private.act_as_operator(input);
+  select * into account from core.accounts a
+   where a.partner_id = any (array(select p.id from core.partners p)) and a.id = private.as_uuid(input ->> 'account');
+  if not found then
+    perform private.refuse('account_not_found', json_build_object('account', input ->> 'account'));
+  end if;
+  perform private.act_for_partner(account.partner_id), private.audit('account.overview_read', account.id);
+  return json_build_object('overview', private.yearly_overview(account, (input ->> 'year')::int));
+end $$;
+comment on function ops.payout_overview(jsonb) is
+  'A customer''s year: {account, year} to {overview}. Of a person, so it leaves an audit row.';
+select private.expose_ops('ops.payout_overview(jsonb)');
+
+-- The operator on invoices: issue, list, show; the rates of VAT.
+
+create function private.invoice_row(invoice core.invoices) returns json
+language sql stable
+set search_path = ''
+as $$
+  select json_build_object(
+    'invoice_id', invoice.id, 'number', private.invoice_number(invoice), 'partner_slug', (select p.slug from core.partners p where p.id = invoice.partner_id),
+    'name', invoice.name,
+    'corrects', (select private.invoice_number(i) from core.invoices i where i.partner_id = invoice.partner_id and i.id = invoice.corrects), 'quarter', private.quarter_name(invoice.quarter), 'issued_on', invoice.issued_on, 'issued_by', invoice.issued_by,
+    'vat_regime', invoice.vat_regime, 'vat_rate', invoice.vat_rate, 'net_eur', invoice.net, 'vat_eur', invoice.vat, 'total_eur', invoice.net + invoice.vat)
+$$;
+comment on function private.invoice_row(core.invoices) is 'An invoice as the operator sees it: below zero a credit note, with the number of the invoice it corrects.';
+
+create function ops.invoice_issue(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  wanted   constant date := private.read_quarter(input ->> 'quarter');
+  chosen   uuid;
+  partner  core.partners;
+  invoice  core.invoices;
+  owed     numeric;
+  issued   jsonb := '[]';
+  left_out jsonb := '[]';
+begin
+  perform private.act_as_operator(input);
+  if input ? 'partner' then
+    chosen := (private.business_named(input ->> 'partner')).id;
+  end if;
+  -- what is sold of a quarter that runs is a part of it
+  if wanted + interval '3 months' > private.today() then
+    perform private.refuse('quarter_not_over', json_build_object('quarter', private.quarter_name(wanted)));
+  end if;
+  for partner in
+    select p.* from core.partners p
+     where p.id <> private.house() and (chosen is null or p.id = chosen)
+       and exists (select from core.ledger_accounts a
+                    where a.partner_id = any (array[p.id, private.house()]) and a.owner = p.id and a.kind = 'partner' and a.unit = 'EUR')
+     order by p.id
+  loop
+    for invoice in select * from private.issue_invoices(partner, wanted, session_user) loop
+      issued := issued || private.invoice_row(invoice)::jsonb;
+    end loop;
+    owed := (select sum(e.amount) from private.share_entries(partner.id) e where e.quarter = wanted);
+    if owed <> 0 and private.why_no_invoice(partner) is not null then
+      left_out := left_out || jsonb_build_object('partner_slug', partner.slug, 'net_eur', owed, 'reason', private.why_no_invoice(partner));
+    end if;
+  end loop;
+  return json_build_object('changed', issued <> '[]', 'invoices', issued, 'left_out', left_out);
+end $$;
+comment on function ops.invoice_issue(jsonb) is
+  'Writes invoices of a quarter of delivery, one for each partner with a share that is on none, and credit notes of what was taken back: {quarter, partner?} to {changed, invoices, left_out}.';
+select private.expose_ops('ops.invoice_issue(jsonb)');
+
+create function ops.invoice_list(input jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+declare
+  chosen uuid;
+begin
+  if input ? 'partner' then
+    chosen := (private.partner_named(input ->> 'partner')).id;
+  end if;
+  return (
+    select json_build_object('invoices', coalesce(json_agg(private.invoice_row(i) order by i.issued_on desc, i.year desc, i.number desc, i.partner_id), '[]'))
+      from (select i.* from core.invoices i
+             where (chosen is null or i.partner_id = chosen)
+               and (input ->> 'quarter' is null or private.quarter_name(i.quarter) = upper(input ->> 'quarter'))
+             order by i.issued_on desc, i.year desc, i.number desc, i.partner_id limit coalesce((input ->> 'limit')::int, 50)) i);
+end $$;
+comment on function ops.invoice_list(jsonb) is 'Invoices, newest first: {quarter?, partner?, limit?} to {invoices}.';
+select private.expose_ops('ops.invoice_list(jsonb)');
+
+create function ops.invoice_show(input jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+declare
+  partner constant core.partners := private.business_named(input ->> 'partner');
+  invoice core.invoices;
+begin
+  select * into invoice from core.invoices i where i.partner_id = partner.id and private.invoice_number(i) = input ->> 'number';
+  if not found then
+    perform private.refuse('invoice_not_found', json_build_object('number', input ->> 'number', 'partner', partner.slug));
+  end if;
+  return json_build_object('invoice', private.invoice_row(invoice), 'company', invoice.company, 'months', (
+    with charged as materialized (
+      select i.ledger_partner_id, i.amount, private.as_uuid(split_part(e.cause, ':', 2)) as allocation_id
+        from core.invoice_entries i
+        join core.ledger_entries e on e.partner_id = i.ledger_partner_id and e.id = i.entry_id
+       where i.partner_id = invoice.partner_id and i.invoice_id = invoice.id
+    )
+    select coalesce(json_agg(json_build_object('period', to_char(m.period, 'YYYY-MM'), 'customers', m.customers, 'ere', m.ere, 'fee_eur', m.fee,
+                                               'share_eur', m.share) order by m.period), '[]')
+      from (select r.period, count(distinct a.account_id) as customers, sum(a.ere * sign(c.amount)) as ere, sum(a.fee * sign(c.amount)) as fee, sum(c.amount) as share
+              from charged c
+              join core.allocations a on a.partner_id = c.ledger_partner_id and a.id = c.allocation_id
+              join core.booking_rows r on r.partner_id = a.partner_id and r.id = a.row_id
+             group by r.period) m));
+end $$;
+comment on function ops.invoice_show(jsonb) is 'An invoice, the company data it has, and what it charges by the month of delivery: {partner, number} to {invoice, company, months}.';
+select private.expose_ops('ops.invoice_show(jsonb)');
+
+create function ops.vat_set(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  wanted  constant numeric := private.as_decimal(input ->> 'rate', 2);
+  since   date;
+  changed boolean;
+begin
+  perform private.act_as_operator(input);
+  if wanted is null or wanted > 100 or not pg_input_is_valid(input ->> 'valid_from', 'date') then
+    perform private.refuse('invalid_vat_rate');
+  end if;
+  since := (input ->> 'valid_from')::date;
+  changed := not exists (select from core.vat_rates r where r.valid_from = since and r.rate = wanted);
+  if changed and exists (select from core.invoices i where i.issued_on >= since) then
+    perform private.refuse('vat_rate_in_use', json_build_object('valid_from', since));
+  elsif changed then
+    insert into core.vat_rates as r (valid_from, rate) values (since, wanted)
+    on conflict on constraint vat_rates_pkey do update set rate = excluded.rate;
+    perform private.audit('vat.rate_set', null, jsonb_build_object('valid_from', since, 'rate', wanted));
+  end if;
+  return json_build_object('changed', changed, 'rate', json_build_object('valid_from', since, 'rate', wanted));
+end $$;
+comment on function ops.vat_set(jsonb) is 'The standard rate of VAT from a day on, which no invoice was issued on or after: {valid_from, rate} to {changed, rate}.';
+select private.expose_ops('ops.vat_set(jsonb)');
+
+create function ops.vat_list(input jsonb) returns json
+language sql stable security definer
+set search_path = ''
+as $$
+  select json_build_object('rates', json_agg(json_build_object('valid_from', r.valid_from, 'rate', r.rate) order by r.valid_from desc)) from core.vat_rates r
+$$;
+comment on function ops.vat_list(jsonb) is 'The standard rates of VAT, the latest first: {} to {rates}.';
+select private.expose_ops('ops.vat_list(jsonb)');
 
 -- The operator on the ledger: check.
 

@@ -36,6 +36,12 @@ export async function giveBooking(admin: pg.Pool, connection_id: string): Promis
      insert into core.allocations
        (partner_id, sale_id, row_id, account_id, owner_id, ere, gross, fee_pct, partner_share_pct, partner_share)
      select b.partner_id, s.id, b.id, b.account_id, b.owner_id, 3, 1.26, b.fee_pct, b.partner_share_pct, 0 from booked b, sold s),
+     invoice as (
+       insert into core.invoices (partner_id, year, number, quarter, issued_on, issued_by, vat_regime, vat_rate, net, name, company)
+       select partner_id, extract(year from private.today()), 1 + (select count(*) from core.invoices), '2026-01-01', private.today(), 'test', 'none', 0,
+              1, 'Laadpunt', '{}' from connection returning partner_id, id, number),
+     charged as (
+       insert into core.invoice_entries (partner_id, ledger_partner_id, entry_id, invoice_id, amount) select partner_id, partner_id, number, id, 1 from invoice),
      batch as (
        insert into core.payout_batches (minimum, prepared_by) values (0, 'test') returning id),
      line as (

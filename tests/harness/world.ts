@@ -53,6 +53,13 @@ export type WorldOptions = {
 
 const LIFTED = 1_000_000;
 
+function readBody(response: Response): Promise<Answer["body"]> {
+  const type = response.headers.get("content-type") ?? "";
+  if (type === "application/pdf") return response.arrayBuffer().then((bytes) => new Uint8Array(bytes));
+  if (type.startsWith("text/csv")) return response.text();
+  return response.json().catch(() => undefined);
+}
+
 export async function createWorld(options: WorldOptions = {}): Promise<World> {
   const { host = "sandbox", limits, now } = options;
   const database = await cloneDatabase(host);
@@ -103,9 +110,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     const answer: Answer = {
       status: response.status,
       headers: response.headers,
-      body: await (response.headers.get("content-type") === "application/pdf"
-        ? response.arrayBuffer().then((bytes) => new Uint8Array(bytes))
-        : response.json().catch(() => undefined)),
+      body: await readBody(response),
     };
     checkAnswer(verb, url.pathname, answer);
     return answer;

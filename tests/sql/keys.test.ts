@@ -23,6 +23,7 @@ const REFERENCE: Record<string, string> = {
   ean_register_points_pkey: "the EAN register of our own, which knows metering points and no customers",
   ere_factors_pkey: "one row a delivery year",
   rate_limits_pkey: "the limits, the same for all",
+  vat_rates_pkey: "one row a rate",
 };
 
 /** Tenants themselves, and people, who are in no tenant: rows of the directory, wherever the tenants are. */

@@ -101,6 +101,8 @@ const SHARED: Record<string, string> = {
   "core.bookings": "is a quarter of everybody's; who was booked stands in its rows",
   "core.draft_uploads": "counts a partner's drafts and names nobody",
   "core.figures": "is a year that was published to all",
+  "core.invoice_entries": "is about an invoice in a partner's name",
+  "core.invoices": "is a partner's, and names no customer",
   "core.ledger_accounts": "is the tenant's books, which name accounts by their ids",
   "core.ledger_entries":
     "is the tenant's books; an owner's part of them stands in booking rows, credits and allocations",

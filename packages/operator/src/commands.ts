@@ -7,6 +7,7 @@ import { CPO_SCOPES } from "#shared/values/scopes.ts";
 import { APP_COMMANDS } from "./app_commands.ts";
 import { about, type Command, changed, limit, list, partner, type Row, read, whole } from "./command.ts";
 import { ERE_COMMANDS } from "./ere_commands.ts";
+import { INVOICE_COMMANDS } from "./invoice_commands.ts";
 import { LOGIN_COMMANDS } from "./login_commands.ts";
 import { PAYOUT_COMMANDS } from "./payout_commands.ts";
 import { SERVICE_COMMANDS } from "./service_commands.ts";
@@ -92,6 +93,12 @@ export const COMMANDS: Command[] = [
       new Option("--referral-code <code>", "4 to 20 letters and digits"),
       new Option("--fee-pct <number>", "fee on a customer's share, 0 to 100"),
       new Option("--share-pct <number>", "the partner's share of that fee, 0 to 100"),
+      new Option("--vat-regime <regime>", "how VAT is charged on that share").choices([
+        "none",
+        "small_business",
+        "regular",
+        "reverse_charge",
+      ]),
       new Option(
         "--charger-brands <brand...>",
         "brands whose cloud the partner has linked; drafts may bring those chargers",
@@ -365,4 +372,5 @@ export const COMMANDS: Command[] = [
   ...LOGIN_COMMANDS,
   ...ERE_COMMANDS,
   ...PAYOUT_COMMANDS,
+  ...INVOICE_COMMANDS,
 ];

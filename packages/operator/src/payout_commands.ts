@@ -1,7 +1,7 @@
 // From balances to the bank: payouts.
 
 import { Argument, Option } from "commander";
-import { about, type Command, changed, limit, list, type Row } from "./command.ts";
+import { about, type Command, changed, limit, list, type Row, whole } from "./command.ts";
 import type { Answer } from "./database.ts";
 import { exportBatch, prepare } from "./payouts.ts";
 import { fields, table } from "./text.ts";
@@ -140,5 +140,21 @@ export const PAYOUT_COMMANDS: Command[] = [
     ],
     ops: "payout_release",
     view: changed("line", "Released: the next batch pays that IBAN."),
+  },
+  {
+    name: "payout overview",
+    summary: "Show what was sold of a customer in a calendar year, and what they were paid in it",
+    details: "Of a person, so it leaves an audit row. --json has every sale and payment.",
+    example: "payout overview 0b0d1e00-0000-4000-8000-000000000000 2026",
+    takes: [new Argument("<account>", "account id"), new Argument("<year>", "a calendar year").argParser(whole(2100))],
+    ops: "payout_overview",
+    view: ({ overview }) => {
+      const { sales, payments, ...sums } = overview as Row;
+      return [
+        fields(sums),
+        list("sales", "sold_on quarter price_per_ere_eur ere gross_eur fee_eur net_eur")({ sales }),
+        list("payments", "paid_on amount_eur to iban")({ payments }),
+      ].join("\n\n");
+    },
   },
 ];

@@ -79,7 +79,7 @@ export const SENTENCES: Record<string, (detail: Detail) => string> = {
   invalid_quarter: () => "A quarter is written 2026-Q2, from 2026-Q1 on.",
   quarter_not_begun: ({ quarter }) => `${quarter} has not begun; nothing is delivered for it yet.`,
   quarter_not_over: ({ quarter }) =>
-    `${quarter} is not over, so its booking cannot be submitted; booking preview ${quarter} shows it as it stands.`,
+    `${quarter} is not over, so its booking cannot be submitted, and no invoice of it is issued; booking preview ${quarter} shows it as it stands.`,
   booking_not_found: ({ booking }) =>
     `No booking is meant by "${booking}"; name an id, a run or a quarter of booking list.`,
   booking_ambiguous: ({ booking }) =>
@@ -132,6 +132,11 @@ export const SENTENCES: Record<string, (detail: Detail) => string> = {
     `The batch ${batch} was exported, so it may be at the bank; of lines that it does not pay say so with payout settle --failed.`,
   payout_not_exported: ({ batch, status }) => `The batch ${batch} is ${status}; the bank has done nothing with it yet.`,
   payout_line_not_found: ({ line }) => `No batch has a line "${line}"; see payout show.`,
+  invoice_not_found: ({ number, partner }) => `${partner} has no invoice ${number}; see invoice list.`,
+  invalid_vat_rate: () =>
+    "A rate of VAT is a percentage from 0 to 100 with at most two decimals, from a day that is written 2027-01-01.",
+  vat_rate_in_use: ({ valid_from }) =>
+    `Invoices were issued on or after ${valid_from}, so that rate stays; a new one begins on a later day.`,
   nothing_to_settle: () => "Say which batch was paid, or which lines failed with --failed.",
   nothing_to_release: ({ payee }) =>
     `The last payment to "${payee}" did not fail, or there was none; name an account by its id, a partner by its slug.`,

@@ -7,6 +7,7 @@ import { listErePositions } from "./ere_positions.ts";
 import { readMandateDocument } from "./mandate_document.ts";
 import { issueMandateLink } from "./mandate_links.ts";
 import { deliverMonths } from "./months.ts";
+import { listSettlements, writeSettlements } from "./settlements.ts";
 
 /** The CPO API (specification section 4.1), in the order an integrator meets it. */
 export const surface: Surface = {
@@ -24,5 +25,7 @@ export const surface: Surface = {
     resolveCatalogCharger,
     deliverMonths,
     listErePositions,
+    listSettlements,
+    writeSettlements,
   ],
 };

@@ -67,10 +67,11 @@ set search_path = ''
 as $$
   -- a spreadsheet would compute what begins like a formula
   select string_agg(case when f.field ~ '[",\r\n]' then '"' || replace(f.field, '"', '""') || '"' else f.field end, ',' order by f.place) || E'\r\n'
-    from (select place, case when value ~ '^[=+@\t\r-]' then '''' || value else coalesce(value, '') end as field
+    from (select place, case when value ~ '^[=+@\t\r-]' and value !~ '^-[0-9.]+$' then '''' || value else coalesce(value, '') end as field
             from unnest(fields) with ordinality as u (value, place)) f
 $$;
-comment on function private.csv_line(text[]) is 'A line of CSV as RFC 4180 says: null is an empty field; one that begins like a formula gets a quote in front.';
+comment on function private.csv_line(text[]) is 'A line of CSV as RFC 4180 says: null is an empty field; one that begins like a formula, and is no number, gets a quote in front.';
+grant execute on function private.csv_line(text[]) to api_owner;
 
 create function private.words_of(said text) returns text[]
 language sql immutable parallel safe

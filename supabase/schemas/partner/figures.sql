@@ -32,9 +32,12 @@ begin
     )
     select coalesce(json_agg(json_build_object(
              'payout_id', md5('payout ' || partner_payouts.partner || ' ' || q.quarter)::uuid, 'period', private.quarter_name(q.quarter), 'status', q.status,
-             'customers', q.customers, 'kwh', round(q.kwh, 2), 'ere_units', round(q.ere, 2), 'partner_share_eur', q.share, 'vat_eur', 0,
-             'paid_at', case when q.status = 'paid' then private.iso(q.paid_at) end, 'invoice_number', null) order by q.quarter desc), '[]')
-      from quarter q);
+             'customers', q.customers, 'kwh', round(q.kwh, 2), 'ere_units', round(q.ere, 2), 'partner_share_eur', q.share, 'vat_eur', coalesce(i.vat, 0),
+             'paid_at', case when q.status = 'paid' then private.iso(q.paid_at) end, 'invoice_number', i.number) order by q.quarter desc), '[]')
+      from quarter q
+      left join lateral (
+        select sum(i.vat) as vat, (array_agg(private.invoice_number(i) order by i.year desc, i.number desc))[1] as number
+          from core.invoices i where i.partner_id = partner_payouts.partner and i.quarter = q.quarter) i on true);
 end $$;
 comment on function private.partner_payouts(uuid) is
   'What a partner earned by the quarter of delivery, from the first sale on: of its CPO accounts, and of the people it brought from the month of attachment. Definer, because what people own is in the house; it discloses sums.';

@@ -47,6 +47,9 @@ begin
   loop
     delete from core.ledger_entries e using unnest(ledger.causes) c (cause) where e.partner_id = ledger.partner_id and e.cause = c.cause;
   end loop;
+  delete from core.ledger_entries e using core.invoices i where i.partner_id = any (partners) and e.partner_id = i.partner_id and e.cause = 'invoice:' || i.id || ':vat';
+  delete from core.invoice_entries i where i.partner_id = any (partners);
+  delete from core.invoices i where i.partner_id = any (partners);
   delete from core.documents d using unnest(gone) l where d.partner_id = l.partner_id and d.line_id = l.id;
   delete from core.payout_parts p using unnest(gone) l where p.partner_id = l.partner_id and p.line_id = l.id;
   delete from core.payout_lines d using unnest(gone) l where d.partner_id = l.partner_id and d.id = l.id;
@@ -54,7 +57,7 @@ begin
    where b.id = l.batch_id and not exists (select from core.payout_lines o where o.batch_id = b.id);
 end $$;
 comment on function private.erase_payouts(uuid, uuid[], uuid[]) is
-  'Deletes what was paid to accounts, and all that was paid to partners who had a share in what is erased: what is left of that share is to be paid again. Run by private.erase_bookings only.';
+  'Deletes what was paid to accounts, and all that was paid to and invoiced of partners who had a share in what is erased: what is left of that share is to be paid again. Run by private.erase_bookings only.';
 
 create function private.erase_bookings(tenant uuid, accounts uuid[]) returns void
 language plpgsql

@@ -134,7 +134,8 @@ as $$
   select json_build_object(
     'id', partner.id, 'slug', partner.slug, 'name', partner.name, 'is_active', partner.is_active, 'return_url', partner.return_url,
     'referral_code', partner.referral_code, 'default_fee_pct', partner.default_fee_pct, 'partner_share_pct', partner.partner_share_pct,
-    'charger_brands', partner.charger_brands, 'locale', partner.locale, 'mandate_years', partner.mandate_years)
+    'charger_brands', partner.charger_brands, 'locale', partner.locale, 'mandate_years', partner.mandate_years,
+    'vat_regime', partner.vat_regime)
 $$;
 comment on function private.partner_settings(core.partners) is 'A partner as the operator''s partner set shows it.';
 
@@ -154,6 +155,7 @@ begin
            referral_code     = coalesce(upper(input ->> 'referral_code'), p.referral_code),
            default_fee_pct   = coalesce((input ->> 'fee_pct')::numeric, p.default_fee_pct),
            partner_share_pct = coalesce((input ->> 'share_pct')::numeric, p.partner_share_pct),
+           vat_regime        = coalesce(input ->> 'vat_regime', p.vat_regime),
            locale            = case when input ? 'locale' then nullif(input ->> 'locale', 'any') else p.locale end,
            mandate_years     = case when input ? 'mandate_years' then nullif(input ->> 'mandate_years', 'any')::int else p.mandate_years end,
            charger_brands    = case when jsonb_typeof(input -> 'charger_brands') = 'array' then array(
@@ -176,7 +178,7 @@ begin
   return json_build_object('changed', after is distinct from before, 'partner', private.partner_settings(after));
 end $$;
 comment on function ops.partner_set(jsonb) is
-  'Sets what is given: {partner, return_url?, referral_code?, fee_pct?, share_pct?, charger_brands?, locale?, mandate_years?} to {changed, partner}.';
+  'Sets what is given: {partner, return_url?, referral_code?, fee_pct?, share_pct?, charger_brands?, locale?, mandate_years?, vat_regime?} to {changed, partner}.';
 select private.expose_ops('ops.partner_set(jsonb)');
 
 create function ops.partner_add_manager(input jsonb) returns json

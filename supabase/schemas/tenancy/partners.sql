@@ -16,6 +16,7 @@ create table core.partners (
   iban_last4        text,
   iban_holder       text,
   iban_changed_at   timestamptz   not null default private.now(),
+  vat_regime        text,
   branding          jsonb         not null default '{}',
   charger_brands    text[]        not null default '{}',
   locale            text,
@@ -25,12 +26,13 @@ create table core.partners (
   constraint partners_slug_shape check (slug ~ '^[a-z0-9]+(-[a-z0-9]+)*$' and length(slug) <= 60),
   constraint partners_name_length check (length(name) between 1 and 120),
   constraint partners_house_is_active check (is_active or id <> '00000000-0000-4000-8000-000000000000'),
-  constraint partners_house_has_no_settings check (id <> '00000000-0000-4000-8000-000000000000' or num_nonnulls(referral_code, return_url, iban_last4) = 0
+  constraint partners_house_has_no_settings check (id <> '00000000-0000-4000-8000-000000000000' or num_nonnulls(referral_code, return_url, iban_last4, vat_regime) = 0
     and company = '{}' and branding = '{}' and charger_brands = '{}' and default_fee_pct = 20 and partner_share_pct = 25 and num_nonnulls(locale, mandate_years) = 0),
   constraint partners_locale_known check (locale in ('nl', 'en')),
   constraint partners_mandate_years_known check (mandate_years in (1, 3, 5)),
   constraint partners_referral_code_key unique (referral_code),
   constraint partners_referral_code_shape check (referral_code ~ '^[A-Z0-9]{4,20}$'),
+  constraint partners_vat_regime_known check (vat_regime in ('none', 'small_business', 'regular', 'reverse_charge')),
   constraint partners_return_url_length check (length(return_url) <= 500),
   constraint partners_percentages check (default_fee_pct between 0 and 100 and partner_share_pct between 0 and 100),
   constraint partners_accents_are_colors check (
@@ -40,6 +42,8 @@ create table core.partners (
 comment on table core.partners is 'A tenant: a charge-point operator, installer or other business. Kept as long as its customers'' records are.';
 comment on column core.partners.return_url is 'Registered by the operator or in the portal; sign-in links may lead back to it and below it, nowhere else.';
 comment on column core.partners.branding is 'display_name, logo_url, primary_color, reply_to: how pages and mail to its customers look. light and dark are the colour where it can be read on such a ground, else null: packages/shared/src/domain/brand.ts judges it when it is chosen.';
+comment on column core.partners.vat_regime is
+  'How VAT is charged on its share: none (no business for VAT), small_business (exempt, the Dutch KOR), regular, reverse_charge (by a business in another country). Set by the operator; null while nobody has asked, and no invoice is written until then.';
 comment on column core.partners.iban_changed_at is 'When the account number came, or became another one: money waits 48 hours before it goes there.';
 comment on column core.partners.charger_brands is 'Brands whose cloud the partner has linked to the service: a draft may come with a charger of these only. Set by the operator.';
 comment on column core.partners.locale is 'The language its customers are spoken to in, null where theirs is not known: pages then speak the browser''s, mail Dutch. Set by the operator.';

@@ -96,7 +96,7 @@ export type EndpointSpec<
   maxBody?: number;
   response: z.ZodType;
   /** What the answer is, where it is not JSON: a Response of the endpoint's own. */
-  produces?: "application/pdf";
+  produces?: "application/pdf" | "text/csv";
   /** The status of success; 200 unless told. */
   status?: 201;
   /** Errors beyond those that follow from caller, limit and body. */

@@ -1,0 +1,67 @@
+// Invoices in the partners' names, and VAT.
+
+import { Argument, Option } from "commander";
+import { type Command, changed, limit, list, type Row } from "./command.ts";
+import type { Answer } from "./database.ts";
+import { fields, table } from "./text.ts";
+
+const ofPartner = () => new Option("--partner <partner>", "only of this partner (id or slug)");
+const INVOICE_COLUMNS = "number partner_slug quarter issued_on vat_regime vat_rate net_eur vat_eur total_eur corrects";
+
+function issued({ invoices, left_out }: Answer): string {
+  return [
+    list("invoices", INVOICE_COLUMNS)({ invoices }),
+    ...((left_out as Row[]).length > 0
+      ? [`Left out\n${table(left_out as Row[], ["partner_slug", "net_eur", "reason"])}`]
+      : []),
+  ].join("\n\n");
+}
+
+export const INVOICE_COMMANDS: Command[] = [
+  {
+    name: "invoice issue",
+    summary: "Write the partners' invoices for their share in the fees of a quarter",
+    details:
+      "Self-billing: one for each partner, of what is on no invoice yet, and a credit note for each invoice of which a sale was taken back since. Numbered without gaps by partner and year of issue. VAT comes on top, and the next payout pays it. A partner without a VAT regime (partner set --vat-regime), or without the VAT number or address it needs, is left out and named.",
+    example: "invoice issue 2026-Q2",
+    takes: [new Argument("<quarter>", "a quarter, such as 2026-Q2"), ofPartner()],
+    ops: "invoice_issue",
+    view: issued,
+  },
+  {
+    name: "invoice list",
+    summary: "List invoices, newest first",
+    example: "invoice list 2026-Q2",
+    takes: [new Argument("[quarter]", "only of this quarter"), ofPartner(), limit(50)],
+    ops: "invoice_list",
+    view: list("invoices", INVOICE_COLUMNS),
+  },
+  {
+    name: "invoice show",
+    summary: "Show an invoice and what it charges, by the month of delivery",
+    example: "invoice show laadpunt-zuid 2026-0001",
+    takes: [new Argument("<partner>", "id or slug of the partner"), new Argument("<number>", "such as 2026-0001")],
+    ops: "invoice_show",
+    view: (answer) =>
+      `${fields(answer.invoice as Row)}\n\n${list("months", "period customers ere fee_eur share_eur")(answer)}`,
+  },
+  {
+    name: "vat list",
+    summary: "List the standard rates of VAT",
+    example: "vat list",
+    ops: "vat_list",
+    view: list("rates", "valid_from rate"),
+  },
+  {
+    name: "vat set",
+    summary: "Say the standard rate of VAT from a day on",
+    details: "A rate by which an invoice was issued stays as it is.",
+    example: "vat set 2027-01-01 22",
+    takes: [
+      new Argument("<valid_from>", "the first day, such as 2027-01-01"),
+      new Argument("<rate>", "percent, at most two decimals"),
+    ],
+    ops: "vat_set",
+    view: changed("rate", "Rate set."),
+  },
+];

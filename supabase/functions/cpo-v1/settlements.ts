@@ -1,0 +1,77 @@
+import * as z from "zod";
+import { endpoint } from "#shared/http/endpoint.ts";
+import { filter, instant, limit, offset } from "#shared/values/fields.ts";
+import { pageFields } from "#shared/values/models.ts";
+
+const Settlement = z
+  .object({
+    settlement_id: z.guid(),
+    account_id: z.guid(),
+    cpo_external_ref: z.string().nullable(),
+    amount_eur: z.number().meta({
+      description: "What of the payment is for this customer, after the fee; below zero what was taken back",
+    }),
+    status: z.enum(["pending", "approved", "paid", "failed"]).meta({
+      description:
+        "Of the payment to you: prepared; let go to the bank; paid; or not, in which case the amount comes with a later one",
+    }),
+    payment_reference: z.string().meta({
+      description: "The EndToEndId of the payment, as your bank shows it",
+      example: "0b0d1e0000004000800000000000000b",
+    }),
+    created_at: instant(),
+    paid_at: instant().nullable(),
+  })
+  .meta({ id: "Settlement" });
+
+const filters = {
+  payment_reference: filter(36).meta({ description: "Only of this payment" }),
+  cpo_external_ref: filter(120).meta({ description: "Only of the account with this reference" }),
+};
+const DESCRIPTION =
+  "Of accounts with `payout_handler: via_cpo_invoicing`: one for each account and payment to you, newest payment first.";
+
+export const listSettlements = endpoint(
+  {
+    id: "listSettlements",
+    method: "GET",
+    path: "/v1/settlements",
+    summary: "List what you were paid for each customer that you settle with yourself",
+    description: DESCRIPTION,
+    caller: { kind: "cpo", scope: "cpo:accounts:read" },
+    limit: "cpo_read",
+    sql: ["list_settlements"],
+    query: z.object({ limit: limit(50), offset: offset(), ...filters }),
+    response: z.object({ settlements: z.array(Settlement), ...pageFields }).meta({ id: "SettlementPage" }),
+    errors: [],
+    failure: "list_failed",
+  },
+  ({ query, call }) => call("list_settlements", query),
+);
+
+export const writeSettlements = endpoint(
+  {
+    id: "writeSettlements",
+    method: "GET",
+    path: "/v1/settlements.csv",
+    summary: "The same as CSV, for a spreadsheet",
+    description: `${DESCRIPTION} The columns have the names of the fields. At most the 10,000 newest.`,
+    caller: { kind: "cpo", scope: "cpo:accounts:read" },
+    limit: "cpo_read",
+    sql: ["write_settlements"],
+    query: z.object({ limit: limit(10_000, 10_000), offset: offset(), ...filters }),
+    produces: "text/csv",
+    response: z.string(),
+    errors: [],
+    failure: "list_failed",
+  },
+  async ({ query, call }) => {
+    const { csv }: { csv: string } = JSON.parse(await call("write_settlements", query));
+    return new Response(csv, {
+      headers: {
+        "Content-Type": "text/csv; charset=utf-8",
+        "Content-Disposition": 'attachment; filename="settlements.csv"',
+      },
+    });
+  },
+);

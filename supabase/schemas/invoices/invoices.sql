@@ -1,0 +1,219 @@
+-- Invoices: what the service writes in a partner's name for its share (self-billing), and the VAT that comes on top.
+
+create table core.vat_rates (
+  valid_from date          not null,
+  rate       numeric(5, 2) not null,
+  constraint vat_rates_pkey primary key (valid_from),
+  constraint vat_rates_rate_is_percentage check (rate between 0 and 100)
+);
+comment on table core.vat_rates is 'The Dutch standard rate of VAT, in percent, from a day on. Reference data; one by which an invoice was issued never changes.';
+alter table core.vat_rates enable row level security;
+
+insert into core.vat_rates (valid_from, rate) values ('2012-10-01', 21);
+
+create table core.invoices (
+  partner_id uuid           not null,
+  id         uuid           not null default gen_random_uuid(),
+  year       int            not null,
+  number     int            not null,
+  quarter    date           not null,
+  issued_on  date           not null,
+  issued_by  text           not null,
+  vat_regime text           not null,
+  vat_rate   numeric(5, 2)  not null,
+  net        numeric(14, 2) not null,
+  vat        numeric(14, 2) not null generated always as (round(net * vat_rate * 0.01, 2)) stored,
+  corrects   uuid,
+  name       text           not null,
+  company    jsonb          not null,
+  constraint invoices_pkey primary key (partner_id, id),
+  constraint invoices_number_key unique (partner_id, year, number),
+  constraint invoices_partner_id_fkey foreign key (partner_id) references core.partners (id),
+  constraint invoices_number_positive check (number > 0),
+  constraint invoices_quarter_is_quarter check (quarter = date_trunc('quarter', quarter)),
+  constraint invoices_year_of_issue check (year = extract(year from issued_on)),
+  constraint invoices_regime_known check (vat_regime in ('none', 'small_business', 'regular', 'reverse_charge')),
+  constraint invoices_rate_of_regime check (vat_regime = 'regular' or vat_rate = 0),
+  constraint invoices_corrects_fkey foreign key (partner_id, corrects) references core.invoices (partner_id, id),
+  constraint invoices_credit_notes_correct check (case when corrects is null then net > 0 else net < 0 end)
+);
+comment on table core.invoices is
+  'A self-billing statement: the partner''s share in the fees of a quarter of delivery, as far as no invoice before it had it; or a credit note, of what an invoice had and was taken back since. Numbered without gaps by partner and year of issue. With the partner''s name and company data as they were. Append-only, kept seven years.';
+comment on column core.invoices.vat is 'On top of the share, rounded half up once, away from zero: a credit note mirrors its invoice.';
+comment on column core.invoices.corrects is 'The invoice of which a credit note takes back, at the rate it was charged; null in an invoice.';
+-- serves: the credit notes of an invoice
+create index invoices_corrects on core.invoices (partner_id, corrects) where corrects is not null;
+select private.isolate('core.invoices', 'select');
+
+create table core.invoice_entries (
+  partner_id        uuid           not null,
+  ledger_partner_id uuid           not null,
+  entry_id          bigint         not null,
+  invoice_id        uuid           not null,
+  amount            numeric(14, 2) not null,
+  constraint invoice_entries_pkey primary key (partner_id, ledger_partner_id, entry_id),
+  constraint invoice_entries_invoice_fkey foreign key (partner_id, invoice_id) references core.invoices (partner_id, id)
+);
+comment on table core.invoice_entries is
+  'An entry of a ledger (the partner''s own, or that of the house) that an invoice charges: each is on one. Append-only, kept seven years.';
+-- serves: the entries of an invoice
+create index invoice_entries_invoice on core.invoice_entries (partner_id, invoice_id);
+select private.isolate('core.invoice_entries', 'select');
+
+create function private.invoice_number(invoice core.invoices) returns text
+language sql immutable
+return invoice.year || '-' || lpad(invoice.number::text, greatest(4, length(invoice.number::text)), '0');
+comment on function private.invoice_number(core.invoices) is 'A number as people write it: 2026-0001.';
+
+create function private.share_entries(partner uuid)
+returns table (ledger_partner_id uuid, entry_id bigint, quarter date, amount numeric, corrects uuid)
+language plpgsql stable
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+begin
+  return query
+  with account as materialized (
+    select a.partner_id, a.id from core.ledger_accounts a
+     where a.partner_id = any (array[share_entries.partner, private.house()]) and a.owner = share_entries.partner and a.kind = 'partner' and a.unit = 'EUR'
+  ), entry as materialized (
+    select e.partner_id, e.id, e.cause, e.amount
+      from account a join core.ledger_entries e on e.partner_id = a.partner_id and e.credit = a.id where e.cause like 'allocation:%'
+    union all
+    select e.partner_id, e.id, e.cause, -e.amount
+      from account a join core.ledger_entries e on e.partner_id = a.partner_id and e.debit = a.id where e.cause like 'allocation:%'
+  )
+  select e.partner_id, e.id, b.quarter, e.amount, i.invoice_id
+    from entry e
+    join core.allocations a on a.partner_id = e.partner_id and a.id = private.as_uuid(split_part(e.cause, ':', 2))
+    join core.sales s on s.partner_id = a.partner_id and s.id = a.sale_id
+    join core.bookings b on b.partner_id = s.partner_id and b.id = s.booking_id
+    -- what is taken back, and the invoice that had it
+    left join core.ledger_entries t on e.amount < 0 and t.partner_id = e.partner_id and t.cause = regexp_replace(e.cause, ':reversed$', '')
+    left join core.invoice_entries i on i.partner_id = share_entries.partner and i.ledger_partner_id = t.partner_id and i.entry_id = t.id
+   where not exists (select from core.invoice_entries o
+                      where o.partner_id = share_entries.partner and o.ledger_partner_id = e.partner_id and o.entry_id = e.id);
+end $$;
+comment on function private.share_entries(uuid) is
+  'What came to a partner''s share, or was taken back from it, and is on no invoice yet: the quarter of delivery, euro, and the invoice that it takes back from.';
+
+create function private.dutch_vat_number(value text) returns boolean
+language sql immutable
+return regexp_replace(upper(value), '[ .-]', '', 'g') ~ '^NL[0-9]{9}B[0-9]{2}$';
+comment on function private.dutch_vat_number(text) is 'Whether it looks like a Dutch VAT number. Nobody asks the tax authority.';
+
+create function private.why_no_invoice(partner core.partners) returns text
+language sql immutable
+set search_path = ''
+as $$
+  select case
+    when partner.vat_regime is null then 'vat_regime_missing'
+    when partner.vat_regime in ('regular', 'reverse_charge') and coalesce(partner.company ->> 'vat', '') = '' then 'vat_number_missing'
+    when partner.vat_regime = 'regular' and not private.dutch_vat_number(partner.company ->> 'vat') then 'vat_number_not_dutch'
+    when partner.vat_regime = 'reverse_charge' and private.dutch_vat_number(partner.company ->> 'vat') then 'vat_number_dutch'
+    when coalesce(partner.company ->> 'street', '') = '' or coalesce(partner.company ->> 'city', '') = '' then 'address_missing' end
+$$;
+comment on function private.why_no_invoice(core.partners) is 'What has to be known of a partner before an invoice is written in its name, the first that is not; null where it is.';
+
+create function private.write_invoice(partner core.partners, invoice core.invoices) returns core.invoices
+language plpgsql
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+begin
+  invoice.issued_on := private.today();
+  invoice.year := extract(year from invoice.issued_on);
+  invoice.number := (select 1 + coalesce(max(i.number), 0) from core.invoices i where i.partner_id = partner.id and i.year = invoice.year);
+  -- one statement: what is sold while it runs is on the next invoice
+  with charged as materialized (
+    select e.ledger_partner_id, e.entry_id, e.amount from private.share_entries(partner.id) e
+     where e.quarter = invoice.quarter and e.corrects is not distinct from invoice.corrects
+  ), written as (
+    insert into core.invoices (partner_id, year, number, quarter, issued_on, issued_by, vat_regime, vat_rate, net, corrects, name, company)
+    select partner.id, invoice.year, invoice.number, invoice.quarter, invoice.issued_on, invoice.issued_by, invoice.vat_regime, invoice.vat_rate,
+           sum(c.amount), invoice.corrects, coalesce(partner.company ->> 'name', partner.name), partner.company
+      from charged c having sum(c.amount) <> 0
+    returning *
+  ), listed as (
+    insert into core.invoice_entries (partner_id, ledger_partner_id, entry_id, invoice_id, amount)
+    select w.partner_id, c.ledger_partner_id, c.entry_id, w.id, c.amount from written w cross join charged c
+  )
+  select * into invoice from written;
+  if not found then
+    return null;
+  end if;
+  if invoice.vat <> 0 then
+    perform private.post(partner.id, array[private.euro_posting('invoice:' || invoice.id || ':vat', invoice.vat, 'input_vat', private.house(), 'vat', partner.id)]);
+  end if;
+  perform private.act_for_partner(partner.id),
+          private.audit('invoice.issued', invoice.id, jsonb_build_object('number', private.invoice_number(invoice), 'net', invoice.net, 'vat', invoice.vat));
+  return invoice;
+end $$;
+comment on function private.write_invoice(core.partners, core.invoices) is
+  'Writes an invoice of what of its quarter is on none, or a credit note of what was taken back from the one it corrects, and moves its VAT to an account of its own, which the next payout pays; null where there is nothing. Invoices of the partner are locked.';
+
+create function private.issue_invoices(partner core.partners, wanted date, by_login text) returns setof core.invoices
+language plpgsql
+set search_path = ''
+as $$
+declare
+  corrected core.invoices;
+  invoice   core.invoices;
+begin
+  -- of two at once the second finds nothing left, and the numbers have no gaps
+  perform pg_advisory_xact_lock(hashtextextended('invoices of ' || partner.id, 0));
+  for corrected in
+    select i.* from core.invoices i
+     where i.partner_id = partner.id
+       and i.id in (select e.corrects from private.share_entries(partner.id) e where e.quarter = wanted)
+     order by i.year, i.number
+  loop
+    invoice := null;
+    invoice.corrects := corrected.id;
+    invoice.quarter := wanted;
+    invoice.issued_by := by_login;
+    invoice.vat_regime := corrected.vat_regime;
+    invoice.vat_rate := corrected.vat_rate;
+    invoice := private.write_invoice(partner, invoice);
+    if invoice.id is not null then
+      return next invoice;
+    end if;
+  end loop;
+  if private.why_no_invoice(partner) is null then
+    invoice := null;
+    invoice.quarter := wanted;
+    invoice.issued_by := by_login;
+    invoice.vat_regime := partner.vat_regime;
+    invoice.vat_rate := case partner.vat_regime
+      when 'regular' then (select r.rate from core.vat_rates r where r.valid_from <= private.today() order by r.valid_from desc limit 1) else 0 end;
+    invoice := private.write_invoice(partner, invoice);
+    if invoice.id is not null then
+      return next invoice;
+    end if;
+  end if;
+end $$;
+comment on function private.issue_invoices(core.partners, date, text) is
+  'Writes what a partner''s share in a quarter still needs: a credit note for each invoice of which something was taken back, at the rate of that invoice, and an invoice of what is on none.';
+
+create function private.check_invoices(tenant uuid)
+returns table (what text, expected numeric, found numeric, wrong bigint, example text)
+language sql stable
+set search_path = ''
+as $$
+  with invoice as materialized (
+    select i.id, i.net, i.vat, coalesce((select sum(e.amount) from core.invoice_entries e where e.partner_id = i.partner_id and e.invoice_id = i.id), 0) as entries,
+           coalesce((select e.amount * case d.kind when 'input_vat' then 1 else -1 end
+                       from core.ledger_entries e join core.ledger_accounts d on d.partner_id = e.partner_id and d.id = e.debit
+                      where e.partner_id = tenant and e.cause = 'invoice:' || i.id || ':vat'), 0) as in_ledger
+      from core.invoices i where i.partner_id = tenant
+  )
+  select 'invoices charge what they list', coalesce(sum(i.entries), 0), coalesce(sum(i.net), 0), count(*) filter (where i.net <> i.entries),
+         min('invoice ' || i.id) filter (where i.net <> i.entries)
+    from invoice i
+  union all
+  select 'VAT in the ledger is that of invoices', coalesce(sum(i.vat), 0), coalesce(sum(i.in_ledger), 0), count(*) filter (where i.vat <> i.in_ledger),
+         min('invoice ' || i.id) filter (where i.vat <> i.in_ledger)
+    from invoice i
+  union all
+  select 'numbers of invoices have no gaps', coalesce(sum(y.last), 0), coalesce(sum(y.invoices), 0), count(*) filter (where y.last <> y.invoices),
+         min('year ' || y.year) filter (where y.last <> y.invoices)
+    from (select i.year, max(i.number) as last, count(*) as invoices from core.invoices i where i.partner_id = tenant group by i.year) y
+$$;

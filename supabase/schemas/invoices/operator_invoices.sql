@@ -1,0 +1,141 @@
+-- The operator on invoices: issue, list, show; the rates of VAT.
+
+create function private.invoice_row(invoice core.invoices) returns json
+language sql stable
+set search_path = ''
+as $$
+  select json_build_object(
+    'invoice_id', invoice.id, 'number', private.invoice_number(invoice), 'partner_slug', (select p.slug from core.partners p where p.id = invoice.partner_id),
+    'name', invoice.name,
+    'corrects', (select private.invoice_number(i) from core.invoices i where i.partner_id = invoice.partner_id and i.id = invoice.corrects), 'quarter', private.quarter_name(invoice.quarter), 'issued_on', invoice.issued_on, 'issued_by', invoice.issued_by,
+    'vat_regime', invoice.vat_regime, 'vat_rate', invoice.vat_rate, 'net_eur', invoice.net, 'vat_eur', invoice.vat, 'total_eur', invoice.net + invoice.vat)
+$$;
+comment on function private.invoice_row(core.invoices) is 'An invoice as the operator sees it: below zero a credit note, with the number of the invoice it corrects.';
+
+create function ops.invoice_issue(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  wanted   constant date := private.read_quarter(input ->> 'quarter');
+  chosen   uuid;
+  partner  core.partners;
+  invoice  core.invoices;
+  owed     numeric;
+  issued   jsonb := '[]';
+  left_out jsonb := '[]';
+begin
+  perform private.act_as_operator(input);
+  if input ? 'partner' then
+    chosen := (private.business_named(input ->> 'partner')).id;
+  end if;
+  -- what is sold of a quarter that runs is a part of it
+  if wanted + interval '3 months' > private.today() then
+    perform private.refuse('quarter_not_over', json_build_object('quarter', private.quarter_name(wanted)));
+  end if;
+  for partner in
+    select p.* from core.partners p
+     where p.id <> private.house() and (chosen is null or p.id = chosen)
+       and exists (select from core.ledger_accounts a
+                    where a.partner_id = any (array[p.id, private.house()]) and a.owner = p.id and a.kind = 'partner' and a.unit = 'EUR')
+     order by p.id
+  loop
+    for invoice in select * from private.issue_invoices(partner, wanted, session_user) loop
+      issued := issued || private.invoice_row(invoice)::jsonb;
+    end loop;
+    owed := (select sum(e.amount) from private.share_entries(partner.id) e where e.quarter = wanted);
+    if owed <> 0 and private.why_no_invoice(partner) is not null then
+      left_out := left_out || jsonb_build_object('partner_slug', partner.slug, 'net_eur', owed, 'reason', private.why_no_invoice(partner));
+    end if;
+  end loop;
+  return json_build_object('changed', issued <> '[]', 'invoices', issued, 'left_out', left_out);
+end $$;
+comment on function ops.invoice_issue(jsonb) is
+  'Writes invoices of a quarter of delivery, one for each partner with a share that is on none, and credit notes of what was taken back: {quarter, partner?} to {changed, invoices, left_out}.';
+select private.expose_ops('ops.invoice_issue(jsonb)');
+
+create function ops.invoice_list(input jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+declare
+  chosen uuid;
+begin
+  if input ? 'partner' then
+    chosen := (private.partner_named(input ->> 'partner')).id;
+  end if;
+  return (
+    select json_build_object('invoices', coalesce(json_agg(private.invoice_row(i) order by i.issued_on desc, i.year desc, i.number desc, i.partner_id), '[]'))
+      from (select i.* from core.invoices i
+             where (chosen is null or i.partner_id = chosen)
+               and (input ->> 'quarter' is null or private.quarter_name(i.quarter) = upper(input ->> 'quarter'))
+             order by i.issued_on desc, i.year desc, i.number desc, i.partner_id limit coalesce((input ->> 'limit')::int, 50)) i);
+end $$;
+comment on function ops.invoice_list(jsonb) is 'Invoices, newest first: {quarter?, partner?, limit?} to {invoices}.';
+select private.expose_ops('ops.invoice_list(jsonb)');
+
+create function ops.invoice_show(input jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+declare
+  partner constant core.partners := private.business_named(input ->> 'partner');
+  invoice core.invoices;
+begin
+  select * into invoice from core.invoices i where i.partner_id = partner.id and private.invoice_number(i) = input ->> 'number';
+  if not found then
+    perform private.refuse('invoice_not_found', json_build_object('number', input ->> 'number', 'partner', partner.slug));
+  end if;
+  return json_build_object('invoice', private.invoice_row(invoice), 'company', invoice.company, 'months', (
+    with charged as materialized (
+      select i.ledger_partner_id, i.amount, private.as_uuid(split_part(e.cause, ':', 2)) as allocation_id
+        from core.invoice_entries i
+        join core.ledger_entries e on e.partner_id = i.ledger_partner_id and e.id = i.entry_id
+       where i.partner_id = invoice.partner_id and i.invoice_id = invoice.id
+    )
+    select coalesce(json_agg(json_build_object('period', to_char(m.period, 'YYYY-MM'), 'customers', m.customers, 'ere', m.ere, 'fee_eur', m.fee,
+                                               'share_eur', m.share) order by m.period), '[]')
+      from (select r.period, count(distinct a.account_id) as customers, sum(a.ere * sign(c.amount)) as ere, sum(a.fee * sign(c.amount)) as fee, sum(c.amount) as share
+              from charged c
+              join core.allocations a on a.partner_id = c.ledger_partner_id and a.id = c.allocation_id
+              join core.booking_rows r on r.partner_id = a.partner_id and r.id = a.row_id
+             group by r.period) m));
+end $$;
+comment on function ops.invoice_show(jsonb) is 'An invoice, the company data it has, and what it charges by the month of delivery: {partner, number} to {invoice, company, months}.';
+select private.expose_ops('ops.invoice_show(jsonb)');
+
+create function ops.vat_set(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  wanted  constant numeric := private.as_decimal(input ->> 'rate', 2);
+  since   date;
+  changed boolean;
+begin
+  perform private.act_as_operator(input);
+  if wanted is null or wanted > 100 or not pg_input_is_valid(input ->> 'valid_from', 'date') then
+    perform private.refuse('invalid_vat_rate');
+  end if;
+  since := (input ->> 'valid_from')::date;
+  changed := not exists (select from core.vat_rates r where r.valid_from = since and r.rate = wanted);
+  if changed and exists (select from core.invoices i where i.issued_on >= since) then
+    perform private.refuse('vat_rate_in_use', json_build_object('valid_from', since));
+  elsif changed then
+    insert into core.vat_rates as r (valid_from, rate) values (since, wanted)
+    on conflict on constraint vat_rates_pkey do update set rate = excluded.rate;
+    perform private.audit('vat.rate_set', null, jsonb_build_object('valid_from', since, 'rate', wanted));
+  end if;
+  return json_build_object('changed', changed, 'rate', json_build_object('valid_from', since, 'rate', wanted));
+end $$;
+comment on function ops.vat_set(jsonb) is 'The standard rate of VAT from a day on, which no invoice was issued on or after: {valid_from, rate} to {changed, rate}.';
+select private.expose_ops('ops.vat_set(jsonb)');
+
+create function ops.vat_list(input jsonb) returns json
+language sql stable security definer
+set search_path = ''
+as $$
+  select json_build_object('rates', json_agg(json_build_object('valid_from', r.valid_from, 'rate', r.rate) order by r.valid_from desc)) from core.vat_rates r
+$$;
+comment on function ops.vat_list(jsonb) is 'The standard rates of VAT, the latest first: {} to {rates}.';
+select private.expose_ops('ops.vat_list(jsonb)');
