@@ -5405,6 +5405,302 @@ end $$;
 comment on function private.reverse_postings(uuid, text[]) is
   'Moves back what the entries of these causes moved; a cause without an entry had nothing to move. Once each: says how many were new.';
 
+-- The chain: what makes the audit log and the ledger tamper-evident. Each row of theirs has a link, with the SHA-256 of its content and
+-- a hash over that and the link before it, one chain for each tenant and log. Nobody who writes waits for it, or writes anything more:
+-- a job follows what was committed. It comes right behind many new rows, which no statistics know of yet, so what it looks up by its key
+-- it looks up row by row.
+
+create table core.audit_chains (
+  partner_id          uuid        not null,
+  log                 text        not null,
+  position            bigint      not null default 0,
+  hash                bytea       not null,
+  -- every row up to here that was ever committed has its link, and none can come any more
+  settled_id          bigint      not null default 0,
+  -- every row up to here that could be seen at that moment has its link; who was at work then has a transaction before marked_before
+  marked_id           bigint      not null default 0,
+  marked_at           timestamptz not null default private.now(),
+  marked_before       xid8,
+  last_id             bigint      not null default 0,
+  sealed_position     bigint      not null default 0,
+  -- the link that retention deleted last: the next one follows its hash
+  checkpoint_position bigint      not null default 0,
+  checkpoint_hash     bytea       not null,
+  constraint audit_chains_pkey primary key (partner_id, log),
+  constraint audit_chains_partner_id_fkey foreign key (partner_id) references core.partners (id),
+  constraint audit_chains_log_known check (log in ('audit', 'ledger'))
+);
+comment on table core.audit_chains is 'The chain of a tenant''s audit log, or of its ledger: where it ends, how far the job that makes it is, and where it begins since older rows were deleted.';
+select private.isolate('core.audit_chains', 'select');
+
+create table core.audit_links (
+  partner_id uuid   not null,
+  log        text   not null,
+  position   bigint not null,
+  row_id     bigint not null,
+  content    bytea  not null,
+  hash       bytea  not null,
+  constraint audit_links_pkey primary key (partner_id, log, position),
+  constraint audit_links_row_key unique (partner_id, log, row_id)
+);
+comment on table core.audit_links is
+  'One row per row of the audit log and of the ledger, in the order in which the job saw them: the SHA-256 of its content, and that of the hash before it and this content. Append-only; written by private.chain_rows alone. No personal data.';
+select private.isolate('core.audit_links', 'select');
+
+create table core.audit_seals (
+  day   date  not null,
+  heads jsonb not null,
+  hash  bytea not null,
+  constraint audit_seals_pkey primary key (day)
+);
+comment on table core.audit_seals is
+  'One row a day: where each chain that has grown since the last seal ended, and a hash over that and the last seal. Kept outside too, it shows a chain that was cut off or made anew. No personal data; never deleted.';
+alter table core.audit_seals enable row level security;
+
+create view core.audit_content with (security_invoker = true) as
+select a.partner_id, 'audit' as log, a.id as row_id, a.at, a.action as what,
+       sha256(convert_to(jsonb_build_array(
+         a.partner_id, a.id, a.at at time zone 'UTC', a.actor, a.action, a.subject_id, a.details, a.request_id)::text, 'UTF8')) as content
+  from core.audit_log a
+union all
+select e.partner_id, 'ledger', e.id, e.at, e.cause,
+       sha256(convert_to(jsonb_build_array(
+         e.partner_id, e.id, e.at at time zone 'UTC', e.cause, e.unit, e.amount, e.debit, e.credit,
+         -- and whose these are
+         (select a.kind || ' ' || a.owner from core.ledger_accounts a where a.partner_id = e.partner_id and a.id = e.debit),
+         (select a.kind || ' ' || a.owner from core.ledger_accounts a where a.partner_id = e.partner_id and a.id = e.credit))::text, 'UTF8'))
+  from core.ledger_entries e;
+comment on view core.audit_content is
+  'What is chained: the SHA-256 of each row as it stands, of its values as one array of JSON with moments in UTC.';
+
+create function private.seal_hash(day date, heads jsonb, before bytea) returns bytea
+language sql immutable
+set search_path = ''
+as $$ select sha256(coalesce(before, '') || convert_to(jsonb_build_array(day::text, heads)::text, 'UTF8')) $$;
+comment on function private.seal_hash(date, jsonb, bytea) is 'The hash of a seal: over the last one''s, the day, and where the chains ended.';
+
+create function private.open_chains() returns void
+language sql
+set search_path = ''
+as $$
+  insert into core.audit_chains (partner_id, log, hash, checkpoint_hash)
+  select p.id, l.log, g.hash, g.hash
+    from core.partners p
+   cross join (values ('audit'), ('ledger')) l (log)
+   -- a chain begins with whose it is
+   cross join lateral (select sha256(convert_to(l.log || ' of ' || p.id, 'UTF8')) as hash) g
+   where not exists (select from core.audit_chains c where c.partner_id = p.id and c.log = l.log)
+  on conflict on constraint audit_chains_pkey do nothing
+$$;
+
+create function private.chain_rows(partner uuid, of_log text, size int) returns int
+language plpgsql
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+declare
+  -- of the transactions that could have written, those before this are over for whatever is read from here on
+  over     constant xid8 := pg_snapshot_xmin(pg_current_snapshot());
+  chain    core.audit_chains;
+  ids      bigint[];
+  contents bytea[];
+  hashes   bytea[] := '{}';
+  reached  bigint;
+begin
+  select * into chain from core.audit_chains c where c.partner_id = partner and c.log = of_log for update skip locked;
+  if not found then
+    return 0;  -- another one is at it
+  end if;
+
+  with fresh as materialized (
+    select a.row_id
+      from (select 'audit' as log, a.id as row_id from core.audit_log a where a.partner_id = partner
+            union all
+            select 'ledger', e.id from core.ledger_entries e where e.partner_id = partner) a
+     where a.log = of_log and a.row_id > chain.settled_id
+       and (select l.position from core.audit_links l where l.partner_id = partner and l.log = of_log and l.row_id = a.row_id) is null
+     order by a.row_id limit size
+  )
+  select array_agg(v.row_id order by v.row_id), array_agg(v.content order by v.row_id) into ids, contents
+    from fresh f
+   cross join lateral (select * from core.audit_content c where c.partner_id = partner and c.log = of_log and c.row_id = f.row_id offset 0) v;
+
+  for n in 1 .. coalesce(cardinality(ids), 0) loop
+    chain.hash := sha256(chain.hash || contents[n]);
+    hashes := array_append(hashes, chain.hash);
+  end loop;
+  insert into core.audit_links (partner_id, log, position, row_id, content, hash)
+  select partner, of_log, chain.position + k.n, k.row_id, k.content, k.hash
+    from unnest(ids, contents, hashes) with ordinality k (row_id, content, hash, n);
+
+  -- Ids are given before rows are committed, so one may still come that is lower than those seen. Whoever could bring it was at work when
+  -- these were seen. A transaction that begins a minute later, when this run is over, has a higher number than all of them; once there
+  -- is none before that one any more, nothing can come.
+  chain.last_id := greatest(chain.last_id, ids[cardinality(ids)]);
+  reached := case when cardinality(hashes) < size then chain.last_id else ids[size] end;
+  if chain.marked_id > chain.settled_id and chain.marked_before is null then
+    if private.now() > chain.marked_at + interval '1 minute' then
+      chain.marked_before := pg_current_xact_id();
+    end if;
+  else
+    if chain.marked_id > chain.settled_id and reached >= chain.marked_id
+       -- of another server, whose numbers a dump brought here, nobody is at work
+       and (over >= chain.marked_before or chain.marked_before > pg_snapshot_xmax(pg_current_snapshot())) then
+      chain.settled_id := chain.marked_id;
+    end if;
+    if chain.marked_id = chain.settled_id then
+      chain.marked_id := reached;
+      chain.marked_at := private.now();
+      chain.marked_before := null;
+    end if;
+  end if;
+  update core.audit_chains c
+     set position = chain.position + cardinality(hashes), hash = chain.hash, settled_id = chain.settled_id, last_id = chain.last_id,
+         marked_id = chain.marked_id, marked_at = chain.marked_at, marked_before = chain.marked_before
+   where c.partner_id = partner and c.log = of_log;
+  return cardinality(hashes);
+end $$;
+comment on function private.chain_rows(uuid, text, int) is
+  'Gives rows of a log that were committed since their links, so many at most, and says how many. Another one that is at the same chain is not waited for.';
+
+create function private.seal_chains() returns void
+language plpgsql
+set search_path = ''
+as $$
+declare
+  yesterday constant date := private.today() - 1;
+  grown     jsonb;
+begin
+  if exists (select from core.audit_seals s where s.day >= yesterday) or not pg_try_advisory_xact_lock(hashtextextended('audit seal', 0)) then
+    return;
+  end if;
+  with held as materialized (
+    select * from core.audit_chains c where c.position > c.sealed_position order by c.partner_id, c.log for update
+  ), sealed as (
+    update core.audit_chains c set sealed_position = h.position from held h where c.partner_id = h.partner_id and c.log = h.log
+  )
+  select jsonb_agg(jsonb_build_object('partner_id', h.partner_id, 'log', h.log, 'position', h.position, 'hash', encode(h.hash, 'hex'))
+                   order by h.partner_id, h.log) into grown
+    from held h;
+  insert into core.audit_seals (day, heads, hash)
+  select yesterday, grown, private.seal_hash(yesterday, grown, (select s.hash from core.audit_seals s order by s.day desc limit 1))
+   where grown is not null
+  on conflict on constraint audit_seals_pkey do nothing;
+end $$;
+comment on function private.seal_chains() is 'Seals the chains as they are, once a day, for the day that is over.';
+
+create function private.chain_audit(size int) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  due     record;
+  chained int := 0;
+begin
+  perform private.open_chains();
+  begin
+    perform private.seal_chains();
+  exception when lock_not_available then
+    null;  -- a chain is being written: the next run seals
+  end;
+  for due in
+    select c.partner_id, c.log
+      from core.audit_chains c
+     where case c.log when 'audit' then exists (select from core.audit_log a where a.partner_id = c.partner_id and a.id > c.settled_id)
+                      else exists (select from core.ledger_entries e where e.partner_id = c.partner_id and e.id > c.settled_id) end
+     order by c.partner_id, c.log
+  loop
+    chained := chained + private.chain_rows(due.partner_id, due.log, size - chained);
+    exit when chained >= size;
+  end loop;
+  return json_build_object(
+    'chained', chained, 'more', chained >= size,
+    'sealed', (select json_build_object('day', s.day, 'hash', encode(s.hash, 'hex')) from core.audit_seals s order by s.day desc limit 1));
+end $$;
+comment on function private.chain_audit(int) is
+  'Gives what was committed to the audit log and the ledger its links, so many rows at most: {chained, more, sealed}. Definer, because nobody else may write links, and chains are of all tenants.';
+grant execute on function private.chain_audit(int) to api_owner;
+
+create function api.chain_audit(caller jsonb, input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'worker');
+  return private.chain_audit((input ->> 'size')::int);
+end $$;
+comment on function api.chain_audit(jsonb, jsonb) is
+  'Follows the audit log and the ledger: {size} to {chained, more, sealed: {day, hash} or null}. Safe to call at any time, from several callers at once.';
+select private.expose('api.chain_audit(jsonb, jsonb)', 'edge_slow');
+
+-- Whether the audit log and the ledger are as they were chained. Each function names what does not fit, and reads in one snapshot.
+
+create type private.audit_fault as (
+  fault    text,
+  position bigint,
+  row_id   bigint,
+  at       timestamptz,
+  what     text);
+
+create function private.verify_links(chain core.audit_chains, after bigint, size int, expected bytea,
+                                     out last bigint, out links int, out is_there boolean, out first_fault private.audit_fault)
+language plpgsql stable
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+declare
+  -- what is deleted on the sandbox is what a reset takes out of the ledger
+  may_be_gone constant boolean := chain.log = 'ledger' and private.is_sandbox();
+  before      constant bytea := case when after <= chain.checkpoint_position then chain.checkpoint_hash else (
+    select l.hash from core.audit_links l where l.partner_id = chain.partner_id and l.log = chain.log and l.position = after) end;
+begin
+  after := greatest(after, chain.checkpoint_position);
+  select count(*), max(l.position), coalesce(bool_or(l.hash = expected), false) into links, last, is_there
+    from (select * from core.audit_links k
+           where k.partner_id = chain.partner_id and k.log = chain.log and k.position > after order by k.position limit size) l;
+
+  select j.fault, j.position, j.row_id, j.at, j.what into first_fault
+    from (
+      select l.position, l.row_id, v.at, v.what,
+             case when l.position <> coalesce(l.position_before, after) + 1 then 'link_missing'
+                  when v.row_id is null and not may_be_gone then 'deleted'
+                  when v.content <> l.content then 'changed'
+                  when l.hash is distinct from sha256(coalesce(l.hash_before, before) || l.content) then 'reordered' end as fault
+        from (select k.*, lag(k.hash) over w as hash_before, lag(k.position) over w as position_before
+                from core.audit_links k
+               where k.partner_id = chain.partner_id and k.log = chain.log and k.position > after and k.position <= last
+              window w as (order by k.position)) l
+        left join lateral (
+          select * from core.audit_content c where c.partner_id = chain.partner_id and c.log = chain.log and c.row_id = l.row_id offset 0) v on true) j
+   where j.fault is not null
+   order by j.position limit 1;
+end $$;
+comment on function private.verify_links(core.audit_chains, bigint, int, bytea) is
+  'Walks so many links of a chain after a position: the last of them, how many there are, whether one has the expected hash, and the first that does not fit.';
+
+create function private.verify_rest(chain core.audit_chains) returns private.audit_fault
+language plpgsql stable
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+declare
+  last  core.audit_links;
+  found private.audit_fault;
+begin
+  select * into last from core.audit_links l where l.partner_id = chain.partner_id and l.log = chain.log order by l.position desc limit 1;
+  if (chain.position, chain.hash) is distinct from (coalesce(last.position, chain.checkpoint_position), coalesce(last.hash, chain.checkpoint_hash)) then
+    found.fault := 'cut_off';
+    found.position := coalesce(last.position, chain.checkpoint_position) + 1;
+    return found;
+  end if;
+  -- a row that came behind what is settled was not written by the service; one after that waits for the job, for ten minutes at most
+  select case when v.row_id <= chain.settled_id then 'inserted' else 'not_chained' end, null, v.row_id, v.at, v.what into found
+    from core.audit_content v
+   where v.partner_id = chain.partner_id and v.log = chain.log
+     and (v.row_id <= chain.settled_id or v.at < private.now() - interval '10 minutes')
+     and (select l.position from core.audit_links l where l.partner_id = v.partner_id and l.log = chain.log and l.row_id = v.row_id) is null
+   order by v.row_id limit 1;
+  return found;
+end $$;
+comment on function private.verify_rest(core.audit_chains) is 'What a walk along the links does not see: links cut off at the end, and the first row that has none.';
+
 -- Bookings: what is sent to the register for a quarter, row by row, and what the register granted of it.
 
 create table core.bookings (
@@ -14198,6 +14494,99 @@ end $$;
 comment on function ops.ledger_check(jsonb) is
   'Whether kWh, ERE and money agree from the delivered months to the last cent, of one partner or of all: {partner?} to {ok, checks, wrong}.';
 select private.expose_ops('ops.ledger_check(jsonb)');
+
+-- The operator on the audit log: verify.
+
+create function private.fault_row(fault private.audit_fault) returns json
+language sql stable
+set search_path = ''
+as $$
+  select case when fault.fault is not null then json_build_object(
+    'fault', fault.fault, 'position', fault.position, 'row', fault.row_id, 'at', private.iso(fault.at), 'what', fault.what) end
+$$;
+
+create function ops.audit_chains(input jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+declare
+  partner uuid;
+begin
+  if input ? 'partner' then
+    partner := (private.partner_named(input ->> 'partner')).id;
+  end if;
+  return (
+    -- of a tenant that was made just now, or whose chains are gone, there is none yet
+    select json_build_object('chains', coalesce(json_agg(json_build_object(
+             'partner_id', p.id, 'partner_slug', p.slug, 'log', l.log, 'links', coalesce(c.position - c.checkpoint_position, 0),
+             'first', c.checkpoint_position + 1, 'position', coalesce(c.position, 0), 'hash', encode(c.hash, 'hex')) order by p.slug, l.log), '[]'))
+      from core.partners p
+     cross join (values ('audit'), ('ledger')) l (log)
+      left join core.audit_chains c on c.partner_id = p.id and c.log = l.log
+     where partner is null or p.id = partner);
+end $$;
+comment on function ops.audit_chains(jsonb) is 'The chains of the audit log and of the ledger, of one partner or of all: {partner?} to {chains}.';
+select private.expose_ops('ops.audit_chains(jsonb)');
+
+create function ops.audit_verify_part(input jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+declare
+  chain core.audit_chains;
+  part  record;
+  rest  private.audit_fault;
+begin
+  select * into chain from core.audit_chains c where c.partner_id = (input ->> 'partner_id')::uuid and c.log = input ->> 'log';
+  if not found then
+    -- as one that has nothing yet: what has been written is named once it is ten minutes old
+    chain.partner_id := (input ->> 'partner_id')::uuid;
+    chain.log := input ->> 'log';
+    chain.position := 0;
+    chain.settled_id := 0;
+    chain.checkpoint_position := 0;
+  end if;
+  part := private.verify_links(chain, (input ->> 'after')::bigint, (input ->> 'size')::int, decode(input ->> 'expect', 'hex'));
+  if part.links < (input ->> 'size')::int and (part.first_fault).fault is null then
+    rest := private.verify_rest(chain);
+  end if;
+  return json_build_object(
+    'last', part.last, 'links', part.links, 'is_there', part.is_there, 'done', part.links < (input ->> 'size')::int,
+    'fault', private.fault_row(case when (part.first_fault).fault is null then rest else part.first_fault end));
+end $$;
+comment on function ops.audit_verify_part(jsonb) is
+  'Walks a part of a chain: {partner_id, log, after, size, expect?} to {last, links, is_there, done, fault or null}. The last part looks for rows without a link too.';
+select private.expose_ops('ops.audit_verify_part(jsonb)');
+
+create function ops.audit_verify_seals(input jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  return (
+    with seal as (
+      select s.*, private.seal_hash(s.day, s.heads, lag(s.hash) over (order by s.day)) as made from core.audit_seals s
+    ), wrong as (
+      select s.day, null::text as partner_slug, null::text as log, null::bigint as position from seal s where s.hash <> s.made
+      union all
+      select s.day, p.slug, h.log, h.position
+        from seal s
+       cross join lateral jsonb_to_recordset(s.heads) h (partner_id uuid, log text, position bigint, hash text)
+        left join core.partners p on p.id = h.partner_id
+        left join core.audit_chains c on c.partner_id = h.partner_id and c.log = h.log
+        left join core.audit_links l on l.partner_id = h.partner_id and l.log = h.log and l.position = h.position
+       where h.position > coalesce(c.checkpoint_position, 0) and encode(l.hash, 'hex') is distinct from h.hash
+    )
+    select json_build_object(
+      'seals', count(*), 'is_there', coalesce(bool_or(s.hash = decode(input ->> 'expect', 'hex')), false),
+      'last', (select json_build_object('day', l.day, 'hash', encode(l.hash, 'hex')) from seal l order by l.day desc limit 1),
+      'wrong', (select json_build_object('day', w.day, 'partner_slug', w.partner_slug, 'log', w.log, 'position', w.position)
+                  from wrong w order by w.day, w.partner_slug nulls first, w.log limit 1))
+      from seal s);
+end $$;
+comment on function ops.audit_verify_seals(jsonb) is
+  'Whether the seals follow each other and the chains still are what was sealed: {expect?} to {seals, is_there, last, wrong or null}, the first that does not fit.';
+select private.expose_ops('ops.audit_verify_seals(jsonb)');
 
 -- The operator on mail: list, show, send again.
 

@@ -97,6 +97,8 @@ const PAIRS: [string, Owner, Owner][] = [
 
 /** Tables whose rows a tenant's clients and people share, and why. */
 const SHARED: Record<string, string> = {
+  "core.audit_chains": "is the end of the tenant's chain of hashes",
+  "core.audit_links": "is hashes of rows, by their numbers",
   "core.audit_log": "is written by everybody and read by nobody",
   "core.bookings": "is a quarter of everybody's; who was booked stands in its rows",
   "core.draft_uploads": "counts a partner's drafts and names nobody",

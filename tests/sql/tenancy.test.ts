@@ -56,6 +56,7 @@ async function live(partner: Partner) {
 }
 await live(A);
 await live(B);
+await admin.query("select private.chain_audit(1000)");
 
 const { rows: TABLES } = await admin.query<{ name: string; columns: string }>(
   `select c.oid::regclass::text as name,

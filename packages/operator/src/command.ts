@@ -47,6 +47,8 @@ export type Command = {
 export type Machine = {
   call: (ops: string, input: Input) => Promise<Answer>;
   env: Record<string, string | undefined>;
+  /** Says how far it is, on standard error. */
+  say: (text: string) => void;
 };
 
 export type Row = Record<string, unknown>;

@@ -5,6 +5,7 @@ import { keyPrefix } from "#shared/foundation/environment.ts";
 import { eanCode, houseNumber, postalCode, trimmedTo } from "#shared/values/fields.ts";
 import { CPO_SCOPES } from "#shared/values/scopes.ts";
 import { APP_COMMANDS } from "./app_commands.ts";
+import { AUDIT_COMMANDS } from "./audit_commands.ts";
 import { about, type Command, changed, limit, list, partner, type Row, read, whole } from "./command.ts";
 import { ERE_COMMANDS } from "./ere_commands.ts";
 import { INVOICE_COMMANDS } from "./invoice_commands.ts";
@@ -373,4 +374,5 @@ export const COMMANDS: Command[] = [
   ...ERE_COMMANDS,
   ...PAYOUT_COMMANDS,
   ...INVOICE_COMMANDS,
+  ...AUDIT_COMMANDS,
 ];

@@ -135,7 +135,7 @@ async function execute(command: Command, leaf: Program, io: Io): Promise<number>
   const answer = command.each
     ? await callEach(command.each, command.each.pick(await callOps(url, command.each.list, typed)), call, io)
     : command.perform
-      ? await command.perform.run(input, { call: callAny, env })
+      ? await command.perform.run(input, { call: callAny, env, say: io.err })
       : await call(input);
   const shown = writeFile(command, answer, typed);
   if (json) io.out(`${JSON.stringify({ ...shown, ...made.shown }, null, 2)}\n`);

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { endpoint } from "#shared/http/endpoint.ts";
 import type { Surface } from "#shared/http/surface.ts";
+import { chainAudit } from "./audit.ts";
 import { showClientAddress } from "./client_address.ts";
 import { tendDrafts } from "./drafts.ts";
 import { checkEans } from "./ean_checks.ts";
@@ -16,7 +17,8 @@ const run = endpoint(
     id: "runWorker",
     method: "POST",
     path: "/worker/run",
-    summary: "Run what is due: jobs of the database, drafts, notices to customers, mail, the weekly re-check of EANs",
+    summary:
+      "Run what is due: jobs of the database, drafts, notices to customers, mail, the weekly re-check of EANs, the hashes of the audit log and the ledger",
     description:
       "Called by the scheduler with WORKER_SECRET as bearer; safe to call at any time, from several callers at once.",
     caller: { kind: "worker" },
@@ -33,6 +35,7 @@ const run = endpoint(
       "record_draft_lookup",
       "due_notices",
       "mail_notices",
+      "chain_audit",
     ] as const,
     slow: true,
     response: z
@@ -60,6 +63,14 @@ const run = endpoint(
           checked: z.int().meta({ description: "Connections judged again by the EAN register's answer" }),
           failed: z.int().meta({ description: "Our failures, the cause in the log; due again within the hour" }),
         }),
+        audit: z.object({
+          chained: z.int().meta({ description: "Rows of the audit log and of the ledger that got their hash" }),
+          more: z.boolean().meta({ description: "Whether rows are left for the next run" }),
+          sealed: z
+            .object({ day: z.iso.date(), hash: z.string().regex(/^[0-9a-f]{64}$/) })
+            .nullable()
+            .meta({ description: "The last day that was sealed, and its hash: to be kept elsewhere" }),
+        }),
       })
       .meta({ id: "WorkerRun" }),
     errors: [],
@@ -69,6 +80,7 @@ const run = endpoint(
     const { request_id } = await admitted();
     const deadline = Date.now() + BUDGET_MS;
     const jobs = JSON.parse(await call("run_due_jobs"));
+    const audit = await chainAudit(call, deadline);
     const drafts = await tendDrafts(environment, call, deadline, request_id);
     const notices = await mailNotices(environment, call, deadline);
     const mail = await deliverMail(environment, call, deadline, request_id);
@@ -80,6 +92,7 @@ const run = endpoint(
       notices,
       mail,
       ean_checks,
+      audit,
     };
   },
 );

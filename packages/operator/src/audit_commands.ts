@@ -1,0 +1,44 @@
+// For who audits the service: is what was written still what was written.
+
+import { InvalidArgumentError, Option } from "commander";
+import { verify } from "./audit.ts";
+import type { Command, Row } from "./command.ts";
+import type { Answer } from "./database.ts";
+import { table } from "./text.ts";
+
+const hash = (value: string) => {
+  if (/^[0-9a-f]{64}$/i.test(value)) return value.toLowerCase();
+  throw new InvalidArgumentError("It must be a SHA-256 of 64 hexadecimal digits.");
+};
+
+function verified({ ok, rows, expected, wrong, seals, sealed }: Answer): string {
+  const last = sealed as { day: string; hash: string } | null;
+  return [
+    ...((wrong as Row[]).length > 0
+      ? [table(wrong as Row[], ["partner_slug", "log", "fault", "position", "row", "at", "what", "day"])]
+      : []),
+    ...(expected === false ? ["The expected hash is not there: a chain was cut off or made anew."] : []),
+    `${rows} rows, ${seals} seals${last ? `; the last of ${last.day} is ${last.hash}` : ""}.`,
+    ok
+      ? "Everything is as it was written."
+      : "Not everything is as it was written; the first row of each chain is named.",
+  ].join("\n\n");
+}
+
+export const AUDIT_COMMANDS: Command[] = [
+  {
+    name: "audit verify",
+    summary: "Prove that the audit log and the ledger are as they were written",
+    details:
+      "Names the first row of each chain that was changed, deleted, inserted or reordered, or that is older than ten minutes and has no link. --expect is a hash that the worker answered once: a chain that was made anew does not have it. Exit code 1 where something does not fit.",
+    example: "audit verify",
+    takes: [
+      new Option("--partner <partner>", "only of this partner (id or slug)"),
+      new Option("--expect <hash>", "a hash kept elsewhere, which has to be there").argParser(hash),
+    ],
+    ops: "audit_chains",
+    perform: { also: ["audit_verify_part", "audit_verify_seals"], run: verify },
+    fails: ({ ok }) => ok === false,
+    view: verified,
+  },
+];

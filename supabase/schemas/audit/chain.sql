@@ -1,0 +1,226 @@
+-- The chain: what makes the audit log and the ledger tamper-evident. Each row of theirs has a link, with the SHA-256 of its content and
+-- a hash over that and the link before it, one chain for each tenant and log. Nobody who writes waits for it, or writes anything more:
+-- a job follows what was committed. It comes right behind many new rows, which no statistics know of yet, so what it looks up by its key
+-- it looks up row by row.
+
+create table core.audit_chains (
+  partner_id          uuid        not null,
+  log                 text        not null,
+  position            bigint      not null default 0,
+  hash                bytea       not null,
+  -- every row up to here that was ever committed has its link, and none can come any more
+  settled_id          bigint      not null default 0,
+  -- every row up to here that could be seen at that moment has its link; who was at work then has a transaction before marked_before
+  marked_id           bigint      not null default 0,
+  marked_at           timestamptz not null default private.now(),
+  marked_before       xid8,
+  last_id             bigint      not null default 0,
+  sealed_position     bigint      not null default 0,
+  -- the link that retention deleted last: the next one follows its hash
+  checkpoint_position bigint      not null default 0,
+  checkpoint_hash     bytea       not null,
+  constraint audit_chains_pkey primary key (partner_id, log),
+  constraint audit_chains_partner_id_fkey foreign key (partner_id) references core.partners (id),
+  constraint audit_chains_log_known check (log in ('audit', 'ledger'))
+);
+comment on table core.audit_chains is 'The chain of a tenant''s audit log, or of its ledger: where it ends, how far the job that makes it is, and where it begins since older rows were deleted.';
+select private.isolate('core.audit_chains', 'select');
+
+create table core.audit_links (
+  partner_id uuid   not null,
+  log        text   not null,
+  position   bigint not null,
+  row_id     bigint not null,
+  content    bytea  not null,
+  hash       bytea  not null,
+  constraint audit_links_pkey primary key (partner_id, log, position),
+  constraint audit_links_row_key unique (partner_id, log, row_id)
+);
+comment on table core.audit_links is
+  'One row per row of the audit log and of the ledger, in the order in which the job saw them: the SHA-256 of its content, and that of the hash before it and this content. Append-only; written by private.chain_rows alone. No personal data.';
+select private.isolate('core.audit_links', 'select');
+
+create table core.audit_seals (
+  day   date  not null,
+  heads jsonb not null,
+  hash  bytea not null,
+  constraint audit_seals_pkey primary key (day)
+);
+comment on table core.audit_seals is
+  'One row a day: where each chain that has grown since the last seal ended, and a hash over that and the last seal. Kept outside too, it shows a chain that was cut off or made anew. No personal data; never deleted.';
+alter table core.audit_seals enable row level security;
+
+create view core.audit_content with (security_invoker = true) as
+select a.partner_id, 'audit' as log, a.id as row_id, a.at, a.action as what,
+       sha256(convert_to(jsonb_build_array(
+         a.partner_id, a.id, a.at at time zone 'UTC', a.actor, a.action, a.subject_id, a.details, a.request_id)::text, 'UTF8')) as content
+  from core.audit_log a
+union all
+select e.partner_id, 'ledger', e.id, e.at, e.cause,
+       sha256(convert_to(jsonb_build_array(
+         e.partner_id, e.id, e.at at time zone 'UTC', e.cause, e.unit, e.amount, e.debit, e.credit,
+         -- and whose these are
+         (select a.kind || ' ' || a.owner from core.ledger_accounts a where a.partner_id = e.partner_id and a.id = e.debit),
+         (select a.kind || ' ' || a.owner from core.ledger_accounts a where a.partner_id = e.partner_id and a.id = e.credit))::text, 'UTF8'))
+  from core.ledger_entries e;
+comment on view core.audit_content is
+  'What is chained: the SHA-256 of each row as it stands, of its values as one array of JSON with moments in UTC.';
+
+create function private.seal_hash(day date, heads jsonb, before bytea) returns bytea
+language sql immutable
+set search_path = ''
+as $$ select sha256(coalesce(before, '') || convert_to(jsonb_build_array(day::text, heads)::text, 'UTF8')) $$;
+comment on function private.seal_hash(date, jsonb, bytea) is 'The hash of a seal: over the last one''s, the day, and where the chains ended.';
+
+create function private.open_chains() returns void
+language sql
+set search_path = ''
+as $$
+  insert into core.audit_chains (partner_id, log, hash, checkpoint_hash)
+  select p.id, l.log, g.hash, g.hash
+    from core.partners p
+   cross join (values ('audit'), ('ledger')) l (log)
+   -- a chain begins with whose it is
+   cross join lateral (select sha256(convert_to(l.log || ' of ' || p.id, 'UTF8')) as hash) g
+   where not exists (select from core.audit_chains c where c.partner_id = p.id and c.log = l.log)
+  on conflict on constraint audit_chains_pkey do nothing
+$$;
+
+create function private.chain_rows(partner uuid, of_log text, size int) returns int
+language plpgsql
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+declare
+  -- of the transactions that could have written, those before this are over for whatever is read from here on
+  over     constant xid8 := pg_snapshot_xmin(pg_current_snapshot());
+  chain    core.audit_chains;
+  ids      bigint[];
+  contents bytea[];
+  hashes   bytea[] := '{}';
+  reached  bigint;
+begin
+  select * into chain from core.audit_chains c where c.partner_id = partner and c.log = of_log for update skip locked;
+  if not found then
+    return 0;  -- another one is at it
+  end if;
+
+  with fresh as materialized (
+    select a.row_id
+      from (select 'audit' as log, a.id as row_id from core.audit_log a where a.partner_id = partner
+            union all
+            select 'ledger', e.id from core.ledger_entries e where e.partner_id = partner) a
+     where a.log = of_log and a.row_id > chain.settled_id
+       and (select l.position from core.audit_links l where l.partner_id = partner and l.log = of_log and l.row_id = a.row_id) is null
+     order by a.row_id limit size
+  )
+  select array_agg(v.row_id order by v.row_id), array_agg(v.content order by v.row_id) into ids, contents
+    from fresh f
+   cross join lateral (select * from core.audit_content c where c.partner_id = partner and c.log = of_log and c.row_id = f.row_id offset 0) v;
+
+  for n in 1 .. coalesce(cardinality(ids), 0) loop
+    chain.hash := sha256(chain.hash || contents[n]);
+    hashes := array_append(hashes, chain.hash);
+  end loop;
+  insert into core.audit_links (partner_id, log, position, row_id, content, hash)
+  select partner, of_log, chain.position + k.n, k.row_id, k.content, k.hash
+    from unnest(ids, contents, hashes) with ordinality k (row_id, content, hash, n);
+
+  -- Ids are given before rows are committed, so one may still come that is lower than those seen. Whoever could bring it was at work when
+  -- these were seen. A transaction that begins a minute later, when this run is over, has a higher number than all of them; once there
+  -- is none before that one any more, nothing can come.
+  chain.last_id := greatest(chain.last_id, ids[cardinality(ids)]);
+  reached := case when cardinality(hashes) < size then chain.last_id else ids[size] end;
+  if chain.marked_id > chain.settled_id and chain.marked_before is null then
+    if private.now() > chain.marked_at + interval '1 minute' then
+      chain.marked_before := pg_current_xact_id();
+    end if;
+  else
+    if chain.marked_id > chain.settled_id and reached >= chain.marked_id
+       -- of another server, whose numbers a dump brought here, nobody is at work
+       and (over >= chain.marked_before or chain.marked_before > pg_snapshot_xmax(pg_current_snapshot())) then
+      chain.settled_id := chain.marked_id;
+    end if;
+    if chain.marked_id = chain.settled_id then
+      chain.marked_id := reached;
+      chain.marked_at := private.now();
+      chain.marked_before := null;
+    end if;
+  end if;
+  update core.audit_chains c
+     set position = chain.position + cardinality(hashes), hash = chain.hash, settled_id = chain.settled_id, last_id = chain.last_id,
+         marked_id = chain.marked_id, marked_at = chain.marked_at, marked_before = chain.marked_before
+   where c.partner_id = partner and c.log = of_log;
+  return cardinality(hashes);
+end $$;
+comment on function private.chain_rows(uuid, text, int) is
+  'Gives rows of a log that were committed since their links, so many at most, and says how many. Another one that is at the same chain is not waited for.';
+
+create function private.seal_chains() returns void
+language plpgsql
+set search_path = ''
+as $$
+declare
+  yesterday constant date := private.today() - 1;
+  grown     jsonb;
+begin
+  if exists (select from core.audit_seals s where s.day >= yesterday) or not pg_try_advisory_xact_lock(hashtextextended('audit seal', 0)) then
+    return;
+  end if;
+  with held as materialized (
+    select * from core.audit_chains c where c.position > c.sealed_position order by c.partner_id, c.log for update
+  ), sealed as (
+    update core.audit_chains c set sealed_position = h.position from held h where c.partner_id = h.partner_id and c.log = h.log
+  )
+  select jsonb_agg(jsonb_build_object('partner_id', h.partner_id, 'log', h.log, 'position', h.position, 'hash', encode(h.hash, 'hex'))
+                   order by h.partner_id, h.log) into grown
+    from held h;
+  insert into core.audit_seals (day, heads, hash)
+  select yesterday, grown, private.seal_hash(yesterday, grown, (select s.hash from core.audit_seals s order by s.day desc limit 1))
+   where grown is not null
+  on conflict on constraint audit_seals_pkey do nothing;
+end $$;
+comment on function private.seal_chains() is 'Seals the chains as they are, once a day, for the day that is over.';
+
+create function private.chain_audit(size int) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  due     record;
+  chained int := 0;
+begin
+  perform private.open_chains();
+  begin
+    perform private.seal_chains();
+  exception when lock_not_available then
+    null;  -- a chain is being written: the next run seals
+  end;
+  for due in
+    select c.partner_id, c.log
+      from core.audit_chains c
+     where case c.log when 'audit' then exists (select from core.audit_log a where a.partner_id = c.partner_id and a.id > c.settled_id)
+                      else exists (select from core.ledger_entries e where e.partner_id = c.partner_id and e.id > c.settled_id) end
+     order by c.partner_id, c.log
+  loop
+    chained := chained + private.chain_rows(due.partner_id, due.log, size - chained);
+    exit when chained >= size;
+  end loop;
+  return json_build_object(
+    'chained', chained, 'more', chained >= size,
+    'sealed', (select json_build_object('day', s.day, 'hash', encode(s.hash, 'hex')) from core.audit_seals s order by s.day desc limit 1));
+end $$;
+comment on function private.chain_audit(int) is
+  'Gives what was committed to the audit log and the ledger its links, so many rows at most: {chained, more, sealed}. Definer, because nobody else may write links, and chains are of all tenants.';
+grant execute on function private.chain_audit(int) to api_owner;
+
+create function api.chain_audit(caller jsonb, input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'worker');
+  return private.chain_audit((input ->> 'size')::int);
+end $$;
+comment on function api.chain_audit(jsonb, jsonb) is
+  'Follows the audit log and the ledger: {size} to {chained, more, sealed: {day, hash} or null}. Safe to call at any time, from several callers at once.';
+select private.expose('api.chain_audit(jsonb, jsonb)', 'edge_slow');
