@@ -19,7 +19,7 @@ export const SECTIONS: Readonly<Record<string, string>> = {
   "§5.5": "A partner key belongs to one host and to the Partner API.",
   "§5.6":
     "PKCE, one use of a code, registered redirect URIs, rotating refresh tokens; no answer of a token endpoint is stored.",
-  "§6": "There are no webhooks. Mail is sent once, is tried again while the other side is away, and on the sandbox is kept to be read.",
+  "§6": "Events: a log that loses nothing and says nothing of a person; who is told what. Mail is sent once, is tried again while the other side is away, and on the sandbox is kept to be read.",
   "§7": "Every refusal has its status, its text and what to do about it.",
   "§8": "How much, how long, how often: lengths, sizes, page limits, rate limits, days.",
   "§9.1": "The CPO API is under /v1, the personal API at the root, hosted or not.",

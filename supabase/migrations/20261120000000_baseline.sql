@@ -763,6 +763,196 @@ end $$;
 comment on function private.audit(text, uuid, jsonb) is 'Appends to the audit log in the same transaction as the change.';
 grant execute on function private.audit(text, uuid, jsonb) to api_owner;
 
+-- The log of events: what an integrator is told. An event is written in the transaction of the change it is about, and is numbered after that.
+--
+-- A cursor over ids or moments of writing would lose events: of two transactions the one that began first may commit last, and a reader
+-- who was there in between has passed it. So only what is committed gets its place in the order, by private.sequence_events.
+
+create table core.events (
+  partner_id uuid        not null,
+  id         uuid        not null default gen_random_uuid(),
+  owner_id   uuid        not null,
+  arrival    bigint      not null generated always as identity,
+  sequence   bigint,
+  type       text        not null,
+  account_id uuid,
+  user_id    uuid,
+  subject_id uuid,
+  data       jsonb       not null default '{}',
+  request_id text,
+  created_at timestamptz not null default private.now(),
+  constraint events_pkey primary key (partner_id, id),
+  constraint events_sequence_key unique (partner_id, owner_id, sequence),
+  constraint events_type_known check (type in (
+    'account.created', 'account.eligibility_changed', 'account.months_locked', 'account.months_registered', 'account.months_rejected',
+    'account.months_reopened', 'mandate.signed', 'mandate.renewed', 'mandate.declined', 'mandate.revoked', 'mandate.expired',
+    'ean.status_changed', 'charger.registered', 'charger.mid_confirmed', 'registration.submitted', 'registration.approved',
+    'registration.rejected', 'draft.claimed', 'draft.active', 'draft.expired', 'draft.conflict', 'customer.sharing_ended', 'ere.sold',
+    'ere.sale_reversed', 'payout.approved', 'payout.paid', 'payout.failed', 'payout.reversed', 'webhook_endpoint.disabled'))
+);
+comment on table core.events is
+  'What happened, for whoever integrates with us: ids, new status, and nothing of a person. Kept 90 days, so no partition for each year.';
+comment on column core.events.owner_id is 'Whose log it is in: a CPO client''s (its id), or the partner''s own (partner_id).';
+comment on column core.events.arrival is 'The order of writing within one transaction, and between transactions that waited for each other.';
+comment on column core.events.sequence is 'Its place in that log, 1, 2, 3 …; null until it is numbered.';
+comment on column core.events.user_id is 'The customer it is about, in a partner''s log: shown as customer_ref.';
+comment on column core.events.data is 'What does not change afterwards. References of the integrator''s own are looked up when it is read.';
+-- serves: numbering
+create index events_unnumbered on core.events (partner_id, owner_id, arrival) where sequence is null;
+-- serves: the sweep
+create index events_age on core.events (created_at);
+select private.isolate('core.events', 'select');
+select private.keep_to_owner('core.events');
+
+create table core.event_heads (
+  partner_id uuid   not null,
+  owner_id   uuid   not null,
+  sequence   bigint not null default 0,
+  swept      bigint not null default 0,
+  constraint event_heads_pkey primary key (partner_id, owner_id)
+);
+comment on table core.event_heads is 'How far each log is numbered, and up to where it was swept.';
+select private.isolate('core.event_heads', 'select');
+select private.keep_to_owner('core.event_heads');
+
+create function private.events_kept_since() returns timestamptz
+language sql stable parallel safe
+return private.now() - interval '90 days';
+comment on function private.events_kept_since() is 'An event of this moment or before it is not there any more, whether or not it was swept.';
+grant execute on function private.events_kept_since() to api_owner;
+
+create function private.sequence_events(partner uuid, owner uuid) returns core.event_heads
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  head core.event_heads;
+begin
+  if exists (select from core.events e where e.partner_id = partner and e.owner_id = owner and e.sequence is null) then
+    insert into core.event_heads (partner_id, owner_id) values (partner, owner) on conflict on constraint event_heads_pkey do nothing;
+    -- one at a time numbers a log, and who comes next sees what that one numbered: numbers are committed in their order
+    select * into head from core.event_heads h where h.partner_id = partner and h.owner_id = owner for update;
+    update core.events e set sequence = head.sequence + n.place
+      from (select u.id, row_number() over (order by u.arrival) as place
+              from core.events u where u.partner_id = partner and u.owner_id = owner and u.sequence is null) n
+     where e.partner_id = partner and e.id = n.id and e.sequence is null;
+    update core.event_heads h
+       set sequence = greatest(h.sequence, (select max(e.sequence) from core.events e where e.partner_id = partner and e.owner_id = owner))
+     where h.partner_id = partner and h.owner_id = owner;
+  end if;
+  select * into head from core.event_heads h where h.partner_id = partner and h.owner_id = owner;
+  return case when head.partner_id is null then row(partner, owner, 0, 0)::core.event_heads else head end;
+end $$;
+comment on function private.sequence_events(uuid, uuid) is
+  'Numbers what is committed of a log and has no number yet, and gives its head. Whoever reads a log calls this first; whoever writes never does. Definer, because nothing else changes an event.';
+grant execute on function private.sequence_events(uuid, uuid) to api_owner;
+
+create function private.sweep_events() returns bigint
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  swept bigint;
+begin
+  -- one that nobody read has to be counted too, for who reads on after it
+  perform private.sequence_events(e.partner_id, e.owner_id)
+     from (select distinct e.partner_id, e.owner_id from core.events e
+            where e.created_at <= private.events_kept_since() and e.sequence is null) e;
+  with gone as (
+    delete from core.events e
+     where (e.partner_id, e.id) in (
+       select d.partner_id, d.id from core.events d
+        where d.created_at <= private.events_kept_since() order by d.created_at limit 10000 for update skip locked)
+    returning e.partner_id, e.owner_id, e.sequence
+  ), noted as (
+    update core.event_heads h set swept = greatest(h.swept, g.sequence)
+      from (select g.partner_id, g.owner_id, max(g.sequence) as sequence from gone g group by g.partner_id, g.owner_id) g
+     where h.partner_id = g.partner_id and h.owner_id = g.owner_id
+  )
+  select count(*) into swept from gone;
+  return swept;
+end $$;
+comment on function private.sweep_events() is 'Deletes events that are older than 90 days, a part in each run. Definer: every tenant at once.';
+grant execute on function private.sweep_events() to api_owner;
+
+-- Writing an event: beside private.audit, in the transaction of the change. Who is told follows from whose it is.
+
+create type private.occurrence as (account_id uuid, subject_id uuid, data jsonb);
+comment on type private.occurrence is 'Something that happened to an account: what exactly of it (a connection, a charger), and what an event says of it.';
+
+create function private.tell(partner uuid, owner uuid, type text, subject uuid, data jsonb default '{}', customer uuid default null) returns void
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  insert into core.events (partner_id, owner_id, type, user_id, subject_id, data, request_id)
+  values (partner, owner, tell.type, customer, subject, tell.data, nullif(current_setting('app.request_id', true), ''));
+end $$;
+comment on function private.tell(uuid, uuid, text, uuid, jsonb, uuid) is
+  'Writes an event into one log. Definer, because events are otherwise only read, and what happens to a person in the house is told to a partner.';
+grant execute on function private.tell(uuid, uuid, text, uuid, jsonb, uuid) to api_owner;
+
+create function private.emit_all(tenant uuid, type text, occurrences private.occurrence[]) returns void
+language plpgsql security definer
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+begin
+  insert into core.events (partner_id, owner_id, type, account_id, user_id, subject_id, data, request_id)
+  select a.partner_id, a.client_id, emit_all.type, a.id, null, o.subject_id, o.data, nullif(current_setting('app.request_id', true), '')
+    from unnest(occurrences) with ordinality as o (account_id, subject_id, data, place)
+    join core.accounts a on a.partner_id = tenant and a.id = o.account_id and a.client_id is not null
+   order by o.place;
+  if tenant = private.house() then
+    -- of its customers a partner is told what GET /partner/customers shows: no gates, no EAN, no months, and where somebody stands with their
+    -- registration only if it uploaded or invited them
+    insert into core.events (partner_id, owner_id, type, account_id, user_id, subject_id, data, request_id)
+    select t.partner_id, t.partner_id, emit_all.type, a.id, t.user_id, o.subject_id,
+           jsonb_strip_nulls(jsonb_build_object('registration_status', o.data -> 'registration_status', 'mid_eligible', o.data -> 'mid_eligible')),
+           nullif(current_setting('app.request_id', true), '')
+      from unnest(occurrences) with ordinality as o (account_id, subject_id, data, place)
+      join core.accounts a on a.partner_id = tenant and a.id = o.account_id
+      join core.attributions t on t.user_id = a.user_id
+     where emit_all.type in ('mandate.signed', 'mandate.renewed', 'mandate.revoked', 'mandate.expired', 'charger.registered', 'charger.mid_confirmed')
+        or emit_all.type like 'registration.%' and t.source in ('partner_upload', 'partner_invite')
+     order by o.place;
+  end if;
+end $$;
+comment on function private.emit_all(uuid, text, private.occurrence[]) is
+  'Writes an event of each occurrence in a tenant: into the log of the client whose account it is, or of the partner who brought the person. Definer, because people are in the house and their partner is another tenant.';
+grant execute on function private.emit_all(uuid, text, private.occurrence[]) to api_owner;
+
+create function private.emit(type text, account uuid, subject uuid, data jsonb) returns void
+language plpgsql
+set search_path = ''
+as $$
+begin
+  perform private.emit_all(private.partner_id(), emit.type, array[row(account, subject, emit.data)::private.occurrence]);
+end $$;
+comment on function private.emit(text, uuid, uuid, jsonb) is
+  'Writes an event of an account of this tenant, in the same transaction as the change. Not for what a client asked for by name: it has the answer.';
+grant execute on function private.emit(text, uuid, uuid, jsonb) to api_owner;
+
+create function private.emit_draft(type text, draft uuid, status text) returns void
+language plpgsql
+set search_path = ''
+as $$
+begin
+  perform private.tell(private.partner_id(), private.partner_id(), emit_draft.type, draft, jsonb_build_object('status', emit_draft.status));
+end $$;
+comment on function private.emit_draft(text, uuid, text) is 'Writes an event of a draft of this tenant, with the status that it now has.';
+grant execute on function private.emit_draft(text, uuid, text) to api_owner;
+
+create function private.tell_sharing_ended() returns trigger
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  perform private.tell(old.partner_id, old.partner_id, 'customer.sharing_ended', null, '{}', old.user_id);
+  return null;
+end $$;
+comment on function private.tell_sharing_ended() is
+  'A customer does not belong to the partner any more. A trigger, because it may end with the login, which is for Supabase Auth to delete. Definer, as private.tell.';
+
 -- The people who manage a partner. Only they change where money and mail go; the partner's API key cannot.
 
 create table core.partner_managers (
@@ -1047,6 +1237,9 @@ comment on table core.attributions is
   'Which partner brought a person: at most one, never overwritten. Only partner_upload and partner_invite disclose who it is. Ends with the login or when the person stops sharing.';
 select private.isolate('core.attributions', 'select');
 select private.keep_to_owner('core.attributions', 'user_id');
+-- what a partner itself asked for, a reset or a withdrawal, it knows
+create trigger tell_sharing_ended after delete on core.attributions for each row
+  when (current_setting('app.caller_kind', true) is distinct from 'partner') execute function private.tell_sharing_ended();
 -- serves: the customers of a partner, newest first
 create index attributions_newest on core.attributions (partner_id, created_at desc, user_id desc);
 
@@ -2701,6 +2894,7 @@ create table core.accounts (
   iban_last4        text,
   iban_changed_at   timestamptz not null default private.now(),
   created_at        timestamptz not null default private.now(),
+  eligibility_told  boolean     not null default false,
   constraint accounts_pkey primary key (partner_id, id),
   constraint accounts_owner_key unique (partner_id, id, owner_id),
   constraint accounts_partner_id_fkey foreign key (partner_id) references core.partners (id),
@@ -2718,6 +2912,7 @@ comment on column core.accounts.owner_id is 'Whose it is: what hangs on an accou
 comment on table core.accounts is
   'A customer: of a CPO client (client_id), or a person with a login (user_id) in the service''s own tenant. iban_ciphertext is AES-256-GCM made before it reaches the database, under the key iban_key_id; SQL knows presence and last four. Personal data.';
 comment on column core.accounts.iban_changed_at is 'When the IBAN came, or became another one: money waits 48 hours before it goes there.';
+comment on column core.accounts.eligibility_told is 'Whether it is ERE-eligible, as its last event said; whether it is now, core.account_gates says.';
 create trigger note_iban_change before update of iban_ciphertext on core.accounts for each row
   when (new.iban_ciphertext is distinct from old.iban_ciphertext) execute function private.note_iban_change();
 -- serves: GET /v1/accounts and GET /v1/ere-positions, newest first. It has all that the policies ask for, so that an offset skips
@@ -3103,6 +3298,7 @@ begin
   perform private.record_ean_check(connection, ean, wanted ->> 'postal_code', (wanted ->> 'house_number')::int,
     wanted ->> 'house_number_addition', checked.source, checked.outcome, checked.reason);
   perform private.audit('account.created', account);
+  perform private.emit('account.created', account, connection, jsonb_build_object('connection_id', connection));
   return private.account_answer(account, false);
 end $$;
 comment on function api.create_account(jsonb, jsonb) is
@@ -3532,6 +3728,12 @@ begin
      join core.connection_mandates k on k.partner_id = c.partner_id and k.connection_id = c.id
     where c.partner_id = private.partner_id() and c.id = connection;
   perform private.audit('mandate.' || new_status, connection, jsonb_build_object('reason', reason));
+  perform private.emit('mandate.' || new_status, c.account_id, c.id, jsonb_build_object('connection_id', c.id, 'mandate_status', new_status))
+     from core.connections c
+    -- a client that corrects a connection acknowledges that, and reads it in the answer
+    where c.partner_id = private.partner_id() and c.id = connection and reason <> 'connection_updated';
+  perform private.note_eligibility(c.partner_id, array[c.account_id])
+     from core.connections c where c.partner_id = private.partner_id() and c.id = connection;
 end $$;
 comment on function private.end_mandate(uuid, text, text) is
   'Ends the signed mandate of a connection, and the one that was signed for the years after it; the months they covered are judged again, and the signatory is told. reason: customer, operator, connection_updated or connection_archived. A customer''s withdrawal leaves the whole months before it.';
@@ -3879,7 +4081,10 @@ begin
   perform private.void_mandate_links(link.connection_id);
   perform private.request_mandate_document(link);
   perform private.judge_months(link.connection_id);
-  perform private.advance_registration(c.account_id, true) from core.connections c where c.partner_id = link.partner_id and c.id = link.connection_id;
+  perform private.emit(case when (facts ->> 'valid_from')::date > private.today() then 'mandate.renewed' else 'mandate.signed' end,
+                       c.account_id, c.id, jsonb_build_object('connection_id', c.id, 'mandate_status', 'signed')),
+          private.advance_registration(c.account_id, true)
+     from core.connections c where c.partner_id = link.partner_id and c.id = link.connection_id;
   perform private.audit('mandate.signed', link.connection_id, jsonb_build_object('code_confirmed', facts ->> 'email' is not null));
 end $$;
 comment on function private.record_signature(core.mandate_links, jsonb, jsonb, uuid) is
@@ -3933,6 +4138,10 @@ begin
   values (link.partner_id, link.connection_id, link.id, 'declined', private.signed_until(link.connection_id) is not null, left(request ->> 'address', 64), left(request ->> 'user_agent', 400));
   update core.mandate_links l set used_at = private.now(), code_hash = null where l.partner_id = link.partner_id and l.id = link.id;
   perform private.audit('mandate.declined', link.connection_id);
+  -- whoever declines the years after those that are signed for changes nothing
+  perform private.emit('mandate.declined', c.account_id, c.id, jsonb_build_object('connection_id', c.id, 'mandate_status', 'declined'))
+     from core.connections c
+    where c.partner_id = link.partner_id and c.id = link.connection_id and private.signed_until(c.id) is null;
   return json_build_object('ok', true);
 end $$;
 comment on function api.decline_mandate(jsonb, jsonb) is 'Declines to sign: {token_hash, address, user_agent}. While a mandate holds that is for the years after it, and changes nothing.';
@@ -4142,13 +4351,31 @@ comment on function private.require_charger_room(uuid, uuid) is
   'Refuses an eleventh active charger of a person, or where person is null, of an account of a CPO client; else says how many there are.';
 grant execute on function private.require_charger_room(uuid, uuid) to api_owner;
 
+create function private.emit_charger(type text, charger core.chargers) returns void
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  about constant jsonb := jsonb_build_object('charger_id', charger.id, 'connection_id', charger.connection_id, 'mid_eligible', charger.mid_eligible);
+begin
+  if charger.account_id is not null then
+    perform private.emit_all(charger.partner_id, emit_charger.type, array[row(charger.account_id, charger.id, about)::private.occurrence]);
+  else
+    perform private.tell(t.partner_id, t.partner_id, emit_charger.type, charger.id, about - 'charger_id' - 'connection_id', t.user_id)
+       from core.attributions t where t.user_id = charger.user_id;
+  end if;
+end $$;
+comment on function private.emit_charger(text, core.chargers) is
+  'Writes an event of a charger, which a person may have before there is an account. Definer, because a person''s partner is another tenant.';
+grant execute on function private.emit_charger(text, core.chargers) to api_owner;
+
 create function private.add_own_charger(account uuid, connection uuid, chosen jsonb, details jsonb default '{}') returns uuid
 language plpgsql
 set search_path = ''
 as $$
 declare
   model   core.charger_models;
-  charger uuid;
+  charger core.chargers;
 begin
   select * into model from core.charger_models m where m.id = (chosen ->> 'catalog_charger_id')::uuid;
   if not found then
@@ -4159,9 +4386,9 @@ begin
   insert into core.chargers (partner_id, account_id, connection_id, user_id, catalog_charger_id, brand, serial_number, mid_eligible, nickname, power_kw)
   values (private.partner_id(), account, connection, private.user_id(), model.id, model.brand, chosen ->> 'serial_number', model.mid_meter,
           left(model.brand || ' ' || model.model, 100), (chosen ->> 'power_kw')::numeric)
-  returning id into charger;
-  perform private.audit('charger.registered', charger, details);
-  return charger;
+  returning * into charger;
+  perform private.audit('charger.registered', charger.id, details), private.emit_charger('charger.registered', charger);
+  return charger.id;
 end $$;
 comment on function private.add_own_charger(uuid, uuid, jsonb, jsonb) is
   'A charger on the account of the person who acts: {catalog_charger_id, serial_number, power_kw?}; null where they put it off. Refuses a serial number that is taken.';
@@ -4182,9 +4409,13 @@ begin
          ocpp_model = boot ->> 'ocpp_model', ocpp_meter_type = boot ->> 'ocpp_meter_type'
     from core.charger_models m
    where resolved.resolved and m.id = resolved.catalog_charger_id
-     and h.partner_id = charger.partner_id and h.id = charger.id and h.catalog_charger_id is null;
+     and h.partner_id = charger.partner_id and h.id = charger.id and h.catalog_charger_id is null
+  returning h.* into charger;
   if found then
     perform private.audit('charger.identified', charger.id);
+    if charger.mid_eligible is not null then
+      perform private.emit_charger('charger.mid_confirmed', charger);
+    end if;
     perform private.advance_registration(charger.account_id, true);
   end if;
 end $$;
@@ -4295,22 +4526,56 @@ grant execute on function private.grounds_to_reject(core.connections) to api_own
 
 -- The registration of a connection: concept, submitted, reviewed.
 
+create function private.note_eligibility(tenant uuid, accounts uuid[]) returns void
+language plpgsql
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+declare
+  turned private.occurrence[];
+begin
+  with now_so as (
+    update core.accounts a set eligibility_told = g.ere_eligible
+      from core.account_gates g
+     where a.partner_id = tenant and a.id = any (accounts) and a.client_id is not null
+       and g.partner_id = tenant and g.account_id = a.id and g.ere_eligible <> a.eligibility_told
+    returning a.id, g.ere_eligible, g.checklist
+  )
+  select array_agg(row(n.id, null, jsonb_build_object('ere_eligible', n.ere_eligible, 'checklist', n.checklist))::private.occurrence order by n.id)
+    into turned from now_so n;
+  if turned is not null then
+    perform private.emit_all(tenant, 'account.eligibility_changed', turned);
+  end if;
+end $$;
+comment on function private.note_eligibility(uuid, uuid[]) is
+  'Writes an event for each of these accounts of CPO clients that has become ERE-eligible, or is not any more. Called after anything that can close a gate; private.advance_registration calls it after what can open one.';
+grant execute on function private.note_eligibility(uuid, uuid[]) to api_owner;
+
 create function private.advance_registration(account uuid, corrected boolean default false) returns void
-language sql
+language plpgsql
 set search_path = ''
 as $$
-  update core.connections c
-     set registration_status = 'ingediend', submitted_at = private.now()
-    from core.connection_gates g
-    join core.accounts a on a.partner_id = g.partner_id and a.id = g.account_id
-   where g.account_id = account and g.partner_id = c.partner_id and g.connection_id = c.id
-     and (c.registration_status = 'concept' or corrected and c.registration_status = 'afgekeurd')
-     and g.mandate_signed
-     and case a.access_channel
-           when 'user' then exists (select from core.chargers h
-                                     where h.partner_id = c.partner_id and h.connection_id = c.id and h.status = 'active')
-           else g.ean_validated and g.mid_charger_registered and g.iban_present end
-$$;
+declare
+  submitted uuid;
+begin
+  perform private.note_eligibility(private.partner_id(), array[account]);
+  for submitted in
+    update core.connections c
+       set registration_status = 'ingediend', submitted_at = private.now()
+      from core.connection_gates g
+      join core.accounts a on a.partner_id = g.partner_id and a.id = g.account_id
+     where g.account_id = account and g.partner_id = c.partner_id and g.connection_id = c.id
+       and (c.registration_status = 'concept' or corrected and c.registration_status = 'afgekeurd')
+       and g.mandate_signed
+       and case a.access_channel
+             when 'user' then exists (select from core.chargers h
+                                       where h.partner_id = c.partner_id and h.connection_id = c.id and h.status = 'active')
+             else g.ean_validated and g.mid_charger_registered and g.iban_present end
+    returning c.id
+  loop
+    perform private.emit('registration.submitted', account, submitted,
+                         jsonb_build_object('connection_id', submitted, 'registration_status', 'ingediend'));
+  end loop;
+end $$;
 comment on function private.advance_registration(uuid, boolean) is
   'Submits the registration of a connection: of a CPO''s account by itself once all four gates hold, of a person''s when they have done their part, a signature and a charger; review judges the rest. Called after anything that can open a gate; corrected says that it is an answer to a rejection.';
 grant execute on function private.advance_registration(uuid, boolean) to api_owner;
@@ -4323,6 +4588,8 @@ begin
   update core.connections c set registration_status = verdict
    where c.partner_id = connection.partner_id and c.id = connection.id;
   perform private.audit('registration.reviewed', connection.id, jsonb_build_object('verdict', verdict));
+  perform private.emit(case verdict when 'goedgekeurd' then 'registration.approved' else 'registration.rejected' end, connection.account_id, connection.id,
+                       jsonb_build_object('connection_id', connection.id, 'registration_status', verdict));
   perform private.notify(connection.account_id, case verdict when 'goedgekeurd' then 'registration_approved' else 'registration_rejected' end,
                          'registration:' || connection.id || ':' || private.iso(connection.submitted_at),
                          case verdict when 'afgekeurd' then jsonb_build_object('grounds', private.grounds_to_reject(connection)) else '{}' end,
@@ -6078,6 +6345,7 @@ begin
   perform private.post(tenant, postings);
   update core.bookings b set status = 'submitted', submitted_at = private.now() where b.partner_id = tenant and b.id = booking.id;
   perform private.audit('booking.submitted', booking.id, jsonb_build_object('rows', cardinality(postings)));
+  perform private.emit_months(tenant, 'account.months_locked', array(select r.id from core.booking_rows r where r.partner_id = tenant and r.booking_id = booking.id));
   return cardinality(postings);
 end $$;
 comment on function private.submit_booking(uuid, uuid, uuid[]) is
@@ -6116,6 +6384,7 @@ begin
   perform private.unlock_months(tenant, array_agg(r.connection_id), array_agg(r.period)) from unnest(taken) r;
   update core.bookings b set status = 'withdrawn', withdrawn_at = private.now() where b.partner_id = tenant and b.id = booking.id;
   perform private.audit('booking.withdrawn', booking.id, jsonb_build_object('rows', cardinality(taken)));
+  perform private.emit_months(tenant, 'account.months_reopened', array(select r.id from unnest(taken) r));
   return true;
 end $$;
 comment on function private.withdraw_booking(uuid, uuid) is
@@ -6295,6 +6564,8 @@ begin
         ('rejected', 'kWh', case when c.accepted_kwh > 0 then 0 else c.kwh end, 'submitted', 'delivered', c.account_id),
         ('ere', 'ERE', c.ere, 'register', 'unsold', booking.id)) p (what, unit, amount, debit_kind, credit_kind, credit_owner)));
   perform private.release_charging_sessions(array_agg(c.connection_id), array_agg(c.period)) from unnest(credited) c where c.accepted_kwh = 0;
+  perform private.emit_months(booking.partner_id, 'account.months_registered', array(select c.row_id from unnest(credited) c where c.accepted_kwh > 0)),
+          private.emit_months(booking.partner_id, 'account.months_rejected', array(select c.row_id from unnest(credited) c where c.accepted_kwh = 0));
   return cardinality(credited);
 end $$;
 comment on function private.credit_rows(core.bookings, private.credit_line[]) is
@@ -6379,6 +6650,8 @@ begin
   perform private.reverse_postings(line.partner_id, array(
     select 'credit:' || credit.id || ':' || what from unnest(array['registered', 'written_off', 'rejected', 'ere']) what));
   perform private.audit('credit.reversed', line.id, jsonb_build_object('accepted_kwh', credit.accepted_kwh));
+  -- it waits for the register again, and is locked as it was then
+  perform private.emit_months(line.partner_id, 'account.months_locked', array[line.id]);
   return true;
 end $$;
 comment on function private.reverse_credit(core.booking_rows, text) is
@@ -6528,6 +6801,11 @@ begin
     from taken_back t cross join unnest(array['ere', 'net', 'share', 'fee']) what;
   perform private.reverse_postings(sale.partner_id, causes);
   perform private.audit('sale.reversed', sale.id, jsonb_build_object('allocations', reversed, 'recover', reverse_sale.recover));
+  perform private.emit_sale(sale.partner_id, 'ere.sale_reversed', array(
+            select a.id from core.allocations a where a.partner_id = sale.partner_id and a.sale_id = sale.id and a.reversal_id = reversal)),
+          private.tell_payouts(array(
+            select distinct a.share_partner_id from core.allocations a
+             where a.partner_id = sale.partner_id and a.sale_id = sale.id and a.reversal_id = reversal and a.partner_share > 0));
 end $$;
 comment on function private.reverse_sale(core.sales, text, boolean) is
   'Gives back what of a sale has not been paid out, or with recover all of it: what was paid is then a negative balance, which later payouts settle. Its booking is locked. How many parts were reversed, and how many had been paid out.';
@@ -6808,6 +7086,143 @@ create index payout_parts_payee on core.payout_parts (ledger_partner_id, payee_i
 select private.isolate('core.payout_parts', 'select');
 select private.keep_to_owner('core.payout_parts');
 
+-- Events of money and of what leads to it: months that are booked, sales, payouts. Set by set, because a booking has thousands.
+
+create function private.emit_months(tenant uuid, type text, rows uuid[]) returns void
+language plpgsql security definer
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+begin
+  -- what people have is in the house, and no partner sees months of theirs
+  if tenant <> private.house() then
+    perform private.emit_all(tenant, emit_months.type, array(
+      select row(r.account_id, r.booking_id, jsonb_build_object(
+               'periods', jsonb_agg(distinct r.period order by r.period),
+               'status', case emit_months.type when 'account.months_locked' then 'submitted' when 'account.months_reopened' then 'staged'
+                                               else replace(emit_months.type, 'account.months_', '') end))::private.occurrence
+        from core.booking_rows r where r.partner_id = tenant and r.id = any (rows)
+       group by r.account_id, r.booking_id order by min(r.id::text)));
+  end if;
+end $$;
+comment on function private.emit_months(uuid, text, uuid[]) is
+  'Writes one event for each account that has months among these booking rows. Definer, as private.emit_all.';
+
+create function private.emit_sale(tenant uuid, type text, allocations uuid[]) returns void
+language plpgsql security definer
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+declare
+  share record;
+begin
+  for share in
+    select a.share_partner_id as partner, b.quarter
+      from core.allocations a
+      join core.booking_rows r on r.partner_id = a.partner_id and r.id = a.row_id
+      join core.bookings b on b.partner_id = r.partner_id and b.id = r.booking_id
+     where a.partner_id = tenant and a.id = any (allocations) and a.partner_share > 0
+     group by a.share_partner_id, b.quarter order by a.share_partner_id
+  loop
+    perform private.tell(share.partner, share.partner, emit_sale.type, private.payout_id(share.partner, share.quarter),
+                         jsonb_build_object('payout_id', private.payout_id(share.partner, share.quarter), 'period', private.quarter_name(share.quarter)));
+  end loop;
+  perform private.emit_all(tenant, emit_sale.type, array(
+    select row(a.account_id, null, jsonb_build_object('delivery_year', f.delivery_year))::private.occurrence
+      from core.allocations a
+      join core.accounts c on c.partner_id = a.partner_id and c.id = a.account_id and c.payout_handler = 'via_cpo_invoicing'
+      join core.booking_rows r on r.partner_id = a.partner_id and r.id = a.row_id
+      -- a position says nothing of a year that is not published
+      join core.figures f on f.partner_id = a.partner_id and f.delivery_year = extract(year from r.period)
+     where a.partner_id = tenant and a.id = any (allocations)
+     group by a.account_id, f.delivery_year order by a.account_id, f.delivery_year));
+end $$;
+comment on function private.emit_sale(uuid, text, uuid[]) is
+  'Writes the events of parts of a sale: one for each partner who has a share, and one for each account that its CPO settles with. Definer, because a person''s ERE are sold in the house.';
+
+create function private.emit_published(tenant uuid, year int) returns void
+language plpgsql security definer
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+begin
+  perform private.emit_all(tenant, 'ere.sold', array(
+    select row(a.account_id, null, jsonb_build_object('delivery_year', year))::private.occurrence
+      from core.allocations a
+      join core.accounts c on c.partner_id = a.partner_id and c.id = a.account_id and c.payout_handler = 'via_cpo_invoicing'
+      join core.booking_rows r on r.partner_id = a.partner_id and r.id = a.row_id
+     where a.partner_id = tenant and a.reversal_id is null and extract(year from r.period) = year
+     group by a.account_id order by a.account_id));
+end $$;
+comment on function private.emit_published(uuid, int) is 'What was sold of a year before its figures were published is told when they are. Definer, as private.emit_sale.';
+
+create table core.told_payouts (
+  partner_id uuid not null,
+  payout_id  uuid not null,
+  period     text not null,
+  status     text not null,
+  constraint told_payouts_pkey primary key (partner_id, payout_id),
+  constraint told_payouts_partner_id_fkey foreign key (partner_id) references core.partners (id)
+);
+comment on table core.told_payouts is 'The status of each payout of GET /partner/payouts that its last event told, once that is another than pending.';
+select private.isolate('core.told_payouts', 'select');
+
+create function private.tell_payouts(partners uuid[]) returns void
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  payout record;
+begin
+  for payout in
+    with current as materialized (
+      select p.id as partner_id, y.* from unnest(partners) p (id)
+       cross join lateral json_to_recordset(private.partner_payouts(p.id)) as y (payout_id uuid, period text, status text)
+    ), news as materialized (
+      -- what was reversed whole is not listed any more
+      select coalesce(c.partner_id, t.partner_id) as partner_id, coalesce(c.payout_id, t.payout_id) as payout_id,
+             coalesce(c.period, t.period) as period, coalesce(c.status, 'pending') as status
+        from current c
+        full join (select t.* from core.told_payouts t where t.partner_id = any (partners)) t on t.partner_id = c.partner_id and t.payout_id = c.payout_id
+       where coalesce(c.status, 'pending') <> coalesce(t.status, 'pending')
+    ), noted as (
+      insert into core.told_payouts (partner_id, payout_id, period, status) select n.partner_id, n.payout_id, n.period, n.status from news n
+      on conflict on constraint told_payouts_pkey do update set status = excluded.status
+    )
+    select * from news n order by n.partner_id, n.period
+  loop
+    perform private.tell(payout.partner_id, payout.partner_id, case payout.status when 'pending' then 'payout.reversed' else 'payout.' || payout.status end,
+                         payout.payout_id, jsonb_build_object('payout_id', payout.payout_id, 'period', payout.period, 'status', payout.status));
+  end loop;
+end $$;
+comment on function private.tell_payouts(uuid[]) is
+  'Tells these partners whatever is new of their payouts. Called after anything that may change one. Definer, as private.partner_payouts.';
+
+create function private.lines_of(batch uuid) returns core.payout_lines[]
+language sql stable
+set search_path = ''
+as $$ select array(select l from core.payout_lines l where l.batch_id = batch order by l.arrival) $$;
+comment on function private.lines_of(uuid) is 'The lines of a batch.';
+
+create function private.emit_payouts(type text, lines core.payout_lines[]) returns void
+language plpgsql security definer
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+declare
+  tenant uuid;
+begin
+  -- customers of a CPO that settles with them itself are paid through it
+  for tenant in select distinct l.partner_id from unnest(lines) l where l.account_id is null order by l.partner_id loop
+    perform private.emit_all(tenant, emit_payouts.type, array(
+      select row(p.account_id, l.id, jsonb_build_object('status', case emit_payouts.type when 'payout.reversed' then 'pending'
+                                                                                         else replace(emit_payouts.type, 'payout.', '') end))::private.occurrence
+        from unnest(lines) l
+        join core.payout_parts p on p.partner_id = l.partner_id and p.line_id = l.id and p.account_id is not null
+       where l.partner_id = tenant and l.account_id is null
+       order by p.account_id));
+  end loop;
+  perform private.tell_payouts(array(select distinct l.partner_id from unnest(lines) l where l.account_id is null));
+end $$;
+comment on function private.emit_payouts(text, core.payout_lines[]) is
+  'Writes the events of payout lines that took a step: for the accounts of which a partner is paid, and for the partners themselves. Definer: every tenant at once.';
+
 -- Who is owed what, and whether it can be paid now.
 
 create function private.sepa_name(name text) returns text
@@ -7068,6 +7483,7 @@ begin
   update core.payout_lines l set status = 'paid', paid_at = private.now() where l.batch_id = batch and l.status = 'pending';
   get diagnostics paid = row_count;
   perform private.request_statements(batch);
+  perform private.emit_payouts('payout.paid', array(select l from unnest(private.lines_of(batch)) l where l.status = 'paid'));
   return paid;
 end $$;
 comment on function private.pay_lines(uuid) is 'Notes of a batch that the bank paid every line that was not said to have failed: how many.';
@@ -7081,6 +7497,7 @@ begin
   update core.payout_lines l set status = 'failed', failed_at = private.now(), failed_reason = fail_line.reason, paid_at = null
    where l.partner_id = line.partner_id and l.id = line.id;
   perform private.act_for_partner(line.partner_id), private.audit('payout.failed', line.payee_id, jsonb_build_object('line', line.id, 'amount', line.amount));
+  perform private.emit_payouts('payout.failed', array[line]);
   if line.account_id is not null then
     perform private.notify(line.account_id, 'payout_failed', 'payout_failed:' || line.id,
                            jsonb_build_object('amount_eur', line.amount, 'iban_last4', line.iban_last4));
@@ -8350,10 +8767,30 @@ select private.expose('api.mail_notices(jsonb, jsonb)', 'edge_slow');
 -- The scheduled work on mandates: warnings before they end, their end, what is still missing after a signature. Each takes the accounts
 -- it tells something before it writes, those that nobody holds, and leaves the others to the next run: a reset locks accounts first.
 
-create function private.expire_mandates() returns bigint
-language sql security definer
-set search_path = ''
+create function private.emit_ended(tenant uuid, ended uuid[]) returns void
+language plpgsql
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
 as $$
+begin
+  perform private.emit_all(tenant, 'mandate.expired', array(
+    select row(c.account_id, c.connection_id, jsonb_build_object('connection_id', c.connection_id, 'mandate_status', 'expired'))::private.occurrence
+      from core.connection_mandates c
+     -- of one that was renewed the next years have begun
+     where c.partner_id = tenant and c.connection_id = any (ended) and c.status = 'active' and c.mandate_status = 'expired'
+     order by c.connection_id));
+  perform private.note_eligibility(tenant, array(
+    select distinct c.account_id from core.connections c where c.partner_id = tenant and c.id = any (ended)));
+end $$;
+comment on function private.emit_ended(uuid, uuid[]) is 'Writes the events of connections whose mandate has run out.';
+
+create function private.expire_mandates() returns bigint
+language plpgsql security definer
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+declare
+  expired core.mandates[];
+  tenant  uuid;
+begin
   with ended as (
     update core.mandates m set status = 'expired', ended_at = private.now(), ended_reason = 'last_year_over'
      where (m.partner_id, m.id) in (
@@ -8377,8 +8814,12 @@ as $$
      where (e.mandate).lapsed_at is null and not private.is_renewed(e.mandate)
     on conflict on constraint notices_cause_key do nothing
   )
-  select count(*) from ended
-$$;
+  select array_agg(e.mandate) into expired from ended e;
+  for tenant in select distinct m.partner_id from unnest(expired) m order by m.partner_id loop
+    perform private.emit_ended(tenant, array(select m.connection_id from unnest(expired) m where m.partner_id = tenant));
+  end loop;
+  return coalesce(cardinality(expired), 0);
+end $$;
 comment on function private.expire_mandates() is
   'Writes down what connection_mandates already reads from the calendar, and has those told who have not renewed. Months inside the mandate stay covered. Definer: every tenant at once.';
 grant execute on function private.expire_mandates() to api_owner;
@@ -9217,6 +9658,9 @@ begin
   with ended as (
     update core.drafts d set status = 'expired', progress = '{}', code_hash = null, code_expires_at = null
      where d.status = 'invited' and d.expires_at <= private.now() returning d.partner_id, d.id
+  ), told as (
+    insert into core.events (partner_id, owner_id, type, subject_id, data)
+    select e.partner_id, e.partner_id, 'draft.expired', e.id, '{"status": "expired"}' from ended e
   ), dropped as (
     delete from core.mail_outbox m using ended e
      where m.partner_id = e.partner_id and m.status = 'queued' and m.cause like 'claim%:' || e.id || '%')
@@ -9727,7 +10171,7 @@ begin
   update core.drafts d
      set status = 'conflict', conflict_reason = reason, progress = '{}', code_hash = null, code_expires_at = null
    where d.partner_id = draft.partner_id and d.id = draft.id;
-  perform private.audit('draft.conflict', draft.id, jsonb_build_object('reason', reason));
+  perform private.audit('draft.conflict', draft.id, jsonb_build_object('reason', reason)), private.emit_draft('draft.conflict', draft.id, 'conflict');
 end $$;
 grant execute on function private.end_in_conflict(core.drafts, text) to api_owner;
 
@@ -9758,7 +10202,7 @@ begin
          claimed_at = coalesce(d.claimed_at, private.now()), code_hash = null, code_expires_at = null
    where d.partner_id = draft.partner_id and d.id = draft.id;
   if draft.status = 'invited' then
-    perform private.audit('draft.claimed', draft.id);
+    perform private.audit('draft.claimed', draft.id), private.emit_draft('draft.claimed', draft.id, 'claimed');
   end if;
   return null;
 end $$;
@@ -10112,10 +10556,11 @@ begin
     update core.drafts d set user_id = login.user_id where d.partner_id = draft.partner_id and d.id = draft.id returning * into draft;
   end if;
 
-  account := private.open_account(draft, facts, request);
+  -- first, so that the partner is told what becomes of its customer
   if not private.attribute_claimant(draft) then
     raise exception 'the login of draft % was attributed elsewhere meanwhile', draft.id using errcode = 'serialization_failure';
   end if;
+  account := private.open_account(draft, facts, request);
   update core.drafts d
      set status = 'active', account_id = account, activated_at = private.now(), code_hash = null, code_expires_at = null,
          progress = jsonb_strip_nulls(jsonb_build_object('return_url', d.progress ->> 'return_url'))
@@ -10124,7 +10569,7 @@ begin
     raise exception 'draft % is out of sight of the person who signed it', draft.id;
   end if;
   perform private.enqueue_mail(request -> 'mail', draft.email, 'claim_signed:' || draft.id);
-  perform private.audit('draft.activated', draft.id);
+  perform private.audit('draft.activated', draft.id), private.emit_draft('draft.active', draft.id, 'active');
   return json_build_object('ok', true);
 end $$;
 comment on function api.sign_claim(jsonb, jsonb) is
@@ -10490,6 +10935,166 @@ comment on function api.list_customers(jsonb, jsonb) is
   'GET /partner/customers, in stretches: {size, key} to the first one and the borders at which the others begin, {after, until, key} to any other; {borders, customers}, newest first. For a person (manager_id) everybody is pseudonymised.';
 select private.expose('api.list_customers(jsonb, jsonb)');
 
+-- GET /v1/events, GET /partner/events: a log, read from a cursor on.
+
+create function private.cursor_at(owner uuid, sequence bigint) returns text
+language sql immutable
+-- base64url of 16 bytes: where it is, and half a hash by which a cursor of another log, or one that was made up, is known
+return translate(rtrim(encode(int8send(sequence) || substr(sha256(uuid_send(owner) || int8send(sequence)), 1, 8), 'base64'), '='), '+/', '-_');
+comment on function private.cursor_at(uuid, bigint) is 'The cursor of a log behind the event of this number.';
+grant execute on function private.cursor_at(uuid, bigint) to api_owner;
+
+create function private.cursor_sequence(owner uuid, after text) returns bigint
+language plpgsql immutable
+set search_path = ''
+as $$
+declare
+  bytes bytea;
+  place bigint;
+begin
+  if after !~ '^[A-Za-z0-9_-]{22}$' then
+    return null;
+  end if;
+  bytes := decode(translate(after, '-_', '+/') || '==', 'base64');
+  place := ('x' || encode(substr(bytes, 1, 8), 'hex'))::bit(64)::bigint;
+  return case when private.cursor_at(owner, place) = after then place end;
+end $$;
+comment on function private.cursor_sequence(uuid, text) is 'The number of the event that a cursor of this log is behind; null where it is none of this log.';
+grant execute on function private.cursor_sequence(uuid, text) to api_owner;
+
+create function private.oldest_event(head core.event_heads) returns bigint
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  return coalesce((
+    select e.sequence - 1 from core.events e
+     where e.partner_id = head.partner_id and e.owner_id = head.owner_id and e.sequence > head.swept and e.created_at > private.events_kept_since()
+     order by e.sequence limit 1), head.sequence);
+end $$;
+comment on function private.oldest_event(core.event_heads) is 'Behind which number the events of a log begin that are still kept.';
+grant execute on function private.oldest_event(core.event_heads) to api_owner;
+
+create function private.start_of(head core.event_heads, after text) returns bigint
+language plpgsql stable
+set search_path = ''
+as $$
+declare
+  oldest constant bigint := private.oldest_event(head);
+  place  bigint;
+begin
+  if after is null then
+    return oldest;
+  end if;
+  place := private.cursor_sequence(head.owner_id, after);
+  if (place between 0 and head.sequence) is not true then
+    perform private.refuse('invalid_cursor');
+  elsif place < oldest then
+    perform private.refuse('cursor_expired', json_build_object('oldest_cursor', private.cursor_at(head.owner_id, oldest)));
+  end if;
+  return place;
+end $$;
+comment on function private.start_of(core.event_heads, text) is
+  'Behind which number a reader of a log goes on, who has this cursor, or null. Refused with invalid_cursor, and with cursor_expired where an event after it is not kept any more.';
+grant execute on function private.start_of(core.event_heads, text) to api_owner;
+
+create function private.event_data(event core.events, disclosing boolean, key text) returns jsonb
+language plpgsql stable
+set search_path = ''
+as $$
+declare
+  reference text;
+begin
+  if event.account_id is not null and event.user_id is null then
+    select a.cpo_external_ref into reference from core.accounts a where a.partner_id = event.partner_id and a.id = event.account_id;
+    return jsonb_build_object('account_id', event.account_id, 'cpo_external_ref', reference) || event.data;
+  elsif event.type like 'draft.%' then
+    select d.external_ref into reference from core.drafts d where d.partner_id = event.partner_id and d.id = event.subject_id and disclosing;
+    return jsonb_build_object('draft_id', event.subject_id, 'external_ref', reference) || event.data;
+  elsif event.user_id is not null then
+    select t.external_ref into reference from core.attributions t where t.partner_id = event.partner_id and t.user_id = event.user_id and disclosing;
+    return jsonb_build_object('customer_ref', private.customer_ref(event.user_id, event.partner_id, key), 'external_ref', reference) || event.data;
+  end if;
+  return event.data;
+end $$;
+comment on function private.event_data(core.events, boolean, text) is
+  'What an event says to whoever reads its log: its data and their own reference of what it is about. A person (not disclosing) reads no reference of a customer, which may name them.';
+grant execute on function private.event_data(core.events, boolean, text) to api_owner;
+
+create function private.event_answer(event core.events, disclosing boolean, key text) returns json
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  return json_build_object(
+    'id', event.id, 'type', event.type, 'created_at', private.iso(event.created_at), 'sequence', event.sequence,
+    'account_id', case when event.user_id is null then event.account_id end, 'data', private.event_data(event, disclosing, key));
+end $$;
+grant execute on function private.event_answer(core.events, boolean, text) to api_owner;
+
+create function private.is_shown(event core.events, disclosing boolean) returns boolean
+language sql immutable
+-- GET /partner/customers shows a person none of their registrations
+return disclosing or event.type not like 'registration.%';
+comment on function private.is_shown(core.events, boolean) is 'Whether a reader of a log is shown an event of it.';
+grant execute on function private.is_shown(core.events, boolean) to api_owner;
+
+create function api.list_events(caller jsonb, query jsonb) returns json
+language plpgsql security definer
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+declare
+  size    constant int := (query ->> 'limit')::int;
+  types   constant text[] := (select array_agg(t) from jsonb_array_elements_text(nullif(query -> 'type', 'null')) t);
+  account constant uuid := (query ->> 'account_id')::uuid;
+  disclosing boolean;
+  head    core.event_heads;
+  start   bigint;
+  page    core.events[];
+begin
+  perform private.act_as(caller, 'cpo', 'partner');
+  disclosing := private.manager_id() is null;
+  -- a client's log is its own, and a partner's is that of no client
+  head := private.sequence_events(private.partner_id(), coalesce(private.owner_id(), private.partner_id()));
+  start := private.start_of(head, query ->> 'after');
+  page := array(
+    select e from core.events e
+     where e.partner_id = private.partner_id() and e.owner_id = head.owner_id and e.sequence > start and e.sequence <= head.sequence
+       and (types is null or e.type = any (types)) and (account is null or e.account_id = account) and private.is_shown(e, disclosing)
+     order by e.sequence limit size + 1);
+  return json_build_object(
+    'events', (select coalesce(json_agg(private.event_answer(p, disclosing, query ->> 'key') order by p.sequence), '[]') from unnest(page[:size]) p),
+    'next_cursor', private.cursor_at(head.owner_id, case when cardinality(page) > size then page[size].sequence else head.sequence end),
+    'has_more', cardinality(page) > size);
+end $$;
+comment on function api.list_events(jsonb, jsonb) is
+  'GET /v1/events and GET /partner/events: {after, limit, type, account_id, key} to {events, next_cursor, has_more}, oldest first.';
+select private.expose('api.list_events(jsonb, jsonb)');
+
+create function api.get_event(caller jsonb, query jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  disclosing boolean;
+  owner      uuid;
+  event      core.events;
+begin
+  perform private.act_as(caller, 'cpo', 'partner');
+  disclosing := private.manager_id() is null;
+  owner := coalesce(private.owner_id(), private.partner_id());
+  perform private.sequence_events(private.partner_id(), owner);
+  select * into event from core.events e
+   where e.partner_id = private.partner_id() and e.owner_id = owner and e.id = (query ->> 'event_id')::uuid
+     and e.created_at > private.events_kept_since() and private.is_shown(e, disclosing);
+  if not found then
+    perform private.refuse('event_not_found');
+  end if;
+  return private.event_answer(event, disclosing, query ->> 'key');
+end $$;
+comment on function api.get_event(jsonb, jsonb) is 'GET /v1/events/{event_id} and GET /partner/events/{event_id}: {event_id, key} to the event.';
+select private.expose('api.get_event(jsonb, jsonb)');
+
 -- GET /partner/me.
 
 create function private.partner_answer() returns json
@@ -10534,6 +11139,11 @@ select private.expose('api.get_partner(jsonb)');
 
 -- GET /partner/payouts, GET /partner/dashboard.
 
+create function private.payout_id(partner uuid, quarter date) returns uuid
+language sql immutable
+return md5('payout ' || partner::text || ' ' || quarter)::uuid;
+comment on function private.payout_id(uuid, date) is 'The id of what a partner earned in a quarter of delivery: the same for good.';
+
 create function private.partner_payouts(partner uuid) returns json
 language plpgsql stable security definer
 set search_path = '' set plan_cache_mode = 'force_custom_plan'
@@ -10565,7 +11175,7 @@ begin
         from part p group by p.quarter
     )
     select coalesce(json_agg(json_build_object(
-             'payout_id', md5('payout ' || partner_payouts.partner || ' ' || q.quarter)::uuid, 'period', private.quarter_name(q.quarter), 'status', q.status,
+             'payout_id', private.payout_id(partner_payouts.partner, q.quarter), 'period', private.quarter_name(q.quarter), 'status', q.status,
              'customers', q.customers, 'kwh', round(q.kwh, 2), 'ere_units', round(q.ere, 2), 'partner_share_eur', q.share, 'vat_eur', coalesce(i.vat, 0),
              'paid_at', case when q.status = 'paid' then private.iso(q.paid_at) end, 'invoice_number', i.number) order by q.quarter desc), '[]')
       from quarter q
@@ -10805,7 +11415,7 @@ begin
   values (private.partner_id(), account, connection, private.user_id(), input ->> 'nickname', 'ocpp',
           input ->> 'ocpp_identity', decode(input ->> 'password_hash', 'hex'))
   returning * into charger;
-  perform private.audit('charger.registered', charger.id);
+  perform private.audit('charger.registered', charger.id), private.emit_charger('charger.registered', charger);
   return json_build_object('id', charger.id);
 end $$;
 comment on function api.register_own_charger(jsonb, jsonb) is
@@ -11679,6 +12289,7 @@ begin
     from unnest(connections, months) as m (connection_id, month)
    where d.partner_id = partner and d.connection_id = m.connection_id and d.period = m.month and d.status in ('submitted', 'registered', 'rejected');
   delete from core.figures f where f.partner_id = partner;
+  delete from core.told_payouts t where t.partner_id = partner;
 end $$;
 comment on function private.erase_books(uuid) is
   'Deletes what was booked, credited, sold and paid of a partner''s CPO accounts, and that figures were published to it; accounts and months stay. Definer, because nothing else deletes these.';
@@ -11947,6 +12558,9 @@ begin
   insert into core.figures (partner_id, delivery_year)
   select partner, f.delivery_year from core.ere_factors f where f.delivery_year = extract(year from quarter)
   on conflict on constraint figures_pkey do nothing;
+  if found then
+    perform private.emit_published(partner, extract(year from quarter)::int);
+  end if;
   return private.settled_quarter(partner, people || accounts, quarter);
 end $$;
 comment on function private.settle_customers(uuid, date, numeric) is
@@ -11993,6 +12607,7 @@ begin
     'sessions_synced', private.sync_virtual_chargers(),
     'registrations_reviewed', private.review_due_registrations(),
     'partitions_made', private.make_due_partitions(),
+    'events_swept', private.sweep_events(),
     -- last: whose bucket it deletes waits until this transaction ends
     'rate_limits_swept', private.sweep_rate_limits());
 end $$;
@@ -12060,6 +12675,10 @@ begin
    where c.partner_id = connection.partner_id and c.id = connection.id;
   perform private.record_ean_check(connection.id, connection.ean_code, due ->> 'postal_code', (due ->> 'house_number')::int,
     due ->> 'house_number_addition', checked.source, checked.outcome, checked.reason);
+  if result <> 'unverified' then
+    perform private.emit('ean.status_changed', connection.account_id, connection.id,
+                         jsonb_build_object('connection_id', connection.id, 'ean_validation_status', result));
+  end if;
   perform private.advance_registration(connection.account_id, result = 'matched');
   perform private.audit('connection.rechecked', connection.id, jsonb_build_object('ean_validation_status', result));
   return json_build_object('ean_validation_status', result);
@@ -13033,6 +13652,8 @@ begin
    where c.partner_id = connection.partner_id and c.id = connection.id;
   perform private.audit('connection.ean_status_set', connection.id,
                         jsonb_build_object('before', connection.ean_validation_status, 'after', wanted));
+  perform private.emit('ean.status_changed', connection.account_id, connection.id,
+                       jsonb_build_object('connection_id', connection.id, 'ean_validation_status', wanted));
   perform private.advance_registration(connection.account_id, wanted = 'manual');
   return private.connection_answer(connection, true);
 end $$;
@@ -13161,7 +13782,7 @@ begin
      where h.partner_id = charger.partner_id and h.id = charger.id returning * into charger;
     perform private.audit('charger.mid_confirmed', charger.id,
                           jsonb_build_object('mid_eligible', wanted, 'evidence', left(input ->> 'evidence', 200)));
-    perform private.advance_registration(charger.account_id, wanted);
+    perform private.emit_charger('charger.mid_confirmed', charger), private.advance_registration(charger.account_id, wanted);
   end if;
   return json_build_object('changed', changed, 'charger', private.charger_row(charger));
 end $$;
@@ -13745,6 +14366,7 @@ begin
   returning * into sale;
   perform private.allocate_sale(sale);
   perform private.audit('sale.recorded', sale.id, jsonb_build_object('reference', sale.reference, 'ere', sale.ere, 'gross', sale.gross));
+  perform private.emit_sale(sale.partner_id, 'ere.sold', array(select a.id from core.allocations a where a.partner_id = sale.partner_id and a.sale_id = sale.id));
   return sale;
 end $$;
 comment on function private.record_sale(core.bookings, core.sales) is 'Records a sale of a booking, its row locked, and splits it over its rows.';
@@ -13882,6 +14504,7 @@ begin
   loop
     made := true;
     perform private.act_for_partner(tenant), private.audit('figures.published', tenant, jsonb_build_object('delivery_year', year));
+    perform private.emit_published(tenant, year);
   end loop;
   return json_build_object('changed', made, 'figures', (
     select json_agg(private.figures_row(g) order by p.slug)
@@ -14044,7 +14667,7 @@ begin
     perform private.refuse('second_person_needed', json_build_object('batch', batch.id, 'login', login));
   elsif changed then
     update core.payout_batches b set status = 'approved', approved_by = login, approved_at = private.now() where b.id = batch.id returning * into batch;
-    perform private.audit('payout.approved', batch.id);
+    perform private.audit('payout.approved', batch.id), private.emit_payouts('payout.approved', private.lines_of(batch.id));
   end if;
   return json_build_object('changed', changed, 'batch', private.payout_batch_row(batch));
 end $$;
@@ -14196,6 +14819,9 @@ begin
     update core.payout_batches b set status = 'cancelled', cancelled_by = session_user, cancelled_at = private.now(), cancelled_reason = reason
      where b.id = batch.id returning * into batch;
     perform private.audit('payout.cancelled', batch.id);
+    if batch.approved_at is not null then
+      perform private.emit_payouts('payout.reversed', private.lines_of(batch.id));
+    end if;
   end if;
   return json_build_object('changed', changed, 'batch', private.payout_batch_row(batch));
 end $$;

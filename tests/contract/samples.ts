@@ -85,6 +85,12 @@ export async function samplesFor(world: OAuth): Promise<(endpoint: Endpoint) => 
   const resetting = { token: await giveKey(world, emptied), subject: `partner:${emptied}` };
   const managerToken = await user.appToken("partners:read", "partners:write");
 
+  const { event } = await world.row("select id as event from core.events where owner_id = $1 limit 1", client.id);
+  const { partner_event } = await world.row(
+    "select id as partner_event from core.events where owner_id = $1 limit 1",
+    keyed,
+  );
+
   const customer = played.body.account_id;
   const ids: Record<string, string> = {
     revokeToken: tokenId,
@@ -93,6 +99,8 @@ export async function samplesFor(world: OAuth): Promise<(endpoint: Endpoint) => 
     syncCustomer: customer,
     reviewCustomer: customer,
     readMandateDocument: signed.connection_id,
+    getEvent: event,
+    getPartnerEvent: partner_event,
   };
   const queries: Record<string, string> = {
     listAccounts: "?limit=1",

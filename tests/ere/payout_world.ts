@@ -23,7 +23,7 @@ export type PayoutWorld = EreWorld & {
   /** Sells an ERE of one more month of a customer. */
   sell: (customer: Customer, euro: number, period: string, partner?: Partner) => Promise<void>;
   /** Prepares, approves and exports a batch, and gives the file. */
-  exported: () => Promise<{ batch_id: string; xml: string }>;
+  exported: (options?: string) => Promise<{ batch_id: string; xml: string }>;
   /** The lines of a batch. */
   linesOf: (batch_id: string) => Promise<Line[]>;
   /** Another IBAN, given so many hours ago. */
@@ -78,10 +78,10 @@ export async function createPayoutWorld(): Promise<PayoutWorld> {
       await world.row("update core.accounts set iban_changed_at = '2026-01-01'");
       return customers;
     },
-    async exported() {
+    async exported(options = "") {
       files += 1;
       const out = join(folder, `${files}.xml`);
-      const prepared = await anna("payout prepare");
+      const prepared = await anna(`payout prepare ${options}`.trim());
       expect([prepared.code, prepared.err]).toEqual([0, ""]);
       const { batch_id } = prepared.json.batch;
       expect((await bram(["payout", "approve", batch_id, "--yes"])).code).toBe(0);

@@ -15,10 +15,12 @@ beforeAll(async () => {
 afterEach(() => world.freeze(START));
 afterAll(() => world.close());
 
-/** What a reset leaves: its own audit row, and how much of a limit is used. */
+/** What a reset leaves: its own audit row, the log of events, which is read on, and how much of a limit is used. */
 const counts = async (): Promise<Record<string, number>> => ({
   ...(await everyCount(world)),
   audit_log: 0,
+  events: 0,
+  event_heads: 0,
   rate_limit_state: 0,
 });
 const deleted = ({ status, body }: { status: number; body: Record<string, unknown> }) => [

@@ -34,6 +34,7 @@ async function client(one: Partner): Promise<Owner> {
     await world.post("/v1/mandate-links", { account_id: unsigned.account_id, validity_years: 1 }, token),
     await world.post("/v1/sessions:batch", { account_id, months: [month] }, token),
     await world.post("/v1/sessions:batch", { account_id, months: [{ ...month, total_kwh: 200 }] }, token),
+    await world.get("/v1/events", token),
   ])
     expect(answer.status, JSON.stringify(answer.body)).toBe(200);
   await charge(registered.body.charger_id);
@@ -113,6 +114,7 @@ const SHARED: Record<string, string> = {
   "core.partner_keys": "belongs to the partner itself",
   "core.sale_reversals": "is about a sale of everybody's",
   "core.sales": "is a sale for everybody; whose ERE were sold stands in its allocations",
+  "core.told_payouts": "is what the partner was told of its own payouts",
 };
 const POLICY = "an owner reaches only their own rows";
 

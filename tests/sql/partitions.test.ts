@@ -125,30 +125,34 @@ test("any table that only grows may have years: with foreign keys, policies and 
   // as the role that migrates, which owns the tables
   const owner = await meanwhile(`
     set local role postgres;
-    create table core.events (
+    create table core.readings (
       partner_id uuid        not null,
       id         bigint      generated always as identity,
       at         timestamptz not null default private.now(),
       kind       text        not null,
       upper_kind text        not null generated always as (upper(kind)) stored,
-      constraint events_pkey primary key (partner_id, id, at),
-      constraint events_partner_id_fkey foreign key (partner_id) references core.partners (id)
+      constraint readings_pkey primary key (partner_id, id, at),
+      constraint readings_partner_id_fkey foreign key (partner_id) references core.partners (id)
     ) partition by range (at);
-    create index events_kind on core.events (partner_id, kind);
-    select private.isolate('core.events', 'select, insert');
-    select private.partition_by_year('core.events');`);
+    create index readings_kind on core.readings (partner_id, kind);
+    select private.isolate('core.readings', 'select, insert');
+    select private.partition_by_year('core.readings');`);
   await end(owner);
-  expect(await partitions("core.events")).toEqual(["core.events_2026", "core.events_2027", "core.events_default"]);
-  const insert = "insert into core.events (partner_id, kind, at) values ($1, $2, $3)";
+  expect(await partitions("core.readings")).toEqual([
+    "core.readings_2026",
+    "core.readings_2027",
+    "core.readings_default",
+  ]);
+  const insert = "insert into core.readings (partner_id, kind, at) values ($1, $2, $3)";
   await query(insert, world.partnerA.id, "late", "2029-05-05T00:00:00Z");
   await query(insert, world.partnerB.id, "late", "2029-05-05T00:00:00Z");
   await world.freeze("2028-11-20T09:00:00Z");
   expect(await runJobs()).toBeGreaterThanOrEqual(2);
-  expect(await query("select upper_kind, tableoid::regclass::text as place from core.events")).toEqual(
-    [1, 2].map(() => ({ upper_kind: "LATE", place: "core.events_2029" })),
+  expect(await query("select upper_kind, tableoid::regclass::text as place from core.readings")).toEqual(
+    [1, 2].map(() => ({ upper_kind: "LATE", place: "core.readings_2029" })),
   );
   await expect(query(insert, "00000000-0000-4000-8000-00000000dead", "x", "2029-05-05T00:00:00Z")).rejects.toThrow(
-    "events_partner_id_fkey",
+    "readings_partner_id_fkey",
   );
   const asOwner = async (statement: string) => {
     const client = await meanwhile("set local role api_owner");
@@ -161,6 +165,6 @@ test("any table that only grows may have years: with foreign keys, policies and 
     client.release();
     return answer;
   };
-  expect(await asOwner("select from core.events")).toBe(1);
-  expect(await asOwner("select from core.events_2029")).toBe("42501");
+  expect(await asOwner("select from core.readings")).toBe(1);
+  expect(await asOwner("select from core.readings_2029")).toBe("42501");
 });

@@ -30,6 +30,8 @@ async function live(partner: Partner) {
     await world.post("/v1/sessions:batch", { account_id, months: [month] }, token),
     // replaces what was delivered
     await world.post("/v1/sessions:batch", { account_id, months: [{ ...month, total_kwh: 200 }] }, token),
+    // numbers its log
+    await world.get("/v1/events", token),
   ])
     expect(answer.status, JSON.stringify(answer.body)).toBe(200);
   const session = { charger_id: registered.body.charger_id, external_id: "1", started_at: "2026-02-01T10:00:00Z" };
@@ -48,6 +50,10 @@ async function live(partner: Partner) {
   await admin.query(
     "insert into core.partner_keys (partner_id, key_hash, prefix, last4) values ($1, decode($2, 'hex'), $3, $4)",
     [partner.id, stored.key_hash, stored.prefix, stored.last4],
+  );
+  await admin.query(
+    "insert into core.told_payouts (partner_id, payout_id, period, status) values ($1, $1, '2026-Q1', 'paid')",
+    [partner.id],
   );
   const row = { naam: "Sanne de Vries", email: `${person}@voorbeeld.nl` };
   const imported = await world.post("/partner/customers", { consent: true, ...row }, api_key);

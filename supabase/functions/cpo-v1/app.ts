@@ -4,6 +4,7 @@ import { listCatalogChargers, resolveCatalogCharger } from "./catalog.ts";
 import { registerCharger } from "./chargers.ts";
 import { updateConnection } from "./connections.ts";
 import { listErePositions } from "./ere_positions.ts";
+import { getEvent, listEvents } from "./events.ts";
 import { readMandateDocument } from "./mandate_document.ts";
 import { issueMandateLink } from "./mandate_links.ts";
 import { deliverMonths } from "./months.ts";
@@ -27,5 +28,7 @@ export const surface: Surface = {
     listErePositions,
     listSettlements,
     writeSettlements,
+    listEvents,
+    getEvent,
   ],
 };

@@ -1,6 +1,7 @@
 import type { Surface } from "#shared/http/surface.ts";
 import { listCustomers } from "./customers.ts";
 import { issueAuthLink, listDrafts, withdrawDraft } from "./drafts.ts";
+import { getPartnerEvent, listPartnerEvents } from "./events.ts";
 import { addCustomers, importDrafts, invitePeople, uploadDrafts } from "./import.ts";
 import { getDashboard, getPartner, listPayouts } from "./reads.ts";
 import { mintApiKey, revokeApiKey, setBranding, setCompany, setPayoutIban } from "./settings.ts";
@@ -20,6 +21,8 @@ export const surface: Surface = {
     getPartner,
     listPayouts,
     getDashboard,
+    listPartnerEvents,
+    getPartnerEvent,
     setCompany,
     setPayoutIban,
     setBranding,

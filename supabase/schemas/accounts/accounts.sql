@@ -17,6 +17,7 @@ create table core.accounts (
   iban_last4        text,
   iban_changed_at   timestamptz not null default private.now(),
   created_at        timestamptz not null default private.now(),
+  eligibility_told  boolean     not null default false,
   constraint accounts_pkey primary key (partner_id, id),
   constraint accounts_owner_key unique (partner_id, id, owner_id),
   constraint accounts_partner_id_fkey foreign key (partner_id) references core.partners (id),
@@ -34,6 +35,7 @@ comment on column core.accounts.owner_id is 'Whose it is: what hangs on an accou
 comment on table core.accounts is
   'A customer: of a CPO client (client_id), or a person with a login (user_id) in the service''s own tenant. iban_ciphertext is AES-256-GCM made before it reaches the database, under the key iban_key_id; SQL knows presence and last four. Personal data.';
 comment on column core.accounts.iban_changed_at is 'When the IBAN came, or became another one: money waits 48 hours before it goes there.';
+comment on column core.accounts.eligibility_told is 'Whether it is ERE-eligible, as its last event said; whether it is now, core.account_gates says.';
 create trigger note_iban_change before update of iban_ciphertext on core.accounts for each row
   when (new.iban_ciphertext is distinct from old.iban_ciphertext) execute function private.note_iban_change();
 -- serves: GET /v1/accounts and GET /v1/ere-positions, newest first. It has all that the policies ask for, so that an offset skips

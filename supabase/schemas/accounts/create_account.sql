@@ -115,6 +115,7 @@ begin
   perform private.record_ean_check(connection, ean, wanted ->> 'postal_code', (wanted ->> 'house_number')::int,
     wanted ->> 'house_number_addition', checked.source, checked.outcome, checked.reason);
   perform private.audit('account.created', account);
+  perform private.emit('account.created', account, connection, jsonb_build_object('connection_id', connection));
   return private.account_answer(account, false);
 end $$;
 comment on function api.create_account(jsonb, jsonb) is

@@ -189,6 +189,8 @@ begin
    where c.partner_id = connection.partner_id and c.id = connection.id;
   perform private.audit('connection.ean_status_set', connection.id,
                         jsonb_build_object('before', connection.ean_validation_status, 'after', wanted));
+  perform private.emit('ean.status_changed', connection.account_id, connection.id,
+                       jsonb_build_object('connection_id', connection.id, 'ean_validation_status', wanted));
   perform private.advance_registration(connection.account_id, wanted = 'manual');
   return private.connection_answer(connection, true);
 end $$;

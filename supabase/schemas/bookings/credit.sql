@@ -91,6 +91,8 @@ begin
         ('rejected', 'kWh', case when c.accepted_kwh > 0 then 0 else c.kwh end, 'submitted', 'delivered', c.account_id),
         ('ere', 'ERE', c.ere, 'register', 'unsold', booking.id)) p (what, unit, amount, debit_kind, credit_kind, credit_owner)));
   perform private.release_charging_sessions(array_agg(c.connection_id), array_agg(c.period)) from unnest(credited) c where c.accepted_kwh = 0;
+  perform private.emit_months(booking.partner_id, 'account.months_registered', array(select c.row_id from unnest(credited) c where c.accepted_kwh > 0)),
+          private.emit_months(booking.partner_id, 'account.months_rejected', array(select c.row_id from unnest(credited) c where c.accepted_kwh = 0));
   return cardinality(credited);
 end $$;
 comment on function private.credit_rows(core.bookings, private.credit_line[]) is
@@ -175,6 +177,8 @@ begin
   perform private.reverse_postings(line.partner_id, array(
     select 'credit:' || credit.id || ':' || what from unnest(array['registered', 'written_off', 'rejected', 'ere']) what));
   perform private.audit('credit.reversed', line.id, jsonb_build_object('accepted_kwh', credit.accepted_kwh));
+  -- it waits for the register again, and is locked as it was then
+  perform private.emit_months(line.partner_id, 'account.months_locked', array[line.id]);
   return true;
 end $$;
 comment on function private.reverse_credit(core.booking_rows, text) is

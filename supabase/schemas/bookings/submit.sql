@@ -121,6 +121,7 @@ begin
   perform private.post(tenant, postings);
   update core.bookings b set status = 'submitted', submitted_at = private.now() where b.partner_id = tenant and b.id = booking.id;
   perform private.audit('booking.submitted', booking.id, jsonb_build_object('rows', cardinality(postings)));
+  perform private.emit_months(tenant, 'account.months_locked', array(select r.id from core.booking_rows r where r.partner_id = tenant and r.booking_id = booking.id));
   return cardinality(postings);
 end $$;
 comment on function private.submit_booking(uuid, uuid, uuid[]) is
@@ -159,6 +160,7 @@ begin
   perform private.unlock_months(tenant, array_agg(r.connection_id), array_agg(r.period)) from unnest(taken) r;
   update core.bookings b set status = 'withdrawn', withdrawn_at = private.now() where b.partner_id = tenant and b.id = booking.id;
   perform private.audit('booking.withdrawn', booking.id, jsonb_build_object('rows', cardinality(taken)));
+  perform private.emit_months(tenant, 'account.months_reopened', array(select r.id from unnest(taken) r));
   return true;
 end $$;
 comment on function private.withdraw_booking(uuid, uuid) is

@@ -165,13 +165,31 @@ comment on function private.require_charger_room(uuid, uuid) is
   'Refuses an eleventh active charger of a person, or where person is null, of an account of a CPO client; else says how many there are.';
 grant execute on function private.require_charger_room(uuid, uuid) to api_owner;
 
+create function private.emit_charger(type text, charger core.chargers) returns void
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  about constant jsonb := jsonb_build_object('charger_id', charger.id, 'connection_id', charger.connection_id, 'mid_eligible', charger.mid_eligible);
+begin
+  if charger.account_id is not null then
+    perform private.emit_all(charger.partner_id, emit_charger.type, array[row(charger.account_id, charger.id, about)::private.occurrence]);
+  else
+    perform private.tell(t.partner_id, t.partner_id, emit_charger.type, charger.id, about - 'charger_id' - 'connection_id', t.user_id)
+       from core.attributions t where t.user_id = charger.user_id;
+  end if;
+end $$;
+comment on function private.emit_charger(text, core.chargers) is
+  'Writes an event of a charger, which a person may have before there is an account. Definer, because a person''s partner is another tenant.';
+grant execute on function private.emit_charger(text, core.chargers) to api_owner;
+
 create function private.add_own_charger(account uuid, connection uuid, chosen jsonb, details jsonb default '{}') returns uuid
 language plpgsql
 set search_path = ''
 as $$
 declare
   model   core.charger_models;
-  charger uuid;
+  charger core.chargers;
 begin
   select * into model from core.charger_models m where m.id = (chosen ->> 'catalog_charger_id')::uuid;
   if not found then
@@ -182,9 +200,9 @@ begin
   insert into core.chargers (partner_id, account_id, connection_id, user_id, catalog_charger_id, brand, serial_number, mid_eligible, nickname, power_kw)
   values (private.partner_id(), account, connection, private.user_id(), model.id, model.brand, chosen ->> 'serial_number', model.mid_meter,
           left(model.brand || ' ' || model.model, 100), (chosen ->> 'power_kw')::numeric)
-  returning id into charger;
-  perform private.audit('charger.registered', charger, details);
-  return charger;
+  returning * into charger;
+  perform private.audit('charger.registered', charger.id, details), private.emit_charger('charger.registered', charger);
+  return charger.id;
 end $$;
 comment on function private.add_own_charger(uuid, uuid, jsonb, jsonb) is
   'A charger on the account of the person who acts: {catalog_charger_id, serial_number, power_kw?}; null where they put it off. Refuses a serial number that is taken.';

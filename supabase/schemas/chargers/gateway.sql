@@ -13,9 +13,13 @@ begin
          ocpp_model = boot ->> 'ocpp_model', ocpp_meter_type = boot ->> 'ocpp_meter_type'
     from core.charger_models m
    where resolved.resolved and m.id = resolved.catalog_charger_id
-     and h.partner_id = charger.partner_id and h.id = charger.id and h.catalog_charger_id is null;
+     and h.partner_id = charger.partner_id and h.id = charger.id and h.catalog_charger_id is null
+  returning h.* into charger;
   if found then
     perform private.audit('charger.identified', charger.id);
+    if charger.mid_eligible is not null then
+      perform private.emit_charger('charger.mid_confirmed', charger);
+    end if;
     perform private.advance_registration(charger.account_id, true);
   end if;
 end $$;

@@ -57,7 +57,7 @@ begin
      where h.partner_id = charger.partner_id and h.id = charger.id returning * into charger;
     perform private.audit('charger.mid_confirmed', charger.id,
                           jsonb_build_object('mid_eligible', wanted, 'evidence', left(input ->> 'evidence', 200)));
-    perform private.advance_registration(charger.account_id, wanted);
+    perform private.emit_charger('charger.mid_confirmed', charger), private.advance_registration(charger.account_id, wanted);
   end if;
   return json_build_object('changed', changed, 'charger', private.charger_row(charger));
 end $$;

@@ -103,7 +103,7 @@ begin
   update core.drafts d
      set status = 'conflict', conflict_reason = reason, progress = '{}', code_hash = null, code_expires_at = null
    where d.partner_id = draft.partner_id and d.id = draft.id;
-  perform private.audit('draft.conflict', draft.id, jsonb_build_object('reason', reason));
+  perform private.audit('draft.conflict', draft.id, jsonb_build_object('reason', reason)), private.emit_draft('draft.conflict', draft.id, 'conflict');
 end $$;
 grant execute on function private.end_in_conflict(core.drafts, text) to api_owner;
 
@@ -134,7 +134,7 @@ begin
          claimed_at = coalesce(d.claimed_at, private.now()), code_hash = null, code_expires_at = null
    where d.partner_id = draft.partner_id and d.id = draft.id;
   if draft.status = 'invited' then
-    perform private.audit('draft.claimed', draft.id);
+    perform private.audit('draft.claimed', draft.id), private.emit_draft('draft.claimed', draft.id, 'claimed');
   end if;
   return null;
 end $$;

@@ -154,10 +154,11 @@ begin
     update core.drafts d set user_id = login.user_id where d.partner_id = draft.partner_id and d.id = draft.id returning * into draft;
   end if;
 
-  account := private.open_account(draft, facts, request);
+  -- first, so that the partner is told what becomes of its customer
   if not private.attribute_claimant(draft) then
     raise exception 'the login of draft % was attributed elsewhere meanwhile', draft.id using errcode = 'serialization_failure';
   end if;
+  account := private.open_account(draft, facts, request);
   update core.drafts d
      set status = 'active', account_id = account, activated_at = private.now(), code_hash = null, code_expires_at = null,
          progress = jsonb_strip_nulls(jsonb_build_object('return_url', d.progress ->> 'return_url'))
@@ -166,7 +167,7 @@ begin
     raise exception 'draft % is out of sight of the person who signed it', draft.id;
   end if;
   perform private.enqueue_mail(request -> 'mail', draft.email, 'claim_signed:' || draft.id);
-  perform private.audit('draft.activated', draft.id);
+  perform private.audit('draft.activated', draft.id), private.emit_draft('draft.active', draft.id, 'active');
   return json_build_object('ok', true);
 end $$;
 comment on function api.sign_claim(jsonb, jsonb) is

@@ -8,6 +8,9 @@ begin
   with ended as (
     update core.drafts d set status = 'expired', progress = '{}', code_hash = null, code_expires_at = null
      where d.status = 'invited' and d.expires_at <= private.now() returning d.partner_id, d.id
+  ), told as (
+    insert into core.events (partner_id, owner_id, type, subject_id, data)
+    select e.partner_id, e.partner_id, 'draft.expired', e.id, '{"status": "expired"}' from ended e
   ), dropped as (
     delete from core.mail_outbox m using ended e
      where m.partner_id = e.partner_id and m.status = 'queued' and m.cause like 'claim%:' || e.id || '%')

@@ -36,6 +36,7 @@ begin
   loop
     made := true;
     perform private.act_for_partner(tenant), private.audit('figures.published', tenant, jsonb_build_object('delivery_year', year));
+    perform private.emit_published(tenant, year);
   end loop;
   return json_build_object('changed', made, 'figures', (
     select json_agg(private.figures_row(g) order by p.slug)

@@ -1,21 +1,55 @@
 -- The registration of a connection: concept, submitted, reviewed.
 
+create function private.note_eligibility(tenant uuid, accounts uuid[]) returns void
+language plpgsql
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+declare
+  turned private.occurrence[];
+begin
+  with now_so as (
+    update core.accounts a set eligibility_told = g.ere_eligible
+      from core.account_gates g
+     where a.partner_id = tenant and a.id = any (accounts) and a.client_id is not null
+       and g.partner_id = tenant and g.account_id = a.id and g.ere_eligible <> a.eligibility_told
+    returning a.id, g.ere_eligible, g.checklist
+  )
+  select array_agg(row(n.id, null, jsonb_build_object('ere_eligible', n.ere_eligible, 'checklist', n.checklist))::private.occurrence order by n.id)
+    into turned from now_so n;
+  if turned is not null then
+    perform private.emit_all(tenant, 'account.eligibility_changed', turned);
+  end if;
+end $$;
+comment on function private.note_eligibility(uuid, uuid[]) is
+  'Writes an event for each of these accounts of CPO clients that has become ERE-eligible, or is not any more. Called after anything that can close a gate; private.advance_registration calls it after what can open one.';
+grant execute on function private.note_eligibility(uuid, uuid[]) to api_owner;
+
 create function private.advance_registration(account uuid, corrected boolean default false) returns void
-language sql
+language plpgsql
 set search_path = ''
 as $$
-  update core.connections c
-     set registration_status = 'ingediend', submitted_at = private.now()
-    from core.connection_gates g
-    join core.accounts a on a.partner_id = g.partner_id and a.id = g.account_id
-   where g.account_id = account and g.partner_id = c.partner_id and g.connection_id = c.id
-     and (c.registration_status = 'concept' or corrected and c.registration_status = 'afgekeurd')
-     and g.mandate_signed
-     and case a.access_channel
-           when 'user' then exists (select from core.chargers h
-                                     where h.partner_id = c.partner_id and h.connection_id = c.id and h.status = 'active')
-           else g.ean_validated and g.mid_charger_registered and g.iban_present end
-$$;
+declare
+  submitted uuid;
+begin
+  perform private.note_eligibility(private.partner_id(), array[account]);
+  for submitted in
+    update core.connections c
+       set registration_status = 'ingediend', submitted_at = private.now()
+      from core.connection_gates g
+      join core.accounts a on a.partner_id = g.partner_id and a.id = g.account_id
+     where g.account_id = account and g.partner_id = c.partner_id and g.connection_id = c.id
+       and (c.registration_status = 'concept' or corrected and c.registration_status = 'afgekeurd')
+       and g.mandate_signed
+       and case a.access_channel
+             when 'user' then exists (select from core.chargers h
+                                       where h.partner_id = c.partner_id and h.connection_id = c.id and h.status = 'active')
+             else g.ean_validated and g.mid_charger_registered and g.iban_present end
+    returning c.id
+  loop
+    perform private.emit('registration.submitted', account, submitted,
+                         jsonb_build_object('connection_id', submitted, 'registration_status', 'ingediend'));
+  end loop;
+end $$;
 comment on function private.advance_registration(uuid, boolean) is
   'Submits the registration of a connection: of a CPO''s account by itself once all four gates hold, of a person''s when they have done their part, a signature and a charger; review judges the rest. Called after anything that can open a gate; corrected says that it is an answer to a rejection.';
 grant execute on function private.advance_registration(uuid, boolean) to api_owner;
@@ -28,6 +62,8 @@ begin
   update core.connections c set registration_status = verdict
    where c.partner_id = connection.partner_id and c.id = connection.id;
   perform private.audit('registration.reviewed', connection.id, jsonb_build_object('verdict', verdict));
+  perform private.emit(case verdict when 'goedgekeurd' then 'registration.approved' else 'registration.rejected' end, connection.account_id, connection.id,
+                       jsonb_build_object('connection_id', connection.id, 'registration_status', verdict));
   perform private.notify(connection.account_id, case verdict when 'goedgekeurd' then 'registration_approved' else 'registration_rejected' end,
                          'registration:' || connection.id || ':' || private.iso(connection.submitted_at),
                          case verdict when 'afgekeurd' then jsonb_build_object('grounds', private.grounds_to_reject(connection)) else '{}' end,

@@ -59,6 +59,10 @@ begin
    where c.partner_id = connection.partner_id and c.id = connection.id;
   perform private.record_ean_check(connection.id, connection.ean_code, due ->> 'postal_code', (due ->> 'house_number')::int,
     due ->> 'house_number_addition', checked.source, checked.outcome, checked.reason);
+  if result <> 'unverified' then
+    perform private.emit('ean.status_changed', connection.account_id, connection.id,
+                         jsonb_build_object('connection_id', connection.id, 'ean_validation_status', result));
+  end if;
   perform private.advance_registration(connection.account_id, result = 'matched');
   perform private.audit('connection.rechecked', connection.id, jsonb_build_object('ean_validation_status', result));
   return json_build_object('ean_validation_status', result);

@@ -15,6 +15,7 @@ begin
     'sessions_synced', private.sync_virtual_chargers(),
     'registrations_reviewed', private.review_due_registrations(),
     'partitions_made', private.make_due_partitions(),
+    'events_swept', private.sweep_events(),
     -- last: whose bucket it deletes waits until this transaction ends
     'rate_limits_swept', private.sweep_rate_limits());
 end $$;

@@ -1,10 +1,30 @@
 -- The scheduled work on mandates: warnings before they end, their end, what is still missing after a signature. Each takes the accounts
 -- it tells something before it writes, those that nobody holds, and leaves the others to the next run: a reset locks accounts first.
 
-create function private.expire_mandates() returns bigint
-language sql security definer
-set search_path = ''
+create function private.emit_ended(tenant uuid, ended uuid[]) returns void
+language plpgsql
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
 as $$
+begin
+  perform private.emit_all(tenant, 'mandate.expired', array(
+    select row(c.account_id, c.connection_id, jsonb_build_object('connection_id', c.connection_id, 'mandate_status', 'expired'))::private.occurrence
+      from core.connection_mandates c
+     -- of one that was renewed the next years have begun
+     where c.partner_id = tenant and c.connection_id = any (ended) and c.status = 'active' and c.mandate_status = 'expired'
+     order by c.connection_id));
+  perform private.note_eligibility(tenant, array(
+    select distinct c.account_id from core.connections c where c.partner_id = tenant and c.id = any (ended)));
+end $$;
+comment on function private.emit_ended(uuid, uuid[]) is 'Writes the events of connections whose mandate has run out.';
+
+create function private.expire_mandates() returns bigint
+language plpgsql security definer
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+declare
+  expired core.mandates[];
+  tenant  uuid;
+begin
   with ended as (
     update core.mandates m set status = 'expired', ended_at = private.now(), ended_reason = 'last_year_over'
      where (m.partner_id, m.id) in (
@@ -28,8 +48,12 @@ as $$
      where (e.mandate).lapsed_at is null and not private.is_renewed(e.mandate)
     on conflict on constraint notices_cause_key do nothing
   )
-  select count(*) from ended
-$$;
+  select array_agg(e.mandate) into expired from ended e;
+  for tenant in select distinct m.partner_id from unnest(expired) m order by m.partner_id loop
+    perform private.emit_ended(tenant, array(select m.connection_id from unnest(expired) m where m.partner_id = tenant));
+  end loop;
+  return coalesce(cardinality(expired), 0);
+end $$;
 comment on function private.expire_mandates() is
   'Writes down what connection_mandates already reads from the calendar, and has those told who have not renewed. Months inside the mandate stay covered. Definer: every tenant at once.';
 grant execute on function private.expire_mandates() to api_owner;

@@ -212,6 +212,12 @@ begin
      join core.connection_mandates k on k.partner_id = c.partner_id and k.connection_id = c.id
     where c.partner_id = private.partner_id() and c.id = connection;
   perform private.audit('mandate.' || new_status, connection, jsonb_build_object('reason', reason));
+  perform private.emit('mandate.' || new_status, c.account_id, c.id, jsonb_build_object('connection_id', c.id, 'mandate_status', new_status))
+     from core.connections c
+    -- a client that corrects a connection acknowledges that, and reads it in the answer
+    where c.partner_id = private.partner_id() and c.id = connection and reason <> 'connection_updated';
+  perform private.note_eligibility(c.partner_id, array[c.account_id])
+     from core.connections c where c.partner_id = private.partner_id() and c.id = connection;
 end $$;
 comment on function private.end_mandate(uuid, text, text) is
   'Ends the signed mandate of a connection, and the one that was signed for the years after it; the months they covered are judged again, and the signatory is told. reason: customer, operator, connection_updated or connection_archived. A customer''s withdrawal leaves the whole months before it.';

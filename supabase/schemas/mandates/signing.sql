@@ -242,7 +242,10 @@ begin
   perform private.void_mandate_links(link.connection_id);
   perform private.request_mandate_document(link);
   perform private.judge_months(link.connection_id);
-  perform private.advance_registration(c.account_id, true) from core.connections c where c.partner_id = link.partner_id and c.id = link.connection_id;
+  perform private.emit(case when (facts ->> 'valid_from')::date > private.today() then 'mandate.renewed' else 'mandate.signed' end,
+                       c.account_id, c.id, jsonb_build_object('connection_id', c.id, 'mandate_status', 'signed')),
+          private.advance_registration(c.account_id, true)
+     from core.connections c where c.partner_id = link.partner_id and c.id = link.connection_id;
   perform private.audit('mandate.signed', link.connection_id, jsonb_build_object('code_confirmed', facts ->> 'email' is not null));
 end $$;
 comment on function private.record_signature(core.mandate_links, jsonb, jsonb, uuid) is
@@ -296,6 +299,10 @@ begin
   values (link.partner_id, link.connection_id, link.id, 'declined', private.signed_until(link.connection_id) is not null, left(request ->> 'address', 64), left(request ->> 'user_agent', 400));
   update core.mandate_links l set used_at = private.now(), code_hash = null where l.partner_id = link.partner_id and l.id = link.id;
   perform private.audit('mandate.declined', link.connection_id);
+  -- whoever declines the years after those that are signed for changes nothing
+  perform private.emit('mandate.declined', c.account_id, c.id, jsonb_build_object('connection_id', c.id, 'mandate_status', 'declined'))
+     from core.connections c
+    where c.partner_id = link.partner_id and c.id = link.connection_id and private.signed_until(c.id) is null;
   return json_build_object('ok', true);
 end $$;
 comment on function api.decline_mandate(jsonb, jsonb) is 'Declines to sign: {token_hash, address, user_agent}. While a mandate holds that is for the years after it, and changes nothing.';

@@ -1,5 +1,10 @@
 -- GET /partner/payouts, GET /partner/dashboard.
 
+create function private.payout_id(partner uuid, quarter date) returns uuid
+language sql immutable
+return md5('payout ' || partner::text || ' ' || quarter)::uuid;
+comment on function private.payout_id(uuid, date) is 'The id of what a partner earned in a quarter of delivery: the same for good.';
+
 create function private.partner_payouts(partner uuid) returns json
 language plpgsql stable security definer
 set search_path = '' set plan_cache_mode = 'force_custom_plan'
@@ -31,7 +36,7 @@ begin
         from part p group by p.quarter
     )
     select coalesce(json_agg(json_build_object(
-             'payout_id', md5('payout ' || partner_payouts.partner || ' ' || q.quarter)::uuid, 'period', private.quarter_name(q.quarter), 'status', q.status,
+             'payout_id', private.payout_id(partner_payouts.partner, q.quarter), 'period', private.quarter_name(q.quarter), 'status', q.status,
              'customers', q.customers, 'kwh', round(q.kwh, 2), 'ere_units', round(q.ere, 2), 'partner_share_eur', q.share, 'vat_eur', coalesce(i.vat, 0),
              'paid_at', case when q.status = 'paid' then private.iso(q.paid_at) end, 'invoice_number', i.number) order by q.quarter desc), '[]')
       from quarter q

@@ -120,6 +120,7 @@ begin
   update core.payout_lines l set status = 'paid', paid_at = private.now() where l.batch_id = batch and l.status = 'pending';
   get diagnostics paid = row_count;
   perform private.request_statements(batch);
+  perform private.emit_payouts('payout.paid', array(select l from unnest(private.lines_of(batch)) l where l.status = 'paid'));
   return paid;
 end $$;
 comment on function private.pay_lines(uuid) is 'Notes of a batch that the bank paid every line that was not said to have failed: how many.';
@@ -133,6 +134,7 @@ begin
   update core.payout_lines l set status = 'failed', failed_at = private.now(), failed_reason = fail_line.reason, paid_at = null
    where l.partner_id = line.partner_id and l.id = line.id;
   perform private.act_for_partner(line.partner_id), private.audit('payout.failed', line.payee_id, jsonb_build_object('line', line.id, 'amount', line.amount));
+  perform private.emit_payouts('payout.failed', array[line]);
   if line.account_id is not null then
     perform private.notify(line.account_id, 'payout_failed', 'payout_failed:' || line.id,
                            jsonb_build_object('amount_eur', line.amount, 'iban_last4', line.iban_last4));

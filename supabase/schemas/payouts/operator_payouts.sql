@@ -140,7 +140,7 @@ begin
     perform private.refuse('second_person_needed', json_build_object('batch', batch.id, 'login', login));
   elsif changed then
     update core.payout_batches b set status = 'approved', approved_by = login, approved_at = private.now() where b.id = batch.id returning * into batch;
-    perform private.audit('payout.approved', batch.id);
+    perform private.audit('payout.approved', batch.id), private.emit_payouts('payout.approved', private.lines_of(batch.id));
   end if;
   return json_build_object('changed', changed, 'batch', private.payout_batch_row(batch));
 end $$;
@@ -292,6 +292,9 @@ begin
     update core.payout_batches b set status = 'cancelled', cancelled_by = session_user, cancelled_at = private.now(), cancelled_reason = reason
      where b.id = batch.id returning * into batch;
     perform private.audit('payout.cancelled', batch.id);
+    if batch.approved_at is not null then
+      perform private.emit_payouts('payout.reversed', private.lines_of(batch.id));
+    end if;
   end if;
   return json_build_object('changed', changed, 'batch', private.payout_batch_row(batch));
 end $$;

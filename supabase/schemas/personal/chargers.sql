@@ -63,7 +63,7 @@ begin
   values (private.partner_id(), account, connection, private.user_id(), input ->> 'nickname', 'ocpp',
           input ->> 'ocpp_identity', decode(input ->> 'password_hash', 'hex'))
   returning * into charger;
-  perform private.audit('charger.registered', charger.id);
+  perform private.audit('charger.registered', charger.id), private.emit_charger('charger.registered', charger);
   return json_build_object('id', charger.id);
 end $$;
 comment on function api.register_own_charger(jsonb, jsonb) is

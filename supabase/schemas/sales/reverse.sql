@@ -72,6 +72,11 @@ begin
     from taken_back t cross join unnest(array['ere', 'net', 'share', 'fee']) what;
   perform private.reverse_postings(sale.partner_id, causes);
   perform private.audit('sale.reversed', sale.id, jsonb_build_object('allocations', reversed, 'recover', reverse_sale.recover));
+  perform private.emit_sale(sale.partner_id, 'ere.sale_reversed', array(
+            select a.id from core.allocations a where a.partner_id = sale.partner_id and a.sale_id = sale.id and a.reversal_id = reversal)),
+          private.tell_payouts(array(
+            select distinct a.share_partner_id from core.allocations a
+             where a.partner_id = sale.partner_id and a.sale_id = sale.id and a.reversal_id = reversal and a.partner_share > 0));
 end $$;
 comment on function private.reverse_sale(core.sales, text, boolean) is
   'Gives back what of a sale has not been paid out, or with recover all of it: what was paid is then a negative balance, which later payouts settle. Its booking is locked. How many parts were reversed, and how many had been paid out.';

@@ -124,6 +124,9 @@ begin
   insert into core.figures (partner_id, delivery_year)
   select partner, f.delivery_year from core.ere_factors f where f.delivery_year = extract(year from quarter)
   on conflict on constraint figures_pkey do nothing;
+  if found then
+    perform private.emit_published(partner, extract(year from quarter)::int);
+  end if;
   return private.settled_quarter(partner, people || accounts, quarter);
 end $$;
 comment on function private.settle_customers(uuid, date, numeric) is

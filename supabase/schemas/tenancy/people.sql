@@ -67,6 +67,9 @@ comment on table core.attributions is
   'Which partner brought a person: at most one, never overwritten. Only partner_upload and partner_invite disclose who it is. Ends with the login or when the person stops sharing.';
 select private.isolate('core.attributions', 'select');
 select private.keep_to_owner('core.attributions', 'user_id');
+-- what a partner itself asked for, a reset or a withdrawal, it knows
+create trigger tell_sharing_ended after delete on core.attributions for each row
+  when (current_setting('app.caller_kind', true) is distinct from 'partner') execute function private.tell_sharing_ended();
 -- serves: the customers of a partner, newest first
 create index attributions_newest on core.attributions (partner_id, created_at desc, user_id desc);
 

@@ -20,6 +20,7 @@ export const ERROR_FIELDS = {
   step: z.string().meta({ description: "Of the sandbox helpers: the step that failed; those before it are done" }),
   code: z.string().meta({ description: "Of a draft that is withdrawn: the same as error" }),
   unknown: z.array(z.string()).meta({ description: "What was asked for and does not exist" }),
+  oldest_cursor: z.string().meta({ description: "Where what is still kept begins" }),
   ocpp_identity: z.string().meta({ description: "The one that is taken" }),
   left_out: z.unknown().meta({ override: { $ref: "#/components/schemas/LeftOutMonths" } }),
   registration_status: z.unknown().meta({ override: { $ref: "#/components/schemas/RegistrationStatus" } }),

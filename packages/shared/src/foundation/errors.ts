@@ -29,6 +29,10 @@ const table = {
     status: 400,
     detail: "From the second charger on, serial_number is required: it is the idempotency key.",
   },
+  invalid_cursor: {
+    status: 400,
+    detail: "after is no next_cursor of this log; leave it out to begin with the oldest event.",
+  },
   return_url_not_allowed: {
     status: 400,
     detail:
@@ -121,6 +125,7 @@ const table = {
     fields: ["step"],
   },
   draft_not_found: { status: 404, detail: "You have no draft with that id or address.", fields: ["code"] },
+  event_not_found: { status: 404, detail: "This log has no event with that id, or it is older than 90 days." },
 
   token_not_found: { status: 404, detail: "You have no token with that id." },
 
@@ -196,6 +201,14 @@ const table = {
     status: 409,
     detail: "A charger of this brand with this serial number is active on another account.",
     fields: ["step"],
+  },
+
+  // 410: it was there
+  cursor_expired: {
+    status: 410,
+    detail:
+      "An event after this cursor is older than 90 days and is not kept. Read on from oldest_cursor, and look up by the other endpoints what you may have missed.",
+    fields: ["oldest_cursor"],
   },
 
   // 413, 422: understood, but too much or impossible

@@ -1,0 +1,177 @@
+/**
+ * Events: which there are, who is told them, and what each says. `core.events` holds them; its rules are in supabase/schemas/events.
+ */
+import * as z from "zod";
+import { instant } from "#shared/values/fields.ts";
+import {
+  calendarDate,
+  EanValidationStatus,
+  type MandateStatus,
+  type RegistrationStatus,
+} from "#shared/values/models.ts";
+
+const account = { account_id: z.guid(), cpo_external_ref: z.string().nullable() };
+const connection = { ...account, connection_id: z.guid() };
+const customer = {
+  customer_ref: z.string().meta({ description: "As in GET /partner/customers" }),
+  external_ref: z
+    .string()
+    .nullable()
+    .meta({ description: "Your own reference; null where a person or application reads" }),
+};
+const draft = { draft_id: z.guid(), external_ref: customer.external_ref };
+const payout = { payout_id: z.guid(), period: z.string().meta({ example: "2026-Q1" }) };
+const checklist = z.object({
+  mandate_signed: z.boolean(),
+  ean_validated: z.boolean(),
+  mid_charger_registered: z.boolean(),
+  iban_present: z.boolean(),
+});
+
+type Shape = Readonly<Record<string, z.ZodType>>;
+/** What an event is about, and its `data` in the log of a CPO client and in that of a partner; null where it is in none. */
+type EventRow = { about: string; client: Shape | null; partner: Shape | null };
+
+const mandate = (about: string, status: z.infer<typeof MandateStatus>): EventRow => ({
+  about,
+  client: { ...connection, mandate_status: z.literal(status) },
+  partner: customer,
+});
+const months = (about: string, status: string): EventRow => ({
+  about,
+  client: {
+    ...account,
+    periods: z.array(calendarDate()).meta({ description: "The months, each by its first day" }),
+    status: z.literal(status),
+  },
+  partner: null,
+});
+const registration = (about: string, status: z.infer<typeof RegistrationStatus>): EventRow => ({
+  about,
+  client: { ...connection, registration_status: z.literal(status) },
+  partner: { ...customer, registration_status: z.literal(status) },
+});
+const ofDraft = (about: string, status: string): EventRow => ({
+  about,
+  client: null,
+  partner: { ...draft, status: z.literal(status) },
+});
+const sale = (about: string): EventRow => ({
+  about,
+  client: { ...account, delivery_year: z.int() },
+  partner: payout,
+});
+const payment = (about: string, status: string): EventRow => ({
+  about,
+  client: { ...account, status: z.literal(status) },
+  partner: { ...payout, status: z.literal(status) },
+});
+const charger = { charger_id: z.guid(), connection_id: z.guid(), mid_eligible: z.boolean().nullable() };
+const mid = { mid_eligible: z.boolean().optional() };
+
+const table = {
+  "account.created": { about: "A CPO created an account", client: connection, partner: null },
+  "account.eligibility_changed": {
+    about: "All four gates hold, or one of them does not any more",
+    client: { ...account, ere_eligible: z.boolean(), checklist },
+    partner: null,
+  },
+  "mandate.signed": mandate("The customer signed a mandate", "signed"),
+  "mandate.renewed": mandate("The customer signed for the years after those that are signed for", "signed"),
+  "mandate.declined": { ...mandate("The customer declined to sign", "declined"), partner: null },
+  "mandate.revoked": mandate("A signed mandate was ended", "revoked"),
+  "mandate.expired": mandate("The last year of a mandate is over, and nobody signed for the next", "expired"),
+  "ean.status_changed": {
+    about: "The EAN register, or the operator, said something new of a connection's EAN",
+    client: { ...connection, ean_validation_status: EanValidationStatus },
+    partner: null,
+  },
+  "charger.registered": { about: "The customer added a charger", client: null, partner: { ...customer, ...mid } },
+  "charger.mid_confirmed": {
+    about: "It is known now whether the meter of a charger is MID",
+    client: { ...account, ...charger },
+    partner: { ...customer, ...mid },
+  },
+  "registration.submitted": registration("Everything is there, and the registration waits for review", "ingediend"),
+  "registration.approved": registration("The registration was approved", "goedgekeurd"),
+  "registration.rejected": registration("The registration was rejected", "afgekeurd"),
+  "draft.claimed": ofDraft("The customer proved the e-mail address of a draft", "claimed"),
+  "draft.active": ofDraft("The customer signed, and is a customer now", "active"),
+  "draft.expired": ofDraft("Nobody claimed the draft in time", "expired"),
+  "draft.conflict": ofDraft("The draft's address or EAN is registered in another way", "conflict"),
+  "customer.sharing_ended": { about: "A customer is not yours any more", client: null, partner: customer },
+  "account.months_locked": months("Months were taken into a booking, and are locked", "submitted"),
+  "account.months_registered": months("The register credited months", "registered"),
+  "account.months_rejected": months("The register rejected months, which can be delivered again", "rejected"),
+  "account.months_reopened": months("A booking was withdrawn, and its months can be delivered again", "staged"),
+  "ere.sold": sale("ERE were sold: of an account that you settle with yourself, or with a share for you"),
+  "ere.sale_reversed": sale("A sale of ERE was taken back"),
+  "payout.approved": payment("Money is on its way to your bank", "approved"),
+  "payout.paid": payment("Money was paid", "paid"),
+  "payout.failed": payment("The bank could not pay", "failed"),
+  "payout.reversed": payment("A payment was taken back before it left, or what it was for was", "pending"),
+  "webhook_endpoint.disabled": {
+    about: "Nothing is sent to a webhook endpoint any more",
+    client: { webhook_id: z.guid(), disabled_reason: z.string() },
+    partner: { webhook_id: z.guid(), disabled_reason: z.string() },
+  },
+} as const satisfies Record<string, EventRow>;
+
+export type EventType = keyof typeof table;
+export const EVENTS: Readonly<Record<EventType, EventRow>> = table;
+export const EVENT_TYPES = Object.keys(table) as [EventType, ...EventType[]];
+
+/** The types that the log of a CPO client, or of a partner, has. */
+export const typesOf = (log: "client" | "partner") => EVENT_TYPES.filter((type) => EVENTS[type][log]);
+
+const AnEvent = z
+  .object({
+    id: z.guid(),
+    type: z.string().meta({ example: "mandate.signed" }),
+    created_at: instant(),
+    sequence: z
+      .int()
+      .meta({ description: "Its place in this log; one change of an account after another has a higher one" }),
+    account_id: z.guid().nullable().meta({ description: "Of an event about an account of a CPO client" }),
+    data: z
+      .record(z.string(), z.unknown())
+      .meta({ description: "By the type: see webhooks. Ids, references and status; nothing of a person" }),
+  })
+  .meta({ id: "Event" });
+
+export const EventAnswer = AnEvent;
+
+export const EventPage = z
+  .object({
+    events: z.array(AnEvent).meta({ description: "Oldest first" }),
+    next_cursor: z.string().meta({
+      description: "Send it as after; always there, also behind the last event",
+      example: "AAAAAAAAACrfEo7qk0lR5g",
+    }),
+    has_more: z.boolean().meta({ description: "Whether there are more by now" }),
+  })
+  .meta({ id: "EventPage" });
+
+/** `type` of the query: some of the types, apart by commas. */
+export const eventTypes = () =>
+  z
+    .string()
+    .transform((value) =>
+      value
+        .split(",")
+        .map((type) => type.trim())
+        .filter(Boolean),
+    )
+    .pipe(z.array(z.enum(EVENT_TYPES, "is no event type; GET /openapi.json lists them under webhooks")))
+    .transform((types) => (types.length > 0 ? types : null))
+    .optional()
+    .meta({
+      description: "Only these types, apart by commas",
+      override: { type: "string" },
+      example: "mandate.signed,mandate.revoked",
+    });
+
+export const LOG_DESCRIPTION =
+  "Every event once, in an order that never changes, for 90 days: read from the cursor that the last answer ended with, and none is missed. " +
+  "Without `after` it begins with the oldest. A cursor belongs to one log, with any filter. Once an event behind it is older than 90 days it is " +
+  "answered 410 with `oldest_cursor`, from which on all that is left can be read.";

@@ -1,0 +1,46 @@
+import * as z from "zod";
+import { EventAnswer, EventPage, eventTypes, LOG_DESCRIPTION } from "#shared/domain/events.ts";
+import { endpoint } from "#shared/http/endpoint.ts";
+import { filter, limit, uuid } from "#shared/values/fields.ts";
+
+const READER = { kind: "cpo", scope: "cpo:accounts:read" } as const;
+
+export const listEvents = endpoint(
+  {
+    id: "listEvents",
+    method: "GET",
+    path: "/v1/events",
+    summary: "Read what happened to this client's accounts, oldest first",
+    description: `${LOG_DESCRIPTION} What this client asked for itself is not an event, since it has the answer; what followed from it is.`,
+    caller: READER,
+    limit: "cpo_read",
+    sql: ["list_events"],
+    query: z.object({
+      after: filter(200).meta({ description: "next_cursor of an earlier answer" }),
+      limit: limit(100),
+      type: eventTypes(),
+      account_id: uuid().optional().meta({ description: "Only events of this account" }),
+    }),
+    response: EventPage,
+    errors: ["invalid_request", "invalid_cursor", "cursor_expired"],
+    failure: "list_failed",
+  },
+  ({ query, call }) => call("list_events", query),
+);
+
+export const getEvent = endpoint(
+  {
+    id: "getEvent",
+    method: "GET",
+    path: "/v1/events/{event_id}",
+    summary: "Read one event",
+    caller: READER,
+    limit: "cpo_read",
+    sql: ["get_event"],
+    response: EventAnswer,
+    errors: ["event_not_found"],
+    failure: "list_failed",
+  },
+  ({ param, call, fail }) =>
+    call("get_event", { event_id: uuid().safeParse(param("event_id")).data ?? fail("event_not_found") }),
+);

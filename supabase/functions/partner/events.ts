@@ -1,0 +1,49 @@
+import * as z from "zod";
+import { claimKey } from "#shared/domain/claim/links.ts";
+import { EventAnswer, EventPage, eventTypes, LOG_DESCRIPTION } from "#shared/domain/events.ts";
+import { endpoint } from "#shared/http/endpoint.ts";
+import { filter, limit, uuid } from "#shared/values/fields.ts";
+
+const READER = { kind: "partner", scope: "partners:read", key: true } as const;
+
+export const listPartnerEvents = endpoint(
+  {
+    id: "listPartnerEvents",
+    method: "GET",
+    path: "/partner/events",
+    summary: "Read what became of drafts, customers and payouts, oldest first",
+    description: `${LOG_DESCRIPTION} Of a customer it says no more than GET /partner/customers does to the same caller.`,
+    caller: READER,
+    limit: "partner_read",
+    sql: ["list_events"],
+    query: z.object({
+      after: filter(200).meta({ description: "next_cursor of an earlier answer" }),
+      limit: limit(100),
+      type: eventTypes(),
+    }),
+    response: EventPage,
+    errors: ["invalid_request", "invalid_cursor", "cursor_expired"],
+    failure: "partner_read_failed",
+  },
+  ({ query, call, environment }) => call("list_events", { ...query, key: claimKey(environment) }),
+);
+
+export const getPartnerEvent = endpoint(
+  {
+    id: "getPartnerEvent",
+    method: "GET",
+    path: "/partner/events/{event_id}",
+    summary: "Read one event",
+    caller: READER,
+    limit: "partner_read",
+    sql: ["get_event"],
+    response: EventAnswer,
+    errors: ["event_not_found"],
+    failure: "partner_read_failed",
+  },
+  ({ param, call, fail, environment }) =>
+    call("get_event", {
+      event_id: uuid().safeParse(param("event_id")).data ?? fail("event_not_found"),
+      key: claimKey(environment),
+    }),
+);

@@ -1,0 +1,136 @@
+-- Events of money and of what leads to it: months that are booked, sales, payouts. Set by set, because a booking has thousands.
+
+create function private.emit_months(tenant uuid, type text, rows uuid[]) returns void
+language plpgsql security definer
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+begin
+  -- what people have is in the house, and no partner sees months of theirs
+  if tenant <> private.house() then
+    perform private.emit_all(tenant, emit_months.type, array(
+      select row(r.account_id, r.booking_id, jsonb_build_object(
+               'periods', jsonb_agg(distinct r.period order by r.period),
+               'status', case emit_months.type when 'account.months_locked' then 'submitted' when 'account.months_reopened' then 'staged'
+                                               else replace(emit_months.type, 'account.months_', '') end))::private.occurrence
+        from core.booking_rows r where r.partner_id = tenant and r.id = any (rows)
+       group by r.account_id, r.booking_id order by min(r.id::text)));
+  end if;
+end $$;
+comment on function private.emit_months(uuid, text, uuid[]) is
+  'Writes one event for each account that has months among these booking rows. Definer, as private.emit_all.';
+
+create function private.emit_sale(tenant uuid, type text, allocations uuid[]) returns void
+language plpgsql security definer
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+declare
+  share record;
+begin
+  for share in
+    select a.share_partner_id as partner, b.quarter
+      from core.allocations a
+      join core.booking_rows r on r.partner_id = a.partner_id and r.id = a.row_id
+      join core.bookings b on b.partner_id = r.partner_id and b.id = r.booking_id
+     where a.partner_id = tenant and a.id = any (allocations) and a.partner_share > 0
+     group by a.share_partner_id, b.quarter order by a.share_partner_id
+  loop
+    perform private.tell(share.partner, share.partner, emit_sale.type, private.payout_id(share.partner, share.quarter),
+                         jsonb_build_object('payout_id', private.payout_id(share.partner, share.quarter), 'period', private.quarter_name(share.quarter)));
+  end loop;
+  perform private.emit_all(tenant, emit_sale.type, array(
+    select row(a.account_id, null, jsonb_build_object('delivery_year', f.delivery_year))::private.occurrence
+      from core.allocations a
+      join core.accounts c on c.partner_id = a.partner_id and c.id = a.account_id and c.payout_handler = 'via_cpo_invoicing'
+      join core.booking_rows r on r.partner_id = a.partner_id and r.id = a.row_id
+      -- a position says nothing of a year that is not published
+      join core.figures f on f.partner_id = a.partner_id and f.delivery_year = extract(year from r.period)
+     where a.partner_id = tenant and a.id = any (allocations)
+     group by a.account_id, f.delivery_year order by a.account_id, f.delivery_year));
+end $$;
+comment on function private.emit_sale(uuid, text, uuid[]) is
+  'Writes the events of parts of a sale: one for each partner who has a share, and one for each account that its CPO settles with. Definer, because a person''s ERE are sold in the house.';
+
+create function private.emit_published(tenant uuid, year int) returns void
+language plpgsql security definer
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+begin
+  perform private.emit_all(tenant, 'ere.sold', array(
+    select row(a.account_id, null, jsonb_build_object('delivery_year', year))::private.occurrence
+      from core.allocations a
+      join core.accounts c on c.partner_id = a.partner_id and c.id = a.account_id and c.payout_handler = 'via_cpo_invoicing'
+      join core.booking_rows r on r.partner_id = a.partner_id and r.id = a.row_id
+     where a.partner_id = tenant and a.reversal_id is null and extract(year from r.period) = year
+     group by a.account_id order by a.account_id));
+end $$;
+comment on function private.emit_published(uuid, int) is 'What was sold of a year before its figures were published is told when they are. Definer, as private.emit_sale.';
+
+create table core.told_payouts (
+  partner_id uuid not null,
+  payout_id  uuid not null,
+  period     text not null,
+  status     text not null,
+  constraint told_payouts_pkey primary key (partner_id, payout_id),
+  constraint told_payouts_partner_id_fkey foreign key (partner_id) references core.partners (id)
+);
+comment on table core.told_payouts is 'The status of each payout of GET /partner/payouts that its last event told, once that is another than pending.';
+select private.isolate('core.told_payouts', 'select');
+
+create function private.tell_payouts(partners uuid[]) returns void
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  payout record;
+begin
+  for payout in
+    with current as materialized (
+      select p.id as partner_id, y.* from unnest(partners) p (id)
+       cross join lateral json_to_recordset(private.partner_payouts(p.id)) as y (payout_id uuid, period text, status text)
+    ), news as materialized (
+      -- what was reversed whole is not listed any more
+      select coalesce(c.partner_id, t.partner_id) as partner_id, coalesce(c.payout_id, t.payout_id) as payout_id,
+             coalesce(c.period, t.period) as period, coalesce(c.status, 'pending') as status
+        from current c
+        full join (select t.* from core.told_payouts t where t.partner_id = any (partners)) t on t.partner_id = c.partner_id and t.payout_id = c.payout_id
+       where coalesce(c.status, 'pending') <> coalesce(t.status, 'pending')
+    ), noted as (
+      insert into core.told_payouts (partner_id, payout_id, period, status) select n.partner_id, n.payout_id, n.period, n.status from news n
+      on conflict on constraint told_payouts_pkey do update set status = excluded.status
+    )
+    select * from news n order by n.partner_id, n.period
+  loop
+    perform private.tell(payout.partner_id, payout.partner_id, case payout.status when 'pending' then 'payout.reversed' else 'payout.' || payout.status end,
+                         payout.payout_id, jsonb_build_object('payout_id', payout.payout_id, 'period', payout.period, 'status', payout.status));
+  end loop;
+end $$;
+comment on function private.tell_payouts(uuid[]) is
+  'Tells these partners whatever is new of their payouts. Called after anything that may change one. Definer, as private.partner_payouts.';
+
+create function private.lines_of(batch uuid) returns core.payout_lines[]
+language sql stable
+set search_path = ''
+as $$ select array(select l from core.payout_lines l where l.batch_id = batch order by l.arrival) $$;
+comment on function private.lines_of(uuid) is 'The lines of a batch.';
+
+create function private.emit_payouts(type text, lines core.payout_lines[]) returns void
+language plpgsql security definer
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+declare
+  tenant uuid;
+begin
+  -- customers of a CPO that settles with them itself are paid through it
+  for tenant in select distinct l.partner_id from unnest(lines) l where l.account_id is null order by l.partner_id loop
+    perform private.emit_all(tenant, emit_payouts.type, array(
+      select row(p.account_id, l.id, jsonb_build_object('status', case emit_payouts.type when 'payout.reversed' then 'pending'
+                                                                                         else replace(emit_payouts.type, 'payout.', '') end))::private.occurrence
+        from unnest(lines) l
+        join core.payout_parts p on p.partner_id = l.partner_id and p.line_id = l.id and p.account_id is not null
+       where l.partner_id = tenant and l.account_id is null
+       order by p.account_id));
+  end loop;
+  perform private.tell_payouts(array(select distinct l.partner_id from unnest(lines) l where l.account_id is null));
+end $$;
+comment on function private.emit_payouts(text, core.payout_lines[]) is
+  'Writes the events of payout lines that took a step: for the accounts of which a partner is paid, and for the partners themselves. Definer: every tenant at once.';

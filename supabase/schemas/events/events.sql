@@ -1,0 +1,111 @@
+-- The log of events: what an integrator is told. An event is written in the transaction of the change it is about, and is numbered after that.
+--
+-- A cursor over ids or moments of writing would lose events: of two transactions the one that began first may commit last, and a reader
+-- who was there in between has passed it. So only what is committed gets its place in the order, by private.sequence_events.
+
+create table core.events (
+  partner_id uuid        not null,
+  id         uuid        not null default gen_random_uuid(),
+  owner_id   uuid        not null,
+  arrival    bigint      not null generated always as identity,
+  sequence   bigint,
+  type       text        not null,
+  account_id uuid,
+  user_id    uuid,
+  subject_id uuid,
+  data       jsonb       not null default '{}',
+  request_id text,
+  created_at timestamptz not null default private.now(),
+  constraint events_pkey primary key (partner_id, id),
+  constraint events_sequence_key unique (partner_id, owner_id, sequence),
+  constraint events_type_known check (type in (
+    'account.created', 'account.eligibility_changed', 'account.months_locked', 'account.months_registered', 'account.months_rejected',
+    'account.months_reopened', 'mandate.signed', 'mandate.renewed', 'mandate.declined', 'mandate.revoked', 'mandate.expired',
+    'ean.status_changed', 'charger.registered', 'charger.mid_confirmed', 'registration.submitted', 'registration.approved',
+    'registration.rejected', 'draft.claimed', 'draft.active', 'draft.expired', 'draft.conflict', 'customer.sharing_ended', 'ere.sold',
+    'ere.sale_reversed', 'payout.approved', 'payout.paid', 'payout.failed', 'payout.reversed', 'webhook_endpoint.disabled'))
+);
+comment on table core.events is
+  'What happened, for whoever integrates with us: ids, new status, and nothing of a person. Kept 90 days, so no partition for each year.';
+comment on column core.events.owner_id is 'Whose log it is in: a CPO client''s (its id), or the partner''s own (partner_id).';
+comment on column core.events.arrival is 'The order of writing within one transaction, and between transactions that waited for each other.';
+comment on column core.events.sequence is 'Its place in that log, 1, 2, 3 …; null until it is numbered.';
+comment on column core.events.user_id is 'The customer it is about, in a partner''s log: shown as customer_ref.';
+comment on column core.events.data is 'What does not change afterwards. References of the integrator''s own are looked up when it is read.';
+-- serves: numbering
+create index events_unnumbered on core.events (partner_id, owner_id, arrival) where sequence is null;
+-- serves: the sweep
+create index events_age on core.events (created_at);
+select private.isolate('core.events', 'select');
+select private.keep_to_owner('core.events');
+
+create table core.event_heads (
+  partner_id uuid   not null,
+  owner_id   uuid   not null,
+  sequence   bigint not null default 0,
+  swept      bigint not null default 0,
+  constraint event_heads_pkey primary key (partner_id, owner_id)
+);
+comment on table core.event_heads is 'How far each log is numbered, and up to where it was swept.';
+select private.isolate('core.event_heads', 'select');
+select private.keep_to_owner('core.event_heads');
+
+create function private.events_kept_since() returns timestamptz
+language sql stable parallel safe
+return private.now() - interval '90 days';
+comment on function private.events_kept_since() is 'An event of this moment or before it is not there any more, whether or not it was swept.';
+grant execute on function private.events_kept_since() to api_owner;
+
+create function private.sequence_events(partner uuid, owner uuid) returns core.event_heads
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  head core.event_heads;
+begin
+  if exists (select from core.events e where e.partner_id = partner and e.owner_id = owner and e.sequence is null) then
+    insert into core.event_heads (partner_id, owner_id) values (partner, owner) on conflict on constraint event_heads_pkey do nothing;
+    -- one at a time numbers a log, and who comes next sees what that one numbered: numbers are committed in their order
+    select * into head from core.event_heads h where h.partner_id = partner and h.owner_id = owner for update;
+    update core.events e set sequence = head.sequence + n.place
+      from (select u.id, row_number() over (order by u.arrival) as place
+              from core.events u where u.partner_id = partner and u.owner_id = owner and u.sequence is null) n
+     where e.partner_id = partner and e.id = n.id and e.sequence is null;
+    update core.event_heads h
+       set sequence = greatest(h.sequence, (select max(e.sequence) from core.events e where e.partner_id = partner and e.owner_id = owner))
+     where h.partner_id = partner and h.owner_id = owner;
+  end if;
+  select * into head from core.event_heads h where h.partner_id = partner and h.owner_id = owner;
+  return case when head.partner_id is null then row(partner, owner, 0, 0)::core.event_heads else head end;
+end $$;
+comment on function private.sequence_events(uuid, uuid) is
+  'Numbers what is committed of a log and has no number yet, and gives its head. Whoever reads a log calls this first; whoever writes never does. Definer, because nothing else changes an event.';
+grant execute on function private.sequence_events(uuid, uuid) to api_owner;
+
+create function private.sweep_events() returns bigint
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  swept bigint;
+begin
+  -- one that nobody read has to be counted too, for who reads on after it
+  perform private.sequence_events(e.partner_id, e.owner_id)
+     from (select distinct e.partner_id, e.owner_id from core.events e
+            where e.created_at <= private.events_kept_since() and e.sequence is null) e;
+  with gone as (
+    delete from core.events e
+     where (e.partner_id, e.id) in (
+       select d.partner_id, d.id from core.events d
+        where d.created_at <= private.events_kept_since() order by d.created_at limit 10000 for update skip locked)
+    returning e.partner_id, e.owner_id, e.sequence
+  ), noted as (
+    update core.event_heads h set swept = greatest(h.swept, g.sequence)
+      from (select g.partner_id, g.owner_id, max(g.sequence) as sequence from gone g group by g.partner_id, g.owner_id) g
+     where h.partner_id = g.partner_id and h.owner_id = g.owner_id
+  )
+  select count(*) into swept from gone;
+  return swept;
+end $$;
+comment on function private.sweep_events() is 'Deletes events that are older than 90 days, a part in each run. Definer: every tenant at once.';
+grant execute on function private.sweep_events() to api_owner;

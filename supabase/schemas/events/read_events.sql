@@ -1,0 +1,159 @@
+-- GET /v1/events, GET /partner/events: a log, read from a cursor on.
+
+create function private.cursor_at(owner uuid, sequence bigint) returns text
+language sql immutable
+-- base64url of 16 bytes: where it is, and half a hash by which a cursor of another log, or one that was made up, is known
+return translate(rtrim(encode(int8send(sequence) || substr(sha256(uuid_send(owner) || int8send(sequence)), 1, 8), 'base64'), '='), '+/', '-_');
+comment on function private.cursor_at(uuid, bigint) is 'The cursor of a log behind the event of this number.';
+grant execute on function private.cursor_at(uuid, bigint) to api_owner;
+
+create function private.cursor_sequence(owner uuid, after text) returns bigint
+language plpgsql immutable
+set search_path = ''
+as $$
+declare
+  bytes bytea;
+  place bigint;
+begin
+  if after !~ '^[A-Za-z0-9_-]{22}$' then
+    return null;
+  end if;
+  bytes := decode(translate(after, '-_', '+/') || '==', 'base64');
+  place := ('x' || encode(substr(bytes, 1, 8), 'hex'))::bit(64)::bigint;
+  return case when private.cursor_at(owner, place) = after then place end;
+end $$;
+comment on function private.cursor_sequence(uuid, text) is 'The number of the event that a cursor of this log is behind; null where it is none of this log.';
+grant execute on function private.cursor_sequence(uuid, text) to api_owner;
+
+create function private.oldest_event(head core.event_heads) returns bigint
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  return coalesce((
+    select e.sequence - 1 from core.events e
+     where e.partner_id = head.partner_id and e.owner_id = head.owner_id and e.sequence > head.swept and e.created_at > private.events_kept_since()
+     order by e.sequence limit 1), head.sequence);
+end $$;
+comment on function private.oldest_event(core.event_heads) is 'Behind which number the events of a log begin that are still kept.';
+grant execute on function private.oldest_event(core.event_heads) to api_owner;
+
+create function private.start_of(head core.event_heads, after text) returns bigint
+language plpgsql stable
+set search_path = ''
+as $$
+declare
+  oldest constant bigint := private.oldest_event(head);
+  place  bigint;
+begin
+  if after is null then
+    return oldest;
+  end if;
+  place := private.cursor_sequence(head.owner_id, after);
+  if (place between 0 and head.sequence) is not true then
+    perform private.refuse('invalid_cursor');
+  elsif place < oldest then
+    perform private.refuse('cursor_expired', json_build_object('oldest_cursor', private.cursor_at(head.owner_id, oldest)));
+  end if;
+  return place;
+end $$;
+comment on function private.start_of(core.event_heads, text) is
+  'Behind which number a reader of a log goes on, who has this cursor, or null. Refused with invalid_cursor, and with cursor_expired where an event after it is not kept any more.';
+grant execute on function private.start_of(core.event_heads, text) to api_owner;
+
+create function private.event_data(event core.events, disclosing boolean, key text) returns jsonb
+language plpgsql stable
+set search_path = ''
+as $$
+declare
+  reference text;
+begin
+  if event.account_id is not null and event.user_id is null then
+    select a.cpo_external_ref into reference from core.accounts a where a.partner_id = event.partner_id and a.id = event.account_id;
+    return jsonb_build_object('account_id', event.account_id, 'cpo_external_ref', reference) || event.data;
+  elsif event.type like 'draft.%' then
+    select d.external_ref into reference from core.drafts d where d.partner_id = event.partner_id and d.id = event.subject_id and disclosing;
+    return jsonb_build_object('draft_id', event.subject_id, 'external_ref', reference) || event.data;
+  elsif event.user_id is not null then
+    select t.external_ref into reference from core.attributions t where t.partner_id = event.partner_id and t.user_id = event.user_id and disclosing;
+    return jsonb_build_object('customer_ref', private.customer_ref(event.user_id, event.partner_id, key), 'external_ref', reference) || event.data;
+  end if;
+  return event.data;
+end $$;
+comment on function private.event_data(core.events, boolean, text) is
+  'What an event says to whoever reads its log: its data and their own reference of what it is about. A person (not disclosing) reads no reference of a customer, which may name them.';
+grant execute on function private.event_data(core.events, boolean, text) to api_owner;
+
+create function private.event_answer(event core.events, disclosing boolean, key text) returns json
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  return json_build_object(
+    'id', event.id, 'type', event.type, 'created_at', private.iso(event.created_at), 'sequence', event.sequence,
+    'account_id', case when event.user_id is null then event.account_id end, 'data', private.event_data(event, disclosing, key));
+end $$;
+grant execute on function private.event_answer(core.events, boolean, text) to api_owner;
+
+create function private.is_shown(event core.events, disclosing boolean) returns boolean
+language sql immutable
+-- GET /partner/customers shows a person none of their registrations
+return disclosing or event.type not like 'registration.%';
+comment on function private.is_shown(core.events, boolean) is 'Whether a reader of a log is shown an event of it.';
+grant execute on function private.is_shown(core.events, boolean) to api_owner;
+
+create function api.list_events(caller jsonb, query jsonb) returns json
+language plpgsql security definer
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+declare
+  size    constant int := (query ->> 'limit')::int;
+  types   constant text[] := (select array_agg(t) from jsonb_array_elements_text(nullif(query -> 'type', 'null')) t);
+  account constant uuid := (query ->> 'account_id')::uuid;
+  disclosing boolean;
+  head    core.event_heads;
+  start   bigint;
+  page    core.events[];
+begin
+  perform private.act_as(caller, 'cpo', 'partner');
+  disclosing := private.manager_id() is null;
+  -- a client's log is its own, and a partner's is that of no client
+  head := private.sequence_events(private.partner_id(), coalesce(private.owner_id(), private.partner_id()));
+  start := private.start_of(head, query ->> 'after');
+  page := array(
+    select e from core.events e
+     where e.partner_id = private.partner_id() and e.owner_id = head.owner_id and e.sequence > start and e.sequence <= head.sequence
+       and (types is null or e.type = any (types)) and (account is null or e.account_id = account) and private.is_shown(e, disclosing)
+     order by e.sequence limit size + 1);
+  return json_build_object(
+    'events', (select coalesce(json_agg(private.event_answer(p, disclosing, query ->> 'key') order by p.sequence), '[]') from unnest(page[:size]) p),
+    'next_cursor', private.cursor_at(head.owner_id, case when cardinality(page) > size then page[size].sequence else head.sequence end),
+    'has_more', cardinality(page) > size);
+end $$;
+comment on function api.list_events(jsonb, jsonb) is
+  'GET /v1/events and GET /partner/events: {after, limit, type, account_id, key} to {events, next_cursor, has_more}, oldest first.';
+select private.expose('api.list_events(jsonb, jsonb)');
+
+create function api.get_event(caller jsonb, query jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  disclosing boolean;
+  owner      uuid;
+  event      core.events;
+begin
+  perform private.act_as(caller, 'cpo', 'partner');
+  disclosing := private.manager_id() is null;
+  owner := coalesce(private.owner_id(), private.partner_id());
+  perform private.sequence_events(private.partner_id(), owner);
+  select * into event from core.events e
+   where e.partner_id = private.partner_id() and e.owner_id = owner and e.id = (query ->> 'event_id')::uuid
+     and e.created_at > private.events_kept_since() and private.is_shown(e, disclosing);
+  if not found then
+    perform private.refuse('event_not_found');
+  end if;
+  return private.event_answer(event, disclosing, query ->> 'key');
+end $$;
+comment on function api.get_event(jsonb, jsonb) is 'GET /v1/events/{event_id} and GET /partner/events/{event_id}: {event_id, key} to the event.';
+select private.expose('api.get_event(jsonb, jsonb)');

@@ -1,0 +1,253 @@
+// What a partner is told: of its drafts, of the customers it brought no more than it reads of them anyway, and of its own payouts.
+
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { issueUserToken } from "#shared/auth/tokens.ts";
+import { claimKey } from "#shared/domain/claim/links.ts";
+import type { EventType } from "#shared/domain/events.ts";
+import { sealIban } from "#shared/values/iban.ts";
+import { addCharger } from "../harness/chargers.ts";
+import { addLogin } from "../partner/partner_world.ts";
+import { createSandboxWorld, type SandboxWorld, START } from "../sandbox/sandbox_world.ts";
+import { type LogEvent, readLog, typesIn } from "./log.ts";
+
+let world: SandboxWorld;
+let manager: string;
+beforeAll(async () => {
+  world = await createSandboxWorld({ limits: "lifted" });
+  await world.row(
+    "update core.partners set default_fee_pct = 20, partner_share_pct = 50 where id = $1",
+    world.partnerA.id,
+  );
+  const { id: userId } = await addLogin(world);
+  await world.row("insert into core.partner_managers (partner_id, user_id) values ($1, $2)", world.partnerA.id, userId);
+  const app = await world.addClient(null, { scopes: ["partners:read"], grant_types: ["authorization_code"] });
+  const { id: grantId } = await world.row(
+    "insert into core.oauth_grants (user_id, client_id, scopes) values ($1, $2, '{partners:read}') returning id",
+    userId,
+    app.id,
+  );
+  manager = await issueUserToken(world.environment, {
+    userId,
+    clientId: app.client_id,
+    scope: "partners:read",
+    grantId,
+  });
+});
+afterAll(() => world.close());
+
+const PLANTED = {
+  naam: "Geertruida Plantinga",
+  email: "plantinga@geheim.example",
+  phone: "0687654321",
+  postcode: "9999ZZ",
+  huisnummer: "4321",
+  straat: "Verborgenlaan",
+  plaats: "Nergenshuizen",
+  ean: "871687655555555551",
+  iban: "NL02ABNA0123456789",
+};
+let cursor = "";
+const news = async (): Promise<LogEvent[]> => {
+  const log = await readLog(world, "partner", world.keyA, { after: cursor });
+  cursor = log.cursor;
+  return log.events;
+};
+const daysLater = (days: number) => new Date(Date.parse(START) + days * 86_400_000).toISOString();
+
+describe("§6 the log of a partner", () => {
+  let customer: { account_id: string; customer_ref: string; draft_id: string };
+
+  test("tells what becomes of a draft and of the customer it made, with the references of GET /partner/customers", async () => {
+    await news();
+    const { email: _email, ...fields } = PLANTED;
+    customer = await world.customer({ ...fields, email: PLANTED.email, external_ref: "K-1" });
+    const events = await news();
+    expect(typesIn(events)).toEqual(
+      ["draft.claimed", "charger.registered", "mandate.signed", "registration.submitted", "draft.active"].sort(
+        (a, b) => typesIn(events).indexOf(a as EventType) - typesIn(events).indexOf(b as EventType),
+      ),
+    );
+    const { body } = await world.get("/partner/customers", world.keyA);
+    const [{ customer_ref }] = body.customers;
+    for (const { type, account_id, data } of events) {
+      expect(account_id).toBe(null);
+      expect(data).toMatchObject(
+        type.startsWith("draft.")
+          ? { draft_id: customer.draft_id, external_ref: "K-1" }
+          : { customer_ref, external_ref: "K-1" },
+      );
+    }
+    await world.play(customer.account_id, "review", { outcome: "afgekeurd" });
+    const { connection_id } = await world.row(
+      "select id as connection_id from core.connections where account_id = $1",
+      customer.account_id,
+    );
+    await world.row(
+      "update core.connections set registration_status = 'ingediend', submitted_at = private.now() where id = $1",
+      connection_id,
+    );
+    await world.row("select ops.registration_review($1)", { connection: connection_id, verdict: "goedgekeurd" });
+    expect(await news()).toMatchObject([
+      { type: "registration.rejected", data: { customer_ref, registration_status: "afgekeurd" } },
+      { type: "registration.approved", data: { customer_ref, registration_status: "goedgekeurd" } },
+    ]);
+  });
+
+  test("tells of drafts that nobody claims, or nobody can", async () => {
+    const taken = await addLogin(world);
+    const conflicting = await world.draft({ email: taken.email });
+    await world.row("select private.claim_customer($1, $2, 'manual')", taken.id, world.partnerB.id);
+    expect((await world.claim(conflicting.draft_id)).status).not.toBe(200);
+    const expiring = await world.draft();
+    await world.freeze(daysLater(61));
+    await world.environment.slowDb.call(
+      "run_draft_jobs",
+      { kind: "worker", host: "sandbox", request_id: "test" },
+      { mails: {}, links: { key: "00", pages_url: "x" }, size: 0 },
+    );
+    expect(await news()).toMatchObject([
+      { type: "draft.conflict", data: { draft_id: conflicting.draft_id, status: "conflict" } },
+      { type: "draft.expired", data: { draft_id: expiring.draft_id, status: "expired" } },
+    ]);
+    await world.freeze(START);
+  });
+
+  test("tells of mandates that are renewed, run out or are ended, and of meters that were judged", async () => {
+    const { connection_id } = await world.row(
+      "select id as connection_id from core.connections where account_id = $1",
+      customer.account_id,
+    );
+    const { charger } = await world.row(
+      "select h as charger from core.chargers h where account_id = $1 limit 1",
+      customer.account_id,
+    );
+    await world.row(
+      "select private.emit_charger('charger.mid_confirmed', h) from core.chargers h where account_id = $1 limit 1",
+      customer.account_id,
+    );
+    expect(charger).toBeTruthy();
+    await world.row(
+      "select private.act_for_partner(private.house()), private.end_mandate($1, 'revoked', 'customer')",
+      connection_id,
+    );
+    const events = await news();
+    expect(typesIn(events)).toEqual(["charger.mid_confirmed", "mandate.revoked"]);
+    expect(Object.keys(events[1]?.data)).toEqual(["customer_ref", "external_ref"]);
+  });
+
+  test("tells of its own money: what was sold, what is on its way, paid, failed and taken back", async () => {
+    const paid = await world.customer({ external_ref: "K-2" }, { submit: true });
+    await world.play(paid.account_id, "review", { outcome: "goedgekeurd" });
+    // whoever was brought in spring earned in the second quarter
+    await world.row(
+      "update core.attributions set attached_month = '2026-01-01' where partner_id = $1",
+      world.partnerA.id,
+    );
+    const { ciphertext, key_id, last4 } = sealIban(world.environment, world.partnerA.id, PLANTED.iban);
+    await world.row(
+      "update core.partners set iban_ciphertext = $2, iban_key_id = $3, iban_last4 = $4, iban_holder = 'Partner A' where id = $1",
+      world.partnerA.id,
+      ciphertext,
+      key_id,
+      last4,
+    );
+    await news();
+    const settled = await world.post("/sandbox/v1/settle", { quarter: "2026-Q2" }, world.keyA);
+    expect(settled.status, JSON.stringify(settled.body)).toBe(200);
+    const listed = async () => (await world.get("/partner/payouts", world.keyA)).body.payouts[0];
+    const { payout_id, period, status } = await listed();
+    expect(status).toBe("paid");
+    expect(await news()).toMatchObject([
+      { type: "ere.sold", data: { payout_id, period } },
+      { type: "payout.paid", data: { payout_id, period, status } },
+    ]);
+    // the bank sends it back; it is paid again, and not for a second time told of the same status
+    const line = "select l from core.payout_lines l where l.payee_id = $1";
+    await world.row(`select private.fail_line(l, 'closed') from (${line}) x (l)`, world.partnerA.id);
+    expect(await news()).toMatchObject([
+      { type: "payout.failed", data: { payout_id, status: (await listed()).status } },
+    ]);
+    await world.row("select private.tell_payouts(array[$1::uuid])", world.partnerA.id);
+    await world.row(
+      "update core.payout_lines set released_at = private.now(), released_reason = 'x', status = 'failed' where payee_id = $1",
+      world.partnerA.id,
+    );
+    expect(await news()).toEqual([]);
+    const { sale } = await world.row("select s.id as sale from core.sales s limit 1");
+    await world.row(
+      "select private.act_for_partner(s.partner_id), private.reverse_sale(s, 'a mistake', true) from core.sales s where s.id = $1",
+      sale,
+    );
+    expect(await news()).toMatchObject([
+      { type: "ere.sale_reversed", data: { payout_id } },
+      { type: "payout.reversed", data: { payout_id, status: "pending" } },
+    ]);
+  });
+
+  test("says nothing of who, where, or which account; and nobody else reads it", async () => {
+    const { rows } = await world.database.admin.query("select * from core.events");
+    const log = await readLog(world, "partner", world.keyA);
+    const told = JSON.stringify([rows.map(({ user_id: _, ...row }) => row), log.events]).toLowerCase();
+    for (const secret of [...Object.values(PLANTED), "plantinga", "geheim", "687654321", "4321", "123456789"])
+      expect(told, secret).not.toContain(secret.toLowerCase());
+    expect(JSON.stringify(log.events)).not.toContain(customer.account_id);
+    expect((await readLog(world, "partner", world.keyB)).events).toEqual([]);
+    expect((await readLog(world, "client", await world.partnerA.client.token())).events).toEqual([]);
+    expect(await world.get(`/partner/events/${log.events[0]?.id}`, world.keyB)).toMatchObject({ status: 404 });
+  });
+
+  test("shows a person who manages the partner no reference of a customer, and no registration", async () => {
+    const { events } = await readLog(world, "partner", manager);
+    const whole = (await readLog(world, "partner", world.keyA)).events;
+    expect(events.map(({ id }) => id)).toEqual(
+      whole.filter(({ type }) => !type.startsWith("registration.")).map(({ id }) => id),
+    );
+    expect(JSON.stringify(events)).not.toMatch(/K-1|K-2/);
+    const registration = whole.find(({ type }) => type.startsWith("registration."));
+    expect((await world.get(`/partner/events/${registration?.id}`, manager)).status).toBe(404);
+    expect((await world.get(`/partner/events/${registration?.id}`, world.keyA)).status).toBe(200);
+  });
+
+  test("of who shares by an application it tells no registration, and when the sharing ends", async () => {
+    const user = await world.addUser();
+    await world.row("select private.claim_customer($1, $2, 'oauth_consent')", user.id, world.partnerA.id);
+    await news();
+    await addCharger(world, user);
+    const { partner_id } = await world.row("select partner_id from core.accounts where id = $1", user.account_id);
+    for (const type of [
+      "registration.submitted",
+      "mandate.signed",
+      "account.eligibility_changed",
+      "ean.status_changed",
+      "account.months_locked",
+    ])
+      await world.row(
+        "select private.emit_all($1, $2, array[row($3::uuid, $3::uuid, '{}')::private.occurrence])",
+        partner_id,
+        type,
+        user.account_id,
+      );
+    expect(typesIn(await news())).toEqual(["mandate.signed"]);
+    const { id } = await addLogin(world);
+    await world.row("select private.claim_customer($1, $2, 'oauth_consent')", id, world.partnerA.id);
+    const { customer_ref } = await world.row(
+      "select private.customer_ref($1, $2, $3) as customer_ref",
+      id,
+      world.partnerA.id,
+      claimKey(world.environment),
+    );
+    await world.row("delete from auth.users where id = $1", id);
+    expect(await news()).toMatchObject([
+      { type: "customer.sharing_ended", data: { customer_ref, external_ref: null } },
+    ]);
+  });
+
+  test("a reset is no news to who asked for it, and leaves the log as it is", async () => {
+    const before = await readLog(world, "partner", world.keyA);
+    expect((await world.reset()).status).toBe(200);
+    expect(await news()).toEqual([]);
+    expect((await readLog(world, "partner", world.keyA)).events.map(({ id }) => id)).toEqual(
+      before.events.map(({ id }) => id),
+    );
+  });
+});
