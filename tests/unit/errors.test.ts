@@ -96,14 +96,14 @@ test("§7 every field that an error may carry is named by a row of the error tab
 });
 
 test("§8 how long to wait comes from the limiter, or from whoever else was busy", () => {
-  const rate = { allowed: false, bucket: "token", quota: 60, window: 60, remaining: 0, reset: 60, retry_after: 7 };
+  const rate = { allowed: false, bucket: "token", quota: 60, window: 60, full_in: 65_100_000 };
   expect(new ApiError("too_many_requests", {}, undefined, rate).body()).toEqual({
     error: "Too many requests",
     detail: ERRORS.too_many_requests.detail,
     retry_after_seconds: 7,
   });
   const waits = [
-    new ApiError("too_many_requests", {}, undefined, { ...rate, retry_after: 0 }),
+    new ApiError("too_many_requests", {}, undefined, { ...rate, full_in: 0 }),
     new ApiError("too_many_requests", { retry_after_seconds: 60 }),
     new ApiError("too_many_requests"),
     new ApiError("service_unavailable"),

@@ -1,3 +1,5 @@
+import type { Rate } from "./rate.ts";
+
 /** The admitted caller, as SQL receives it in the first argument of every api function. */
 export type Caller = {
   kind: string;
@@ -26,14 +28,3 @@ export type Ticket = {
 
 /** What the database says of a ticket. */
 export type Admission = { caller: Caller; rate: Rate | null };
-
-/** What the rate limiter said, in SQL's own words; `window`, `reset` and `retry_after` in seconds. */
-export type Rate = {
-  allowed: boolean;
-  bucket: string;
-  quota: number;
-  window: number;
-  remaining: number;
-  reset: number;
-  retry_after: number;
-};

@@ -1,7 +1,8 @@
-import type { Rate, Ticket } from "./caller.ts";
+import type { Ticket } from "./caller.ts";
 import type pg from "./driver.js";
 import { ApiError, isErrorCode, Refusal } from "./errors.ts";
 import type { Limits } from "./pool.ts";
+import type { Rate } from "./rate.ts";
 
 /**
  * The database as an edge function sees it: one SQL function of schema `api`, called in one autocommitted statement.

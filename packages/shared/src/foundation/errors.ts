@@ -1,5 +1,5 @@
-import type { Rate } from "./caller.ts";
 import type { ErrorField, ErrorFields } from "./error_fields.ts";
+import { fitsIn, type Rate } from "./rate.ts";
 
 /**
  * The error table: the one place that knows a status number or the text of an error on the wire.
@@ -368,7 +368,7 @@ export class ApiError extends Refusal {
   get retryAfter(): number | null {
     if (this.status === 503) return RETRY_AFTER_UNAVAILABLE;
     if (this.status !== 429) return null;
-    return Math.max(this.fields.retry_after_seconds ?? this.rate?.retry_after ?? 1, 1);
+    return Math.max(this.fields.retry_after_seconds ?? (this.rate ? fitsIn(this.rate) : 1), 1);
   }
 
   body(): Record<string, unknown> {

@@ -1,8 +1,9 @@
 import type * as z from "zod";
 import type { Fetchers } from "#shared/foundation/call.ts";
-import type { Caller, Rate } from "#shared/foundation/caller.ts";
+import type { Caller } from "#shared/foundation/caller.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
 import type { ErrorCode, FieldsOf } from "#shared/foundation/errors.ts";
+import type { Rate } from "#shared/foundation/rate.ts";
 import type { CpoScope, UserScope } from "#shared/values/scopes.ts";
 
 /** Who may call an endpoint. `scope: null` is any credential of that kind, whatever its scopes. */
