@@ -2914,8 +2914,9 @@ create trigger note_iban_change before update of iban_ciphertext on core.account
 create index accounts_newest on core.accounts (partner_id, owner_id, created_at desc, id desc);
 -- serves: the accounts of a person
 create index accounts_user on core.accounts (user_id) where user_id is not null;
--- serves: the operator's search
-create index accounts_words on core.accounts using gin (private.search_words(display_name, cpo_external_ref, company ->> 'name'));
+-- serves: the operator's search. What is written waits in a list, which a writer merges once it is full: a short one, so that none waits long.
+create index accounts_words on core.accounts using gin (private.search_words(display_name, cpo_external_ref, company ->> 'name'))
+  with (gin_pending_list_limit = 256);
 select private.isolate('core.accounts', 'select, insert, update');
 select private.keep_to_owner('core.accounts');
 
@@ -2933,7 +2934,8 @@ create table core.signatories (
 );
 comment on table core.signatories is 'The natural person who signs for an account. Personal data, kept as long as the mandate''s evidence must be.';
 -- serves: the operator's search
-create index signatories_words on core.signatories using gin (private.search_words(full_name, email, private.phone_end(phone)));
+create index signatories_words on core.signatories using gin (private.search_words(full_name, email, private.phone_end(phone)))
+  with (gin_pending_list_limit = 256);
 select private.isolate('core.signatories', 'select, insert, update');
 select private.belong_with('core.signatories', 'core.accounts', 'account_id');
 
@@ -8964,7 +8966,8 @@ create index drafts_expiring on core.drafts (expires_at) where status = 'invited
 create index drafts_ended on core.drafts (expires_at) where status in ('expired', 'conflict');
 -- serves: the operator's search
 create index drafts_words on core.drafts using gin (private.search_words(
-  name, contact_name, company_name, email, external_ref, ean, postal_code, postal_code || house_number, private.phone_end(phone))) where status <> 'active';
+  name, contact_name, company_name, email, external_ref, ean, postal_code, postal_code || house_number, private.phone_end(phone)))
+  with (gin_pending_list_limit = 256) where status <> 'active';
 -- serves: the operator's list, newest first
 create index drafts_by_status on core.drafts (status, created_at desc, id desc);
 -- serves: the operator's list of EANs that the register has not confirmed

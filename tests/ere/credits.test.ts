@@ -129,7 +129,7 @@ describe("contract §3 booking credit", () => {
       ["twelve,10,", "Line 3 of the file is no row of this booking."],
       [",10,", "Line 3 of the file is no row of this booking."],
       [`${foreign?.id},10,`, `Line 3 of the file, row ${foreign?.id}, belongs to another booking.`],
-      [good, "Line 2 of the file, row .* is in the file more than once; so are 1 other lines at fault."],
+      [good, "Line 2 of the file, row .* is in the file more than once; another line is at fault too."],
       [`${may},200.001,`, `Line 3 of the file, row ${may}, would be credited more kWh than were submitted.`],
       [
         `${may},199.999,`,

@@ -299,6 +299,8 @@ describe("contract §3 factors and figures", () => {
 
   test("contract §3 figures are published once there is a factor, of one partner or of all; the price is that of what stands", async () => {
     await world.refused("figures publish 2027", "There is no factor for 2027 yet");
+    await world.refused("figures publish 2025", "There are no ERE of 2025; the first year is 2026");
+    await world.refused("figures publish 2026 --partner nobody", 'No partner has the id or slug "nobody"');
     const { booking_id } = await credited([100]);
     const published = await world.done("figures publish 2026 --partner partner-a");
     expect(published).toMatchObject({

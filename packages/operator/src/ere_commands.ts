@@ -17,6 +17,7 @@ const BOOKING_COLUMNS =
   "booking_id quarter number partner_slug status rows kwh waiting registered rejected accepted_kwh ere granted_ere sold_ere gross_eur";
 const SALE_COLUMNS =
   "reference quarter partner_slug sold_on buyer ere price gross_eur rows customers_eur partners_eur service_eur reversed_ere";
+const FIGURES_COLUMNS = "partner_slug delivery_year ere_per_kwh price_per_ere_eur published_at";
 const ALLOCATION_COLUMNS = "row_id ean_code period ere gross_eur fee_pct fee_eur partner_share_eur net_eur reversed";
 
 function preview({ quarter, flagged, flagged_months, taken, left_out, total }: Answer): string {
@@ -38,6 +39,19 @@ function toSubmit({ bookings }: Answer): Row[] {
   const rows = bookings as Row[];
   const being = (wanted: string) => rows.filter(({ status }) => status === wanted);
   return [being("open"), being("submitted")].find(({ length }) => length > 0) ?? rows;
+}
+
+function submitted({ results }: Answer): string {
+  const all = results as { changed: boolean; booking: Row }[];
+  const empty = all.filter(({ booking }) => booking.status === "open");
+  return [
+    list("bookings", BOOKING_COLUMNS)({ bookings: all.map(({ booking }) => booking) }),
+    ...(all.every(({ changed }) => !changed) ? ["Nothing to change: no month was taken in."] : []),
+    ...empty.map(
+      ({ booking: { partner_slug, quarter } }) =>
+        `${partner_slug} has no month that can be booked, so its booking stays open; booking preview ${quarter} --partner ${partner_slug} says why.`,
+    ),
+  ].join("\n\n");
 }
 
 function checked({ ok, checks, wrong }: Answer): string {
@@ -104,7 +118,7 @@ export const ERE_COMMANDS: Command[] = [
       input: ({ booking_id }) => ({ booking: booking_id }),
       label: ({ partner_slug, quarter, number }) => `${partner_slug} ${quarter} number ${number}`,
     },
-    view: ({ results }) => list("bookings", BOOKING_COLUMNS)({ bookings: (results as Answer[]).map((r) => r.booking) }),
+    view: submitted,
   },
   {
     name: "booking withdraw",
@@ -220,14 +234,15 @@ export const ERE_COMMANDS: Command[] = [
     example: "figures publish 2026",
     takes: [year(), ofPartner()],
     ops: "figures_publish",
-    view: list("figures", "partner_slug delivery_year ere_per_kwh price_per_ere_eur published_at"),
+    view: (answer) =>
+      `${answer.changed ? "Published." : "Nothing to change: they are published already."}\n${list("figures", FIGURES_COLUMNS)(answer)}`,
   },
   {
     name: "figures list",
     summary: "List what is published, with the average price of an ERE",
     example: "figures list",
     ops: "figures_list",
-    view: list("figures", "partner_slug delivery_year ere_per_kwh price_per_ere_eur published_at"),
+    view: list("figures", FIGURES_COLUMNS),
   },
   {
     name: "ledger check",

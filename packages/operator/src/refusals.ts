@@ -15,6 +15,9 @@ const CREDIT_PROBLEMS: Record<string, string> = {
   credited_otherwise: "was credited another amount; take that back first with booking reverse-credit",
 };
 
+const moreAtFault = (others: number) =>
+  others > 1 ? `; ${others} other lines are at fault too` : others === 1 ? "; another line is at fault too" : "";
+
 export const SENTENCES: Record<string, (detail: Detail) => string> = {
   invalid_name: () => "A name is 1 to 120 characters on one line.",
   invalid_slug: () =>
@@ -72,7 +75,9 @@ export const SENTENCES: Record<string, (detail: Detail) => string> = {
   invalid_factor: () =>
     "A factor has a year from 2026 on, a share from 0 to 1 with at most four decimals, and a date written 2028-03-31.",
   factor_missing: ({ delivery_year }) =>
-    `There is no factor for ${delivery_year} yet; say what a kWh of that year is worth with factor set ${delivery_year} --share.`,
+    Number(delivery_year) < 2026
+      ? `There are no ERE of ${delivery_year}; the first year is 2026.`
+      : `There is no factor for ${delivery_year} yet; say what a kWh of that year is worth with factor set ${delivery_year} --share.`,
   factor_in_use: ({ delivery_year, renewable_share }) =>
     `Months of ${delivery_year} are booked by the share ${renewable_share}, so it stays; bookings that are not credited can be withdrawn first.`,
 
@@ -90,7 +95,7 @@ export const SENTENCES: Record<string, (detail: Detail) => string> = {
   booking_credited: ({ booking }) =>
     `The register has credited or rejected rows of booking ${booking}, so it cannot be withdrawn; take those back with booking reverse-credit first.`,
   credit_file_refused: ({ line, row, problem, others }) =>
-    `Line ${line} of the file${row ? `, row ${row},` : ""} ${CREDIT_PROBLEMS[String(problem)]}${Number(others) > 0 ? `; so are ${others} other lines at fault` : ""}. Nothing was credited.`,
+    `Line ${line} of the file${row ? `, row ${row},` : ""} ${CREDIT_PROBLEMS[String(problem)]}${moreAtFault(Number(others))}. Nothing was credited.`,
   row_not_found: ({ row }) => `No booking has a row with the id "${row}"; it stands in the file of booking export.`,
   row_sold: ({ row, reference }) =>
     `ERE of row ${row} are sold, by ${reference}; take that back first with sale reverse ${reference}.`,

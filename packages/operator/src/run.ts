@@ -1,6 +1,7 @@
 // The command line: reads what was typed, runs one ops function, prints a table or JSON, answers with an exit code.
 
-import { writeFileSync } from "node:fs";
+import { accessSync, chmodSync, constants, existsSync, statSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
 import { Argument, CommanderError, Help, type Option, Command as Program } from "commander";
 import { hashSecret, newPartnerKey, newSecret } from "#shared/auth/tokens.ts";
 import type { Stack } from "../../local/src/stack.ts";
@@ -122,6 +123,7 @@ async function execute(command: Command, leaf: Program, io: Io): Promise<number>
   const { json, yes, ...chosen } = leaf.opts<Chosen & { json?: boolean; yes?: boolean }>();
   const typed = readInput(leaf);
   const { url, env } = findDatabase(command, chosen, io);
+  checkWritable(command, typed);
   const question = command.ends?.(typed);
   if (question && !yes) await confirm(question, io);
   const made = await makeCredentials(command, url);
@@ -177,12 +179,30 @@ function writeFile({ writes }: Command, answer: Answer, typed: Input): Answer {
   const { [writes.field]: content, ...shown } = answer;
   const path = typed[writes.option];
   if (path === undefined) return shown;
+  writing(path, (file) => {
+    // a mode is for a new file: what is there already is closed to others before anything is in it
+    if (writes.secret && existsSync(file)) chmodSync(file, 0o600);
+    writeFileSync(file, String(content), writes.secret && { mode: 0o600 });
+  });
+  return { ...shown, file: path };
+}
+
+/** Where it is clear beforehand that the file cannot be written, nothing is done for it. */
+function checkWritable({ writes }: Command, typed: Input): void {
+  if (!writes || typed[writes.option] === undefined) return;
+  writing(typed[writes.option], (file) => {
+    const there = existsSync(file);
+    if (there && statSync(file).isDirectory()) throw Object.assign(new Error(), { code: "EISDIR" });
+    accessSync(there ? file : dirname(file), constants.W_OK);
+  });
+}
+
+function writing(path: unknown, write: (file: string) => void): void {
   try {
-    writeFileSync(String(path), String(content), writes.secret && { mode: 0o600 });
+    write(String(path));
   } catch (error) {
     throw new OperatorError(`${path} cannot be written (${(error as NodeJS.ErrnoException).code}).`);
   }
-  return { ...shown, file: path };
 }
 
 /** Options that are about the command line, which the database is not told. */

@@ -2,13 +2,17 @@
 
 type Row = Record<string, unknown>;
 
-function cell(value: unknown): string {
+/** Amounts of money have their cents; a price has as many decimals as it has. */
+const isAmount = (column: string) => column.endsWith("_eur") && !column.startsWith("price_");
+
+function cell(value: unknown, column = ""): string {
+  if (typeof value === "number" && isAmount(column)) return value.toFixed(2);
   if (value === null || value === undefined || value === "") return "-";
   if (typeof value === "boolean") return value ? "yes" : "no";
-  if (Array.isArray(value)) return value.map(cell).join(" ") || "-";
+  if (Array.isArray(value)) return value.map((each) => cell(each, column)).join(" ") || "-";
   if (typeof value === "object") {
     return Object.entries(value)
-      .map(([key, inner]) => `${key} ${cell(inner)}`)
+      .map(([key, inner]) => `${key} ${cell(inner, key)}`)
       .join(", ");
   }
   return plain(String(value)).replaceAll("\n", " ");
@@ -20,7 +24,7 @@ export function plain(value: string): string {
 }
 
 export function table(rows: Row[], columns: string[]): string {
-  const lines = [columns, ...rows.map((row) => columns.map((column) => cell(row[column])))];
+  const lines = [columns, ...rows.map((row) => columns.map((column) => cell(row[column], column)))];
   const widths = columns.map((_, index) => Math.max(...lines.map((line) => line[index]?.length ?? 0)));
   return lines
     .map((line) =>
@@ -35,6 +39,6 @@ export function table(rows: Row[], columns: string[]): string {
 export function fields(row: Row): string {
   const width = Math.max(...Object.keys(row).map((key) => key.length));
   return Object.entries(row)
-    .map(([key, value]) => `  ${key.padEnd(width)}  ${cell(value)}`)
+    .map(([key, value]) => `  ${key.padEnd(width)}  ${cell(value, key)}`)
     .join("\n");
 }

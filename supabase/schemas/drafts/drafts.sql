@@ -86,7 +86,8 @@ create index drafts_expiring on core.drafts (expires_at) where status = 'invited
 create index drafts_ended on core.drafts (expires_at) where status in ('expired', 'conflict');
 -- serves: the operator's search
 create index drafts_words on core.drafts using gin (private.search_words(
-  name, contact_name, company_name, email, external_ref, ean, postal_code, postal_code || house_number, private.phone_end(phone))) where status <> 'active';
+  name, contact_name, company_name, email, external_ref, ean, postal_code, postal_code || house_number, private.phone_end(phone)))
+  with (gin_pending_list_limit = 256) where status <> 'active';
 -- serves: the operator's list, newest first
 create index drafts_by_status on core.drafts (status, created_at desc, id desc);
 -- serves: the operator's list of EANs that the register has not confirmed

@@ -1,0 +1,127 @@
+// A quarter from kWh to euro as a person at the command line reads it: tables, sentences, and the same as JSON.
+
+import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { operate } from "../operator/operator.ts";
+import { createPayoutWorld, type PayoutWorld } from "./payout_world.ts";
+
+let world: PayoutWorld;
+beforeAll(async () => {
+  world = await createPayoutWorld();
+});
+afterAll(() => world.close());
+
+const keys = () => ({
+  IBAN_KEYS: JSON.stringify(world.environment.config.IBAN_KEYS),
+  PAYOUT_ACCOUNT_NAME: "ERE Service B.V.",
+  PAYOUT_ACCOUNT_IBAN: "NL20INGB0001234567",
+});
+const type = (command: string | string[], login: "operator" | "operator_anna" | "operator_bram" = "operator") =>
+  operate(typeof command === "string" ? command.split(" ") : command, {
+    OPERATOR_DATABASE_URL: world.database.url(login),
+    ...keys(),
+  });
+/** What it printed for a person; it succeeded and had nothing to complain about. */
+async function read(command: string | string[], login?: "operator_anna" | "operator_bram"): Promise<string> {
+  const { code, out, err } = await type(command, login);
+  expect([command, code, err]).toEqual([command, 0, expect.not.stringContaining("error")]);
+  return out;
+}
+const columns = (...names: string[]) => new RegExp(`^${names.join(" +")}`, "m");
+
+test("contract §8 each step of a quarter, as a person reads it and as JSON", async () => {
+  await world.customer({ "2026-04": 100, "2026-05": 200 });
+  await world.customer();
+  await world.row("update core.accounts set iban_changed_at = '2026-01-01'");
+  const csv = join(world.folder, "preview.csv");
+
+  expect(await read("factor list")).toMatch(
+    columns("delivery_year", "renewable_share", "ere_per_kwh", "bookable_until"),
+  );
+  expect(await read("factor set 2027 --share 0.52")).toMatch(/^Factor set\.\n {2}delivery_year +2027\n/);
+  expect(await read("factor set 2027 --share 0.52")).toMatch(/^Nothing to change: it was so already\./);
+  const preview = await read(`booking preview 2026-Q2 --csv ${csv}`);
+  expect(preview).toMatch(/^Implausible, and taken in all the same: 0 months\n {2}none\n\nTaken in\n/);
+  expect(preview).toContain("2026-Q2: 2 months, 300 kWh, 99.8082 ERE would be booked.");
+  expect(readFileSync(csv, "utf8").split("\r\n")).toHaveLength(4);
+
+  expect(await read("booking open 2026-Q2")).toMatch(/^Opened\.\nrun_id +booking_id +quarter/);
+  expect(await read("booking open 2026-Q2")).toMatch(/^Nothing to open: these are open already\.\n/);
+  const took = await read("booking submit 2026-Q2");
+  expect(took).toMatch(columns("booking_id", "quarter", "number", "partner_slug", "status"));
+  expect(took).not.toContain("Nothing to change");
+  expect(await read("booking submit 2026-Q2")).toContain("Nothing to change: no month was taken in.");
+  const out = join(world.folder, "register.csv");
+  expect(await read(`booking export 2026-Q2 --out ${out}`)).toMatch(/ {2}sha256 +[0-9a-f]{64}\n {2}file +\//);
+  expect(await read("booking credit 2026-Q2")).toMatch(/^Credited\.\n/);
+  expect(await read("booking list")).toMatch(/2026-Q2 +1 +partner-a +submitted +2 +300 /);
+
+  const selling = "sale record 2026-Q2 --ere 50 --price 0.42 --buyer B --reference V-1";
+  expect(await read(selling)).toMatch(/^Sale recorded\.\n[\s\S]* {2}gross_eur +21\.00\n/);
+  expect(await read(selling)).toMatch(/^Nothing to change: it was so already\./);
+  expect(await read("sale list")).toMatch(/^reference +quarter[^\n]*\nV-1 /);
+  expect(await read("sale show V-1")).toMatch(/\n\nrow_id +ean_code +period +ere +gross_eur/);
+  expect(await read("figures publish 2026")).toMatch(/^Published\.\npartner_slug +delivery_year/);
+  expect(await read("figures publish 2026")).toMatch(/^Nothing to change: they are published already\.\n/);
+  expect(await read("figures list")).toMatch(/partner-a +2026 +0\.332694 +0\.42 /);
+
+  const prepared = await read("payout prepare", "operator_anna");
+  expect(prepared).toMatch(/^Prepared\. Another person approves it\.\n/);
+  expect(prepared).toMatch(/ {2}amount_eur +16\.80\n/);
+  const batch = /batch_id +([0-9a-f-]{36})/.exec(prepared)?.[1] ?? "";
+  expect(await read("payout prepare", "operator_anna")).toMatch(/^Nobody can be paid now\./);
+  expect(await read(`payout show ${batch}`)).toMatch(columns("line_id", "payee", "partner_slug", "name", "iban"));
+  expect(await read(`payout approve ${batch} --yes`, "operator_bram")).toMatch(/^Batch approved\.\n/);
+  const file = join(world.folder, "bank.xml");
+  expect(await read(`payout export ${batch} --out ${file}`, "operator_anna")).toMatch(
+    /^Written to \/[^\n]*bank\.xml\.\n/,
+  );
+  expect(await read("payout list")).toMatch(/ exported +1 +16\.80 /);
+  expect(await read(`payout settle ${batch}`, "operator_anna")).toMatch(/^1 lines paid, 0 failed\.\n/);
+  expect(await read(`payout settle ${batch}`, "operator_anna")).toMatch(/^Nothing to change: it was so already\.\n/);
+  expect(await read("ledger check")).toMatch(/^check +expected +found +wrong\n[\s\S]*\n\nEverything agrees\.\n$/);
+
+  for (const command of [
+    "factor list",
+    "booking preview 2026-Q2",
+    "booking list",
+    "sale list",
+    "sale show V-1",
+    "figures list",
+    "payout list",
+    `payout show ${batch}`,
+    "ledger check",
+  ])
+    expect(JSON.parse(await read(`${command} --json`))).toBeTypeOf("object");
+});
+
+test("contract §8 a booking that finds nothing says where to read why", async () => {
+  await read("booking open 2026-Q1 --partner partner-b");
+  expect(await read("booking submit 2026-Q1 --partner partner-b")).toContain(
+    "partner-b has no month that can be booked, so its booking stays open; booking preview 2026-Q1 --partner partner-b says why.",
+  );
+});
+
+test("contract §8 a file that cannot be written is said before anything is done for it; one for the bank is closed to others", async () => {
+  await world.sold([100], { partner: world.partnerB });
+  const prepared = await read("payout prepare", "operator_anna");
+  const batch = /batch_id +([0-9a-f-]{36})/.exec(prepared)?.[1] ?? "";
+  await read(`payout approve ${batch} --yes`, "operator_bram");
+  const folder = join(world.folder, "folder");
+  mkdirSync(folder);
+  for (const out of [join(world.folder, "nowhere", "bank.xml"), folder]) {
+    const { code, err } = await type(`payout export ${batch} --out ${out}`, "operator_anna");
+    expect([code, err]).toEqual([
+      1,
+      expect.stringMatching(`^error: ${out} cannot be written \\((ENOENT|EISDIR)\\)\\.\n$`),
+    ]);
+  }
+  expect(await read(`payout show ${batch}`)).toMatch(/ {2}status +approved\n/);
+  const there = join(world.folder, "there.xml");
+  writeFileSync(there, "of yesterday");
+  chmodSync(there, 0o644);
+  await read(`payout export ${batch} --out ${there}`, "operator_anna");
+  expect(statSync(there).mode & 0o777).toBe(0o600);
+  expect(readFileSync(there, "utf8")).toMatch(/^<\?xml/);
+});
