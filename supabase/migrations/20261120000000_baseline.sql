@@ -5607,7 +5607,7 @@ create type private.posting as (
 
 create function private.post(partner uuid, postings private.posting[]) returns int
 language plpgsql
-set search_path = '' set plan_cache_mode = 'force_custom_plan'
+set search_path = '' set plan_cache_mode = 'force_custom_plan' set work_mem = '64MB'
 as $$
 declare
   written int;
@@ -6039,7 +6039,6 @@ create table core.booking_rows (
   constraint booking_rows_booking_fkey foreign key (partner_id, booking_id) references core.bookings (partner_id, id),
   constraint booking_rows_connection_fkey foreign key (partner_id, connection_id, owner_id) references core.connections (partner_id, id, owner_id),
   constraint booking_rows_mandate_fkey foreign key (partner_id, mandate_id) references core.mandates (partner_id, id),
-  constraint booking_rows_delivery_fkey foreign key (partner_id, delivery_id) references core.deliveries (partner_id, id),
   constraint booking_rows_period_is_month check (period = date_trunc('month', period)),
   constraint booking_rows_status_known check (status in ('submitted', 'registered', 'rejected', 'withdrawn')),
   constraint booking_rows_kwh_positive check (kwh > 0),
@@ -6052,6 +6051,7 @@ create table core.booking_rows (
 comment on table core.booking_rows is
   'One connection and month of a booking, with what was true when it was submitted: nothing of that changes afterwards. Personal data; kept seven years.';
 comment on column core.booking_rows.account_id is 'The account of the connection.';
+comment on column core.booking_rows.delivery_id is 'The delivery that the kWh came with; null where they are the sum of charging sessions.';
 comment on column core.booking_rows.live is 'Taken in, and neither withdrawn nor rejected: its kWh are in nobody else''s booking.';
 comment on column core.booking_rows.share_partner_id is
   'The partner that has a share in the fee: of a CPO''s account its own, of a person whoever had brought them by that month. Null: the fee stays with the service.';
@@ -6265,7 +6265,7 @@ comment on function private.lock_connections(uuid, uuid[]) is 'Until the end of 
 
 create function private.claim_months(booking core.bookings, chosen uuid[]) returns private.posting[]
 language plpgsql
-set search_path = '' set plan_cache_mode = 'force_custom_plan'
+set search_path = '' set plan_cache_mode = 'force_custom_plan' set work_mem = '64MB'
 as $$
 declare
   postings private.posting[];
@@ -6305,13 +6305,13 @@ begin
      order by j.ean_code, j.period  -- two tenants that claim the same EANs wait for each other in one order
     -- somebody else's booking took the EAN and month a moment ago
     on conflict do nothing
-    returning *
+    returning id, account_id, connection_id, period, kwh
   ), locked as (
     update core.delivered_months d set status = 'submitted'
       from claimed r
-     where d.partner_id = r.partner_id and d.connection_id = r.connection_id and d.period = r.period
+     where d.partner_id = booking.partner_id and d.connection_id = r.connection_id and d.period = r.period
   )
-  select array_agg(row('row:' || r.id || ':submitted', 'kWh', r.kwh, 'delivered', r.account_id, 'submitted', r.booking_id)::private.posting)
+  select array_agg(row('row:' || r.id || ':submitted', 'kWh', r.kwh, 'delivered', r.account_id, 'submitted', booking.id)::private.posting)
     into postings from claimed r;
   return postings;
 end $$;

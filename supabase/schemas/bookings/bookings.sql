@@ -73,7 +73,6 @@ create table core.booking_rows (
   constraint booking_rows_booking_fkey foreign key (partner_id, booking_id) references core.bookings (partner_id, id),
   constraint booking_rows_connection_fkey foreign key (partner_id, connection_id, owner_id) references core.connections (partner_id, id, owner_id),
   constraint booking_rows_mandate_fkey foreign key (partner_id, mandate_id) references core.mandates (partner_id, id),
-  constraint booking_rows_delivery_fkey foreign key (partner_id, delivery_id) references core.deliveries (partner_id, id),
   constraint booking_rows_period_is_month check (period = date_trunc('month', period)),
   constraint booking_rows_status_known check (status in ('submitted', 'registered', 'rejected', 'withdrawn')),
   constraint booking_rows_kwh_positive check (kwh > 0),
@@ -86,6 +85,7 @@ create table core.booking_rows (
 comment on table core.booking_rows is
   'One connection and month of a booking, with what was true when it was submitted: nothing of that changes afterwards. Personal data; kept seven years.';
 comment on column core.booking_rows.account_id is 'The account of the connection.';
+comment on column core.booking_rows.delivery_id is 'The delivery that the kWh came with; null where they are the sum of charging sessions.';
 comment on column core.booking_rows.live is 'Taken in, and neither withdrawn nor rejected: its kWh are in nobody else''s booking.';
 comment on column core.booking_rows.share_partner_id is
   'The partner that has a share in the fee: of a CPO''s account its own, of a person whoever had brought them by that month. Null: the fee stays with the service.';

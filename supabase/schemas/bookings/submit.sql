@@ -45,7 +45,7 @@ comment on function private.lock_connections(uuid, uuid[]) is 'Until the end of 
 
 create function private.claim_months(booking core.bookings, chosen uuid[]) returns private.posting[]
 language plpgsql
-set search_path = '' set plan_cache_mode = 'force_custom_plan'
+set search_path = '' set plan_cache_mode = 'force_custom_plan' set work_mem = '64MB'
 as $$
 declare
   postings private.posting[];
@@ -85,13 +85,13 @@ begin
      order by j.ean_code, j.period  -- two tenants that claim the same EANs wait for each other in one order
     -- somebody else's booking took the EAN and month a moment ago
     on conflict do nothing
-    returning *
+    returning id, account_id, connection_id, period, kwh
   ), locked as (
     update core.delivered_months d set status = 'submitted'
       from claimed r
-     where d.partner_id = r.partner_id and d.connection_id = r.connection_id and d.period = r.period
+     where d.partner_id = booking.partner_id and d.connection_id = r.connection_id and d.period = r.period
   )
-  select array_agg(row('row:' || r.id || ':submitted', 'kWh', r.kwh, 'delivered', r.account_id, 'submitted', r.booking_id)::private.posting)
+  select array_agg(row('row:' || r.id || ':submitted', 'kWh', r.kwh, 'delivered', r.account_id, 'submitted', booking.id)::private.posting)
     into postings from claimed r;
   return postings;
 end $$;

@@ -91,7 +91,7 @@ create type private.posting as (
 
 create function private.post(partner uuid, postings private.posting[]) returns int
 language plpgsql
-set search_path = '' set plan_cache_mode = 'force_custom_plan'
+set search_path = '' set plan_cache_mode = 'force_custom_plan' set work_mem = '64MB'
 as $$
 declare
   written int;
