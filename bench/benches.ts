@@ -4,6 +4,7 @@ import { batch } from "./batch.ts";
 import { cold } from "./cold.ts";
 import { customers } from "./customers.ts";
 import { energy } from "./energy.ts";
+import { ere } from "./ere.ts";
 import { imports } from "./import.ts";
 import type { Bench } from "./kit/bench.ts";
 import { list } from "./list.ts";
@@ -27,4 +28,5 @@ export const BENCHES = {
   neighbour,
   pooler,
   energy,
+  ere,
 } satisfies Record<string, Bench>;

@@ -73,6 +73,7 @@ create table core.booking_rows (
   constraint booking_rows_booking_fkey foreign key (partner_id, booking_id) references core.bookings (partner_id, id),
   constraint booking_rows_connection_fkey foreign key (partner_id, connection_id, owner_id) references core.connections (partner_id, id, owner_id),
   constraint booking_rows_mandate_fkey foreign key (partner_id, mandate_id) references core.mandates (partner_id, id),
+  constraint booking_rows_delivery_fkey foreign key (partner_id, delivery_id) references core.deliveries (partner_id, id),
   constraint booking_rows_period_is_month check (period = date_trunc('month', period)),
   constraint booking_rows_status_known check (status in ('submitted', 'registered', 'rejected', 'withdrawn')),
   constraint booking_rows_kwh_positive check (kwh > 0),
