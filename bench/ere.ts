@@ -4,8 +4,9 @@ import type pg from "pg";
 import type { Machine } from "../packages/operator/src/command.ts";
 import { exportBatch, prepare } from "../packages/operator/src/payouts.ts";
 import { type Bench, progress } from "./kit/bench.ts";
-import { against, alone, type Finding } from "./kit/findings.ts";
+import { against, alone, type Finding, type Target } from "./kit/findings.ts";
 import { median } from "./kit/measure.ts";
+import { processorTime } from "./kit/processor.ts";
 import { withStack } from "./kit/stack.ts";
 import { addYear, QUARTERS, type Year } from "./kit/year.ts";
 
@@ -21,11 +22,13 @@ const BOOKABLE = `
     join core.mandates m on m.partner_id = c.partner_id and m.connection_id = c.id and d.period between m.valid_from and m.covered_until
     join core.chargers h on h.partner_id = c.partner_id and h.connection_id = c.id and h.status = 'active' and h.mid_eligible
    where d.period between '2026-01-01' and '2026-12-01' and d.status = 'staged' and d.total_kwh > 0
-     and (d.delivery_id is not null or not exists (
-           select from core.connections o
-             join core.delivered_months t on t.partner_id = o.partner_id and t.connection_id = o.id and t.period = d.period
-              and t.delivery_id is not null
-            where o.ean_code = c.ean_code and o.id <> c.id))`;
+     and (d.delivery_id is not null or (c.ean_code, d.period) not in (
+           select o.ean_code, t.period
+             from core.connections o join core.delivered_months t on t.partner_id = o.partner_id and t.connection_id = o.id
+            where o.status = 'archived' and t.delivery_id is not null))`;
+
+/** It reads all there is: hash joins, with room for them. */
+const SETTINGS = "set enable_nestloop = off; set work_mem = '64MB'";
 
 const BARE_PREVIEW = `select count(*)::int as months, sum(d.total_kwh) as kwh, sum(d.total_kwh * f.ere_per_kwh) as ere ${BOOKABLE}`;
 
@@ -59,41 +62,59 @@ const BARE_SUBMIT = `
   select count(*)::int as months from claimed`;
 
 type Step = "preview" | "submit" | "export" | "credit" | "sale" | "prepare" | "file" | "settle" | "check";
-type Seconds = Record<Step | "bare preview" | "bare submit", number>;
+/** Seconds by the clock, and of Postgres' processor time where that can be told. */
+type Took = { clock: number; postgres: number | null };
+type Turn = Record<Step | "bare preview" | "bare submit", Took>;
+type Timed = <T>(step: keyof Turn, work: () => Promise<T>) => Promise<T>;
+
+/** What of the operator's answers is read here. */
+type Answer = { total: { months: number }; booking: { quarter: string; rows: number; ere: number } };
 
 /** Everything from the preview to the bank, in the order of the operator; how long each step took, of all quarters together. */
-async function run({ admin, operators }: Year): Promise<Seconds> {
-  const took = {} as Seconds;
-  const timed = async <T>(step: keyof Seconds, work: () => Promise<T>): Promise<T> => {
-    const begun = performance.now();
+async function turn({ admin, operators }: Year, postgres_pid: number): Promise<Turn> {
+  const took = {} as Turn;
+  const timed: Timed = async (step, work) => {
+    const processor = () => processorTime(postgres_pid, { children: true });
+    const [begun, before] = [performance.now(), processor()];
     const done = await work();
-    took[step] = (performance.now() - begun) / 1000;
-    progress(`  ${step} ${took[step].toFixed(2)} s`);
+    const [ended, after] = [performance.now(), processor()];
+    took[step] = {
+      clock: (ended - begun) / 1000,
+      postgres: before === null || after === null ? null : (after - before) / 1000,
+    };
+    progress(`  ${step} ${took[step].clock.toFixed(2)} s`);
     return done;
   };
   const expected = await bareSide(admin, timed);
   await operators(async (anna, bram) => {
-    const quarters = async (ops: string, input: (quarter: string) => object = () => ({})) => {
-      const answers = [];
-      // biome-ignore lint/suspicious/noExplicitAny: what an ops function answers is read by the field
-      for (const quarter of QUARTERS) answers.push((await anna.call(ops, { booking: quarter, ...input(quarter) })) as any);
+    const everyQuarter = async (ops: string, input: (quarter: string) => object = () => ({})) => {
+      const answers: Answer[] = [];
+      for (const quarter of QUARTERS)
+        answers.push((await anna.call(ops, { booking: quarter, ...input(quarter) })) as Answer);
       return answers;
     };
-    const previews = await timed("preview", () => quarters("booking_preview", (quarter) => ({ quarter })));
-    const months = previews.reduce((sum, { total }) => sum + total.months, 0);
-    if (months !== expected) throw new Error(`${months} months were previewed, and ${expected} by the bare statement`);
-    const submitted = await timed("submit", async () => {
-      await quarters("booking_open", (quarter) => ({ quarter }));
-      return quarters("booking_submit");
-    });
-    const rows = submitted.reduce((sum, { booking }) => sum + booking.rows, 0);
-    if (rows !== expected) throw new Error(`${rows} months were submitted of ${expected}`);
-    await timed("export", () => quarters("booking_export"));
-    const credited = await timed("credit", () => quarters("booking_credit"));
-    const half = new Map(credited.map(({ booking }) => [booking.quarter, (booking.ere / 2).toFixed(6)]));
-    await timed("sale", () =>
-      quarters("sale_record", (quarter) => ({ ere: half.get(quarter), price: "0.42", buyer: "Bench", reference: quarter })),
+    const agree = (what: string, months: number[]) => {
+      const found = months.reduce((sum, each) => sum + each, 0);
+      if (found !== expected) throw new Error(`${found} months were ${what}, and ${expected} by the bare statement`);
+    };
+    const previews = await timed("preview", () => everyQuarter("booking_preview", (quarter) => ({ quarter })));
+    agree(
+      "previewed",
+      previews.map(({ total }) => total.months),
     );
+    const submitted = await timed("submit", async () => {
+      await everyQuarter("booking_open", (quarter) => ({ quarter }));
+      return everyQuarter("booking_submit");
+    });
+    agree(
+      "submitted",
+      submitted.map(({ booking }) => booking.rows),
+    );
+    await timed("export", () => everyQuarter("booking_export"));
+    const credited = await timed("credit", () => everyQuarter("booking_credit"));
+    const half = new Map(credited.map(({ booking }) => [booking.quarter, (booking.ere / 2).toFixed(6)]));
+    const sale = (quarter: string) => ({ ere: half.get(quarter), price: "0.42", buyer: "Bench", reference: quarter });
+    await timed("sale", () => everyQuarter("sale_record", sale));
     await pay(anna, bram, timed);
     const { ok, wrong } = await timed("check", () => anna.call("ledger_check", {}));
     if (ok !== true) throw new Error(`the ledger does not agree: ${JSON.stringify(wrong)}`);
@@ -101,16 +122,20 @@ async function run({ admin, operators }: Year): Promise<Seconds> {
   return took;
 }
 
-type Timed = <T>(step: keyof Seconds, work: () => Promise<T>) => Promise<T>;
-
 /** The bare statements; how many months can be booked. */
 async function bareSide(admin: pg.Pool, timed: Timed): Promise<number> {
   await admin.query(TABLES);
   await admin.query("vacuum (analyze) bench.delivered_months");
-  const preview = await timed("bare preview", () => admin.query(BARE_PREVIEW));
-  const submit = await timed("bare submit", () => admin.query(BARE_SUBMIT));
-  if (preview.rows[0].months !== submit.rows[0].months) throw new Error("the bare statements found different months");
-  return preview.rows[0].months;
+  const connection = await admin.connect();
+  try {
+    await connection.query(SETTINGS);
+    const preview = await timed("bare preview", () => connection.query(BARE_PREVIEW));
+    const submit = await timed("bare submit", () => connection.query(BARE_SUBMIT));
+    if (preview.rows[0].months !== submit.rows[0].months) throw new Error("the bare statements found different months");
+    return preview.rows[0].months;
+  } finally {
+    connection.release(true);
+  }
 }
 
 /** Everybody is paid, as `payout prepare`, `approve`, `export` and `settle` do it. */
@@ -126,46 +151,52 @@ const NAMES: Record<Step, string> = {
   submit: "booking open and submit",
   export: "booking export",
   credit: "booking credit",
-  sale: "sale record, half of what was credited",
-  prepare: "payout prepare, IBANs opened and judged",
+  sale: "sale record, of half of it",
+  prepare: "payout prepare, with IBANs opened and judged",
   file: "payout export",
   settle: "payout settle",
   check: "ledger check",
 };
 
 export const ere: Bench = {
-  about: "a year from kWh to the bank by the operator's steps, beside one bare set-based statement, and beside a tenth",
+  about: "a year from kWh to the bank by the operator's steps, beside one bare statement, and beside a tenth of it",
   defaults: { accounts: 10_000, rounds: 3, seconds: 1 },
   run: ({ accounts, rounds }) =>
     withStack(async (stack) => {
       const sizes = { tenth: Math.ceil(accounts / 10), whole: accounts };
-      const turns: Record<keyof typeof sizes, Seconds[]> = { tenth: [], whole: [] };
+      const turns: Record<keyof typeof sizes, Turn[]> = { tenth: [], whole: [] };
       for (let round = 0; round < rounds; round++)
         for (const size of ["tenth", "whole"] as const) {
           progress(`a year of ${sizes[size]} accounts`);
-          turns[size].push(await run(await addYear(stack, `bench_${size}_${round}`, sizes[size])));
+          const year = await addYear(stack, `bench_${size}_${round}`, sizes[size]);
+          turns[size].push(await turn(year, stack.postgres_pid));
         }
-      const of = (size: keyof typeof sizes, step: keyof Seconds) => median(turns[size], (each) => each[step])[step];
-      const findings: Finding[] = [];
-      for (const step of ["preview", "submit"] as const) {
-        const ours = of("whole", step);
-        findings.push(
-          alone(`${NAMES[step]}, a year`, "s", ours, { at_most: 20 }),
-          against(`${NAMES[step]}, a year`, "s", ours, { what: "one bare set-based statement", value: of("whole", `bare ${step}`) }, null),
-        );
-      }
-      for (const step of ["export", "credit", "sale", "prepare", "file", "settle", "check"] as const)
-        findings.push(alone(`${NAMES[step]}, a year`, "s", of("whole", step), step === "check" ? { at_most: 10 } : null));
-      for (const step of Object.keys(NAMES) as Step[])
-        findings.push(
-          against(
-            `${NAMES[step]}, ten times the accounts`,
-            "s",
-            of("whole", step),
-            { what: `that of ${sizes.tenth}`, value: of("tenth", step) },
-            { at_most: 13 },
-          ),
-        );
-      return findings;
+      const of = (size: keyof typeof sizes, step: keyof Turn) => ({
+        clock: median(turns[size], (each) => each[step].clock)[step].clock,
+        postgres: median(turns[size], (each) => each[step].postgres ?? 0)[step].postgres,
+      });
+      /** A step of the whole year, by itself, or beside something else that was timed. */
+      const finding = (step: Step, target: Target | null, floor?: { what: string; took: Took }): Finding => {
+        const { clock, postgres } = of("whole", step);
+        if (!floor) return alone(`${NAMES[step]}, a year`, "s", clock, target, { postgres_s: postgres });
+        const processor_ratio = postgres && floor.took.postgres ? postgres / floor.took.postgres : null;
+        const beside = { what: floor.what, value: floor.took.clock };
+        return against(`${NAMES[step]}, a year`, "s", clock, beside, target, { postgres_s: postgres, processor_ratio });
+      };
+      const targets: Partial<Record<Step, Target>> = {
+        preview: { at_most: 20 },
+        submit: { at_most: 20 },
+        check: { at_most: 10 },
+      };
+      const steps = Object.keys(NAMES) as Step[];
+      return [
+        ...steps.map((step) => finding(step, targets[step] ?? null)),
+        ...(["preview", "submit"] as const).map((step) =>
+          finding(step, null, { what: "one bare set-based statement", took: of("whole", `bare ${step}`) }),
+        ),
+        ...steps.map((step) =>
+          finding(step, { at_most: 13 }, { what: `that of ${sizes.tenth} accounts`, took: of("tenth", step) }),
+        ),
+      ];
     }),
 };

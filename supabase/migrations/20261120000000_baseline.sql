@@ -5596,6 +5596,10 @@ comment on function private.balance(uuid, text, text, uuid) is 'What was credite
 
 -- A step writes thousands of rows, and the next one reads them before any statistics know of them. So what is looked up by its key in
 -- these tables, and in those of bookings and sales, is looked up row by row (lateral, with offset 0): never a join of all with all.
+--
+-- A function that reads for such a step is planned anew each time, for what its arguments are (force_custom_plan). That setting goes on
+-- to whatever runs meanwhile: so a function that writes, or that is called for each row, says auto, or every check of a foreign key, and
+-- each of those calls, would be planned anew.
 create type private.posting as (
   cause        text,
   unit         text,
@@ -5607,7 +5611,7 @@ create type private.posting as (
 
 create function private.post(partner uuid, postings private.posting[]) returns int
 language plpgsql
-set search_path = '' set plan_cache_mode = 'force_custom_plan' set work_mem = '64MB'
+set search_path = '' set plan_cache_mode = 'auto' set work_mem = '64MB'
 as $$
 declare
   written int;
@@ -5651,7 +5655,7 @@ comment on function private.post(uuid, private.posting[]) is
 
 create function private.reverse_postings(partner uuid, causes text[]) returns int
 language plpgsql
-set search_path = '' set plan_cache_mode = 'force_custom_plan'
+set search_path = '' set plan_cache_mode = 'auto'
 as $$
 declare
   written int;
@@ -6048,7 +6052,8 @@ create table core.booking_rows (
   constraint booking_rows_percentages check (fee_pct between 0 and 100 and partner_share_pct between 0 and 100),
   constraint booking_rows_flags_known check (
     flags <@ '{beyond_power,above_average,too_many_sessions,repeated_total,no_sessions}')
-);
+-- each row is updated once, when it is credited: on its own page that touches no index
+) with (fillfactor = 50);
 comment on table core.booking_rows is
   'One connection and month of a booking, with what was true when it was submitted: nothing of that changes afterwards. Personal data; kept seven years.';
 comment on column core.booking_rows.account_id is 'The account of the connection.';
@@ -6122,7 +6127,7 @@ comment on function private.months_of(date) is 'The three months of a quarter, a
 
 create function private.ean_booked(ean text, month date) returns boolean
 language plpgsql stable security definer
-set search_path = ''
+set search_path = '' set plan_cache_mode = 'auto'
 as $$
 begin
   return exists (select from core.booking_rows r where r.ean_code = ean and r.period = month and r.live and r.ean_exclusive);
@@ -6132,7 +6137,7 @@ comment on function private.ean_booked(text, date) is
 
 create function private.ean_delivered(ean text, month date, except_connection uuid) returns boolean
 language plpgsql stable security definer
-set search_path = ''
+set search_path = '' set plan_cache_mode = 'auto'
 as $$
 begin
   return exists (
@@ -6266,7 +6271,7 @@ comment on function private.lock_connections(uuid, uuid[]) is 'Until the end of 
 
 create function private.claim_months(booking core.bookings, chosen uuid[]) returns private.posting[]
 language plpgsql
-set search_path = '' set plan_cache_mode = 'force_custom_plan' set work_mem = '64MB'
+set search_path = '' set plan_cache_mode = 'auto' set work_mem = '64MB'
 as $$
 declare
   postings private.posting[];
@@ -6350,7 +6355,7 @@ comment on function private.submit_booking(uuid, uuid, uuid[]) is
 
 create function private.unlock_months(tenant uuid, connections uuid[], months date[]) returns void
 language plpgsql
-set search_path = '' set plan_cache_mode = 'force_custom_plan'
+set search_path = '' set plan_cache_mode = 'auto'
 as $$
 begin
   update core.delivered_months d set status = private.month_status(d.connection_id, d.period)
@@ -6503,30 +6508,30 @@ comment on function private.read_credit_lines(core.bookings, jsonb) is
 create type private.credited_row as (
   credit_id     uuid,
   row_id        uuid,
+  owner_id      uuid,
   account_id    uuid,
   connection_id uuid,
   period        date,
   kwh           numeric,
   accepted_kwh  numeric,
-  ere           numeric);
+  ere           numeric,
+  reason        text);
 
 create function private.write_credits(tenant uuid, lines private.credit_line[]) returns private.credited_row[]
 language plpgsql
-set search_path = '' set plan_cache_mode = 'force_custom_plan'
+set search_path = '' set plan_cache_mode = 'auto'
 as $$
 declare
   credited private.credited_row[];
 begin
   credited := array(
-    select row(gen_random_uuid(), r.id, r.account_id, r.connection_id, r.period, r.kwh, l.accepted_kwh, trunc(l.accepted_kwh * r.ere_per_kwh, 6))::private.credited_row
+    select row(gen_random_uuid(), r.id, r.owner_id, r.account_id, r.connection_id, r.period, r.kwh, l.accepted_kwh,
+               trunc(l.accepted_kwh * r.ere_per_kwh, 6), l.reason)::private.credited_row
       from unnest(lines) l
       cross join lateral (
         select * from core.booking_rows r where r.partner_id = tenant and r.id = l.row_id and r.status = 'submitted' offset 0) r);
   insert into core.credits (partner_id, id, row_id, owner_id, accepted_kwh, ere, reason)
-  select tenant, c.credit_id, c.row_id, r.owner_id, c.accepted_kwh, c.ere, l.reason
-    from unnest(credited) c
-    join unnest(lines) l on l.row_id = c.row_id
-    cross join lateral (select r.owner_id from core.booking_rows r where r.partner_id = tenant and r.id = c.row_id offset 0) r;
+  select tenant, c.credit_id, c.row_id, c.owner_id, c.accepted_kwh, c.ere, c.reason from unnest(credited) c;
   update core.booking_rows r set status = 'registered'
    where r.partner_id = tenant and r.id = any (array(select c.row_id from unnest(credited) c where c.accepted_kwh > 0));
   update core.booking_rows r set status = 'rejected'
@@ -6694,7 +6699,7 @@ comment on function private.split_sale(core.sales) is
 
 create function private.allocate_sale(sale core.sales) returns int
 language plpgsql
-set search_path = '' set plan_cache_mode = 'force_custom_plan'
+set search_path = '' set plan_cache_mode = 'auto'
 as $$
 declare
   postings private.posting[];
@@ -6772,7 +6777,7 @@ comment on function private.paid_out_allocations(core.sales) is
 
 create function private.reverse_sale(sale core.sales, reason text, recover boolean, out reversed int, out paid_out int)
 language plpgsql
-set search_path = '' set plan_cache_mode = 'force_custom_plan'
+set search_path = '' set plan_cache_mode = 'auto'
 as $$
 declare
   paid     uuid[] := private.paid_out_allocations(sale);
@@ -7270,7 +7275,7 @@ comment on function private.payable_balances(uuid[]) is
 
 create function private.may_yield(account_partner uuid, account uuid) returns boolean
 language plpgsql stable
-set search_path = ''
+set search_path = '' set plan_cache_mode = 'auto'
 as $$
 begin
   return exists (
@@ -7295,7 +7300,7 @@ comment on function private.may_yield(uuid, uuid) is
 
 create function private.partner_may_yield(partner uuid) returns boolean
 language plpgsql stable
-set search_path = ''
+set search_path = '' set plan_cache_mode = 'auto'
 as $$
 begin
   return exists (select from core.accounts a where a.partner_id = partner and private.may_yield(a.partner_id, a.id))
@@ -7402,7 +7407,7 @@ comment on function private.euro_posting(text, numeric, text, uuid, text, uuid) 
 
 create function private.make_batch(payees private.payee[], from_euro numeric, by_login text, owners uuid[] default null) returns uuid
 language plpgsql
-set search_path = '' set plan_cache_mode = 'force_custom_plan'
+set search_path = '' set plan_cache_mode = 'auto'
 as $$
 declare
   made   uuid;
@@ -7411,17 +7416,15 @@ begin
   insert into core.payout_batches (minimum, prepared_by) values (from_euro, by_login) returning id into made;
   for ledger in
     with part as materialized (
-      select gen_random_uuid() as line_id, y.partner_id, y.account_id from unnest(payees) y
+      select gen_random_uuid() as line_id, coalesce(y.account_id, y.partner_id) as payee_id, y.* from unnest(payees) y
     ), balance as materialized (
       select l.line_id, b.* from part l
-        join private.payable_balances(owners) b on b.partner_id = l.partner_id and b.account_id is not distinct from l.account_id
+        join private.payable_balances(owners) b on b.partner_id = l.partner_id and coalesce(b.account_id, b.partner_id) = l.payee_id
     ), lines as (
       insert into core.payout_lines (partner_id, id, batch_id, account_id, owner_id, amount, name, iban_ciphertext, iban_key_id, iban_last4)
-      select l.partner_id, l.line_id, made, l.account_id, y.owner_id,
-             (select sum(b.amount) from balance b where b.line_id = l.line_id), y.name, y.iban_ciphertext, y.iban_key_id, y.iban_last4
-        from part l join unnest(payees) y on y.partner_id = l.partner_id and y.account_id is not distinct from l.account_id
-       order by y.name, l.line_id
-      returning partner_id, id
+      select l.partner_id, l.line_id, made, l.account_id, l.owner_id, b.amount, l.name, l.iban_ciphertext, l.iban_key_id, l.iban_last4
+        from part l join (select b.line_id, sum(b.amount) as amount from balance b group by b.line_id) b on b.line_id = l.line_id
+       order by l.name, l.line_id
     ), parts as (
       insert into core.payout_parts (partner_id, line_id, ledger_partner_id, kind, account_id, owner_id, amount)
       select b.partner_id, b.line_id, b.ledger_partner_id, b.kind, b.of_account_id, a.owner_id, b.amount
@@ -7430,7 +7433,7 @@ begin
       returning *
     )
     select p.ledger_partner_id as partner_id,
-           array_agg(private.euro_posting('payout:' || p.id, p.amount, p.kind, p.payee_id, 'payout', coalesce(y.account_id, y.partner_id))) as postings
+           array_agg(private.euro_posting('payout:' || p.id, p.amount, p.kind, p.payee_id, 'payout', y.payee_id)) as postings
       from parts p join part y on y.line_id = p.line_id
      group by p.ledger_partner_id
   loop
@@ -7506,7 +7509,7 @@ comment on function private.fail_line(core.payout_lines, text) is
 
 create function private.notify_paid(batch uuid) returns void
 language plpgsql
-set search_path = '' set plan_cache_mode = 'force_custom_plan'
+set search_path = '' set plan_cache_mode = 'auto'
 as $$
 begin
   insert into core.notices (partner_id, account_id, owner_id, kind, cause, details)
@@ -14622,7 +14625,7 @@ begin
     into judged
     from private.payees(minimum) y
     left join jsonb_to_recordset(coalesce(input -> 'judged', '[]')) as j (partner_id uuid, account_id uuid, ciphertext text, problem text)
-      on j.partner_id = y.partner_id and j.account_id is not distinct from y.account_id;
+      on j.partner_id = y.partner_id and coalesce(j.account_id, j.partner_id) = coalesce(y.account_id, y.partner_id);
   taken := array(select y from jsonb_populate_recordset(null::private.payee, judged) y where y.reason is null);
   if cardinality(taken) > 0 then
     made := private.make_batch(taken, minimum, login);

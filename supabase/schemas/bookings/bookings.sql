@@ -82,7 +82,8 @@ create table core.booking_rows (
   constraint booking_rows_percentages check (fee_pct between 0 and 100 and partner_share_pct between 0 and 100),
   constraint booking_rows_flags_known check (
     flags <@ '{beyond_power,above_average,too_many_sessions,repeated_total,no_sessions}')
-);
+-- each row is updated once, when it is credited: on its own page that touches no index
+) with (fillfactor = 50);
 comment on table core.booking_rows is
   'One connection and month of a booking, with what was true when it was submitted: nothing of that changes afterwards. Personal data; kept seven years.';
 comment on column core.booking_rows.account_id is 'The account of the connection.';

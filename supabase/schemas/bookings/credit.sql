@@ -33,30 +33,30 @@ comment on function private.read_credit_lines(core.bookings, jsonb) is
 create type private.credited_row as (
   credit_id     uuid,
   row_id        uuid,
+  owner_id      uuid,
   account_id    uuid,
   connection_id uuid,
   period        date,
   kwh           numeric,
   accepted_kwh  numeric,
-  ere           numeric);
+  ere           numeric,
+  reason        text);
 
 create function private.write_credits(tenant uuid, lines private.credit_line[]) returns private.credited_row[]
 language plpgsql
-set search_path = '' set plan_cache_mode = 'force_custom_plan'
+set search_path = '' set plan_cache_mode = 'auto' set enable_seqscan = off
 as $$
 declare
   credited private.credited_row[];
 begin
   credited := array(
-    select row(gen_random_uuid(), r.id, r.account_id, r.connection_id, r.period, r.kwh, l.accepted_kwh, trunc(l.accepted_kwh * r.ere_per_kwh, 6))::private.credited_row
+    select row(gen_random_uuid(), r.id, r.owner_id, r.account_id, r.connection_id, r.period, r.kwh, l.accepted_kwh,
+               trunc(l.accepted_kwh * r.ere_per_kwh, 6), l.reason)::private.credited_row
       from unnest(lines) l
       cross join lateral (
         select * from core.booking_rows r where r.partner_id = tenant and r.id = l.row_id and r.status = 'submitted' offset 0) r);
   insert into core.credits (partner_id, id, row_id, owner_id, accepted_kwh, ere, reason)
-  select tenant, c.credit_id, c.row_id, r.owner_id, c.accepted_kwh, c.ere, l.reason
-    from unnest(credited) c
-    join unnest(lines) l on l.row_id = c.row_id
-    cross join lateral (select r.owner_id from core.booking_rows r where r.partner_id = tenant and r.id = c.row_id offset 0) r;
+  select tenant, c.credit_id, c.row_id, c.owner_id, c.accepted_kwh, c.ere, c.reason from unnest(credited) c;
   update core.booking_rows r set status = 'registered'
    where r.partner_id = tenant and r.id = any (array(select c.row_id from unnest(credited) c where c.accepted_kwh > 0));
   update core.booking_rows r set status = 'rejected'

@@ -24,7 +24,7 @@ comment on function private.months_of(date) is 'The three months of a quarter, a
 
 create function private.ean_booked(ean text, month date) returns boolean
 language plpgsql stable security definer
-set search_path = ''
+set search_path = '' set plan_cache_mode = 'auto' set enable_seqscan = off
 as $$
 begin
   return exists (select from core.booking_rows r where r.ean_code = ean and r.period = month and r.live and r.ean_exclusive);
@@ -34,7 +34,7 @@ comment on function private.ean_booked(text, date) is
 
 create function private.ean_delivered(ean text, month date, except_connection uuid) returns boolean
 language plpgsql stable security definer
-set search_path = ''
+set search_path = '' set plan_cache_mode = 'auto' set enable_seqscan = off
 as $$
 begin
   return exists (

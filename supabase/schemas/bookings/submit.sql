@@ -45,7 +45,7 @@ comment on function private.lock_connections(uuid, uuid[]) is 'Until the end of 
 
 create function private.claim_months(booking core.bookings, chosen uuid[]) returns private.posting[]
 language plpgsql
-set search_path = '' set plan_cache_mode = 'force_custom_plan' set work_mem = '64MB'
+set search_path = '' set plan_cache_mode = 'auto' set enable_seqscan = off set work_mem = '64MB'
 as $$
 declare
   postings private.posting[];
@@ -129,7 +129,7 @@ comment on function private.submit_booking(uuid, uuid, uuid[]) is
 
 create function private.unlock_months(tenant uuid, connections uuid[], months date[]) returns void
 language plpgsql
-set search_path = '' set plan_cache_mode = 'force_custom_plan'
+set search_path = '' set plan_cache_mode = 'auto' set enable_seqscan = off
 as $$
 begin
   update core.delivered_months d set status = private.month_status(d.connection_id, d.period)

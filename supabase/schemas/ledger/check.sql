@@ -98,18 +98,19 @@ returns table (what text, expected numeric, found numeric, wrong bigint, example
 language sql stable
 set search_path = '' set enable_nestloop = off
 as $$
-  with part as materialized (
-    select a.*, a.reversal_id is null as stands, k.net as in_net, k.share as in_share, k.fee as in_fee
-      from core.allocations a
-      left join lateral (
-        -- what was moved for it, less what was moved back
-        select coalesce(sum(e.amount * s.sign) filter (where s.what = 'net'), 0) as net,
-               coalesce(sum(e.amount * s.sign) filter (where s.what = 'share'), 0) as share,
-               coalesce(sum(e.amount * s.sign) filter (where s.what = 'fee'), 0) as fee
-          from core.ledger_entries e
-          cross join lateral (select split_part(e.cause, ':', 3) as what, case split_part(e.cause, ':', 4) when 'reversed' then -1 else 1 end as sign) s
-         where e.partner_id = a.partner_id and e.cause > 'allocation:' || a.id || ':' and e.cause < 'allocation:' || a.id || ';') k on true
-     where a.partner_id = tenant
+  with moved as materialized (
+    -- what was moved for each part, less what was moved back
+    select k.allocation_id, sum(k.amount) filter (where k.what = 'net') as net, sum(k.amount) filter (where k.what = 'share') as share,
+           sum(k.amount) filter (where k.what = 'fee') as fee
+      from (select split_part(e.cause, ':', 2) as allocation_id, split_part(e.cause, ':', 3) as what,
+                   case split_part(e.cause, ':', 4) when 'reversed' then -e.amount else e.amount end as amount
+              from core.ledger_entries e
+             where e.partner_id = tenant and e.cause > 'allocation:' and e.cause < 'allocation;') k
+     group by k.allocation_id
+  ), part as materialized (
+    select a.*, a.reversal_id is null as stands, coalesce(m.net, 0) as in_net, coalesce(m.share, 0) as in_share, coalesce(m.fee, 0) as in_fee
+      from (select * from core.allocations where partner_id = tenant) a
+      left join moved m on m.allocation_id = a.id::text
   ), sale as materialized (
     select s.id, s.reference, s.gross, s.ere, sum(p.gross) as parts, sum(p.ere) as parts_ere, coalesce(sum(p.gross) filter (where p.stands), 0) as stands,
            -private.balance(tenant, 'EUR', 'buyer', s.id) as owed

@@ -80,6 +80,11 @@ comment on function private.balance(uuid, text, text, uuid) is 'What was credite
 
 -- A step writes thousands of rows, and the next one reads them before any statistics know of them. So what is looked up by its key in
 -- these tables, and in those of bookings and sales, is looked up row by row (lateral, with offset 0): never a join of all with all.
+--
+-- A function that reads for such a step is planned anew each time, for what its arguments are (force_custom_plan). That setting goes on
+-- to whatever runs meanwhile: so a function that writes, or that is called for each row, says auto, or every check of a foreign key, and
+-- each of those calls, would be planned anew. And it says that no table is read whole, which a plan that was made while there were few
+-- rows would go on doing.
 create type private.posting as (
   cause        text,
   unit         text,
@@ -91,7 +96,7 @@ create type private.posting as (
 
 create function private.post(partner uuid, postings private.posting[]) returns int
 language plpgsql
-set search_path = '' set plan_cache_mode = 'force_custom_plan' set work_mem = '64MB'
+set search_path = '' set plan_cache_mode = 'auto' set enable_seqscan = off set work_mem = '64MB'
 as $$
 declare
   written int;
@@ -135,7 +140,7 @@ comment on function private.post(uuid, private.posting[]) is
 
 create function private.reverse_postings(partner uuid, causes text[]) returns int
 language plpgsql
-set search_path = '' set plan_cache_mode = 'force_custom_plan'
+set search_path = '' set plan_cache_mode = 'auto' set enable_seqscan = off
 as $$
 declare
   written int;

@@ -41,7 +41,7 @@ comment on function private.euro_posting(text, numeric, text, uuid, text, uuid) 
 
 create function private.make_batch(payees private.payee[], from_euro numeric, by_login text, owners uuid[] default null) returns uuid
 language plpgsql
-set search_path = '' set plan_cache_mode = 'force_custom_plan'
+set search_path = '' set plan_cache_mode = 'auto' set enable_seqscan = off
 as $$
 declare
   made   uuid;
@@ -50,17 +50,15 @@ begin
   insert into core.payout_batches (minimum, prepared_by) values (from_euro, by_login) returning id into made;
   for ledger in
     with part as materialized (
-      select gen_random_uuid() as line_id, y.partner_id, y.account_id from unnest(payees) y
+      select gen_random_uuid() as line_id, coalesce(y.account_id, y.partner_id) as payee_id, y.* from unnest(payees) y
     ), balance as materialized (
       select l.line_id, b.* from part l
-        join private.payable_balances(owners) b on b.partner_id = l.partner_id and b.account_id is not distinct from l.account_id
+        join private.payable_balances(owners) b on b.partner_id = l.partner_id and coalesce(b.account_id, b.partner_id) = l.payee_id
     ), lines as (
       insert into core.payout_lines (partner_id, id, batch_id, account_id, owner_id, amount, name, iban_ciphertext, iban_key_id, iban_last4)
-      select l.partner_id, l.line_id, made, l.account_id, y.owner_id,
-             (select sum(b.amount) from balance b where b.line_id = l.line_id), y.name, y.iban_ciphertext, y.iban_key_id, y.iban_last4
-        from part l join unnest(payees) y on y.partner_id = l.partner_id and y.account_id is not distinct from l.account_id
-       order by y.name, l.line_id
-      returning partner_id, id
+      select l.partner_id, l.line_id, made, l.account_id, l.owner_id, b.amount, l.name, l.iban_ciphertext, l.iban_key_id, l.iban_last4
+        from part l join (select b.line_id, sum(b.amount) as amount from balance b group by b.line_id) b on b.line_id = l.line_id
+       order by l.name, l.line_id
     ), parts as (
       insert into core.payout_parts (partner_id, line_id, ledger_partner_id, kind, account_id, owner_id, amount)
       select b.partner_id, b.line_id, b.ledger_partner_id, b.kind, b.of_account_id, a.owner_id, b.amount
@@ -69,7 +67,7 @@ begin
       returning *
     )
     select p.ledger_partner_id as partner_id,
-           array_agg(private.euro_posting('payout:' || p.id, p.amount, p.kind, p.payee_id, 'payout', coalesce(y.account_id, y.partner_id))) as postings
+           array_agg(private.euro_posting('payout:' || p.id, p.amount, p.kind, p.payee_id, 'payout', y.payee_id)) as postings
       from parts p join part y on y.line_id = p.line_id
      group by p.ledger_partner_id
   loop
@@ -145,7 +143,7 @@ comment on function private.fail_line(core.payout_lines, text) is
 
 create function private.notify_paid(batch uuid) returns void
 language plpgsql
-set search_path = '' set plan_cache_mode = 'force_custom_plan'
+set search_path = '' set plan_cache_mode = 'auto' set enable_seqscan = off
 as $$
 begin
   insert into core.notices (partner_id, account_id, owner_id, kind, cause, details)

@@ -96,7 +96,7 @@ begin
     into judged
     from private.payees(minimum) y
     left join jsonb_to_recordset(coalesce(input -> 'judged', '[]')) as j (partner_id uuid, account_id uuid, ciphertext text, problem text)
-      on j.partner_id = y.partner_id and j.account_id is not distinct from y.account_id;
+      on j.partner_id = y.partner_id and coalesce(j.account_id, j.partner_id) = coalesce(y.account_id, y.partner_id);
   taken := array(select y from jsonb_populate_recordset(null::private.payee, judged) y where y.reason is null);
   if cardinality(taken) > 0 then
     made := private.make_batch(taken, minimum, login);

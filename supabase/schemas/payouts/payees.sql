@@ -47,7 +47,7 @@ comment on function private.payable_balances(uuid[]) is
 
 create function private.may_yield(account_partner uuid, account uuid) returns boolean
 language plpgsql stable
-set search_path = ''
+set search_path = '' set plan_cache_mode = 'auto' set enable_seqscan = off
 as $$
 begin
   return exists (
@@ -61,9 +61,10 @@ begin
        where c.partner_id = account_partner and c.account_id = account and m.status = 'staged' and m.total_kwh > 0
          and (f.bookable_until is null or f.bookable_until >= private.today()))
     or exists (
-      select from core.booking_rows r
+      select from core.connections c
+        join core.booking_rows r on r.partner_id = c.partner_id and r.connection_id = c.id and r.live
         left join core.credits k on k.partner_id = r.partner_id and k.row_id = r.id and k.reversed_at is null
-       where r.partner_id = account_partner and r.account_id = account and r.live
+       where c.partner_id = account_partner and c.account_id = account
          and (k.id is null or k.ere > (select coalesce(sum(a.ere), 0) from core.allocations a
                                         where a.partner_id = r.partner_id and a.row_id = r.id and a.reversal_id is null)));
 end $$;
@@ -72,7 +73,7 @@ comment on function private.may_yield(uuid, uuid) is
 
 create function private.partner_may_yield(partner uuid) returns boolean
 language plpgsql stable
-set search_path = ''
+set search_path = '' set plan_cache_mode = 'auto' set enable_seqscan = off
 as $$
 begin
   return exists (select from core.accounts a where a.partner_id = partner and private.may_yield(a.partner_id, a.id))

@@ -38,7 +38,7 @@ comment on function private.split_sale(core.sales) is
 
 create function private.allocate_sale(sale core.sales) returns int
 language plpgsql
-set search_path = '' set plan_cache_mode = 'force_custom_plan'
+set search_path = '' set plan_cache_mode = 'auto' set enable_seqscan = off
 as $$
 declare
   postings private.posting[];

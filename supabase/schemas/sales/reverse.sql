@@ -46,7 +46,7 @@ comment on function private.paid_out_allocations(core.sales) is
 
 create function private.reverse_sale(sale core.sales, reason text, recover boolean, out reversed int, out paid_out int)
 language plpgsql
-set search_path = '' set plan_cache_mode = 'force_custom_plan'
+set search_path = '' set plan_cache_mode = 'auto' set enable_seqscan = off
 as $$
 declare
   paid     uuid[] := private.paid_out_allocations(sale);
