@@ -5599,7 +5599,8 @@ comment on function private.balance(uuid, text, text, uuid) is 'What was credite
 --
 -- A function that reads for such a step is planned anew each time, for what its arguments are (force_custom_plan). That setting goes on
 -- to whatever runs meanwhile: so a function that writes, or that is called for each row, says auto, or every check of a foreign key, and
--- each of those calls, would be planned anew.
+-- each of those calls, would be planned anew. And it says that no table is read whole, which a plan that was made while there were few
+-- rows would go on doing.
 create type private.posting as (
   cause        text,
   unit         text,
@@ -5611,7 +5612,7 @@ create type private.posting as (
 
 create function private.post(partner uuid, postings private.posting[]) returns int
 language plpgsql
-set search_path = '' set plan_cache_mode = 'auto' set work_mem = '64MB'
+set search_path = '' set plan_cache_mode = 'auto' set enable_seqscan = off set work_mem = '64MB'
 as $$
 declare
   written int;
@@ -5655,7 +5656,7 @@ comment on function private.post(uuid, private.posting[]) is
 
 create function private.reverse_postings(partner uuid, causes text[]) returns int
 language plpgsql
-set search_path = '' set plan_cache_mode = 'auto'
+set search_path = '' set plan_cache_mode = 'auto' set enable_seqscan = off
 as $$
 declare
   written int;
@@ -6127,7 +6128,7 @@ comment on function private.months_of(date) is 'The three months of a quarter, a
 
 create function private.ean_booked(ean text, month date) returns boolean
 language plpgsql stable security definer
-set search_path = '' set plan_cache_mode = 'auto'
+set search_path = '' set plan_cache_mode = 'auto' set enable_seqscan = off
 as $$
 begin
   return exists (select from core.booking_rows r where r.ean_code = ean and r.period = month and r.live and r.ean_exclusive);
@@ -6137,7 +6138,7 @@ comment on function private.ean_booked(text, date) is
 
 create function private.ean_delivered(ean text, month date, except_connection uuid) returns boolean
 language plpgsql stable security definer
-set search_path = '' set plan_cache_mode = 'auto'
+set search_path = '' set plan_cache_mode = 'auto' set enable_seqscan = off
 as $$
 begin
   return exists (
@@ -6271,7 +6272,7 @@ comment on function private.lock_connections(uuid, uuid[]) is 'Until the end of 
 
 create function private.claim_months(booking core.bookings, chosen uuid[]) returns private.posting[]
 language plpgsql
-set search_path = '' set plan_cache_mode = 'auto' set work_mem = '64MB'
+set search_path = '' set plan_cache_mode = 'auto' set enable_seqscan = off set work_mem = '64MB'
 as $$
 declare
   postings private.posting[];
@@ -6355,7 +6356,7 @@ comment on function private.submit_booking(uuid, uuid, uuid[]) is
 
 create function private.unlock_months(tenant uuid, connections uuid[], months date[]) returns void
 language plpgsql
-set search_path = '' set plan_cache_mode = 'auto'
+set search_path = '' set plan_cache_mode = 'auto' set enable_seqscan = off
 as $$
 begin
   update core.delivered_months d set status = private.month_status(d.connection_id, d.period)
@@ -6519,7 +6520,7 @@ create type private.credited_row as (
 
 create function private.write_credits(tenant uuid, lines private.credit_line[]) returns private.credited_row[]
 language plpgsql
-set search_path = '' set plan_cache_mode = 'auto'
+set search_path = '' set plan_cache_mode = 'auto' set enable_seqscan = off
 as $$
 declare
   credited private.credited_row[];
@@ -6699,7 +6700,7 @@ comment on function private.split_sale(core.sales) is
 
 create function private.allocate_sale(sale core.sales) returns int
 language plpgsql
-set search_path = '' set plan_cache_mode = 'auto'
+set search_path = '' set plan_cache_mode = 'auto' set enable_seqscan = off
 as $$
 declare
   postings private.posting[];
@@ -6777,7 +6778,7 @@ comment on function private.paid_out_allocations(core.sales) is
 
 create function private.reverse_sale(sale core.sales, reason text, recover boolean, out reversed int, out paid_out int)
 language plpgsql
-set search_path = '' set plan_cache_mode = 'auto'
+set search_path = '' set plan_cache_mode = 'auto' set enable_seqscan = off
 as $$
 declare
   paid     uuid[] := private.paid_out_allocations(sale);
@@ -7275,7 +7276,7 @@ comment on function private.payable_balances(uuid[]) is
 
 create function private.may_yield(account_partner uuid, account uuid) returns boolean
 language plpgsql stable
-set search_path = '' set plan_cache_mode = 'auto'
+set search_path = '' set plan_cache_mode = 'auto' set enable_seqscan = off
 as $$
 begin
   return exists (
@@ -7289,9 +7290,10 @@ begin
        where c.partner_id = account_partner and c.account_id = account and m.status = 'staged' and m.total_kwh > 0
          and (f.bookable_until is null or f.bookable_until >= private.today()))
     or exists (
-      select from core.booking_rows r
+      select from core.connections c
+        join core.booking_rows r on r.partner_id = c.partner_id and r.connection_id = c.id and r.live
         left join core.credits k on k.partner_id = r.partner_id and k.row_id = r.id and k.reversed_at is null
-       where r.partner_id = account_partner and r.account_id = account and r.live
+       where c.partner_id = account_partner and c.account_id = account
          and (k.id is null or k.ere > (select coalesce(sum(a.ere), 0) from core.allocations a
                                         where a.partner_id = r.partner_id and a.row_id = r.id and a.reversal_id is null)));
 end $$;
@@ -7300,7 +7302,7 @@ comment on function private.may_yield(uuid, uuid) is
 
 create function private.partner_may_yield(partner uuid) returns boolean
 language plpgsql stable
-set search_path = '' set plan_cache_mode = 'auto'
+set search_path = '' set plan_cache_mode = 'auto' set enable_seqscan = off
 as $$
 begin
   return exists (select from core.accounts a where a.partner_id = partner and private.may_yield(a.partner_id, a.id))
@@ -7407,7 +7409,7 @@ comment on function private.euro_posting(text, numeric, text, uuid, text, uuid) 
 
 create function private.make_batch(payees private.payee[], from_euro numeric, by_login text, owners uuid[] default null) returns uuid
 language plpgsql
-set search_path = '' set plan_cache_mode = 'auto'
+set search_path = '' set plan_cache_mode = 'auto' set enable_seqscan = off
 as $$
 declare
   made   uuid;
@@ -7509,7 +7511,7 @@ comment on function private.fail_line(core.payout_lines, text) is
 
 create function private.notify_paid(batch uuid) returns void
 language plpgsql
-set search_path = '' set plan_cache_mode = 'auto'
+set search_path = '' set plan_cache_mode = 'auto' set enable_seqscan = off
 as $$
 begin
   insert into core.notices (partner_id, account_id, owner_id, kind, cause, details)
@@ -8269,18 +8271,19 @@ returns table (what text, expected numeric, found numeric, wrong bigint, example
 language sql stable
 set search_path = '' set enable_nestloop = off
 as $$
-  with part as materialized (
-    select a.*, a.reversal_id is null as stands, k.net as in_net, k.share as in_share, k.fee as in_fee
-      from core.allocations a
-      left join lateral (
-        -- what was moved for it, less what was moved back
-        select coalesce(sum(e.amount * s.sign) filter (where s.what = 'net'), 0) as net,
-               coalesce(sum(e.amount * s.sign) filter (where s.what = 'share'), 0) as share,
-               coalesce(sum(e.amount * s.sign) filter (where s.what = 'fee'), 0) as fee
-          from core.ledger_entries e
-          cross join lateral (select split_part(e.cause, ':', 3) as what, case split_part(e.cause, ':', 4) when 'reversed' then -1 else 1 end as sign) s
-         where e.partner_id = a.partner_id and e.cause > 'allocation:' || a.id || ':' and e.cause < 'allocation:' || a.id || ';') k on true
-     where a.partner_id = tenant
+  with moved as materialized (
+    -- what was moved for each part, less what was moved back
+    select k.allocation_id, sum(k.amount) filter (where k.what = 'net') as net, sum(k.amount) filter (where k.what = 'share') as share,
+           sum(k.amount) filter (where k.what = 'fee') as fee
+      from (select split_part(e.cause, ':', 2) as allocation_id, split_part(e.cause, ':', 3) as what,
+                   case split_part(e.cause, ':', 4) when 'reversed' then -e.amount else e.amount end as amount
+              from core.ledger_entries e
+             where e.partner_id = tenant and e.cause > 'allocation:' and e.cause < 'allocation;') k
+     group by k.allocation_id
+  ), part as materialized (
+    select a.*, a.reversal_id is null as stands, coalesce(m.net, 0) as in_net, coalesce(m.share, 0) as in_share, coalesce(m.fee, 0) as in_fee
+      from (select * from core.allocations where partner_id = tenant) a
+      left join moved m on m.allocation_id = a.id::text
   ), sale as materialized (
     select s.id, s.reference, s.gross, s.ere, sum(p.gross) as parts, sum(p.ere) as parts_ere, coalesce(sum(p.gross) filter (where p.stands), 0) as stands,
            -private.balance(tenant, 'EUR', 'buyer', s.id) as owed
