@@ -72,6 +72,7 @@ async function operator(url: string, name: string): Promise<Machine & { end: () 
   await client.query(`set session authorization operator_${name}`);
   return {
     env,
+    say: () => {},
     async call(ops, input) {
       const { rows } = await client.query(`select ops.${ops}($1::jsonb) as answer`, [JSON.stringify(input)]);
       return rows[0].answer;
