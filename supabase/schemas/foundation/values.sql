@@ -87,7 +87,7 @@ grant execute on function private.phone_end(text) to api_owner;
 
 create function private.search_words(variadic said text[]) returns tsvector
 language sql immutable parallel safe
-return array_to_tsvector(array(select unnest(private.words_of(t.said)) from unnest(said) as t (said)));
+return array_to_tsvector(private.words_of(array_to_string(said, ' ')));
 comment on function private.search_words(text[]) is 'What a row is found by: the words of these texts. For the index that private.search_query looks into.';
 grant execute on function private.search_words(text[]) to api_owner;
 
