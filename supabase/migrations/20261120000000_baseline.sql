@@ -5537,7 +5537,9 @@ create table core.ledger_accounts (
     -- a payee's: what is on its way to their bank, and what arrived there
     ('EUR', 'payout'), ('EUR', 'bank'),
     -- a partner's VAT on its share; the service's claim to get that back from the tax authority
-    ('EUR', 'vat'), ('EUR', 'input_vat')))
+    ('EUR', 'vat'), ('EUR', 'input_vat'),
+    -- the tenant's: the other side of balances whose entries, or whose things, retention deleted
+    ('kWh', 'closed'), ('ERE', 'closed'), ('EUR', 'closed')))
 );
 comment on table core.ledger_accounts is
   'What a balance is kept of: a unit, a kind, and whose it is (owner: the id of a customer''s account, a booking, a sale or a partner). Its balance is what was credited less what was debited. No personal data; kept as long as its entries.';
@@ -6749,32 +6751,20 @@ begin
         cross join lateral (values ('customer', a.account_id, a.net), ('partner', a.share_partner_id, a.partner_share)) p (kind, owner, amount)
        where a.partner_id = sale.partner_id and a.reversal_id is null and p.amount > 0
     ), payee as materialized (
-      select l.id, l.kind, l.owner
+      select w.kind, w.owner, private.balance(sale.partner_id, 'EUR', w.kind, w.owner) as balance
         from (select distinct p.kind, p.owner from part p where p.sale_id = sale.id) w
-        join core.ledger_accounts l on l.partner_id = sale.partner_id and l.owner = w.owner and l.kind = w.kind and l.unit = 'EUR'
-    ), paid as materialized (
-      select y.kind, y.owner, sum(m.amount) as amount
-        from payee y
-        join (select e.debit as account_id, e.amount
-                from core.ledger_accounts o join core.ledger_entries e on e.partner_id = o.partner_id and e.credit = o.id
-               where o.partner_id = sale.partner_id and o.kind = 'payout'
-              union all
-              select e.credit, -e.amount
-                from core.ledger_accounts o join core.ledger_entries e on e.partner_id = o.partner_id and e.debit = o.id
-               where o.partner_id = sale.partner_id and o.kind = 'payout') m on m.account_id = y.id
-       group by y.kind, y.owner
     ), due as (
-      -- the oldest is paid first: a part is paid out as soon as more was paid than is due of all before it
-      select p.id, p.sale_id, d.amount as paid,
-             sum(p.amount) over (partition by p.kind, p.owner order by s.arrival, p.id) - p.amount as due_before
-        from paid d
-        join part p on p.kind = d.kind and p.owner = d.owner
+      -- the oldest is paid first: a part is paid out, be it in part, as soon as less is left than it and all after it come to
+      select p.id, p.sale_id, y.balance,
+             sum(p.amount) over (partition by p.kind, p.owner order by s.arrival desc, p.id desc) as due_from_here
+        from payee y
+        join part p on p.kind = y.kind and p.owner = y.owner
         join core.sales s on s.partner_id = sale.partner_id and s.id = p.sale_id
     )
-    select distinct d.id from due d where d.sale_id = sale.id and d.paid > d.due_before);
+    select distinct d.id from due d where d.sale_id = sale.id and d.balance < d.due_from_here);
 end $$;
 comment on function private.paid_out_allocations(core.sales) is
-  'Which parts of a sale have been paid out, or are on their way, to the customer or to the partner, be it in part. What is paid is what moved from a payee''s account to one of the kind payout and did not come back.';
+  'Which parts of a sale have been paid out, or are on their way, to the customer or to the partner, be it in part. What is not paid is in the payee''s balance.';
 
 create function private.reverse_sale(sale core.sales, reason text, recover boolean, out reversed int, out paid_out int)
 language plpgsql
@@ -8201,7 +8191,7 @@ as $$
       from (select * from core.delivered_months where partner_id = tenant) d
       full join booked r on r.connection_id = d.connection_id and r.period = d.period
   ), ledger as (
-    select b.owner, b.kind, b.balance from core.ledger_balances b where b.partner_id = tenant and b.unit = 'kWh' and b.kind <> 'delivered'
+    select b.owner, b.kind, b.balance from core.ledger_balances b where b.partner_id = tenant and b.unit = 'kWh' and b.kind not in ('delivered', 'closed')
   ), booking as (
     select r.booking_id as owner, k.kind, sum(k.kwh) as kwh
       from booked r
@@ -8242,7 +8232,9 @@ as $$
   ), ledger as materialized (
     select b.owner, coalesce(sum(b.balance) filter (where b.kind = 'unsold'), 0) as unsold, coalesce(sum(b.balance) filter (where b.kind = 'sold'), 0) as sold,
            coalesce(-sum(b.balance) filter (where b.kind = 'register'), 0) as granted
-      from core.ledger_balances b where b.partner_id = tenant and b.unit = 'ERE' group by b.owner
+      from core.ledger_balances b where b.partner_id = tenant and b.unit = 'ERE' and b.kind <> 'closed'
+     -- of a booking that retention deleted its accounts stay, with nothing in them
+     group by b.owner having bool_or(b.balance <> 0)
   ), judged as materialized (
     select b.*, coalesce(l.unsold, 0) as in_unsold, coalesce(l.sold, 0) as in_sold, coalesce(l.granted, 0) as in_granted
       from booking b full join ledger l on l.owner = b.id
@@ -9655,6 +9647,31 @@ select private.expose('api.withdraw_draft(jsonb, jsonb)');
 
 -- The scheduled work on drafts: reminders, expiry, purge.
 
+create function private.forget_claimed_drafts(size int) returns int
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  draft   core.drafts;
+  deleted int := 0;
+begin
+  for draft in
+    select * from core.drafts d
+     where d.status = 'claimed' and d.claimed_at <= private.now() - interval '180 days'
+     order by d.partner_id, d.id limit size for update skip locked
+  loop
+    delete from core.mail_outbox m where m.partner_id = draft.partner_id and m.status = 'queued' and m.cause like 'claim%:' || draft.id || '%';
+    delete from core.drafts d where d.partner_id = draft.partner_id and d.id = draft.id;
+    perform private.release_customer(draft.user_id, draft.partner_id);
+    insert into core.audit_log (actor, action, partner_id, subject_id, details)
+    values ('worker', 'draft.deleted', draft.partner_id, draft.id, jsonb_build_object('status', draft.status));
+    deleted := deleted + 1;
+  end loop;
+  return deleted;
+end $$;
+comment on function private.forget_claimed_drafts(int) is
+  'Deletes drafts that were claimed 180 days ago and never signed, with their waiting mail, as a withdrawal does. Definer: every tenant at once.';
+
 create function private.expire_drafts(out expired bigint, out purged bigint)
 language plpgsql security definer
 set search_path = ''
@@ -9677,11 +9694,11 @@ begin
     insert into core.audit_log (actor, action, partner_id, subject_id, details)
     select 'worker', 'draft.deleted', e.partner_id, e.id, jsonb_build_object('status', e.status) from ended e
     returning 1)
-  select count(*) into purged from noted;
+  select count(*) + private.forget_claimed_drafts(1000) into purged from noted;
   delete from core.draft_uploads u where u.at <= private.now() - interval '31 days';
 end $$;
 comment on function private.expire_drafts() is
-  'Writes expiry down and drops the mail that still waits, deletes what expired or conflicted 30 days after its last day, and sweeps what the rolling cap counts no longer. Definer: every tenant at once.';
+  'Writes expiry down and drops the mail that still waits, deletes what expired or conflicted 30 days after its last day and what was claimed and not signed for 180, and sweeps what the rolling cap counts no longer. Definer: every tenant at once.';
 grant execute on function private.expire_drafts() to api_owner;
 
 create function private.remind_drafts(mails jsonb, links jsonb, size int) returns bigint
@@ -9736,6 +9753,342 @@ end $$;
 comment on function api.run_draft_jobs(jsonb, jsonb) is
   'Everything of drafts that is due: {mails: {nl, en}, links, size} to counts. Safe to call at any time, from several callers at once.';
 select private.expose('api.run_draft_jobs(jsonb, jsonb)', 'edge_slow');
+
+-- Retention: what is deleted once it need not be kept any more, docs/retention.md. What of a delivery year must be kept is deleted from
+-- 1 January of the seventh year after it on, when the operator says so. Each step deletes some rows of one kind, whole, in an order in
+-- which nothing refers to what is gone.
+
+create function private.retention_border() returns date
+language sql stable
+set search_path = ''
+as $$ select make_date(extract(year from private.today())::int - 6, 1, 1) $$;
+comment on function private.retention_border() is 'What was before this day may be deleted: on 1 January 2033 what was before 2027.';
+
+create function private.dutch_midnight(day date) returns timestamptz
+language sql stable
+set search_path = ''
+as $$ select day::timestamp at time zone 'Europe/Amsterdam' $$;
+
+-- What is deleted leaves balances as they are: they are closed into an account of the tenant, or carried forward from it.
+create function private.close_balances(tenant uuid, owners uuid[]) returns void
+language plpgsql
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+begin
+  perform private.post(tenant, array_agg(case when b.balance > 0
+      then row('closed:' || a.id, a.unit, b.balance, a.kind, a.owner, 'closed', tenant)::private.posting
+      else row('closed:' || a.id, a.unit, -b.balance, 'closed', tenant, a.kind, a.owner)::private.posting end))
+    from core.ledger_accounts a
+   cross join lateral (select private.balance(tenant, a.unit, a.kind, a.owner) as balance) b
+   where a.partner_id = tenant and a.owner = any (owners) and b.balance <> 0
+  having count(*) > 0;
+end $$;
+comment on function private.close_balances(uuid, uuid[]) is 'Moves what is left in the accounts of these owners to the tenant''s account of what was closed.';
+
+create function private.forget_payouts(border date, size int) returns int
+language plpgsql
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+declare
+  gone core.payout_lines[] := array(
+    select l from core.payout_lines l join core.payout_batches b on b.id = l.batch_id
+     where l.status <> 'pending' and greatest(b.settled_at, b.cancelled_at, l.paid_at, l.failed_at) < private.dutch_midnight(border)
+     order by l.partner_id, l.id limit size for update of l);
+  tenant   uuid;
+  postings private.posting[];
+begin
+  for tenant, postings in
+    select k.ledger_partner_id, array_agg(case when k.amount > 0
+             then row('closed:line:' || k.line_id, 'EUR', k.amount, 'bank', k.payee_id, 'closed', k.ledger_partner_id)::private.posting
+             else row('closed:line:' || k.line_id, 'EUR', -k.amount, 'closed', k.ledger_partner_id, 'bank', k.payee_id)::private.posting end)
+      from (select p.ledger_partner_id, p.line_id, l.payee_id, sum(p.amount) as amount
+              from unnest(gone) l join core.payout_parts p on p.partner_id = l.partner_id and p.line_id = l.id
+             where l.status = 'paid' group by 1, 2, 3) k
+     where k.amount <> 0 group by k.ledger_partner_id
+  loop
+    perform private.post(tenant, postings);
+  end loop;
+  delete from core.documents d using unnest(gone) l where d.partner_id = l.partner_id and d.line_id = l.id;
+  delete from core.payout_parts p using unnest(gone) l where p.partner_id = l.partner_id and p.line_id = l.id;
+  delete from core.payout_lines d using unnest(gone) l where d.partner_id = l.partner_id and d.id = l.id;
+  delete from core.payout_batches b
+   where greatest(b.settled_at, b.cancelled_at) < private.dutch_midnight(border) and not exists (select from core.payout_lines l where l.batch_id = b.id);
+  return cardinality(gone);
+end $$;
+
+create function private.forget_invoices(border date, size int) returns int
+language plpgsql
+set search_path = ''
+as $$
+declare
+  deleted int;
+begin
+  -- a partner's invoices of a year together, because their numbers have no gaps; not while a later credit note refers to one of them
+  with year as (
+    select i.partner_id, i.year from core.invoices i
+     where i.year < extract(year from border)
+       and not exists (select from core.invoices c join core.invoices o on o.partner_id = c.partner_id and o.id = c.corrects
+                        where o.partner_id = i.partner_id and o.year = i.year and c.year > i.year)
+     group by 1, 2 order by 2, 1 limit size
+  ), listed as (
+    delete from core.invoice_entries e using core.invoices i join year y on y.partner_id = i.partner_id and y.year = i.year
+     where e.partner_id = i.partner_id and e.invoice_id = i.id
+  )
+  delete from core.invoices i using year y where i.partner_id = y.partner_id and i.year = y.year;
+  get diagnostics deleted = row_count;
+  return deleted;
+end $$;
+
+create function private.forget_bookings(border date, size int) returns int
+language plpgsql
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+declare
+  booking core.bookings;
+  sales   uuid[];
+  deleted int := 0;
+  counted int;
+begin
+  for booking in select * from core.bookings b where b.quarter < border order by b.quarter, b.partner_id, b.id for update loop
+    sales := array(select s.id from core.sales s where s.partner_id = booking.partner_id and s.booking_id = booking.id);
+    perform private.close_balances(booking.partner_id, sales || booking.id);
+    delete from core.allocations a where a.partner_id = booking.partner_id and a.sale_id = any (sales);
+    delete from core.sale_reversals v where v.partner_id = booking.partner_id and v.sale_id = any (sales);
+    delete from core.sales s where s.partner_id = booking.partner_id and s.id = any (sales);
+    delete from core.credits c using core.booking_rows r
+     where r.partner_id = booking.partner_id and r.booking_id = booking.id and c.partner_id = r.partner_id and c.row_id = r.id;
+    delete from core.booking_rows r where r.partner_id = booking.partner_id and r.booking_id = booking.id;
+    get diagnostics counted = row_count;
+    delete from core.bookings b where b.partner_id = booking.partner_id and b.id = booking.id;
+    deleted := deleted + counted + 1;
+    exit when deleted >= size;
+  end loop;
+  return deleted;
+end $$;
+
+create function private.forget_months(border date, size int) returns int
+language plpgsql
+set search_path = ''
+as $$
+declare
+  deleted int;
+begin
+  delete from core.replaced_months r where r.period < border;
+  with old as (
+    select d.partner_id, d.connection_id, d.period from core.delivered_months d
+     where d.period < border
+       and not exists (select from core.booking_rows r where r.partner_id = d.partner_id and r.connection_id = d.connection_id and r.period = d.period)
+     limit size for update skip locked)
+  delete from core.delivered_months d using old o where d.partner_id = o.partner_id and d.connection_id = o.connection_id and d.period = o.period;
+  get diagnostics deleted = row_count;
+  return deleted;
+end $$;
+
+create function private.forget_sessions(border date, size int) returns int
+language plpgsql
+set search_path = ''
+as $$
+declare
+  gone    core.charging_sessions[] := array(select s from core.charging_sessions s where s.month < border limit size for update skip locked);
+  deleted int;
+begin
+  delete from core.replaced_charging_sessions r using unnest(gone) s
+   where r.partner_id = s.partner_id and r.charger_id = s.charger_id and r.session_id = s.id;
+  delete from core.charging_sessions d using unnest(gone) s where d.partner_id = s.partner_id and d.charger_id = s.charger_id and d.id = s.id;
+  get diagnostics deleted = row_count;
+  delete from core.charger_months m
+   where m.month < border and not exists (
+     select from core.charging_sessions s where s.partner_id = m.partner_id and s.charger_id = m.charger_id and s.month = m.month);
+  return deleted;
+end $$;
+
+create function private.forget_deliveries(border date, size int) returns int
+language plpgsql
+set search_path = ''
+as $$
+declare
+  deleted int;
+begin
+  delete from core.deliveries d
+   where (d.partner_id, d.id) in (
+     select e.partner_id, e.id from core.deliveries e
+      where e.received_at < private.dutch_midnight(border)
+        and not exists (select from core.delivered_months m where m.partner_id = e.partner_id and m.delivery_id = e.id)
+        and not exists (select from core.booking_rows r where r.partner_id = e.partner_id and r.delivery_id = e.id) limit size);
+  get diagnostics deleted = row_count;
+  return deleted;
+end $$;
+
+create function private.forget_checks(border date, size int) returns int
+language plpgsql
+set search_path = ''
+as $$
+declare
+  deleted int;
+begin
+  delete from core.ean_checks c
+   where (c.partner_id, c.id) in (select e.partner_id, e.id from core.ean_checks e where e.checked_at < private.dutch_midnight(border) limit size);
+  get diagnostics deleted = row_count;
+  return deleted;
+end $$;
+
+create function private.forget_mandates(border date, size int) returns int
+language plpgsql
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+declare
+  gone core.mandates[] := array(
+    select m from core.mandates m
+     where coalesce(m.valid_until, (m.created_at at time zone 'Europe/Amsterdam')::date) < border
+       and not exists (select from core.booking_rows r where r.partner_id = m.partner_id and r.connection_id = m.connection_id and r.mandate_id = m.id)
+     limit size for update of m skip locked);
+begin
+  delete from core.documents d using unnest(gone) m where d.partner_id = m.partner_id and d.mandate_id = m.id;
+  delete from core.mandates d using unnest(gone) m where d.partner_id = m.partner_id and d.id = m.id;
+  delete from core.mandate_links l
+   where l.expires_at < private.dutch_midnight(border) and not exists (select from core.mandates m where m.partner_id = l.partner_id and m.link_id = l.id);
+  return cardinality(gone);
+end $$;
+
+create function private.forget_accounts(border date, size int) returns int
+language plpgsql
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+declare
+  gone        core.accounts[];
+  connections core.connections[];
+begin
+  -- a customer of whom nothing is left that has to be kept, and to whom nothing is owed
+  gone := array(
+    select a from core.accounts a
+     where a.created_at < private.dutch_midnight(border)
+       and not exists (select from core.payout_lines l where l.partner_id = a.partner_id and l.account_id = a.id)
+       and not exists (select from core.payout_parts p where p.partner_id = a.partner_id and p.account_id = a.id)
+       and not exists (select from core.booking_rows r where r.partner_id = a.partner_id and r.account_id = a.id)
+       and not exists (
+         select from core.connections c
+          where c.partner_id = a.partner_id and c.account_id = a.id
+            and (exists (select from core.mandates m where m.partner_id = c.partner_id and m.connection_id = c.id)
+                 or exists (select from core.delivered_months d where d.partner_id = c.partner_id and d.connection_id = c.id)
+                 or exists (select from core.deliveries d where d.partner_id = c.partner_id and d.connection_id = c.id)
+                 or exists (select from core.charging_sessions s where s.partner_id = c.partner_id and s.connection_id = c.id)))
+       and not exists (
+         select from core.chargers h join core.charging_sessions s on s.partner_id = h.partner_id and s.charger_id = h.id
+          where h.partner_id = a.partner_id and h.account_id = a.id)
+       and private.balance(a.partner_id, 'EUR', 'customer', a.id) = 0
+     order by a.partner_id, a.id limit size for update of a);
+  connections := array(select c from core.connections c join unnest(gone) a on c.partner_id = a.partner_id and c.account_id = a.id);
+  delete from core.notices n using unnest(gone) a where n.partner_id = a.partner_id and n.account_id = a.id;
+  delete from core.documents d using unnest(gone) a where d.partner_id = a.partner_id and d.account_id = a.id;
+  delete from core.virtual_chargers v using core.chargers h join unnest(gone) a on h.partner_id = a.partner_id and h.account_id = a.id
+   where v.partner_id = h.partner_id and v.charger_id = h.id;
+  delete from core.charger_months m using core.chargers h join unnest(gone) a on h.partner_id = a.partner_id and h.account_id = a.id
+   where m.partner_id = h.partner_id and m.charger_id = h.id;
+  delete from core.chargers h using unnest(gone) a where h.partner_id = a.partner_id and h.account_id = a.id;
+  delete from core.replaced_months r using unnest(connections) c where r.partner_id = c.partner_id and r.connection_id = c.id;
+  delete from core.ean_checks e using unnest(connections) c where e.partner_id = c.partner_id and e.connection_id = c.id;
+  delete from core.mandate_links l using unnest(connections) c where l.partner_id = c.partner_id and l.connection_id = c.id;
+  delete from core.connections d using unnest(connections) c where d.partner_id = c.partner_id and d.id = c.id;
+  delete from core.locations l using unnest(connections) c
+   where l.partner_id = c.partner_id and l.id = c.location_id
+     and not exists (select from core.connections o where o.partner_id = l.partner_id and o.location_id = l.id);
+  delete from core.drafts d using unnest(gone) a where d.account_id = a.id;
+  delete from core.signatories s using unnest(gone) a where s.partner_id = a.partner_id and s.account_id = a.id;
+  delete from core.accounts d using unnest(gone) a where d.partner_id = a.partner_id and d.id = a.id;
+  return cardinality(gone);
+end $$;
+
+create function private.forget_log(of_log text, border date, size int) returns int
+language plpgsql
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+declare
+  chain   core.audit_chains;
+  kept    bigint;
+  upto    core.audit_links;
+  deleted int := 0;
+  rows    bigint[];
+begin
+  for chain in select * from core.audit_chains c where c.log = of_log and c.position > c.checkpoint_position order by c.partner_id for update loop
+    -- from the oldest end on, up to the first row that has to stay: chained by then, or it is of another year
+    select min(l.position) into kept
+      from core.audit_links l
+     cross join lateral (
+       select v.at, v.what from core.audit_content v where v.partner_id = l.partner_id and v.log = of_log and v.row_id = l.row_id offset 0) v
+     where l.partner_id = chain.partner_id and l.log = of_log and l.position <= chain.checkpoint_position + size
+       and (v.at >= private.dutch_midnight(border)
+            or v.what like 'invoice:%' and exists (
+              select from core.invoices i where i.partner_id = l.partner_id and i.id = private.as_uuid(split_part(v.what, ':', 2))));
+    select * into upto from core.audit_links l
+     where l.partner_id = chain.partner_id and l.log = of_log and l.position = coalesce(kept - 1, least(chain.position, chain.checkpoint_position + size));
+    continue when not found;
+    rows := array(select l.row_id from core.audit_links l where l.partner_id = chain.partner_id and l.log = of_log and l.position <= upto.position);
+    if of_log = 'audit' then
+      delete from core.audit_log a where a.partner_id = chain.partner_id and a.id = any (rows);
+    else
+      perform private.carry_forward(chain.partner_id, rows, upto.position);
+      delete from core.ledger_entries e where e.partner_id = chain.partner_id and e.id = any (rows);
+    end if;
+    delete from core.audit_links l where l.partner_id = chain.partner_id and l.log = of_log and l.position <= upto.position;
+    update core.audit_chains c set checkpoint_position = upto.position, checkpoint_hash = upto.hash
+     where c.partner_id = chain.partner_id and c.log = of_log;
+    deleted := deleted + cardinality(rows);
+    exit when deleted >= size;
+  end loop;
+  return deleted;
+end $$;
+comment on function private.forget_log(text, date, int) is
+  'Deletes the oldest rows of the audit log or of the ledger with their links, and leaves the hash of the last of them, which the next link follows.';
+
+create function private.carry_forward(tenant uuid, entries bigint[], upto bigint) returns void
+language plpgsql
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+begin
+  perform private.post(tenant, array_agg(case when n.amount > 0
+      then row('carried:' || upto || ':' || a.id, a.unit, n.amount, 'closed', tenant, a.kind, a.owner)::private.posting
+      else row('carried:' || upto || ':' || a.id, a.unit, -n.amount, a.kind, a.owner, 'closed', tenant)::private.posting end))
+    from (
+      select s.account_id, sum(s.amount) as amount
+        from (select e.credit as account_id, e.amount from core.ledger_entries e where e.partner_id = tenant and e.id = any (entries)
+              union all
+              select e.debit, -e.amount from core.ledger_entries e where e.partner_id = tenant and e.id = any (entries)) s
+       group by s.account_id) n
+    join core.ledger_accounts a on a.partner_id = tenant and a.id = n.account_id
+   where n.amount <> 0 and a.kind <> 'closed'
+  having count(*) > 0;
+end $$;
+comment on function private.carry_forward(uuid, bigint[], bigint) is
+  'Posts what these entries came to in each account, so that its balance stays when they are deleted.';
+
+create function private.retention_step(kind text, size int) returns int
+language plpgsql
+set search_path = ''
+as $$
+declare
+  border constant date := private.retention_border();
+begin
+  return case kind
+    when 'drafts' then private.forget_claimed_drafts(size)
+    when 'payouts' then private.forget_payouts(border, size)
+    when 'invoices' then private.forget_invoices(border, size)
+    when 'bookings' then private.forget_bookings(border, size)
+    when 'months' then private.forget_months(border, size)
+    when 'sessions' then private.forget_sessions(border, size)
+    when 'deliveries' then private.forget_deliveries(border, size)
+    when 'ean_checks' then private.forget_checks(border, size)
+    when 'mandates' then private.forget_mandates(border, size)
+    when 'accounts' then private.forget_accounts(border, size)
+    when 'audit_log' then private.forget_log('audit', border, size)
+    when 'ledger' then private.forget_log('ledger', border, size) end;
+end $$;
+comment on function private.retention_step(text, int) is 'Deletes some rows of a kind that need not be kept any more, and says how many.';
+
+create function private.retention_kinds() returns text[]
+language sql immutable
+set search_path = ''
+as $$ select '{drafts,payouts,invoices,bookings,months,sessions,deliveries,ean_checks,mandates,accounts,audit_log,ledger}'::text[] $$;
+comment on function private.retention_kinds() is 'The kinds in the order in which they are deleted: what refers to something goes before it.';
 
 -- The claim of a draft by its customer: where it stands, and what its pages show.
 
@@ -15218,6 +15571,57 @@ end $$;
 comment on function ops.audit_verify_seals(jsonb) is
   'Whether the seals follow each other and the chains still are what was sealed: {expect?} to {seals, is_there, last, wrong or null}, the first that does not fit.';
 select private.expose_ops('ops.audit_verify_seals(jsonb)');
+
+-- The operator on retention: run, and what a run would delete.
+
+create function ops.retention_preview(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  counts jsonb := '[]';
+  kind   text;
+begin
+  perform private.act_as_operator(input);
+  -- what is exactly deleted shows when it is: done, counted, and taken back
+  begin
+    foreach kind in array private.retention_kinds() loop
+      counts := counts || jsonb_build_object('kind', kind, 'rows', private.retention_step(kind, 1000000000));
+    end loop;
+    raise exception using errcode = 'RTEST';
+  exception when sqlstate 'RTEST' then
+    null;
+  end;
+  return json_build_object('before', private.retention_border(), 'kinds', counts);
+end $$;
+comment on function ops.retention_preview(jsonb) is 'What retention would delete now: {} to {before, kinds: [{kind, rows}]}. Nothing is changed.';
+select private.expose_ops('ops.retention_preview(jsonb)');
+
+create function ops.retention_kinds(input jsonb) returns json
+language sql stable security definer
+set search_path = ''
+as $$ select json_build_object('before', private.retention_border(), 'kinds', private.retention_kinds()) $$;
+comment on function ops.retention_kinds(jsonb) is 'The kinds of data in the order in which retention deletes them: {} to {before, kinds}.';
+select private.expose_ops('ops.retention_kinds(jsonb)');
+
+create function ops.retention_step(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  deleted int;
+begin
+  perform private.act_as_operator(input);
+  -- of two that run at once each deletes what the other has left
+  perform pg_advisory_xact_lock(hashtextextended('retention', 0));
+  deleted := private.retention_step(input ->> 'kind', (input ->> 'size')::int);
+  if deleted > 0 then
+    perform private.audit('retention.deleted', null, jsonb_build_object('kind', input ->> 'kind', 'rows', deleted, 'before', private.retention_border()));
+  end if;
+  return json_build_object('kind', input ->> 'kind', 'rows', deleted);
+end $$;
+comment on function ops.retention_step(jsonb) is 'Deletes so many rows of a kind at most, whole things at least: {kind, size} to {kind, rows}.';
+select private.expose_ops('ops.retention_step(jsonb)');
 
 -- The operator on mail: list, show, send again.
 

@@ -11,6 +11,7 @@ import { ERE_COMMANDS } from "./ere_commands.ts";
 import { INVOICE_COMMANDS } from "./invoice_commands.ts";
 import { LOGIN_COMMANDS } from "./login_commands.ts";
 import { PAYOUT_COMMANDS } from "./payout_commands.ts";
+import { RETENTION_COMMANDS } from "./retention_commands.ts";
 import { SERVICE_COMMANDS } from "./service_commands.ts";
 import { fields, plain } from "./text.ts";
 
@@ -375,4 +376,5 @@ export const COMMANDS: Command[] = [
   ...PAYOUT_COMMANDS,
   ...INVOICE_COMMANDS,
   ...AUDIT_COMMANDS,
+  ...RETENTION_COMMANDS,
 ];

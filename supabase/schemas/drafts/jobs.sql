@@ -1,5 +1,30 @@
 -- The scheduled work on drafts: reminders, expiry, purge.
 
+create function private.forget_claimed_drafts(size int) returns int
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  draft   core.drafts;
+  deleted int := 0;
+begin
+  for draft in
+    select * from core.drafts d
+     where d.status = 'claimed' and d.claimed_at <= private.now() - interval '180 days'
+     order by d.partner_id, d.id limit size for update skip locked
+  loop
+    delete from core.mail_outbox m where m.partner_id = draft.partner_id and m.status = 'queued' and m.cause like 'claim%:' || draft.id || '%';
+    delete from core.drafts d where d.partner_id = draft.partner_id and d.id = draft.id;
+    perform private.release_customer(draft.user_id, draft.partner_id);
+    insert into core.audit_log (actor, action, partner_id, subject_id, details)
+    values ('worker', 'draft.deleted', draft.partner_id, draft.id, jsonb_build_object('status', draft.status));
+    deleted := deleted + 1;
+  end loop;
+  return deleted;
+end $$;
+comment on function private.forget_claimed_drafts(int) is
+  'Deletes drafts that were claimed 180 days ago and never signed, with their waiting mail, as a withdrawal does. Definer: every tenant at once.';
+
 create function private.expire_drafts(out expired bigint, out purged bigint)
 language plpgsql security definer
 set search_path = ''
@@ -22,11 +47,11 @@ begin
     insert into core.audit_log (actor, action, partner_id, subject_id, details)
     select 'worker', 'draft.deleted', e.partner_id, e.id, jsonb_build_object('status', e.status) from ended e
     returning 1)
-  select count(*) into purged from noted;
+  select count(*) + private.forget_claimed_drafts(1000) into purged from noted;
   delete from core.draft_uploads u where u.at <= private.now() - interval '31 days';
 end $$;
 comment on function private.expire_drafts() is
-  'Writes expiry down and drops the mail that still waits, deletes what expired or conflicted 30 days after its last day, and sweeps what the rolling cap counts no longer. Definer: every tenant at once.';
+  'Writes expiry down and drops the mail that still waits, deletes what expired or conflicted 30 days after its last day and what was claimed and not signed for 180, and sweeps what the rolling cap counts no longer. Definer: every tenant at once.';
 grant execute on function private.expire_drafts() to api_owner;
 
 create function private.remind_drafts(mails jsonb, links jsonb, size int) returns bigint

@@ -28,7 +28,7 @@ as $$
       from (select * from core.delivered_months where partner_id = tenant) d
       full join booked r on r.connection_id = d.connection_id and r.period = d.period
   ), ledger as (
-    select b.owner, b.kind, b.balance from core.ledger_balances b where b.partner_id = tenant and b.unit = 'kWh' and b.kind <> 'delivered'
+    select b.owner, b.kind, b.balance from core.ledger_balances b where b.partner_id = tenant and b.unit = 'kWh' and b.kind not in ('delivered', 'closed')
   ), booking as (
     select r.booking_id as owner, k.kind, sum(k.kwh) as kwh
       from booked r
@@ -69,7 +69,9 @@ as $$
   ), ledger as materialized (
     select b.owner, coalesce(sum(b.balance) filter (where b.kind = 'unsold'), 0) as unsold, coalesce(sum(b.balance) filter (where b.kind = 'sold'), 0) as sold,
            coalesce(-sum(b.balance) filter (where b.kind = 'register'), 0) as granted
-      from core.ledger_balances b where b.partner_id = tenant and b.unit = 'ERE' group by b.owner
+      from core.ledger_balances b where b.partner_id = tenant and b.unit = 'ERE' and b.kind <> 'closed'
+     -- of a booking that retention deleted its accounts stay, with nothing in them
+     group by b.owner having bool_or(b.balance <> 0)
   ), judged as materialized (
     select b.*, coalesce(l.unsold, 0) as in_unsold, coalesce(l.sold, 0) as in_sold, coalesce(l.granted, 0) as in_granted
       from booking b full join ledger l on l.owner = b.id

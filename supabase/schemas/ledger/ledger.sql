@@ -21,7 +21,9 @@ create table core.ledger_accounts (
     -- a payee's: what is on its way to their bank, and what arrived there
     ('EUR', 'payout'), ('EUR', 'bank'),
     -- a partner's VAT on its share; the service's claim to get that back from the tax authority
-    ('EUR', 'vat'), ('EUR', 'input_vat')))
+    ('EUR', 'vat'), ('EUR', 'input_vat'),
+    -- the tenant's: the other side of balances whose entries, or whose things, retention deleted
+    ('kWh', 'closed'), ('ERE', 'closed'), ('EUR', 'closed')))
 );
 comment on table core.ledger_accounts is
   'What a balance is kept of: a unit, a kind, and whose it is (owner: the id of a customer''s account, a booking, a sale or a partner). Its balance is what was credited less what was debited. No personal data; kept as long as its entries.';

@@ -17,32 +17,20 @@ begin
         cross join lateral (values ('customer', a.account_id, a.net), ('partner', a.share_partner_id, a.partner_share)) p (kind, owner, amount)
        where a.partner_id = sale.partner_id and a.reversal_id is null and p.amount > 0
     ), payee as materialized (
-      select l.id, l.kind, l.owner
+      select w.kind, w.owner, private.balance(sale.partner_id, 'EUR', w.kind, w.owner) as balance
         from (select distinct p.kind, p.owner from part p where p.sale_id = sale.id) w
-        join core.ledger_accounts l on l.partner_id = sale.partner_id and l.owner = w.owner and l.kind = w.kind and l.unit = 'EUR'
-    ), paid as materialized (
-      select y.kind, y.owner, sum(m.amount) as amount
-        from payee y
-        join (select e.debit as account_id, e.amount
-                from core.ledger_accounts o join core.ledger_entries e on e.partner_id = o.partner_id and e.credit = o.id
-               where o.partner_id = sale.partner_id and o.kind = 'payout'
-              union all
-              select e.credit, -e.amount
-                from core.ledger_accounts o join core.ledger_entries e on e.partner_id = o.partner_id and e.debit = o.id
-               where o.partner_id = sale.partner_id and o.kind = 'payout') m on m.account_id = y.id
-       group by y.kind, y.owner
     ), due as (
-      -- the oldest is paid first: a part is paid out as soon as more was paid than is due of all before it
-      select p.id, p.sale_id, d.amount as paid,
-             sum(p.amount) over (partition by p.kind, p.owner order by s.arrival, p.id) - p.amount as due_before
-        from paid d
-        join part p on p.kind = d.kind and p.owner = d.owner
+      -- the oldest is paid first: a part is paid out, be it in part, as soon as less is left than it and all after it come to
+      select p.id, p.sale_id, y.balance,
+             sum(p.amount) over (partition by p.kind, p.owner order by s.arrival desc, p.id desc) as due_from_here
+        from payee y
+        join part p on p.kind = y.kind and p.owner = y.owner
         join core.sales s on s.partner_id = sale.partner_id and s.id = p.sale_id
     )
-    select distinct d.id from due d where d.sale_id = sale.id and d.paid > d.due_before);
+    select distinct d.id from due d where d.sale_id = sale.id and d.balance < d.due_from_here);
 end $$;
 comment on function private.paid_out_allocations(core.sales) is
-  'Which parts of a sale have been paid out, or are on their way, to the customer or to the partner, be it in part. What is paid is what moved from a payee''s account to one of the kind payout and did not come back.';
+  'Which parts of a sale have been paid out, or are on their way, to the customer or to the partner, be it in part. What is not paid is in the payee''s balance.';
 
 create function private.reverse_sale(sale core.sales, reason text, recover boolean, out reversed int, out paid_out int)
 language plpgsql

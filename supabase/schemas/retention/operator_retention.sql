@@ -1,0 +1,50 @@
+-- The operator on retention: run, and what a run would delete.
+
+create function ops.retention_preview(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  counts jsonb := '[]';
+  kind   text;
+begin
+  perform private.act_as_operator(input);
+  -- what is exactly deleted shows when it is: done, counted, and taken back
+  begin
+    foreach kind in array private.retention_kinds() loop
+      counts := counts || jsonb_build_object('kind', kind, 'rows', private.retention_step(kind, 1000000000));
+    end loop;
+    raise exception using errcode = 'RTEST';
+  exception when sqlstate 'RTEST' then
+    null;
+  end;
+  return json_build_object('before', private.retention_border(), 'kinds', counts);
+end $$;
+comment on function ops.retention_preview(jsonb) is 'What retention would delete now: {} to {before, kinds: [{kind, rows}]}. Nothing is changed.';
+select private.expose_ops('ops.retention_preview(jsonb)');
+
+create function ops.retention_kinds(input jsonb) returns json
+language sql stable security definer
+set search_path = ''
+as $$ select json_build_object('before', private.retention_border(), 'kinds', private.retention_kinds()) $$;
+comment on function ops.retention_kinds(jsonb) is 'The kinds of data in the order in which retention deletes them: {} to {before, kinds}.';
+select private.expose_ops('ops.retention_kinds(jsonb)');
+
+create function ops.retention_step(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  deleted int;
+begin
+  perform private.act_as_operator(input);
+  -- of two that run at once each deletes what the other has left
+  perform pg_advisory_xact_lock(hashtextextended('retention', 0));
+  deleted := private.retention_step(input ->> 'kind', (input ->> 'size')::int);
+  if deleted > 0 then
+    perform private.audit('retention.deleted', null, jsonb_build_object('kind', input ->> 'kind', 'rows', deleted, 'before', private.retention_border()));
+  end if;
+  return json_build_object('kind', input ->> 'kind', 'rows', deleted);
+end $$;
+comment on function ops.retention_step(jsonb) is 'Deletes so many rows of a kind at most, whole things at least: {kind, size} to {kind, rows}.';
+select private.expose_ops('ops.retention_step(jsonb)');

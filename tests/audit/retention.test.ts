@@ -1,0 +1,148 @@
+// What retention deletes, and when; and that the ledger and the chains agree with what is left.
+
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createPayoutWorld, type PayoutWorld } from "../ere/payout_world.ts";
+import { addChargingPerson } from "../ere/person.ts";
+import { rowCounts } from "../harness/world.ts";
+
+let world: PayoutWorld;
+beforeAll(async () => {
+  world = await createPayoutWorld();
+});
+afterAll(() => world.close());
+
+const BOOKS = [
+  "booking_rows",
+  "bookings",
+  "credits",
+  "sales",
+  "allocations",
+  "payout_lines",
+  "payout_parts",
+  "payout_batches",
+] as const;
+const KEPT = [
+  ...BOOKS,
+  "delivered_months",
+  "deliveries",
+  "mandates",
+  "documents",
+  "ledger_entries",
+  "audit_log",
+] as const;
+const chain = async () => {
+  while ((await world.row("select private.chain_audit(1000) as answer")).answer.more);
+};
+const holds = async () => {
+  await chain();
+  expect((await world.done("audit verify")).wrong).toEqual([]);
+  await world.agrees();
+};
+const dryRun = async (): Promise<Record<string, number>> => {
+  const { kinds } = await world.done("retention run --dry-run");
+  return Object.fromEntries(kinds.map(({ kind, rows }: { kind: string; rows: number }) => [kind, rows]));
+};
+const run = () => world.done("retention run --yes");
+
+test("contract §3 nothing of 2026 is deleted until 1 January 2033, and what was is named before it is", async () => {
+  await world.sold([10, 20, 4]);
+  await world.exported().then(({ batch_id }) => world.anna(`payout settle ${batch_id}`));
+  await holds();
+  const before = await rowCounts(world, ...KEPT);
+  await world.freeze("2032-12-31T22:59:59Z");
+  const nothing = await dryRun();
+  expect(Object.values(nothing).every((rows) => rows === 0)).toBe(true);
+  await run();
+  expect(await rowCounts(world, ...KEPT)).toEqual(before);
+
+  await world.freeze("2032-12-31T23:00:00Z");
+  const due = await dryRun();
+  expect(due).toMatchObject({ payouts: 2, bookings: 6, months: 3, deliveries: 3, mandates: 3 });
+  expect(due.audit_log).toBeGreaterThan(0);
+  expect(due.ledger).toBeGreaterThan(0);
+  expect(await rowCounts(world, ...KEPT)).toEqual(before);
+  await holds();
+});
+
+test("contract §3 two runs at once delete each row once; balances stay, the ledger agrees and the chains hold", async () => {
+  const owed = await world.balances("customer");
+  const due = await dryRun();
+  const ran = await Promise.all([run(), run()]);
+  const deleted = (kind: string) =>
+    ran.reduce((sum, { kinds }) => sum + kinds.find((one: { kind: string }) => one.kind === kind).rows, 0);
+  for (const kind of ["payouts", "bookings", "months", "deliveries", "mandates", "accounts"])
+    expect([kind, deleted(kind)]).toEqual([kind, due[kind]]);
+  const left = await rowCounts(world, ...BOOKS, "delivered_months", "deliveries", "mandates", "documents");
+  expect(Object.entries(left).filter(([, rows]) => rows > 0)).toEqual([]);
+  expect(await world.balances("customer")).toEqual(owed);
+  // two customers were paid and are gone; the third is still owed 3.20
+  expect((await rowCounts(world, "accounts")).accounts).toBe(1);
+  expect(Object.values(owed)).toEqual([3.2]);
+  await holds();
+  const { rows } = await world.database.admin.query(
+    "select details ->> 'kind' as kind from core.audit_log where action = 'retention.deleted' group by 1",
+  );
+  expect(rows.map(({ kind }) => kind)).toEqual(expect.arrayContaining(["bookings", "ledger", "audit_log", "accounts"]));
+  expect(Object.values(await dryRun()).every((n) => n === 0)).toBe(true);
+});
+
+test("contract §3 a person's sessions go by their month, and a later year stays with everything under it", async () => {
+  await world.freeze("2032-06-01T12:00:00Z");
+  const person = await addChargingPerson(world);
+  await person.charge("2026-04", 40_000);
+  await person.charge("2027-04", 40_000);
+  await holds();
+  await world.freeze("2033-01-01T12:00:00Z");
+  expect(await dryRun()).toMatchObject({ sessions: expect.any(Number), accounts: 0 });
+  await run();
+  const { months } = await world.row(
+    `select array_agg(distinct to_char(month, 'YYYY-MM')) as months from core.charging_sessions where charger_id in (select id from core.chargers where account_id = $1)`,
+    person.account_id,
+  );
+  expect(months).toEqual(["2027-04"]);
+  const left = await world.row(
+    `select (select array_agg(to_char(period, 'YYYY-MM')) from core.delivered_months where connection_id = $1) as delivered,
+            (select array_agg(to_char(month, 'YYYY-MM')) from core.charger_months m join core.chargers h on h.id = m.charger_id where h.connection_id = $1) as totals`,
+    person.connection_id,
+  );
+  expect(left).toEqual({ delivered: ["2027-04"], totals: ["2027-04"] });
+  await holds();
+});
+
+test("contract §4 a draft that was claimed and never signed is deleted after 180 days, by the worker, with what waits to be mailed", async () => {
+  const draft = async (claimed_at: string) => {
+    const { id } = await world.row(
+      `insert into core.drafts (partner_id, batch_id, source, type, email, ean_status, send_invite, status, claimed_at, expires_at)
+       values ($1, gen_random_uuid(), 'api', 'particulier', gen_random_uuid() || '@example.nl', 'no_address', false, 'claimed', $2, '2040-01-01') returning id`,
+      world.partnerA.id,
+      claimed_at,
+    );
+    await world.row(
+      `insert into core.mail_outbox (partner_id, cause, template, locale, recipient, subject, html, text, status)
+       values ($1, $2, 'test', 'nl', 'a@example.nl', '', '', '', 'queued')`,
+      world.partnerA.id,
+      `claim_reminder:${id}:1`,
+    );
+    return id;
+  };
+  await world.freeze("2033-07-01T12:00:00Z");
+  const [old, young] = [await draft("2033-01-02T12:00:00Z"), await draft("2033-01-02T12:00:01Z")];
+  expect((await world.row("select purged::int from private.expire_drafts()")).purged).toBe(1);
+  const left = async (id: string) => [
+    (await world.row("select count(*)::int as n from core.drafts where id = $1", id)).n,
+    (await world.row("select count(*)::int as n from core.mail_outbox where cause like '%' || $1 || '%'", id)).n,
+  ];
+  expect([await left(old), await left(young)]).toEqual([
+    [0, 0],
+    [1, 1],
+  ]);
+});
+
+test("contract §3 after a deletion somebody who deletes more is found out", async () => {
+  await chain();
+  await world.row(
+    "delete from core.audit_log where id = (select row_id from core.audit_links where log = 'audit' order by position offset 1 limit 1)",
+  );
+  const { code, json } = await world.run("audit verify");
+  expect([code, json.wrong[0].fault]).toEqual([1, "deleted"]);
+});
