@@ -9863,6 +9863,8 @@ begin
     deleted := deleted + counted + 1;
     exit when deleted >= size;
   end loop;
+  -- a quarter that is not listed any more is no news
+  delete from core.told_payouts t where t.period < private.quarter_name(border);
   return deleted;
 end $$;
 

@@ -209,6 +209,7 @@ describe("contract §8 exit codes and errors", () => {
         "payout approve",
         "payout cancel",
         "registration review",
+        "retention run",
         "sale reverse",
         "token revoke",
       ]);

@@ -31,7 +31,7 @@ export const RETENTION_COMMANDS: Command[] = [
     summary: "Delete what need not be kept any more",
     details:
       "What was delivered in 2026 can be deleted from 1 January 2033 on; docs/retention.md says what of what. Step by step: interrupted, the same command goes on. With --dry-run it counts, and changes nothing.",
-    example: "retention run --dry-run",
+    example: "retention run",
     takes: [new Option("--dry-run", "only say how many rows of each kind would be deleted")],
     ends: ({ dry_run }) =>
       dry_run
