@@ -40,6 +40,11 @@ async function fill(partner: Partner): Promise<void> {
       "client_id, id, type, payout_handler, cpo_external_ref",
       `$2, ${id("account")}, 'particulier', 'via_cpo_invoicing', 'KL-' || n`,
     ],
+    [
+      "signatories",
+      "owner_id, account_id, full_name, email, phone",
+      `$2, ${id("account")}, 'Sanne Van' || md5(n::text), n || '@example.nl', '+316' || lpad(n::text, 8, '0')`,
+    ],
     ["locations", "id, postal_code, house_number", `${id("location")}, '3818LH', n`],
     [
       "connections",
@@ -112,7 +117,16 @@ async function planOf(statement: string, ...values: unknown[]): Promise<{ whole:
   return { whole: whole.filter((table) => FILLED.includes(table)), asked: [...new Set(asked)] };
 }
 const FILLED = [
-  ...["accounts", "locations", "connections", "ean_checks", "chargers", "charging_sessions", "delivered_months"],
+  ...[
+    "accounts",
+    "signatories",
+    "locations",
+    "connections",
+    "ean_checks",
+    "chargers",
+    "charging_sessions",
+    "delivered_months",
+  ],
   ...["replaced_months", "mail_outbox", "drafts", "audit_log_2026"],
 ];
 
@@ -205,6 +219,29 @@ test("what the operator names by an id or a reference, across tenants", async ()
   for (const connection of [await idOf("connection"), await idOf("account"), "KL-7"]) {
     const { whole } = await planOf("select ops.connection_list($1)", { connection });
     expect([connection, whole]).toEqual([connection, []]);
+  }
+});
+
+test("whom the operator finds, by whatever was typed, and what waits or failed", async () => {
+  for (const text of ["sanne van7", "7@example.nl", "KL-7", "0600000007", "871687010000000007", "3818LH 7", "nobody"]) {
+    const { whole, asked } = await planOf("select ops.customer_find($1)", { text });
+    expect([text, whole]).toEqual([text, []]);
+    expect(asked.map((index) => index.split(" ")[0])).toEqual(
+      expect.arrayContaining(["signatories_words", "accounts_words", "drafts_words"]),
+    );
+  }
+  for (const [call, input] of [
+    ["ops.account_show", { account: await idOf("account") }],
+    ["ops.draft_list", {}],
+    ["ops.draft_list", { status: "expired" }],
+    ["ops.draft_list", { status: "conflict", partner: world.partnerA.id }],
+    ["ops.ean_list", {}],
+    ["ops.ean_list", { failed: true }],
+    ["ops.mail_list", { failed: true }],
+    ["ops.mail_resend", { id: await idOf("mail") }],
+  ] as const) {
+    const { whole } = await planOf(`select ${call}($1)`, input);
+    expect([call, input, whole]).toEqual([call, input, []]);
   }
 });
 

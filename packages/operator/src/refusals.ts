@@ -164,8 +164,7 @@ export const SENTENCES: Record<string, (detail: Detail) => string> = {
   mail_of_inactive_partner: ({ mail, partner }) =>
     `The mail ${mail} invites in the name of ${partner}, which is deactivated; see partner activate.`,
 
-  text_too_short: () =>
-    "Type what is known, with at least one word of three letters or digits; other signs find nothing.",
+  text_too_short: () => "Type what is known, at least three letters or digits of it; other signs find nothing.",
 };
 
 export function sentence(code: string, detail: Detail): string {

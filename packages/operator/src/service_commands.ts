@@ -67,7 +67,7 @@ export const SERVICE_COMMANDS: Command[] = [
     name: "customer find",
     summary: "Find accounts, and drafts that are none yet, by whatever is at hand",
     details:
-      "By the beginning of each word of a name, e-mail address or reference; or by an id, an EAN, a telephone number, or postal code and house number. At least one word of three characters. Leaves an audit row for each that is shown.",
+      "By the beginning of each word of a name, e-mail address or reference; or by an id, an EAN, a telephone number, or postal code and house number. At least three letters or digits. Leaves an audit row for each that is shown.",
     example: 'customer find "sanne vries"',
     takes: [new Argument("<text>", "what is known"), limit(20)],
     ops: "customer_find",
