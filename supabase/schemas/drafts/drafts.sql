@@ -114,12 +114,8 @@ create index draft_uploads_at on core.draft_uploads (partner_id, at);
 select private.isolate('core.draft_uploads', 'select, insert');
 
 create function private.draft_status(draft core.drafts) returns text
-language plpgsql stable
-set search_path = ''
-as $$
-begin
-  return case when draft.status = 'invited' and draft.expires_at <= private.now() then 'expired' else draft.status end;
-end $$;
+language sql stable
+return case when draft.status = 'invited' and draft.expires_at <= private.now() then 'expired' else draft.status end;
 comment on function private.draft_status(core.drafts) is 'The status as of now: an invited draft has expired after its last moment, whether or not the job has noted it.';
 grant execute on function private.draft_status(core.drafts) to api_owner;
 

@@ -11,24 +11,26 @@ begin
   perform private.act_as(caller, 'partner');
   disclosing := private.manager_id() is null;
   return (
-    select json_build_object('drafts', coalesce(json_agg(json_build_object(
-        'draft_id', d.id,
-        'status', s.status,
-        'type', d.type,
-        'naam', case when s.disclosed then d.name end,
-        'email', case when s.disclosed then d.email end,
-        'external_ref', case when s.disclosed then d.external_ref end,
-        'city', d.city,
-        'ean_status', d.ean_status,
-        'ean_candidates', jsonb_array_length(d.ean_candidates),
-        'claim_url', case when s.disclosed and s.status in ('invited', 'claimed') then private.claim_url(d.id, links) end,
-        'batch_id', d.batch_id,
-        'created_at', private.iso(d.created_at),
-        'invited_at', private.iso(d.invited_at),
-        'claimed_at', private.iso(d.claimed_at),
-        'expires_at', private.iso(d.expires_at)) order by d.created_at desc, d.id desc), '[]'))
+    select json_build_object('drafts', coalesce(json_agg(row_to_json(r) order by d.created_at desc, d.id desc), '[]'))
       from core.drafts d
       cross join lateral (select private.draft_status(d) as status, disclosing or d.status not in ('claimed', 'active') as disclosed) s
+      -- rows, and not json_build_object: that looks the type of each of its arguments up for each draft
+      cross join lateral (
+        select d.id as draft_id,
+               s.status,
+               d.type,
+               case when s.disclosed then d.name end as naam,
+               case when s.disclosed then d.email end as email,
+               case when s.disclosed then d.external_ref end as external_ref,
+               d.city,
+               d.ean_status,
+               jsonb_array_length(d.ean_candidates) as ean_candidates,
+               case when s.disclosed and s.status in ('invited', 'claimed') then private.claim_url(d.id, links) end as claim_url,
+               d.batch_id,
+               private.iso(d.created_at) as created_at,
+               private.iso(d.invited_at) as invited_at,
+               private.iso(d.claimed_at) as claimed_at,
+               private.iso(d.expires_at) as expires_at) r
      where d.partner_id = private.partner_id()
        and (query ->> 'external_ref' is null or s.disclosed and d.external_ref = query ->> 'external_ref')
        and (query ->> 'status' is null or s.status = query ->> 'status'));
