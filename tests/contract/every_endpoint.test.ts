@@ -6,7 +6,7 @@ import { hashSecret, newSecret } from "#shared/auth/tokens.ts";
 import { connect, type Db } from "#shared/foundation/db.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
 import { wireText } from "#shared/foundation/errors.ts";
-import type { CallerRule, Endpoint } from "#shared/http/endpoint.ts";
+import { bucketOf, type CallerRule, type Endpoint } from "#shared/http/endpoint.ts";
 import { serve } from "#shared/http/surface.ts";
 import { CPO_SCOPES, PERSONAL_SCOPES, USER_SCOPES } from "#shared/values/scopes.ts";
 import { SERVED } from "../harness/answers.ts";
@@ -15,7 +15,7 @@ import type { User } from "../harness/people.ts";
 import { rowCounts, type Sent } from "../harness/world.ts";
 import { createOAuthWorld, type OAuth } from "../oauth/oauth_world.ts";
 import { giveKey } from "../partner/partner_world.ts";
-import { bare, bucketOf, ENDPOINTS, named, requestTo, type Sample, samplesFor, scopeOf, sent } from "./samples.ts";
+import { bare, ENDPOINTS, named, requestTo, type Sample, samplesFor, scopeOf, sent } from "./samples.ts";
 
 let world: OAuth;
 /** A person who manages a partner, which their tokens without partners:* say nothing of. */

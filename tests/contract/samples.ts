@@ -1,6 +1,7 @@
 // One good request for each endpoint, so that a test derived from the endpoint list can get past the door.
 
 import { decodeJwt } from "jose";
+import { newSecret } from "#shared/auth/tokens.ts";
 import type { CallerRule, Endpoint } from "#shared/http/endpoint.ts";
 import { SERVED } from "../harness/answers.ts";
 import { addCharger, MID_CHARGER } from "../harness/chargers.ts";
@@ -22,11 +23,6 @@ export function scopeOf(endpoint: Endpoint): string | null {
   return "scope" in endpoint.caller ? endpoint.caller.scope : null;
 }
 
-/** The bucket a request counts in; where admission debits none, the endpoint's own SQL function debits the client's. */
-export function bucketOf({ limit, errors }: Endpoint): string | null {
-  return limit ?? (errors.includes("too_many_requests") ? "token" : null);
-}
-
 export type Sample = {
   method: Endpoint["method"];
   path: string;
@@ -36,6 +32,9 @@ export type Sample = {
   /** Whose requests the rate limiter counts; null where nobody's are. */
   subject: string | null;
 };
+
+/** A virtual charger that is always charging: how much does not depend on its id. */
+const STEADY = { kwh_per_session: 24, sessions_per_week: 7, power_kw: 1 };
 
 /**
  * The sample of an endpoint, of a client, a person and an application that no earlier call made; an endpoint that is not in it
@@ -77,8 +76,8 @@ export async function samplesFor(world: OAuth): Promise<(endpoint: Endpoint) => 
     ({ draft_id }: { draft_id: string }) => draft_id,
   );
   await world.row("insert into core.partner_managers (partner_id, user_id) values ($1, $2)", managed, user.id);
-  const played = await world.post(`/sandbox/v1/drafts/${rehearsed}/claim`, { submit: true }, key);
-  const approved = await world.post(`/sandbox/v1/drafts/${settled}/claim`, { submit: true }, key);
+  const played = await world.post(`/sandbox/v1/drafts/${rehearsed}/claim`, { submit: true, charger: STEADY }, key);
+  const approved = await world.post(`/sandbox/v1/drafts/${settled}/claim`, { submit: true, charger: STEADY }, key);
   await world.post(`/sandbox/v1/customers/${approved.body.account_id}/review`, { outcome: "goedgekeurd" }, key);
   // what a reset leaves is no sample for anything
   const { id: emptied } = await world.addPartner();
@@ -92,6 +91,7 @@ export async function samplesFor(world: OAuth): Promise<(endpoint: Endpoint) => 
   );
 
   const customer = played.body.account_id;
+  const mailed = newEmail();
   const ids: Record<string, string> = {
     revokeToken: tokenId,
     claimSandboxDraft: rehearsed,
@@ -108,11 +108,13 @@ export async function samplesFor(world: OAuth): Promise<(endpoint: Endpoint) => 
     listCatalogChargers: "?search=alfen",
     resolveCatalogCharger: "?vendor=Alfen+BV&model=NG910-60023",
     listSessions: "?limit=1",
+    listDrafts: "?status=invited",
+    listCapturedMail: `?limit=1&to=${mailed}`,
   };
   const bodies: Record<string, Record<string, unknown>> = {
     token: { grant_type: "client_credentials", client_id: client.client_id, client_secret: client.secret },
     authorize: authorizationOf(app, newVerifier()),
-    revoke: { client_id: app.client_id, client_secret: app.client_secret, token: "x" },
+    revoke: { client_id: app.client_id, client_secret: app.client_secret, token: newSecret() },
     createAccount: accountBody(),
     updateConnection: { account_id, connection: { ean_code: newEan() } },
     issueMandateLink: { account_id },
@@ -132,7 +134,7 @@ export async function samplesFor(world: OAuth): Promise<(endpoint: Endpoint) => 
         },
       ],
     },
-    addCustomers: { consent: true, ...draftRow() },
+    addCustomers: { consent: true, ...draftRow({ email: mailed }) },
     importDrafts: { consent: true, send_invite: false, rows: [draftRow()] },
     withdrawDraft: { draft_id: withdrawn },
     issueAuthLink: { draft_id: draft },
@@ -143,7 +145,7 @@ export async function samplesFor(world: OAuth): Promise<(endpoint: Endpoint) => 
     uploadDrafts: { csv: `email,naam\n${newEmail()},Sanne de Vries`, consent: true },
     mintPartnerApiKey: { rotate: true },
     createSandboxFixtures: { states: ["no_iban"] },
-    connectVirtualCharger: { kwh_per_session: 10, since: "2026-11-01" },
+    connectVirtualCharger: { ...STEADY, since: "2026-11-01" },
     reviewCustomer: { outcome: "goedgekeurd" },
     settleSandboxQuarter: { quarter: "2026-Q2" },
     admitCharger: { identity: own.body.ocpp?.identity, password: own.body.ocpp?.password },

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { Asked, connect } from "#shared/foundation/db.ts";
 import { ApiError, Refusal } from "#shared/foundation/errors.ts";
 import { fitsIn, type Rate, remaining, resetsIn } from "#shared/foundation/rate.ts";
+import { RATE_LIMITS } from "#shared/values/rate_limits.ts";
 import { createWorld, type World } from "../harness/world.ts";
 
 let world: World;
@@ -227,18 +228,12 @@ describe("contract §1 rate limits", () => {
       quota,
     );
 
-  test("the buckets are those of the contract", async () => {
+  test("the buckets are those of the contract, and those that the document publishes", async () => {
     const { buckets } = await world.row(
       "select json_object_agg(bucket, array[quota, window_seconds]) as buckets from core.rate_limits",
     );
-    expect(buckets).toMatchObject({
-      cpo_read: [300, 60],
-      cpo_write: [120, 60],
-      cpo_sessions: [60, 60],
-      token: [60, 60],
-      token_failures: [10, 300],
-      page: [60, 60],
-    });
+    const published = Object.entries(RATE_LIMITS).map(([name, limit]) => [name, [limit.quota, limit.window_seconds]]);
+    expect(buckets).toMatchObject({ ...Object.fromEntries(published), token_failures: [10, 300], page: [60, 60] });
   });
 
   test("400 at once from a bucket of 300: exactly 300 are let in", async () => {

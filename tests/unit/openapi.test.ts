@@ -5,7 +5,9 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { ERROR_FIELDS } from "#shared/foundation/error_fields.ts";
 import { ERRORS, wireText } from "#shared/foundation/errors.ts";
-import { type CallerRule, type Endpoint, errorsOf } from "#shared/http/endpoint.ts";
+import { bucketOf, type CallerRule, type Endpoint, errorsOf } from "#shared/http/endpoint.ts";
+import { glossary } from "#shared/http/glossary.ts";
+import { RATE_LIMITS } from "#shared/values/rate_limits.ts";
 import { openapi } from "../../packages/tools/src/write_openapi.ts";
 import { ENDPOINTS, named, scopeOf } from "../contract/samples.ts";
 
@@ -64,6 +66,24 @@ describe.each(named(ENDPOINTS.filter((endpoint) => !isOurs(endpoint))))("%s", (_
     const { kind } = endpoint.caller;
     expect(operation.security).toEqual(kind === "worker" ? undefined : security[kind]);
   });
+
+  test("§8 publishes its limit, for programs and in words", () => {
+    const bucket = bucketOf(endpoint);
+    expect(operation["x-rate-limit"]).toEqual(bucket ? { bucket, ...RATE_LIMITS[bucket] } : undefined);
+    if (bucket) expect(operation.description).toContain(`${RATE_LIMITS[bucket].quota} requests in`);
+  });
+
+  test("§9.5 has an example of its request, its answer, and each of its errors", () => {
+    if (endpoint.body) expect(operation.requestBody.content["application/json"].example).toBeDefined();
+    const { content } = operation.responses[endpoint.status ?? 200];
+    if (content["application/json"]) expect(content["application/json"].example).toBeDefined();
+    for (const code of errorsOf(endpoint)) {
+      const [, name = ""] = /([^/]+)$/.exec(operation.responses[ERRORS[code].status].$ref) ?? [];
+      const { $ref } = document.components.responses[name].content["application/json"].examples[code] ?? {};
+      const example = document.components.examples[String($ref).replace("#/components/examples/", "")];
+      expect(example?.value.error, `npm run examples records ${code}`).toBe(wireText(code, example?.value));
+    }
+  });
 });
 
 test("§7 the Error schema lists every field that an error may carry, each at the top of the body", () => {
@@ -76,4 +96,72 @@ test("§7 the Error schema lists every field that an error may carry, each at th
 
 test("§9.2 promises of no answer that it has no further fields", () => {
   expect(committed).not.toContain("additionalProperties");
+});
+
+type Field = { path: string; name: string; schema: Record<string, unknown> };
+
+/** Every field of every schema, and where it stands. */
+function fieldsOf(node: unknown, path: string): Field[] {
+  if (Array.isArray(node)) return node.flatMap((each) => fieldsOf(each, path));
+  if (typeof node !== "object" || node === null) return [];
+  return Object.entries(node).flatMap(([key, value]) => {
+    if (key === "example" || key === "examples") return [];
+    if (key !== "properties") return fieldsOf(value, path ? path : key);
+    return Object.entries(value as Record<string, Record<string, unknown>>).flatMap(([name, schema]) => [
+      { path: `${path}.${name}`, name, schema },
+      ...fieldsOf(schema, `${path}.${name}`),
+    ]);
+  });
+}
+const FIELDS = [
+  ...Object.entries(document.components.schemas).flatMap(([name, schema]) => fieldsOf(schema, name)),
+  ...fieldsOf([document.paths, document.components.responses], ""),
+];
+type Parameter = { name: string; in: string; description?: string; schema: Record<string, unknown> };
+const PARAMETERS: Parameter[] = Object.values(document.paths as Record<string, Record<string, { parameters?: Parameter[] }>>)
+  .flatMap((operations) => Object.values(operations))
+  .flatMap(({ parameters = [] }) => parameters);
+
+test("§9.5 every field and parameter says what it is, itself or by the schema it refers to", () => {
+  const said = ({ description, $ref }: Record<string, unknown>): boolean =>
+    typeof description === "string" ||
+    (typeof $ref === "string" && said(document.components.schemas[$ref.split("/").at(-1) ?? ""]));
+  expect(FIELDS.length).toBeGreaterThan(500);
+  expect(FIELDS.filter(({ schema }) => !said(schema)).map(({ path }) => path)).toEqual([]);
+  expect(PARAMETERS.filter(({ description }) => !description)).toEqual([]);
+});
+
+test("§9.5 the glossary explains nothing that is nowhere", () => {
+  const texts = [...FIELDS.map(({ schema }) => schema.description), ...PARAMETERS.map(({ description }) => description)];
+  const unused = glossary().filter(([, text]) => !texts.some((said) => String(said).startsWith(text)));
+  expect(unused).toEqual([]);
+});
+
+test("§9.5 a default is said in words and never by the keyword, which makes generated types require the field", () => {
+  const schemas = [...FIELDS, ...PARAMETERS].map(({ schema }) => schema);
+  expect(schemas.filter((schema) => "default" in schema)).toEqual([]);
+  const saying = [...FIELDS.map(({ schema }) => schema), ...PARAMETERS.map(({ schema, description }) => ({ ...schema, description }))].filter(
+    (schema): schema is Record<string, unknown> => "x-default" in schema,
+  );
+  expect(saying.length).toBeGreaterThan(15);
+  for (const { description, "x-default": value } of saying) expect(description).toContain(`Default: \`${value}\`.`);
+});
+
+test("§4.2 consent is required, of many rows and of one", () => {
+  const { ImportDrafts, UploadDrafts, AddCustomers } = document.components.schemas;
+  for (const { required } of [ImportDrafts, UploadDrafts]) expect(required).toContain("consent");
+  const [many, { allOf: [row, one] }] = AddCustomers.anyOf;
+  expect([many.required, row.$ref, one.required]).toEqual([
+    ["consent", "rows"],
+    "#/components/schemas/CustomerRow",
+    ["consent"],
+  ]);
+});
+
+test("§9.5 each tag has a title and says what it is about", () => {
+  const tags: { name: string; "x-displayName": string; description: string }[] = document.tags;
+  for (const { name, "x-displayName": title, description } of tags) {
+    expect(title).not.toBe(name);
+    expect(description).not.toBe(name);
+  }
 });

@@ -1,6 +1,6 @@
 // Writes openapi.json from the endpoints' declarations: `npm run openapi`. A test fails when the committed file is out of date.
 import { readFileSync, writeFileSync } from "node:fs";
-import { describe } from "#shared/http/openapi.ts";
+import { describe, type Examples } from "#shared/http/openapi.ts";
 import { surface as cpo } from "../../../supabase/functions/cpo-v1/app.ts";
 import { surface as oauthAuthorize } from "../../../supabase/functions/oauth-authorize/app.ts";
 import { surface as oauthRevoke } from "../../../supabase/functions/oauth-revoke/app.ts";
@@ -14,7 +14,9 @@ const root = new URL("../../../", import.meta.url);
 export function openapi(): string {
   const { version } = JSON.parse(readFileSync(new URL("package.json", root), "utf8"));
   const surfaces = [oauthToken, oauthAuthorize, oauthRevoke, cpo, partner, sandbox, personal];
-  return `${JSON.stringify(describe(surfaces, version, "https://api.example.com"), null, 2)}\n`;
+  const examples: Examples = JSON.parse(readFileSync(new URL("tests/contract/examples.json", root), "utf8"));
+  const document = describe(surfaces, { version, server: "https://api.example.com", examples });
+  return `${JSON.stringify(document, null, 2)}\n`;
 }
 
 if (import.meta.main) writeFileSync(new URL("openapi.json", root), openapi());

@@ -13,6 +13,7 @@ import { listSettlements, writeSettlements } from "./settlements.ts";
 /** The CPO API (specification section 4.1), in the order an integrator meets it. */
 export const surface: Surface = {
   slug: "cpo-v1",
+  title: "CPO API",
   about: "For charge-point operators: accounts, mandates, chargers, monthly kWh and ERE positions",
   prefix: "/v1",
   endpoints: [

@@ -47,7 +47,7 @@ const reported = z
       120,
     ),
   )
-  .meta({ override: { type: "string", minLength: 1, maxLength: 120 } });
+  .meta({ override: { type: "string", minLength: 1, maxLength: 120 }, param: { required: true } });
 
 export const resolveCatalogCharger = endpoint(
   {

@@ -6,7 +6,12 @@ import type { Surface } from "#shared/http/surface.ts";
 /** Read and written once: it is 400 KB, and the same for everybody. */
 const textOf = oncePerEnvironment(async ({ config }) => {
   const { default: openapi } = await import("../../../openapi.json", { with: { type: "json" } });
-  return JSON.stringify({ ...openapi, servers: [{ ...openapi.servers[0], url: config.BASE_URL }] });
+  const contact = { name: config.SERVICE_NAME, email: config.SUPPORT_EMAIL };
+  return JSON.stringify({
+    ...openapi,
+    info: { ...openapi.info, contact },
+    servers: [{ ...openapi.servers[0], url: config.BASE_URL }],
+  });
 });
 
 /** The description of the API, of this host. A function of its own: no other should carry its weight at a cold start. */

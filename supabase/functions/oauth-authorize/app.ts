@@ -4,6 +4,7 @@ import { authorize } from "./authorize.ts";
 /** For a dashboard that has the person's session; the consent page, in `pages`, allows by the same function. */
 export const surface: Surface = {
   slug: "oauth-authorize",
+  title: "Consent",
   about: "Consent of a person to an application (OAuth 2.0)",
   prefix: "",
   endpoints: [authorize],

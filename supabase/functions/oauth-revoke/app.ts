@@ -56,6 +56,7 @@ const revoke = endpoint(
 
 export const surface: Surface = {
   slug: "oauth-revoke",
+  title: "Revocation",
   about: "Revocation of tokens (OAuth 2.0)",
   prefix: "",
   endpoints: [revoke],

@@ -56,6 +56,7 @@ const token = endpoint(
 
 export const surface: Surface = {
   slug: "oauth-token",
+  title: "Tokens",
   about: "Access tokens (OAuth 2.0)",
   prefix: "",
   endpoints: [token, metadata],

@@ -9,6 +9,7 @@ import { mintApiKey, revokeApiKey, setBranding, setCompany, setPayoutIban } from
 /** The Partner API (specification section 4.2), in the order a partner meets it. */
 export const surface: Surface = {
   slug: "partner",
+  title: "Partner API",
   about: "For partners: customers, drafts that customers claim, figures, and the partner's own settings",
   prefix: "/partner",
   endpoints: [

@@ -3,7 +3,7 @@ import { hashSecret, newSecret } from "#shared/auth/tokens.ts";
 import { claimLinks, signInLink } from "#shared/domain/claim/links.ts";
 import { composeSignIn } from "#shared/domain/mail/mail.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
-import { filter, instant, orNull, returnUrl, trimmedTo, typedEmail, uuid } from "#shared/values/fields.ts";
+import { filter, instant, orNull, requiring, returnUrl, trimmedTo, typedEmail, uuid } from "#shared/values/fields.ts";
 import { AccountType } from "#shared/values/models.ts";
 
 export const EanStatus = z
@@ -14,7 +14,11 @@ export const EanStatus = z
       "pending: not looked up yet; resolved: one metering point at the address; ambiguous: several, the customer chooses; not_found: none; provided: the row had the EAN; failed: no answer, tried again for a day",
   });
 
-const DraftStatus = z.enum(["invited", "claimed", "expired", "conflict", "active"]).meta({ id: "DraftStatus" });
+const DraftStatus = z.enum(["invited", "claimed", "expired", "conflict", "active"]).meta({
+  id: "DraftStatus",
+  description:
+    "invited: nobody claimed it yet; claimed: the customer has begun; active: they have signed, and it is an account; expired: not claimed in 60 days; conflict: the address or the EAN is registered with us in another way",
+});
 
 const Draft = z
   .object({
@@ -57,7 +61,10 @@ export const listDrafts = endpoint(
     query: z.object({
       external_ref: filter(120).meta({ description: "Only drafts with this reference" }),
       status: orNull(DraftStatus).meta({
-        override: { type: "string", enum: DraftStatus.options },
+        override: ({ jsonSchema }: { jsonSchema: { anyOf?: unknown; $ref?: string } }) => {
+          delete jsonSchema.anyOf;
+          jsonSchema.$ref = "#/components/schemas/DraftStatus";
+        },
         description: "Only drafts in this status",
       }),
     }),
@@ -87,7 +94,7 @@ export const withdrawDraft = endpoint(
           .optional()
           .meta({ override: { type: "string", format: "uuid" } }),
       })
-      .meta({ id: "WithdrawDraft" }),
+      .meta({ id: "WithdrawDraft", override: requiring("draft_id") }),
     response: z.object({ ok: z.literal(true) }).meta({ id: "WithdrawnDraft" }),
     errors: ["draft_id_required", "draft_not_found", "draft_active"],
     failure: "draft_withdraw_failed",

@@ -1,10 +1,11 @@
 import * as z from "zod";
+import type { oas31 } from "zod-openapi";
 import { claimLinks } from "#shared/domain/claim/links.ts";
 import { composeClaim, type Mail } from "#shared/domain/mail/mail.ts";
 import { type Configuration, type Environment, oncePerEnvironment } from "#shared/foundation/environment.ts";
 import type { ErrorCode } from "#shared/foundation/errors.ts";
 import { type Context, endpoint } from "#shared/http/endpoint.ts";
-import { linesOf, orNull } from "#shared/values/fields.ts";
+import { linesOf, orNull, requiring } from "#shared/values/fields.ts";
 import type { Locale } from "#shared/values/locale.ts";
 import { loadNumberingPlans } from "#shared/values/phone.ts";
 import { EanStatus } from "./drafts.ts";
@@ -87,20 +88,53 @@ const SendInvite = z
   .default(true)
   .meta({ description: "True: each customer is mailed the claim link; false: the links are only in the answer" });
 
+const ROW_COLUMNS =
+  "type naam email ean kvk btw bedrijfsnaam contactpersoon referral_code external_ref postcode huisnummer toevoeging plaats straat phone";
+
+/** For the document: a row is read by itself, so that one which cannot be read fails no other. */
 const Row = z.unknown().meta({
+  id: "CustomerRow",
   override: {
     type: "object",
     required: ["email"],
-    properties: Object.fromEntries(
-      "type naam email ean kvk btw bedrijfsnaam contactpersoon referral_code external_ref postcode huisnummer toevoeging plaats straat phone"
-        .split(" ")
-        .map((name) => [name, { type: "string" as const }]),
-    ),
+    properties: {
+      ...Object.fromEntries(ROW_COLUMNS.split(" ").map((name) => [name, { type: ["string", "null"] as const }])),
+      huisnummer: { type: ["string", "integer", "null"] },
+      charger: {
+        type: ["object", "null"],
+        required: ["brand", "serial_number"],
+        properties: { brand: { type: "string" }, serial_number: { type: "string" } },
+      },
+    },
   },
   description:
-    "email, and naam for particulier (the default type) or kvk for zakelijk. The CSV aliases work as keys too; charger is {brand, serial_number}. Longer than 120 is cut. An ean, or an address, that cannot be read is dropped and named in ean_ignored or address_ignored. A row that fails is named in rejected.",
+    "email, and naam for particulier (the default type) or kvk for zakelijk. The CSV aliases work as keys too. Longer than 120 is cut. An ean, or an address, that cannot be read is dropped and named in ean_ignored or address_ignored. A row that fails is named in rejected.",
 });
 const Rows = z.array(Row).nullish();
+
+/** For the document: the two forms of a request that takes many rows, or the fields of one. */
+function oneOrMany({ jsonSchema }: { jsonSchema: oas31.SchemaObject }) {
+  const { consent, send_invite, rows } = jsonSchema.properties ?? {};
+  const both = { ...(consent ? { consent } : {}), ...(send_invite ? { send_invite } : {}) };
+  delete jsonSchema.type;
+  delete jsonSchema.properties;
+  delete jsonSchema.additionalProperties;
+  jsonSchema.anyOf = [
+    {
+      title: "Many customers",
+      type: "object",
+      required: ["consent", "rows"],
+      properties: { ...both, ...(rows ? { rows } : {}) },
+    },
+    {
+      title: "One customer",
+      allOf: [
+        { $ref: "#/components/schemas/CustomerRow" },
+        { type: "object", required: ["consent"], properties: both },
+      ],
+    },
+  ];
+}
 
 type ImportContext = Context<unknown, unknown, ErrorCode, "import_drafts" | "record_draft_lookups">;
 type Import = {
@@ -228,7 +262,7 @@ export const importDrafts = endpoint(
           }),
         send_invite: SendInvite,
       })
-      .meta({ id: "ImportDrafts" }),
+      .meta({ id: "ImportDrafts", override: requiring("consent") }),
     errors: ["consent_required"],
   },
   async (context) => {
@@ -254,7 +288,11 @@ export const addCustomers = endpoint(
     caller: { kind: "partner", scope: "partners:write", key: true },
     body: z
       .looseObject({ consent: Consent, send_invite: SendInvite, rows: Rows })
-      .meta({ id: "AddCustomers", description: "rows, or the fields of one row beside consent" }),
+      .meta({
+        id: "AddCustomers",
+        override: oneOrMany,
+        description: "rows, or the fields of one row beside consent",
+      }),
     errors: ["consent_required"],
   },
   (context) => {
@@ -292,7 +330,7 @@ export const uploadDrafts = endpoint(
         consent: Consent,
         send_invite: flag(true),
       })
-      .meta({ id: "UploadDrafts" }),
+      .meta({ id: "UploadDrafts", override: requiring("consent") }),
     errors: ["consent_required"],
   },
   async (context) => {

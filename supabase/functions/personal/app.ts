@@ -9,6 +9,7 @@ import { createToken, listTokens, revokeToken } from "./tokens.ts";
 /** The personal API (specification section 4.4): a person's own data, for their own token or an application they allowed. */
 export const surface: Surface = {
   slug: "personal",
+  title: "Personal API",
   about: "Your own chargers, charging sessions, energy and ERE position",
   prefix: "",
   cors: true,

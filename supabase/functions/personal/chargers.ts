@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import * as z from "zod";
 import { hashSecret } from "#shared/auth/tokens.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
-import { instant, lineOf } from "#shared/values/fields.ts";
+import { instant, lineOf, requiring } from "#shared/values/fields.ts";
 
 const ConnectionType = z.enum(["easee", "wallbox", "zaptec", "enphase", "ocpp", "smappee", "v2c", "other"]);
 const ChargerStatus = z
@@ -75,9 +75,7 @@ export const registerOwnCharger = endpoint(
       })
       .meta({
         id: "RegisterOwnCharger",
-        override: ({ jsonSchema }: { jsonSchema: { required?: string[] } }) => {
-          jsonSchema.required = ["nickname", "connection_type"];
-        },
+        override: requiring("nickname", "connection_type"),
       }),
     status: 201,
     response: z

@@ -9,6 +9,7 @@ import { settleQuarter } from "./settle.ts";
 /** The sandbox helpers (specification section 4.3), in the order of a rehearsal. */
 export const surface: Surface = {
   slug: "sandbox",
+  title: "Sandbox",
   about: "On the sandbox host only: play the customer, the charger, the reviewer and the mailbox",
   prefix: "/sandbox",
   host: "sandbox",

@@ -4,6 +4,7 @@ import type { Caller } from "#shared/foundation/caller.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
 import type { ErrorCode, FieldsOf } from "#shared/foundation/errors.ts";
 import type { Rate } from "#shared/foundation/rate.ts";
+import type { Bucket } from "#shared/values/rate_limits.ts";
 import type { CpoScope, UserScope } from "#shared/values/scopes.ts";
 
 /** Who may call an endpoint. `scope: null` is any credential of that kind, whatever its scopes. */
@@ -51,18 +52,6 @@ export type Context<Body, Query, Errors extends ErrorCode, Functions extends str
 
 /** JSON text from SQL, passed through untouched; or a value to be written as JSON; or an answer of its own. */
 export type Answer = string | Record<string, unknown> | Response;
-
-type Bucket =
-  | "cpo_read"
-  | "cpo_write"
-  | "cpo_sessions"
-  | "token"
-  | "page"
-  | "user"
-  | "partner_read"
-  | "partner_write"
-  | "partner_import"
-  | "sandbox";
 
 export type EndpointSpec<
   Body extends z.ZodType = z.ZodType,
@@ -152,4 +141,9 @@ export function errorsOf(spec: EndpointSpec): Set<ErrorCode> {
   if (spec.limit) errors.add("too_many_requests");
   if (spec.body) for (const code of BODY_ERRORS) errors.add(code);
   return errors;
+}
+
+/** The bucket a request counts in, or null; where admission debits none, the endpoint's own SQL function debits the client's. */
+export function bucketOf({ limit, errors }: Pick<EndpointSpec, "limit" | "errors">): Bucket | null {
+  return limit ?? (errors.includes("too_many_requests") ? "token" : null);
 }

@@ -2,9 +2,17 @@ import * as z from "zod";
 import { createDocument, createSchema, type ZodOpenApiPathsObject, type ZodOpenApiResponsesObject } from "zod-openapi";
 import { ERROR_FIELDS } from "#shared/foundation/error_fields.ts";
 import { ERRORS, type ErrorCode, wireText } from "#shared/foundation/errors.ts";
+import { RATE_LIMITS } from "#shared/values/rate_limits.ts";
 import { CPO_SCOPES, USER_SCOPES } from "#shared/values/scopes.ts";
-import { type CallerRule, type Endpoint, errorsOf } from "./endpoint.ts";
+import { bucketOf, type CallerRule, type Endpoint, errorsOf } from "./endpoint.ts";
+import { descriptionOf } from "./glossary.ts";
 import type { Surface } from "./surface.ts";
+
+/** Requests and answers as a test saw them: by operation, and errors by the name of their example. */
+export type Examples = {
+  operations: Record<string, { path?: Record<string, string>; query?: Record<string, string>; body?: unknown; answer?: unknown }>;
+  errors: Record<string, unknown>;
+};
 
 const RATE_HEADERS = {
   RateLimit: {
@@ -59,18 +67,22 @@ function securityOf(caller: CallerRule): Record<string, string[]>[] {
 }
 
 /**
- * The OpenAPI 3.1 document of the given surfaces: derived from the endpoints' declarations and nothing else, so that it says
- * what the code does. `server` is the host's root.
+ * The OpenAPI 3.1 document of the given surfaces: derived from the endpoints' declarations, the glossary and recorded examples, so that
+ * it says what the code does. `server` is the host's root.
  */
-export function describe(surfaces: readonly Surface[], version: string, server: string) {
+export function describe(
+  surfaces: readonly Surface[],
+  { version, server, examples }: { version: string; server: string; examples: Examples },
+) {
   const paths: ZodOpenApiPathsObject = {};
-  const described: Endpoint[] = [];
-  for (const surface of surfaces) {
-    for (const endpoint of surface.endpoints) {
-      if (endpoint.caller.kind === "worker") continue;
-      described.push(endpoint);
-      paths[endpoint.path] = { ...paths[endpoint.path], [endpoint.method.toLowerCase()]: operation(surface, endpoint) };
-    }
+  const described = surfaces.flatMap((surface) =>
+    surface.endpoints.flatMap((endpoint) => (endpoint.caller.kind === "worker" ? [] : [{ surface, endpoint }])),
+  );
+  for (const { surface, endpoint } of described) {
+    paths[endpoint.path] = {
+      ...paths[endpoint.path],
+      [endpoint.method.toLowerCase()]: operation(surface, endpoint, examples),
+    };
   }
   const used = new Set(
     surfaces.flatMap(({ endpoints }) => endpoints.flatMap(({ caller }) => securityOf(caller).flatMap(Object.keys))),
@@ -80,42 +92,57 @@ export function describe(surfaces: readonly Surface[], version: string, server: 
     info: {
       title: "Charging Data and ERE Registration API",
       version,
+      // each host serves the document with its own address
+      contact: { name: "Support", email: "support@example.com" },
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
       description:
         "Turns electric-vehicle charging into ERE (emissiereductie-eenheden: 1 ERE is 1 kg CO2-eq of avoided emission). " +
         "Clients must ignore fields and values they do not know: additions come without notice, breaking changes never do.",
     },
     servers: [{ url: server }],
-    tags: surfaces.map(({ slug, about = slug }) => ({ name: slug, description: about })),
+    tags: surfaces.map(({ slug, title = slug, about = slug }) => ({
+      name: slug,
+      "x-displayName": title,
+      description: about,
+    })),
     paths,
     components: {
       schemas: { Error: createSchema(ERROR).schema },
-      responses: sharedResponses(described),
+      responses: sharedResponses(described, examples),
+      examples: Object.fromEntries(
+        [...new Set(described.flatMap(({ surface, endpoint }) => exampleNames(surface, endpoint)))]
+          .filter((name) => name in examples.errors)
+          .map((name) => [name, { value: examples.errors[name] }]),
+      ),
       securitySchemes: Object.fromEntries(Object.entries(SECURITY_SCHEMES).filter(([name]) => used.has(name))),
     },
   });
-  return tidy(document) as typeof document;
+  return explained(tidy(document)) as typeof document;
 }
 
-function operation(surface: Surface, endpoint: Endpoint) {
+function operation(surface: Surface, endpoint: Endpoint, examples: Examples) {
   const encodings = [
     "application/json",
     ...(endpoint.accepts?.includes("form") ? ["application/x-www-form-urlencoded"] : []),
     ...(endpoint.accepts?.includes("multipart") ? ["multipart/form-data"] : []),
   ];
-  const { body, query } = endpoint;
-  const named = [...endpoint.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => [name, z.string()]);
+  const { id, body, query } = endpoint;
+  const named = [...endpoint.path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name);
+  const example = examples.operations[id];
+  const limit = limitOf(endpoint);
+  const description = [endpoint.description, limit?.sentence].filter(Boolean).join("\n\n");
   return {
-    operationId: endpoint.id,
+    operationId: id,
     tags: [surface.slug],
     summary: endpoint.summary,
-    ...(endpoint.description ? { description: endpoint.description } : {}),
+    ...(description ? { description } : {}),
     security: securityOf(endpoint.caller),
+    ...(limit ? { "x-rate-limit": limit.published } : {}),
     ...(query || named.length > 0
       ? {
           requestParams: {
             ...(query ? { query: query as z.ZodObject } : {}),
-            ...(named.length > 0 ? { path: z.object(Object.fromEntries(named)) } : {}),
+            ...(named.length > 0 ? { path: z.object(Object.fromEntries(named.map((name) => [name, z.string()]))) } : {}),
           },
         }
       : {}),
@@ -123,22 +150,51 @@ function operation(surface: Surface, endpoint: Endpoint) {
       ? {
           requestBody: {
             required: !endpoint.bodyOptional,
-            content: Object.fromEntries(encodings.map((type) => [type, { schema: body }])),
+            content: Object.fromEntries(
+              encodings.map((type) => [
+                type,
+                {
+                  schema: body,
+                  ...(example?.body !== undefined && type === "application/json" ? { example: example.body } : {}),
+                },
+              ]),
+            ),
           },
         }
       : {}),
     responses: {
       [endpoint.status ?? 200]: {
-        description: "Done",
-        headers: {
-          ...REQUEST_ID,
-          ...(endpoint.limit || endpoint.errors.includes("too_many_requests") ? RATE_HEADERS : {}),
+        description: endpoint.status === 201 ? "Made" : "Done",
+        headers: { ...REQUEST_ID, ...(limit ? RATE_HEADERS : {}) },
+        content: {
+          [endpoint.produces ?? "application/json"]: {
+            schema: endpoint.response,
+            ...(example?.answer !== undefined ? { example: example.answer } : {}),
+          },
         },
-        content: { [endpoint.produces ?? "application/json"]: { schema: endpoint.response } },
       },
-      ...errorResponses(endpoint),
+      ...errorResponses(surface, endpoint),
     },
   };
+}
+
+/** Whose requests a limit counts together, by who calls. */
+const COUNTED_BY: Record<CallerRule["kind"], string> = {
+  cpo: "for each client",
+  user: "for each application and person, or for all of a person's own tokens together",
+  session: "for all of a person's own tokens and sign-ins together",
+  partner: "for each partner's key, or for each application and person",
+  sandbox: "for each partner",
+  anyone: "for each client",
+  worker: "for the worker",
+};
+
+function limitOf(endpoint: Endpoint) {
+  const bucket = bucketOf(endpoint);
+  if (!bucket) return null;
+  const { quota, window_seconds } = RATE_LIMITS[bucket];
+  const sentence = `Limit: ${quota} requests in ${window_seconds} seconds ${COUNTED_BY[endpoint.caller.kind]}, counted with all of \`${bucket}\` and refilled continuously; then 429 with \`Retry-After\`.`;
+  return { published: { bucket, quota, window_seconds }, sentence };
 }
 
 /** The errors an endpoint declares, by status, in one order whoever declares them. */
@@ -147,30 +203,61 @@ function errorsByStatus(endpoint: Endpoint): [status: number, codes: ErrorCode[]
   return [...Map.groupBy(codes, (code) => ERRORS[code].status)];
 }
 
-/** A set of errors of one status is described once, under their names. */
-const nameOf = (codes: readonly ErrorCode[]) => codes.join(".");
+const pascal = (name: string) => name.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase());
 
-function errorResponses(endpoint: Endpoint): ZodOpenApiResponsesObject {
+/** What an error's example is called. The OAuth endpoints write their errors in a form of their own. */
+export const exampleName = ({ errors }: Pick<Surface, "errors">, code: ErrorCode) =>
+  (errors === "oauth" ? "OAuth" : "") + pascal(code);
+
+const exampleNames = (surface: Surface, endpoint: Endpoint) =>
+  [...errorsOf(endpoint)].map((code) => exampleName(surface, code));
+
+/** What an operation answers of several errors is called by the operation; up to three are called by their own names, and shared. */
+function responseName(surface: Surface, endpoint: Endpoint, status: number, codes: readonly ErrorCode[]): string {
+  const style = surface.errors === "oauth" ? "OAuth" : "";
+  return codes.length <= 3 ? style + codes.map(pascal).join("Or") : `${pascal(endpoint.id)}${status}`;
+}
+
+function errorResponses(surface: Surface, endpoint: Endpoint): ZodOpenApiResponsesObject {
   return Object.fromEntries(
     errorsByStatus(endpoint).map(([status, codes]) => [
       String(status),
-      { $ref: `#/components/responses/${nameOf(codes)}` },
+      { $ref: `#/components/responses/${responseName(surface, endpoint, status, codes)}` },
     ]),
   ) as ZodOpenApiResponsesObject;
 }
 
-function sharedResponses(endpoints: readonly Endpoint[]) {
+function sharedResponses(described: readonly { surface: Surface; endpoint: Endpoint }[], { errors }: Examples) {
   return Object.fromEntries(
-    endpoints.flatMap(errorsByStatus).map(([status, codes]) => [
-      nameOf(codes),
-      {
-        description: codes.map((code) => `\`${wireText(code)}\`: ${ERRORS[code].detail}`).join("\n\n"),
-        ...(status === 429 || status === 503
-          ? { headers: { "Retry-After": { schema: { type: "integer" as const }, description: "Seconds" } } }
-          : {}),
-        content: { "application/json": { schema: errorSchema(codes) } },
-      },
-    ]),
+    described.flatMap(({ surface, endpoint }) =>
+      errorsByStatus(endpoint).map(([status, codes]) => [
+        responseName(surface, endpoint, status, codes),
+        {
+          description: codes.map((code) => `\`${wireText(code)}\`: ${ERRORS[code].detail}`).join("\n\n"),
+          headers: {
+            ...REQUEST_ID,
+            ...(status === 429 || status === 503
+              ? {
+                  "Retry-After": {
+                    schema: { type: "integer" as const },
+                    description: "Seconds to wait before the request is sent again",
+                  },
+                }
+              : {}),
+          },
+          content: {
+            "application/json": {
+              schema: errorSchema(codes),
+              examples: Object.fromEntries(
+                codes
+                  .filter((code) => exampleName(surface, code) in errors)
+                  .map((code) => [code, { $ref: `#/components/examples/${exampleName(surface, code)}` }]),
+              ),
+            },
+          },
+        },
+      ]),
+    ),
   );
 }
 
@@ -186,30 +273,40 @@ const ERROR = z.object({
   request_id: z.uuid().meta({ description: "Quote it when you ask about the error" }),
 });
 
-function errorSchema(codes: ErrorCode[]) {
-  const texts = codes.map((code) => wireText(code));
+function errorSchema(codes: readonly ErrorCode[]) {
+  const texts = [...new Set(codes.map((code) => wireText(code)))];
   // a text with a field in it is no value that an enum could list
   const values = texts.some((text) => text.includes("{")) ? { examples: texts } : { enum: texts };
   return {
     allOf: [{ $ref: "#/components/schemas/Error" }],
-    properties: { error: { type: "string" as const, ...values } },
+    type: "object" as const,
+    required: ["error"],
+    properties: { error: { type: "string" as const, description: "Which error it is; never renamed", ...values } },
   };
 }
 
 /**
  * The document without what zod can say but no reader needs, and without a promise we do not make: that answers have no other
- * fields than these (specification section 9.2).
+ * fields than these (specification section 9.2). A default is said in words, and for programs as `x-default`: generators of types take
+ * the keyword to mean that the field is always there.
  */
 function tidy(node: unknown): unknown {
   if (Array.isArray(node)) return node.map(tidy);
-  if (typeof node !== "object" || node === null) return node;
-  const schema = Object.fromEntries(Object.entries(node).map(([key, value]) => [key, tidy(value)]));
+  if (!isObject(node)) return node;
+  const schema = Object.fromEntries(
+    Object.entries(node).map(([key, value]) => [key, key === "example" || key === "examples" ? value : tidy(value)]),
+  );
   const { additionalProperties } = schema;
-  if (additionalProperties === false || (additionalProperties && Object.keys(additionalProperties).length === 0))
+  if (additionalProperties === false || (isObject(additionalProperties) && Object.keys(additionalProperties).length === 0))
     delete schema.additionalProperties;
   if (schema.format) delete schema.pattern;
   if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum;
   if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum;
+  // a field called default is an object
+  if (schema.default !== undefined && !isObject(schema.default)) {
+    schema["x-default"] = schema.default;
+    delete schema.default;
+  }
   if (!Array.isArray(schema.anyOf)) return schema;
   // an empty string stands for null everywhere, and null for absent: one line in the description, not three schemas
   const { anyOf, ...rest } = schema;
@@ -218,4 +315,50 @@ function tidy(node: unknown): unknown {
     return { ...rest, anyOf: [first, second, ...more].filter(Boolean) };
   }
   return { ...first, ...rest, type: [first.type, "null"], ...(first.enum ? { enum: [...first.enum, null] } : {}) };
+}
+
+type Node = Record<string, unknown>;
+const isObject = (value: unknown): value is Node => typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** The document with a description of every field and parameter: its own, that of the schema it refers to, or the glossary's. */
+function explained(document: unknown): unknown {
+  const { paths, components } = document as { paths: Record<string, Node>; components: { schemas: Node; responses: Node } };
+  const referred = (ref: unknown) =>
+    typeof ref === "string" ? (components.schemas[ref.slice("#/components/schemas/".length)] as Node | undefined) : undefined;
+
+  const explain = (owner: string, name: string, field: Node) => {
+    field.description ??= referred(field.$ref)?.description === undefined ? descriptionOf(owner, name) : undefined;
+    if (field.description === undefined) delete field.description;
+    if (field["x-default"] === undefined) return;
+    const said = String(field.description ?? descriptionOf(owner, name) ?? referred(field.$ref)?.description ?? "");
+    field.description = `${said.replace(/(?<![.!?])$/, ".")} Default: \`${field["x-default"]}\`.`.trimStart();
+  };
+  const walk = (owner: string, node: unknown): void => {
+    if (Array.isArray(node)) for (const each of node) walk(owner, each);
+    if (!isObject(node)) return;
+    if (isObject(node.properties))
+      for (const [name, field] of Object.entries(node.properties)) {
+        if (!isObject(field)) continue;
+        explain(owner, name, field);
+        walk(`${owner}.${name}`, field);
+      }
+    for (const [key, value] of Object.entries(node))
+      if (!["properties", "example", "examples"].includes(key)) walk(owner, value);
+  };
+  for (const [name, schema] of Object.entries(components.schemas)) walk(name, schema);
+  for (const operations of Object.values(paths)) {
+    for (const operation of Object.values(operations) as Node[]) {
+      const owner = String(operation.operationId);
+      for (const parameter of (operation.parameters ?? []) as Node[]) {
+        const schema = parameter.schema as Node;
+        const { in: place, name } = parameter;
+        explain(owner, place === "path" ? `{${name}}` : String(name), schema);
+        // the parameter says it, once
+        parameter.description = schema.description;
+        delete schema.description;
+      }
+      walk(owner, [operation.requestBody, operation.responses]);
+    }
+  }
+  return document;
 }

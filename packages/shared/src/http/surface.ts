@@ -13,12 +13,14 @@ import { readVisitor, type Visitor } from "./admit.ts";
 import { dropBody, MAX_BODY, readMultipart, readParameters, readText } from "./body.ts";
 import { clientAddress, clientHash } from "./client_address.ts";
 import { type Answer, type Context, type Endpoint, errorsOf } from "./endpoint.ts";
+import { ruleText } from "./rules.ts";
 
 /** What one edge function answers: plain data, so that documents, tests and tools can read it without running it. */
 export type Surface = {
   /** The function's name, which hosted is the first segment of every path it sees. */
   slug: string;
-  /** What an integrator finds here, for the document. */
+  /** What an integrator finds here, for the document: a heading and a sentence. */
+  title?: string;
   about?: string;
   /** What the specification's paths of this surface begin with; hosted paths may leave it out (`/cpo-v1/accounts`). */
   prefix: `/${string}` | "";
@@ -266,7 +268,7 @@ function parseBody(endpoint: Endpoint, request: Request, text: string): unknown 
 }
 
 function check<T extends z.ZodType>(schema: T, value: unknown): z.output<T> {
-  const result = schema.safeParse(value);
+  const result = schema.safeParse(value, { error: ruleText });
   if (result.success) return result.data;
   const issues = result.error.issues
     .slice(0, 20)

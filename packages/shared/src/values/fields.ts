@@ -149,7 +149,7 @@ export const limit = (fallback: number, max = 200) =>
       return Math.min(Math.max(wanted, 1), max);
     })
     .meta({
-      description: `Items per page: default ${fallback}, 1 to ${max}; read leniently`,
+      description: `Items per page, 1 to ${max}; read leniently`,
       override: { type: "integer", default: fallback },
     });
 
@@ -162,7 +162,7 @@ export const offset = () =>
       const wanted = Math.floor(Number(value));
       return wanted > 0 ? Math.min(wanted, Number.MAX_SAFE_INTEGER) : 0;
     })
-    .meta({ description: "Items to skip: default 0; read leniently", override: { type: "integer", default: 0 } });
+    .meta({ description: "Items to skip; read leniently", override: { type: "integer", default: 0 } });
 
 /** A filter in the query string: trimmed, cut, never refused. */
 export const filter = (length: number) =>
@@ -170,3 +170,10 @@ export const filter = (length: number) =>
     .string()
     .optional()
     .transform((value) => cut(storable(value ?? "").trim(), length) || null);
+
+/** For a schema in the document: fields it requires that it takes as `unknown`, because a refusal of theirs has a name of its own. */
+export const requiring =
+  (...names: string[]) =>
+  ({ jsonSchema }: { jsonSchema: { required?: string[] } }) => {
+    jsonSchema.required = [...new Set([...(jsonSchema.required ?? []), ...names])];
+  };

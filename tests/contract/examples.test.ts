@@ -1,0 +1,19 @@
+// The examples of openapi.json: tests/contract/examples.json is what a world answers. `npm run examples` writes it anew.
+
+import { readFileSync, writeFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { createOAuthWorld } from "../oauth/oauth_world.ts";
+import { recordExamples } from "./record_examples.ts";
+
+const FILE = new URL("examples.json", import.meta.url);
+
+test("§9.5 tests/contract/examples.json is what every endpoint answers, and every error: npm run examples", async () => {
+  const world = await createOAuthWorld({ limits: "lifted" });
+  try {
+    const recorded = `${JSON.stringify(await recordExamples(world), null, 2)}\n`;
+    if (process.env.RECORD_EXAMPLES) writeFileSync(FILE, recorded);
+    expect(JSON.parse(readFileSync(FILE, "utf8"))).toEqual(JSON.parse(recorded));
+  } finally {
+    await world.close();
+  }
+}, 60_000);
