@@ -14,7 +14,9 @@ import { ENDPOINTS, named, type Sample, samplesFor } from "./samples.ts";
 const FILE = fileURLToPath(new URL("../../openapi.json", import.meta.url));
 const document = JSON.parse(readFileSync(FILE, "utf8"));
 
-test("§9.5 it is good OpenAPI by the recommended rules of Spectral, its examples included", { timeout: 180_000 }, async () => {
+test("§9.5 it is good OpenAPI by the recommended rules of Spectral, its examples included", {
+  timeout: 180_000,
+}, async () => {
   const spectral = new Spectral();
   spectral.setRuleset({ extends: [oas as RulesetDefinition] });
   const found = await spectral.run(document);
@@ -50,7 +52,9 @@ function freePort(): Promise<number> {
     server.once("error", reject);
     server.listen(0, "127.0.0.1", () => {
       const address = server.address();
-      server.close(() => (typeof address === "object" && address ? resolve(address.port) : reject(new Error("no port"))));
+      server.close(() =>
+        typeof address === "object" && address ? resolve(address.port) : reject(new Error("no port")),
+      );
     });
   });
 }
@@ -70,7 +74,10 @@ const described = ENDPOINTS.filter(({ path, method }) => document.paths[path]?.[
 test.each(named(described))("§9.5 %s: request and answer are as the document says, by Prism", async (_, endpoint) => {
   const response = await send(sample(endpoint));
   const text = await response.text();
-  expect([response.status, response.headers.get("sl-violations")], text.slice(0, 2000)).toEqual([endpoint.status ?? 200, null]);
+  expect([response.status, response.headers.get("sl-violations")], text.slice(0, 2000)).toEqual([
+    endpoint.status ?? 200,
+    null,
+  ]);
 });
 
 test("§9.5 Prism notices what the document does not say, or the tests before prove nothing", async () => {

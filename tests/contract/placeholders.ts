@@ -30,7 +30,8 @@ export function placeholders(url: string, example: string): (value: unknown) => 
   };
   const letters = (count: number, length: number) => {
     let text = "";
-    for (let part = 0; text.length < length; part += 1) text += digest(`text ${example} ${count} ${part}`).toString("base64url");
+    for (let part = 0; text.length < length; part += 1)
+      text += digest(`text ${example} ${count} ${part}`).toString("base64url");
     return text.slice(0, length);
   };
   const text = (value: string): string =>
@@ -54,12 +55,17 @@ export function placeholders(url: string, example: string): (value: unknown) => 
         stand("ean", found, (count) => `8716871000000${String(count).padStart(5, "0")}`),
       )
       .replace(/(?<![0-9A-Za-z+])(?!06\d{8}\b|\d{18}\b)[0-9a-f]{10,64}(?![0-9A-Za-z])/g, (found) =>
-        stand("hex", found, (count) => digest(`hex ${example} ${count}`).toString("hex").repeat(2).slice(0, found.length)),
+        stand("hex", found, (count) =>
+          digest(`hex ${example} ${count}`).toString("hex").repeat(2).slice(0, found.length),
+        ),
       );
   return function replace(value: unknown, name?: string): unknown {
     if (name === "last4") return "x7Qd";
+    if (name?.endsWith("_cursor") && typeof value === "string")
+      return stand("cursor", value, (count) => `AAAAAAAAAA${letters(count, 12)}`);
     // a mail is pages long
-    if (typeof value === "string") return name === "html" || name === "text" ? `${text(value).slice(0, 60)}…` : text(value);
+    if (typeof value === "string")
+      return name === "html" || name === "text" ? `${text(value).slice(0, 60)}…` : text(value);
     if (Array.isArray(value)) return value.slice(0, 3).map((each) => replace(each));
     if (typeof value !== "object" || value === null) return value;
     return Object.fromEntries(Object.entries(value).map(([key, field]) => [key, replace(field, key)]));

@@ -105,7 +105,12 @@ type Refuse = (code: ErrorCode, path: string, request?: Sent) => Promise<void>;
 type RefuseSample = (code: ErrorCode, id: string, changes?: Sent & { path?: string }) => Promise<void>;
 
 /** What a client does wrong, one mistake at a time. */
-async function refuseRequests(world: OAuth, sample: (endpoint: Endpoint) => Sample, refuse: Refuse, refuseSample: RefuseSample) {
+async function refuseRequests(
+  world: OAuth,
+  sample: (endpoint: Endpoint) => Sample,
+  refuse: Refuse,
+  refuseSample: RefuseSample,
+) {
   const tooLarge = { raw: `{"x":"${"x".repeat(1024 * 1024)}"}` };
   const client = await world.addClient(world.partnerA.id);
   const token = await client.token();
@@ -124,41 +129,82 @@ async function refuseRequests(world: OAuth, sample: (endpoint: Endpoint) => Samp
 
   // bodies
   await refuseSample("invalid_json", "createAccount", { raw: '{"person": ' });
-  await refuseSample("invalid_request", "createAccount", { body: accountBody({ person: { full_name: "S", email: "sanne" } }) });
+  await refuseSample("invalid_request", "createAccount", {
+    body: accountBody({ person: { full_name: "S", email: "sanne" } }),
+  });
   await refuseSample("payload_too_large", "createAccount", tooLarge);
 
   // the CPO API
   await refuseSample("invalid_iban", "createAccount", { body: accountBody({ iban: "NL91" }) });
   const at = (ean_code: string) => ({ ean_code, postal_code: "3818 LH", house_number: "8" });
   await refuseSample("ean_in_use", "createAccount", { body: accountBody({ connection: at("871687000000000054") }) });
-  await refuseSample("ean_address_mismatch", "createAccount", { body: accountBody({ connection: at("871687000000000030") }) });
+  await refuseSample("ean_address_mismatch", "createAccount", {
+    body: accountBody({ connection: at("871687000000000030") }),
+  });
   const { account_id, connection_id } = await createAccount(world, { ...world.partnerA, client });
   const as = { token };
   await refuse("account_not_found", "/v1/mandate-links", { ...as, body: { account_id: nobody } });
-  await refuse("connection_not_found", "/v1/connections:update", { ...as, body: { connection_id: nobody, connection: { ean_code: newEan() } } });
+  await refuse("connection_not_found", "/v1/connections:update", {
+    ...as,
+    body: { connection_id: nobody, connection: { ean_code: newEan() } },
+  });
   await refuse("mandate_not_found", `/v1/connections/${connection_id}/mandate`, as);
-  await refuse("return_url_not_allowed", "/v1/mandate-links", { ...as, body: { account_id, return_url: "https://elsewhere.example/" } });
+  await refuse("return_url_not_allowed", "/v1/mandate-links", {
+    ...as,
+    body: { account_id, return_url: "https://elsewhere.example/" },
+  });
   await refuse("vendor_and_model_required", "/v1/catalog/chargers/resolve?vendor=Alfen+BV", as);
-  await refuse("catalog_unresolved", "/v1/chargers", { ...as, body: { account_id, ocpp_vendor: "Alfen BV", ocpp_model: "unknown" } });
+  await refuse("catalog_unresolved", "/v1/chargers", {
+    ...as,
+    body: { account_id, ocpp_vendor: "Alfen BV", ocpp_model: "unknown" },
+  });
   const add = (serial_number?: string, account = account_id) =>
-    world.post("/v1/chargers", { account_id: account, ...MID_CHARGER, ...(serial_number ? { serial_number } : {}) }, token);
+    world.post(
+      "/v1/chargers",
+      { account_id: account, ...MID_CHARGER, ...(serial_number ? { serial_number } : {}) },
+      token,
+    );
   await add("SN-1");
   await refuse("serial_number_required", "/v1/chargers", { ...as, body: { account_id, ...MID_CHARGER } });
   const { account_id: other } = await createAccount(world, { ...world.partnerA, client });
-  await refuse("charger_claimed", "/v1/chargers", { ...as, body: { account_id: other, ...MID_CHARGER, serial_number: "SN-1" } });
+  await refuse("charger_claimed", "/v1/chargers", {
+    ...as,
+    body: { account_id: other, ...MID_CHARGER, serial_number: "SN-1" },
+  });
   for (let number = 2; number <= 10; number += 1) await add(`SN-${number}`);
-  await refuse("charger_limit_reached", "/v1/chargers", { ...as, body: { account_id, ...MID_CHARGER, serial_number: "SN-11" } });
-  const { account_id: silent } = await createAccount(world, { ...world.partnerA, client }, { person: { full_name: "Sanne de Vries" } });
-  await refuse("signatory_email_missing", "/v1/mandate-links", { ...as, body: { account_id: silent, send_email: true } });
+  await refuse("charger_limit_reached", "/v1/chargers", {
+    ...as,
+    body: { account_id, ...MID_CHARGER, serial_number: "SN-11" },
+  });
+  const { account_id: silent } = await createAccount(
+    world,
+    { ...world.partnerA, client },
+    { person: { full_name: "Sanne de Vries" } },
+  );
+  await refuse("signatory_email_missing", "/v1/mandate-links", {
+    ...as,
+    body: { account_id: silent, send_email: true },
+  });
   const second = await addConnection(world, other);
   await refuse("ambiguous_connection", "/v1/mandate-links", { ...as, body: { account_id: other } });
   await signMandate(world, account_id, { ...world.partnerA, client });
   await refuse("mandate_already_signed", "/v1/mandate-links", { ...as, body: { account_id } });
   await refuse("document_not_ready", `/v1/connections/${connection_id}/mandate`, as);
-  await refuse("mandate_acknowledgement_required", "/v1/connections:update", { ...as, body: { account_id, connection: { ean_code: newEan() } } });
+  await refuse("mandate_acknowledgement_required", "/v1/connections:update", {
+    ...as,
+    body: { account_id, connection: { ean_code: newEan() } },
+  });
   await world.row("update core.connections set status = 'archived' where account_id = $1 and id <> $2", other, second);
   await world.row("update core.connections set status = 'archived' where id = $1", second);
-  await refuse("no_connection", "/v1/sessions:batch", { ...as, body: { account_id: other, months: [{ period: "2026-01", total_kwh: 312.5 }] } });
+  await refuse("no_connection", "/v1/sessions:batch", {
+    ...as,
+    body: { account_id: other, months: [{ period: "2026-01", total_kwh: 312.5 }] },
+  });
+  await refuse("event_not_found", `/v1/events/${nobody}`, as);
+  await refuse("invalid_cursor", "/v1/events?after=5", as);
+  const { cursor } = await world.row("select private.cursor_at($1, 0) as cursor", client.id);
+  await world.row("update core.events set created_at = created_at - interval '91 days' where owner_id = $1", client.id);
+  await refuse("cursor_expired", `/v1/events?after=${cursor}`, as);
   await world.limit("cpo_sessions", 1);
   await world.send("/v1/sessions:batch", { ...as, body: { account_id } });
   await refuse("too_many_requests", "/v1/sessions:batch", { ...as, body: { account_id } });
@@ -169,7 +215,11 @@ async function refuseRequests(world: OAuth, sample: (endpoint: Endpoint) => Samp
   await refuse("draft_id_required", "/partner/drafts/withdraw", { ...key, body: {} });
   await refuse("draft_not_found", "/partner/drafts/withdraw", { ...key, body: { draft_id: nobody } });
   const rows = [draftRow(), draftRow({ type: "zakelijk", kvk: "12345678" })];
-  const { body: imported } = await world.post("/partner/drafts/import", { consent: true, send_invite: false, rows }, key.token);
+  const { body: imported } = await world.post(
+    "/partner/drafts/import",
+    { consent: true, send_invite: false, rows },
+    key.token,
+  );
   const [claimed, business] = imported.created.map(({ draft_id }: { draft_id: string }) => draft_id);
   await refuse("invalid_ean", `/sandbox/v1/drafts/${claimed}/claim`, { ...key, body: { ean: "123" } });
   await refuse("unsupported_type", `/sandbox/v1/drafts/${business}/claim`, { ...key, body: { submit: true } });
@@ -194,14 +244,20 @@ async function refuseRequests(world: OAuth, sample: (endpoint: Endpoint) => Samp
   await refuse("ocpp_identity_taken", "/chargers", { token: writing, body: named });
   await refuse("token_not_found", `/tokens/${nobody}`, { token: session, method: "DELETE" });
   const wish = { name: "Home Assistant", scopes: ["energy:read"], expires_at: null };
-  await world.row("update auth.sessions set created_at = private.now() - interval '1 hour' where user_id = $1", person.id);
+  await world.row(
+    "update auth.sessions set created_at = private.now() - interval '1 hour' where user_id = $1",
+    person.id,
+  );
   await refuse("recent_sign_in_required", "/tokens", { token: session, body: wish });
   await world.row(
     `insert into core.personal_tokens (user_id, name, token_hash, last4, scopes)
      select $1, 'Token ' || n, sha256(gen_random_uuid()::text::bytea), 'last', '{energy:read}' from generate_series(1, 50) n`,
     person.id,
   );
-  await refuse("token_limit_reached", "/tokens", { token: session, body: { ...wish, expires_at: "2027-01-01T00:00:00Z" } });
+  await refuse("token_limit_reached", "/tokens", {
+    token: session,
+    body: { ...wish, expires_at: "2027-01-01T00:00:00Z" },
+  });
 
   // OAuth
   const asking = { grant_type: "client_credentials", client_id: client.client_id, client_secret: client.secret };
@@ -267,25 +323,40 @@ async function refuseLate(world: OAuth, sample: (endpoint: Endpoint) => Sample, 
     const { setTimeout } = globalThis;
     const timers = vi
       .spyOn(globalThis, "setTimeout")
-      .mockImplementation(((run: () => void, ms?: number) => setTimeout(run, ms === BODY_MS ? 0 : ms)) as typeof setTimeout);
+      .mockImplementation(((run: () => void, ms?: number) =>
+        setTimeout(run, ms === BODY_MS ? 0 : ms)) as typeof setTimeout);
     const endless = new ReadableStream({ pull: () => new Promise(() => {}) });
     try {
-      note("request_timeout", good.path, await read(await serve(surface, world.environment).fetch(request(good, endless))));
+      note(
+        "request_timeout",
+        good.path,
+        await read(await serve(surface, world.environment).fetch(request(good, endless))),
+      );
     } finally {
       timers.mockRestore();
     }
-    note("service_unavailable", good.path, await read(await serve(surface, unsetIn(world, "BASE_URL")).fetch(request(good))));
+    note(
+      "service_unavailable",
+      good.path,
+      await read(await serve(surface, unsetIn(world, "BASE_URL")).fetch(request(good))),
+    );
   }
   for (const id of ["listAccounts", "authorize"]) {
     const good = sample(endpointOf(id));
-    note("authentication_unavailable", good.path, await read(await serve(surfaceAt(good.path), down).fetch(request(good))));
+    note(
+      "authentication_unavailable",
+      good.path,
+      await read(await serve(surfaceAt(good.path), down).fetch(request(good))),
+    );
   }
   await closed.end();
 }
 
 /** The failure of each kind, where SQL breaks a constraint; and of the endpoint that runs none, without its configuration. */
 async function failInside(world: OAuth, sample: (endpoint: Endpoint) => Sample, note: Note) {
-  await world.database.admin.query("alter table core.partners disable row level security; grant insert on core.partners to api_owner");
+  await world.database.admin.query(
+    "alter table core.partners disable row level security; grant insert on core.partners to api_owner",
+  );
   const metadata = endpointOf("authorizationServerMetadata");
   const unset = unsetIn(world, "AUTH_URL");
   for (const endpoint of DESCRIBED.filter(({ sql }) => sql.length > 0)) {

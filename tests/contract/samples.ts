@@ -84,9 +84,12 @@ export async function samplesFor(world: OAuth): Promise<(endpoint: Endpoint) => 
   const resetting = { token: await giveKey(world, emptied), subject: `partner:${emptied}` };
   const managerToken = await user.appToken("partners:read", "partners:write");
 
-  const { event } = await world.row("select id as event from core.events where owner_id = $1 limit 1", client.id);
+  const { event } = await world.row(
+    "select id as event from core.events where owner_id = $1 order by arrival limit 1",
+    client.id,
+  );
   const { partner_event } = await world.row(
-    "select id as partner_event from core.events where owner_id = $1 limit 1",
+    "select id as partner_event from core.events where owner_id = $1 order by arrival limit 1",
     keyed,
   );
 
@@ -105,6 +108,8 @@ export async function samplesFor(world: OAuth): Promise<(endpoint: Endpoint) => 
   const queries: Record<string, string> = {
     listAccounts: "?limit=1",
     listErePositions: "?limit=1",
+    listEvents: "?limit=1",
+    listPartnerEvents: "?limit=1",
     listCatalogChargers: "?search=alfen",
     resolveCatalogCharger: "?vendor=Alfen+BV&model=NG910-60023",
     listSessions: "?limit=1",
@@ -145,6 +150,7 @@ export async function samplesFor(world: OAuth): Promise<(endpoint: Endpoint) => 
     uploadDrafts: { csv: `email,naam\n${newEmail()},Sanne de Vries`, consent: true },
     mintPartnerApiKey: { rotate: true },
     createSandboxFixtures: { states: ["no_iban"] },
+    claimSandboxDraft: { submit: true },
     connectVirtualCharger: { ...STEADY, since: "2026-11-01" },
     reviewCustomer: { outcome: "goedgekeurd" },
     settleSandboxQuarter: { quarter: "2026-Q2" },

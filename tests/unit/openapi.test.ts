@@ -118,7 +118,9 @@ const FIELDS = [
   ...fieldsOf([document.paths, document.components.responses], ""),
 ];
 type Parameter = { name: string; in: string; description?: string; schema: Record<string, unknown> };
-const PARAMETERS: Parameter[] = Object.values(document.paths as Record<string, Record<string, { parameters?: Parameter[] }>>)
+const PARAMETERS: Parameter[] = Object.values(
+  document.paths as Record<string, Record<string, { parameters?: Parameter[] }>>,
+)
   .flatMap((operations) => Object.values(operations))
   .flatMap(({ parameters = [] }) => parameters);
 
@@ -132,7 +134,10 @@ test("§9.5 every field and parameter says what it is, itself or by the schema i
 });
 
 test("§9.5 the glossary explains nothing that is nowhere", () => {
-  const texts = [...FIELDS.map(({ schema }) => schema.description), ...PARAMETERS.map(({ description }) => description)];
+  const texts = [
+    ...FIELDS.map(({ schema }) => schema.description),
+    ...PARAMETERS.map(({ description }) => description),
+  ];
   const unused = glossary().filter(([, text]) => !texts.some((said) => String(said).startsWith(text)));
   expect(unused).toEqual([]);
 });
@@ -140,9 +145,10 @@ test("§9.5 the glossary explains nothing that is nowhere", () => {
 test("§9.5 a default is said in words and never by the keyword, which makes generated types require the field", () => {
   const schemas = [...FIELDS, ...PARAMETERS].map(({ schema }) => schema);
   expect(schemas.filter((schema) => "default" in schema)).toEqual([]);
-  const saying = [...FIELDS.map(({ schema }) => schema), ...PARAMETERS.map(({ schema, description }) => ({ ...schema, description }))].filter(
-    (schema): schema is Record<string, unknown> => "x-default" in schema,
-  );
+  const saying = [
+    ...FIELDS.map(({ schema }) => schema),
+    ...PARAMETERS.map(({ schema, description }) => ({ ...schema, description })),
+  ].filter((schema): schema is Record<string, unknown> => "x-default" in schema);
   expect(saying.length).toBeGreaterThan(15);
   for (const { description, "x-default": value } of saying) expect(description).toContain(`Default: \`${value}\`.`);
 });
@@ -150,7 +156,12 @@ test("§9.5 a default is said in words and never by the keyword, which makes gen
 test("§4.2 consent is required, of many rows and of one", () => {
   const { ImportDrafts, UploadDrafts, AddCustomers } = document.components.schemas;
   for (const { required } of [ImportDrafts, UploadDrafts]) expect(required).toContain("consent");
-  const [many, { allOf: [row, one] }] = AddCustomers.anyOf;
+  const [
+    many,
+    {
+      allOf: [row, one],
+    },
+  ] = AddCustomers.anyOf;
   expect([many.required, row.$ref, one.required]).toEqual([
     ["consent", "rows"],
     "#/components/schemas/CustomerRow",

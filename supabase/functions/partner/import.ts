@@ -286,13 +286,11 @@ export const addCustomers = endpoint(
     description:
       "The same as the import with `source: api`: `rows`, or the fields of one row beside `consent`. Each customer turns their draft into an account by opening its claim link.",
     caller: { kind: "partner", scope: "partners:write", key: true },
-    body: z
-      .looseObject({ consent: Consent, send_invite: SendInvite, rows: Rows })
-      .meta({
-        id: "AddCustomers",
-        override: oneOrMany,
-        description: "rows, or the fields of one row beside consent",
-      }),
+    body: z.looseObject({ consent: Consent, send_invite: SendInvite, rows: Rows }).meta({
+      id: "AddCustomers",
+      override: oneOrMany,
+      description: "rows, or the fields of one row beside consent",
+    }),
     errors: ["consent_required"],
   },
   (context) => {

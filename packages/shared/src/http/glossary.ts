@@ -1,18 +1,16 @@
 /**
  * What a field of a request or an answer is, by its name: a name means the same wherever it stands. A declaration that says more of a
  * field than this has a description of its own, which goes before. Where a name means something else in one place, that place is named
- * with it, as `Schema.field` or `operationId.{parameter}`.
+ * with it, as `Schema.field` or `operationId.parameter`.
  */
 const GLOSSARY: Readonly<Record<string, string>> = {
   // who and what
   id: "Its id, for good",
-  "{id}": "The id",
-  "claimSandboxDraft.{id}": "The draft's id, or your external_ref",
-  "connectVirtualCharger.{id}": "A customer_ref or an account id",
-  "syncCustomer.{id}": "A customer_ref or an account id",
-  "reviewCustomer.{id}": "A customer_ref or an account id",
-  "revokeToken.{id}": "The token's id, from GET /tokens",
-  "{connection_id}": "The connection's id",
+  "claimSandboxDraft.id": "The draft's id, or your external_ref",
+  "connectVirtualCharger.id": "A customer_ref or an account id",
+  "syncCustomer.id": "A customer_ref or an account id",
+  "reviewCustomer.id": "A customer_ref or an account id",
+  "revokeToken.id": "The token's id, from GET /tokens",
   ok: "Always true: what was asked for is done",
   account: "The account, as it stands",
   accounts: "This page of accounts",
@@ -90,7 +88,8 @@ const GLOSSARY: Readonly<Record<string, string>> = {
   "DeliveredBatch.outside_mandate": "Months that were stored and never count: the mandate does not cover them",
   "DeliveredBatch.locked": "Months that are booked, and were left as they are",
   "DeliveredBatch.invalid": "Months that could not be read, and were left out",
-  "MonthResult.status": "ingested: stored; outside_mandate: stored, never counts; locked: booked, not changed; invalid: left out",
+  "MonthResult.status":
+    "ingested: stored; outside_mandate: stored, never counts; locked: booked, not changed; invalid: left out",
   period: "The month",
   "DeliveredMonth.period": "The first of the month",
   received_at: "When the total was last delivered",
@@ -115,6 +114,11 @@ const GLOSSARY: Readonly<Record<string, string>> = {
   offset: "Items that were skipped",
   count: "Items on this page",
   has_more: "Whether another page exists",
+
+  // settlements and events
+  settlements: "This page of settlements",
+  settlement_id: "The settlement: what of one payment is for one account",
+  event_id: "The event's id",
 
   // partner: drafts and imports
   rows: "The customers, one object each",
@@ -207,7 +211,6 @@ const GLOSSARY: Readonly<Record<string, string>> = {
   "Partner.return_url": "Where claims lead back to",
   api_key: "The active API key; null where there is none",
   payout: "Where the partner's share is paid to",
-  branding: "How pages and mail look",
   iban_masked: "The IBAN but for its last four characters",
   account_holder: "In whose name the account is",
   logo_url: "An https address of the logo",
@@ -247,11 +250,10 @@ const GLOSSARY: Readonly<Record<string, string>> = {
   // sandbox
   steps: "What became of each step",
   sync: "What was collected from the charger",
-  claim: "The draft is claimed",
-  activate: "The mandate is signed",
-  iban: "IBAN",
+  "ClaimedSandboxDraft.steps.claim": "The draft is claimed",
+  "ClaimedSandboxDraft.steps.activate": "The mandate is signed",
   "ClaimedSandboxDraft.steps.iban": "The IBAN is added",
-  submit: "The registration is submitted",
+  "ClaimedSandboxDraft.steps.submit": "The registration is submitted",
   draft_status: "Where the draft stands",
   customer_ref: "The customer, by a name of their own for each partner",
   integration_id: "The connection to the virtual charger",
@@ -266,11 +268,9 @@ const GLOSSARY: Readonly<Record<string, string>> = {
   "ReviewedCustomer.to": "Where it stands now",
   quarter: "The quarter",
   booking_id: "The booking",
-  left_out: "Delivered months that are not settled, and why",
   fixtures: "One customer a state",
   state: "The state that was asked for",
   "SandboxFixtures.fixtures.ok": "Whether it was made",
-  states: "The states to make",
   mail: "The mails, newest first",
   captured_at: "When it was written",
   to: "Whom it is for",
@@ -314,7 +314,6 @@ const GLOSSARY: Readonly<Record<string, string>> = {
   "PersonalErePosition.quarters.status": "open, closed, sold or paid",
   tokens: "Your tokens, newest first",
   scopes: "What it may do",
-  ere: "The position in ERE and euros",
 
   // OAuth 2.0
   grant_type: "client_credentials, authorization_code or refresh_token",
@@ -350,9 +349,12 @@ const GLOSSARY: Readonly<Record<string, string>> = {
   "Error.issues.message": "Its rule",
 };
 
-/** What the glossary says of a field or parameter; `owner` is the schema or operation it belongs to, with the fields it stands in. */
-export function descriptionOf(owner: string, name: string): string | undefined {
-  return GLOSSARY[`${owner}.${name}`] ?? GLOSSARY[name];
+/**
+ * What the glossary says of a field or parameter; `owner` is the schema or operation it belongs to, with the fields it stands in.
+ * `described` are those whose schema says what it is: of them only what is said of this one place counts.
+ */
+export function descriptionOf(owner: string, name: string, described: boolean): string | undefined {
+  return GLOSSARY[`${owner}.${name}`] ?? (described ? undefined : GLOSSARY[name]);
 }
 
 /** Every text of the glossary, by its name. */

@@ -10,7 +10,10 @@ import type { Surface } from "./surface.ts";
 
 /** Requests and answers as a test saw them: by operation, and errors by the name of their example. */
 export type Examples = {
-  operations: Record<string, { path?: Record<string, string>; query?: Record<string, string>; body?: unknown; answer?: unknown }>;
+  operations: Record<
+    string,
+    { path?: Record<string, string>; query?: Record<string, string>; body?: unknown; answer?: unknown }
+  >;
   errors: Record<string, unknown>;
 };
 
@@ -142,7 +145,9 @@ function operation(surface: Surface, endpoint: Endpoint, examples: Examples) {
       ? {
           requestParams: {
             ...(query ? { query: query as z.ZodObject } : {}),
-            ...(named.length > 0 ? { path: z.object(Object.fromEntries(named.map((name) => [name, z.string()]))) } : {}),
+            ...(named.length > 0
+              ? { path: z.object(Object.fromEntries(named.map((name) => [name, z.string()]))) }
+              : {}),
           },
         }
       : {}),
@@ -297,7 +302,10 @@ function tidy(node: unknown): unknown {
     Object.entries(node).map(([key, value]) => [key, key === "example" || key === "examples" ? value : tidy(value)]),
   );
   const { additionalProperties } = schema;
-  if (additionalProperties === false || (isObject(additionalProperties) && Object.keys(additionalProperties).length === 0))
+  if (
+    additionalProperties === false ||
+    (isObject(additionalProperties) && Object.keys(additionalProperties).length === 0)
+  )
     delete schema.additionalProperties;
   if (schema.format) delete schema.pattern;
   if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum;
@@ -318,20 +326,27 @@ function tidy(node: unknown): unknown {
 }
 
 type Node = Record<string, unknown>;
-const isObject = (value: unknown): value is Node => typeof value === "object" && value !== null && !Array.isArray(value);
+const isObject = (value: unknown): value is Node =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** The document with a description of every field and parameter: its own, that of the schema it refers to, or the glossary's. */
 function explained(document: unknown): unknown {
-  const { paths, components } = document as { paths: Record<string, Node>; components: { schemas: Node; responses: Node } };
+  const { paths, components } = document as {
+    paths: Record<string, Node>;
+    components: { schemas: Node; responses: Node };
+  };
   const referred = (ref: unknown) =>
-    typeof ref === "string" ? (components.schemas[ref.slice("#/components/schemas/".length)] as Node | undefined) : undefined;
+    typeof ref === "string"
+      ? (components.schemas[ref.slice("#/components/schemas/".length)] as Node | undefined)
+      : undefined;
 
   const explain = (owner: string, name: string, field: Node) => {
-    field.description ??= referred(field.$ref)?.description === undefined ? descriptionOf(owner, name) : undefined;
-    if (field.description === undefined) delete field.description;
+    const general = referred(field.$ref)?.description;
+    const own = field.description ?? descriptionOf(owner, name, general !== undefined);
+    if (own !== undefined) field.description = own;
     if (field["x-default"] === undefined) return;
-    const said = String(field.description ?? descriptionOf(owner, name) ?? referred(field.$ref)?.description ?? "");
-    field.description = `${said.replace(/(?<![.!?])$/, ".")} Default: \`${field["x-default"]}\`.`.trimStart();
+    const said = String(own ?? general ?? "").replace(/(?<=\w)$/, ".");
+    field.description = `${said} Default: \`${field["x-default"]}\`.`.trimStart();
   };
   const walk = (owner: string, node: unknown): void => {
     if (Array.isArray(node)) for (const each of node) walk(owner, each);
@@ -351,8 +366,7 @@ function explained(document: unknown): unknown {
       const owner = String(operation.operationId);
       for (const parameter of (operation.parameters ?? []) as Node[]) {
         const schema = parameter.schema as Node;
-        const { in: place, name } = parameter;
-        explain(owner, place === "path" ? `{${name}}` : String(name), schema);
+        explain(owner, String(parameter.name), schema);
         // the parameter says it, once
         parameter.description = schema.description;
         delete schema.description;

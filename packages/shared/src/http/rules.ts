@@ -30,7 +30,8 @@ const oneOf = (values: readonly unknown[]) =>
   values.length === 1 ? `must be ${values[0]}` : `must be one of ${values.join(", ")}`;
 
 function tooSmall({ origin, minimum, inclusive }: Extract<Issue, { code: "too_small" }>): string {
-  if (origin === "string") return minimum === 1 ? "must not be empty" : `must have at least ${many(minimum, "character")}`;
+  if (origin === "string")
+    return minimum === 1 ? "must not be empty" : `must have at least ${many(minimum, "character")}`;
   if (origin === "array") return minimum === 1 ? "must not be empty" : `must have at least ${many(minimum, "item")}`;
   return inclusive ? `must be ${minimum} or more` : `must be more than ${minimum}`;
 }
