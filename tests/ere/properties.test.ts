@@ -1,4 +1,4 @@
-// What must hold whatever happens, in whatever order, perhaps twice, perhaps two at once. ERE_SEQUENCES runs more of them.
+// What must hold whatever happens, in whatever order, perhaps twice, perhaps two at once. Each test runs ERE_SEQUENCES sequences, or 8.
 
 import fc from "fast-check";
 import pg from "pg";
@@ -43,8 +43,8 @@ async function addConnection({ id, client_id }: Omit<Tenant, "connections">, fee
        select a.partner_id, a.id, a.owner_id, l.id, coalesce($4, lpad((random() * 1e17)::bigint::text, 18, '7')), 'matched', 'goedgekeurd'
          from account a, location l returning partner_id, id, account_id, owner_id),
      link as (
-       insert into core.mandate_links (partner_id, connection_id, owner_id, token_hash, validity_years, expires_at)
-       select partner_id, id, owner_id, sha256(id::text::bytea), 1, private.now() from connection returning partner_id, connection_id, owner_id, id),
+       insert into core.mandate_links (partner_id, connection_id, owner_id, token_hash, validity_years, expires_at, used_at)
+       select partner_id, id, owner_id, sha256(id::text::bytea), 1, private.now(), private.now() from connection returning partner_id, connection_id, owner_id, id),
      mandate as (
        insert into core.mandates (partner_id, connection_id, owner_id, link_id, status, valid_from, valid_until, fee_pct, partner_share_pct,
                                   signed_name, signed_at, document, document_sha256)
@@ -101,7 +101,14 @@ const step = fc.record({
         kwh: fc.integer({ min: 0, max: 9_000_000 }),
       }),
     },
-    { weight: 1, arbitrary: fc.record({ what: fc.constantFrom("revoke" as const, "move" as const), which: index }) },
+    {
+      weight: 2,
+      arbitrary: fc.record({
+        what: fc.constantFrom("revoke" as const, "move" as const, "withdraw mandate" as const, "correct EAN" as const),
+        which: index,
+      }),
+    },
+    { weight: 2, arbitrary: fc.record({ what: fc.constant("sign" as const), which: index }) },
     {
       weight: 4,
       arbitrary: fc.record({ what: fc.constant("book" as const), quarter: fc.constantFrom("2026-Q1", "2026-Q2") }),
@@ -146,6 +153,33 @@ type Act = { what: string; which?: number; [key: string]: unknown };
 const pick = <T>(list: T[], which = 0): T | undefined => list[which % list.length];
 let causes = 0;
 
+/** Runs statements in one transaction of a tenant, the connection locked as whoever signs and withdraws locks it. */
+async function decide(tenant: Tenant, connection: string | undefined, ...statements: string[]) {
+  const client = await world.database.admin.connect();
+  try {
+    await client.query("begin");
+    await client.query("select private.act_for_partner($1)", [tenant.id]);
+    await client.query("select from core.connections where partner_id = $1 and id = $2 for update", [
+      tenant.id,
+      connection,
+    ]);
+    for (const statement of statements) await client.query(statement, [connection]);
+    await client.query("commit");
+  } finally {
+    client.release(true);
+  }
+}
+
+/** Signs for a connection: for this year where nothing holds, else for the year after what is signed. */
+const SIGN = [
+  `insert into core.mandate_links (partner_id, connection_id, token_hash, validity_years, expires_at)
+   select partner_id, id, sha256(gen_random_uuid()::text::bytea), 1, private.now() + interval '1 day'
+     from core.connections where partner_id = private.partner_id() and id = $1`,
+  `select private.record_signature(l, private.mandate_periods(l.connection_id, 1) -> 0, '{"signed_name": "S", "document": "x", "document_sha256": "x"}')
+     from core.mandate_links l where l.partner_id = private.partner_id() and l.connection_id = $1 and l.used_at is null`,
+  "update core.connections set registration_status = 'goedgekeurd' where partner_id = private.partner_id() and id = $1",
+];
+
 /** What a step comes to as things stand; it can be run twice, and at once. */
 async function plan(tenant: Tenant, act: Act): Promise<() => Promise<unknown>> {
   const connection = pick(tenant.connections, act.which);
@@ -155,13 +189,13 @@ async function plan(tenant: Tenant, act: Act): Promise<() => Promise<unknown>> {
     one(`select b.id from core.bookings b where b.partner_id = $1 and ${condition} order by b.quarter, b.number`);
   causes += 1;
   const cause = causes;
+  const caller = {
+    ...{ kind: "cpo", host: "sandbox", request_id: "test" },
+    ...{ partner_id: tenant.id, client_id: tenant.client_id },
+  };
   switch (act.what) {
     case "deliver": {
       const { account_id } = await world.row("select account_id from core.connections where id = $1", connection);
-      const caller = {
-        ...{ kind: "cpo", host: "sandbox", request_id: "test" },
-        ...{ partner_id: tenant.id, client_id: tenant.client_id },
-      };
       const month = {
         period: pick(MONTHS, act.month as number),
         total_kwh: (act.kwh as number) / 1000,
@@ -183,6 +217,24 @@ async function plan(tenant: Tenant, act: Act): Promise<() => Promise<unknown>> {
     }
     case "revoke":
       return () => ops("mandate_revoke", { connection });
+    case "withdraw mandate":
+      return () => decide(tenant, connection, "select private.end_mandate($1, 'revoked', 'customer')");
+    case "sign":
+      return () => decide(tenant, connection, ...SIGN);
+    case "correct EAN": {
+      const ean_code = `9${String(cause).padStart(17, "0")}`;
+      const points = [{ ean_code, street: "Dorpsstraat", city: "Amersfoort" }];
+      const input = {
+        criteria: { connection_id: connection },
+        connection: { ean_code },
+        acknowledge_mandate_lapses: true,
+        ean_register: { source: "external", outcome: "found", points },
+      };
+      return () =>
+        world.environment.db
+          .call("update_connection", caller, input)
+          .catch(({ code }) => expect(code).toBe("connection_not_found"));
+    }
     case "move": {
       const { ean_code } = await world.row("select ean_code from core.connections where id = $1", connection);
       await ops("connection_archive", { connection });
