@@ -68,16 +68,50 @@ describe("contract §3 the file for the bank", () => {
     expect(faults(xml)).toEqual([]);
   });
 
-  test("contract §3 the schema finds what is not so: a name too long, an amount without currency, an order that is none", () => {
-    const good = write([transfer()]);
-    for (const [from, to, fault] of [
-      ["<Nm>Sanne de Vries</Nm>", `<Nm>${"x".repeat(71)}</Nm>`, /maxLength/],
-      [' Ccy="EUR"', "", /Ccy.*required/],
-      ["<PmtMtd>TRF</PmtMtd>", "<PmtMtd>SEPA</PmtMtd>", /enumeration/],
-      ["<IBAN>DE89370400440532013000</IBAN>", "<IBAN>89370400440532013000</IBAN>", /pattern/],
-      [/(<MsgId>.*<\/MsgId>)(<CreDtTm>.*<\/CreDtTm>)/, "$2$1", /not expected/],
-    ] as [string | RegExp, string, RegExp][])
-      expect(faults(good.replace(from, to)).join()).toMatch(fault);
+  const xmlns = "urn:iso:std:iso:20022:tech:xsd:pain.001.001.09";
+  test.each<[string, string | RegExp, string, RegExp]>([
+    ["a name of 71 letters", "<Nm>Sanne de Vries</Nm>", `<Nm>${"x".repeat(71)}</Nm>`, /maxLength/],
+    ["an empty name", "<Nm>Sanne de Vries</Nm>", "<Nm></Nm>", /minLength/],
+    ["an IBAN that is too short", "DE89370400440532013000", "DE8937040044053201300", /pattern/],
+    ["an IBAN that is too long", "DE89370400440532013000", "DE893704004405320130000", /pattern/],
+    ["an IBAN of no country", "DE89370400440532013000", "8937040044053201300089", /pattern/],
+    ["an IBAN of a country outside SEPA", "DE89370400440532013000", "US89370400440532013000", /pattern/],
+    ["an amount of three decimals", ">12.34</InstdAmt>", ">12.345</InstdAmt>", /fractionDigits/],
+    ["an amount of nothing", ">12.34</InstdAmt>", ">0.00</InstdAmt>", /minInclusive/],
+    ["an amount with a comma", ">12.34</InstdAmt>", ">12,34</InstdAmt>", /not a valid/],
+    ["an amount of twelve digits", ">12.34</InstdAmt>", ">1000000000.00</InstdAmt>", /maxInclusive/],
+    ["an amount without currency", ' Ccy="EUR"', "", /Ccy.*required/],
+    ["an amount in dollars", ' Ccy="EUR"', ' Ccy="USD"', /enumeration/],
+    ["no EndToEndId", /<EndToEndId>.*?<\/EndToEndId>/, "", /PmtId.*Missing child/],
+    ["an EndToEndId of 36 characters", /<EndToEndId>.*?</, `<EndToEndId>${"x".repeat(36)}<`, /maxLength/],
+    [
+      "an InstrId after the EndToEndId",
+      /(<InstrId>.*?<\/InstrId>)(<EndToEndId>.*?<\/EndToEndId>)/,
+      "$2$1",
+      /not expected/,
+    ],
+    ["no creditor", /<Cdtr>.*?<\/Cdtr>/, "", /not expected/],
+    ["no account of the creditor", /<CdtrAcct>.*?<\/CdtrAcct>/, "", /not expected/],
+    ["no payment at all", /<CdtTrfTxInf>.*<\/CdtTrfTxInf>/, "", /Missing child/],
+    ["an element that is none", "<ChrgBr>", "<Fee>1</Fee><ChrgBr>", /not expected/],
+    ["a method that is no transfer", "<PmtMtd>TRF</PmtMtd>", "<PmtMtd>CHK</PmtMtd>", /enumeration/],
+    ["costs for the receiver", "<ChrgBr>SLEV</ChrgBr>", "<ChrgBr>CRED</ChrgBr>", /enumeration/],
+    ["a BIC that is none", "<BICFI>ABNANL2A</BICFI>", "<BICFI>ABNANL2</BICFI>", /pattern/],
+    ["a day that is none", "<Dt>2026-08-15</Dt>", "<Dt>2026-02-30</Dt>", /not a valid/],
+    ["a date before the id of the message", /(<MsgId>.*?<\/MsgId>)(<CreDtTm>.*?<\/CreDtTm>)/, "$2$1", /not expected/],
+    [
+      "the namespace of an older version",
+      `xmlns="${xmlns}"`,
+      `xmlns="${xmlns.slice(0, -1)}3"`,
+      /No matching global declaration/,
+    ],
+    ["no namespace", `xmlns="${xmlns}" `, "", /No matching global declaration/],
+  ])("contract §3 the schema finds %s", (_what, from, to, fault) => {
+    const good = write([transfer()], { ...DEBTOR, bic: "ABNANL2A" });
+    expect(faults(good)).toEqual([]);
+    const bad = good.replace(from, to);
+    expect(bad).not.toBe(good);
+    expect(faults(bad).join()).toMatch(fault);
   });
 
   test("contract §3 what no such file may hold is never written", () => {
