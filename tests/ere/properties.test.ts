@@ -19,6 +19,7 @@ beforeAll(async () => {
   }
 });
 afterAll(async () => {
+  process.stdout.write(`${SEQUENCES} sequences of each test; ERE_SEQUENCES says how many\n`);
   for (const pool of Object.values(people)) await pool.end();
   await world.close();
 });
