@@ -1,10 +1,11 @@
 // For who audits the service: is what was written still what was written.
 
-import { InvalidArgumentError, Option } from "commander";
+import { Argument, InvalidArgumentError, Option } from "commander";
 import { verify } from "./audit.ts";
 import type { Command, Row } from "./command.ts";
 import type { Answer } from "./database.ts";
-import { table } from "./text.ts";
+import { writeEvidence } from "./evidence.ts";
+import { fields, table } from "./text.ts";
 
 const hash = (value: string) => {
   if (/^[0-9a-f]{64}$/i.test(value)) return value.toLowerCase();
@@ -40,5 +41,28 @@ export const AUDIT_COMMANDS: Command[] = [
     perform: { also: ["audit_verify_part", "audit_verify_seals"], run: verify },
     fails: ({ ok }) => ok === false,
     view: verified,
+  },
+  {
+    name: "audit evidence",
+    summary: "Write what a booking rests on into one zip, for the verifier",
+    details:
+      "The file for the register, each row's mandate as PDF and its evidence, deliveries as they came in, sessions, meters and models, checks of EANs, the audit trail, and a manifest with the SHA-256 of each. A mandate whose PDF is not rendered yet is named, and the exit code is 1. Names people, so it leaves an audit row; nobody but you can read the file.",
+    example: "audit evidence 2026-Q2 --partner laadpunt-zuid --out 2026-Q2.zip",
+    takes: [
+      new Argument("<booking>", "id of the booking; or its run or its quarter, where that means one"),
+      new Option("--partner <partner>", "only of this partner (id or slug)"),
+      new Option("--out <file>", "the file to write").makeOptionMandatory(),
+      new Option("--overwrite", "also where that file is there already"),
+    ],
+    ops: "evidence_open",
+    perform: { also: ["evidence_page"], run: writeEvidence },
+    fails: ({ missing_pdfs }) => (missing_pdfs as string[]).length > 0,
+    view: ({ missing_pdfs, ...written }) =>
+      [
+        fields(written),
+        ...((missing_pdfs as string[]).length > 0
+          ? [`Not rendered yet, so not in the file; repeat it when they are:\n${(missing_pdfs as string[]).join("\n")}`]
+          : []),
+      ].join("\n\n"),
   },
 ];
