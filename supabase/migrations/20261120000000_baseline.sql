@@ -6103,6 +6103,7 @@ language sql immutable
 set search_path = ''
 as $$ select to_char(quarter, 'YYYY-"Q"Q') $$;
 comment on function private.quarter_name(date) is 'A quarter as people write it: 2026-Q2.';
+grant execute on function private.quarter_name(date) to api_owner;
 
 -- What a booking of a quarter would take in, why it leaves the rest out, and what looks implausible.
 
@@ -7706,7 +7707,8 @@ select private.isolate('core.invoice_entries', 'select');
 create function private.invoice_number(invoice core.invoices) returns text
 language sql immutable
 return invoice.year || '-' || lpad(invoice.number::text, greatest(4, length(invoice.number::text)), '0');
-comment on function private.invoice_number(core.invoices) is 'A number as people write it: 2026-0001.';
+comment on function private.invoice_number(core.invoices) is 'A number as people write it: 2026-0001. Null of null.';
+grant execute on function private.invoice_number(core.invoices) to api_owner;
 
 create function private.share_entries(partner uuid)
 returns table (ledger_partner_id uuid, entry_id bigint, quarter date, amount numeric, corrects uuid)
@@ -7786,6 +7788,7 @@ begin
   if invoice.vat <> 0 then
     perform private.post(partner.id, array[private.euro_posting('invoice:' || invoice.id || ':vat', invoice.vat, 'input_vat', private.house(), 'vat', partner.id)]);
   end if;
+  perform private.request_invoice_document(invoice);
   perform private.act_for_partner(partner.id),
           private.audit('invoice.issued', invoice.id, jsonb_build_object('number', private.invoice_number(invoice), 'net', invoice.net, 'vat', invoice.vat));
   return invoice;
@@ -7836,6 +7839,27 @@ end $$;
 comment on function private.issue_invoices(core.partners, date, text) is
   'Writes what a partner''s share in a quarter still needs: a credit note for each invoice of which something was taken back, at the rate of that invoice, and an invoice of what is on none.';
 
+create function private.invoice_months(invoice core.invoices) returns json
+language sql stable
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+  with charged as materialized (
+    select i.ledger_partner_id, i.amount, private.as_uuid(split_part(e.cause, ':', 2)) as allocation_id
+      from core.invoice_entries i
+      join core.ledger_entries e on e.partner_id = i.ledger_partner_id and e.id = i.entry_id
+     where i.partner_id = invoice.partner_id and i.invoice_id = invoice.id
+  )
+  select coalesce(json_agg(json_build_object('period', to_char(m.period, 'YYYY-MM'), 'customers', m.customers, 'ere', m.ere, 'fee_eur', m.fee,
+                                             'share_eur', m.share) order by m.period), '[]')
+    from (select r.period, count(distinct a.account_id) as customers, sum(a.ere * sign(c.amount)) as ere, sum(a.fee * sign(c.amount)) as fee, sum(c.amount) as share
+            from charged c
+            join core.allocations a on a.partner_id = c.ledger_partner_id and a.id = c.allocation_id
+            join core.booking_rows r on r.partner_id = a.partner_id and r.id = a.row_id
+           group by r.period) m
+$$;
+comment on function private.invoice_months(core.invoices) is
+  'What an invoice charges by the month of delivery: [{period, customers, ere, fee_eur, share_eur}].';
+
 create function private.check_invoices(tenant uuid)
 returns table (what text, expected numeric, found numeric, wrong bigint, example text)
 language sql stable
@@ -7866,10 +7890,12 @@ $$;
 create table core.documents (
   partner_id  uuid        not null,
   id          uuid        not null default gen_random_uuid(),
-  account_id  uuid        not null,
-  owner_id    uuid        not null default private.owner_id(),
+  account_id  uuid,
+  owner_id    uuid        default private.owner_id(),
   mandate_id  uuid,
   line_id     uuid,
+  part_id     uuid,
+  invoice_id  uuid,
   -- compressed already
   pdf         bytea       storage external,
   sha256      text,
@@ -7880,15 +7906,21 @@ create table core.documents (
   constraint documents_account_fkey foreign key (partner_id, account_id, owner_id) references core.accounts (partner_id, id, owner_id),
   constraint documents_mandate_fkey foreign key (partner_id, mandate_id) references core.mandates (partner_id, id),
   constraint documents_line_fkey foreign key (partner_id, line_id) references core.payout_lines (partner_id, id),
+  constraint documents_part_fkey foreign key (partner_id, part_id) references core.payout_parts (partner_id, id),
+  constraint documents_invoice_fkey foreign key (partner_id, invoice_id) references core.invoices (partner_id, id),
   constraint documents_mandate_key unique (partner_id, mandate_id),
   constraint documents_line_key unique (partner_id, line_id),
-  constraint documents_of_one_thing check (num_nonnulls(mandate_id, line_id) = 1),
+  constraint documents_part_key unique (partner_id, part_id),
+  constraint documents_invoice_key unique (partner_id, invoice_id),
+  constraint documents_of_one_thing check (num_nonnulls(mandate_id, line_id, part_id, invoice_id) = 1),
+  constraint documents_of_somebody check (num_nulls(account_id, owner_id) = case when invoice_id is null then 0 else 2 end),
   constraint documents_rendered_whole check (num_nulls(pdf, sha256, rendered_at) in (0, 3)),
   constraint documents_sha256_true check (sha256 = encode(sha256(pdf), 'hex'))
 );
 comment on table core.documents is
-  'A document for a person to keep, as PDF: of a signed mandate, or of a payout. Personal data. Written once; kept as long as the evidence of what it shows, and deleted with it.';
-comment on column core.documents.line_id is 'The payout line that it is the statement of; null where it shows a mandate.';
+  'A document to keep, as PDF: of a signed mandate, of what a customer was paid, or an invoice, which is of a partner and no account. Personal data. Written once; kept as long as the evidence of what it shows, and deleted with it.';
+comment on column core.documents.line_id is 'The payout line that it is the statement of; null where it shows something else.';
+comment on column core.documents.part_id is 'The settlement that it is: a customer''s part of a payment to the CPO; null where it shows something else.';
 comment on column core.documents.created_at is 'When it was asked for, which is the moment that the document itself says it was made.';
 comment on column core.documents.due_at is 'When it may be rendered, as long as it is not: moved on by whoever is about to.';
 -- serves: the documents to be rendered next
@@ -7912,6 +7944,14 @@ $$;
 comment on function private.request_mandate_document(core.mandate_links) is 'Has what was signed by a link rendered as a document.';
 grant execute on function private.request_mandate_document(core.mandate_links) to api_owner;
 
+create function private.request_invoice_document(invoice core.invoices) returns void
+language sql
+set search_path = ''
+as $$
+  insert into core.documents (partner_id, invoice_id) values (invoice.partner_id, invoice.id)
+$$;
+comment on function private.request_invoice_document(core.invoices) is 'Has an invoice rendered as a document.';
+
 -- Statements: what a customer was paid, and for what.
 
 create function private.request_statements(batch uuid) returns void
@@ -7922,15 +7962,23 @@ as $$
   select l.partner_id, l.account_id, l.owner_id, l.id
     from core.payout_lines l
    where l.batch_id = batch and l.status = 'paid' and l.account_id is not null
-  on conflict on constraint documents_line_key do nothing
+  on conflict on constraint documents_line_key do nothing;
+  insert into core.documents (partner_id, account_id, owner_id, part_id)
+  select p.partner_id, p.account_id, p.owner_id, p.id
+    from core.payout_lines l
+    join core.payout_parts p on p.partner_id = l.partner_id and p.line_id = l.id and p.kind = 'customer'
+   where l.batch_id = batch and l.status = 'paid' and l.account_id is null
+  on conflict on constraint documents_part_key do nothing
 $$;
-comment on function private.request_statements(uuid) is 'Has a statement rendered of every line of a batch by which a customer was paid.';
+comment on function private.request_statements(uuid) is 'Has a statement rendered of every line of a batch by which a customer was paid, or what of it was paid to a CPO.';
 
 create function private.withdraw_statement(line core.payout_lines) returns void
 language sql
 set search_path = ''
 as $$
-  delete from core.documents d where d.partner_id = line.partner_id and d.line_id = line.id
+  delete from core.documents d
+   where d.partner_id = line.partner_id
+     and (d.line_id = line.id or d.part_id = any (array(select p.id from core.payout_parts p where p.partner_id = line.partner_id and p.line_id = line.id)))
 $$;
 comment on function private.withdraw_statement(core.payout_lines) is
   'A line that was paid came back: nothing was paid by it, and the months are on the statement of the line that pays them.';
@@ -7940,11 +7988,14 @@ language sql stable
 set search_path = '' set plan_cache_mode = 'force_custom_plan'
 as $$
   with line as materialized (
-    select l.*,
-           coalesce((select sum(o.amount) from core.payout_lines o
-                      where o.partner_id = l.partner_id and o.payee_id = l.payee_id and o.status = 'paid' and o.arrival < l.arrival), 0) as before
-      from core.payout_lines l
-     where l.partner_id = document.partner_id and l.id = document.line_id
+    select l.partner_id, l.id, p.account_id, p.amount, l.account_id is null as to_partner, l.paid_at, l.iban_last4,
+           coalesce((select sum(o.amount) from core.payout_parts o
+                       join core.payout_lines e on e.partner_id = o.partner_id and e.id = o.line_id and e.status = 'paid' and e.arrival < l.arrival
+                      where o.ledger_partner_id = p.ledger_partner_id and o.payee_id = p.payee_id and o.kind = 'customer'), 0) as before
+      from core.payout_parts p
+      join core.payout_lines l on l.partner_id = p.partner_id and l.id = p.line_id
+     where p.partner_id = document.partner_id and p.kind = 'customer' and p.account_id = document.account_id
+       and (p.line_id = document.line_id or p.id = document.part_id)
   ), due as materialized (
     -- the oldest part of a balance is paid first; what was taken back since was paid by this line all the same
     select a.row_id, a.ere, a.gross, a.fee, a.net, sum(a.net) over (order by s.arrival, a.id) as up_to
@@ -7971,7 +8022,8 @@ as $$
            'customer', case when a.type = 'particulier' then s.full_name else coalesce(a.company ->> 'name', a.display_name, s.full_name) end,
            'reference', replace(l.id::text, '-', ''),
            'paid_on', (l.paid_at at time zone 'Europe/Amsterdam')::date,
-           'iban_last4', l.iban_last4,
+           'iban_last4', case when not l.to_partner then l.iban_last4 end,
+           'paid_to', case when l.to_partner then (select coalesce(t.company ->> 'name', t.name) from core.partners t where t.id = l.partner_id) end,
            'rows', (select coalesce(json_agg(json_build_object(
                              'period', to_char(m.period, 'YYYY-MM'), 'ean_code', m.ean_code, 'kwh', m.kwh::text, 'ere', m.ere::text,
                              'gross', m.gross::text, 'fee', m.fee::text, 'net', m.net::text) order by m.ean_code, m.period), '[]') from months m),
@@ -7984,7 +8036,29 @@ as $$
     join core.signatories s on s.partner_id = a.partner_id and s.account_id = a.id
 $$;
 comment on function private.statement_content(core.documents) is
-  'What the statement of a payout line says: who was paid, when, where to, and for which months how many kWh and ERE, what they yielded, the fee and the net. Decimals as text, exact. other is what of the amount no month explains: a sale taken back that was paid before.';
+  'What the statement of a payout line, or of a customer''s part of one to a CPO, says: who was paid, when, where to (the end of an IBAN, or the name of the CPO), and for which months how many kWh and ERE, what they yielded, the fee and the net. Decimals as text, exact. other is what of the amount no month explains: a sale taken back that was paid before.';
+
+-- Invoices as documents: what they say.
+
+create function private.invoice_content(document core.documents) returns json
+language sql stable
+set search_path = ''
+as $$
+  select json_build_object(
+           'locale', coalesce(p.locale, 'nl'), 'number', private.invoice_number(i), 'issued_on', i.issued_on, 'quarter', private.quarter_name(i.quarter),
+           'corrects', (select json_build_object('number', private.invoice_number(c), 'issued_on', c.issued_on)
+                          from core.invoices c where c.partner_id = i.partner_id and c.id = i.corrects),
+           'supplier', i.company || jsonb_build_object('name', i.name),
+           'vat_regime', i.vat_regime, 'vat_rate', i.vat_rate::text, 'net', i.net::text, 'vat', i.vat::text, 'total', (i.net + i.vat)::text,
+           'months', (select coalesce(json_agg(json_build_object('period', m ->> 'period', 'customers', (m ->> 'customers')::int, 'ere', m ->> 'ere',
+                                                                 'fee', m ->> 'fee_eur', 'share', m ->> 'share_eur')), '[]')
+                        from json_array_elements(private.invoice_months(i)) m))
+    from core.invoices i
+    join core.partners p on p.id = i.partner_id
+   where i.partner_id = document.partner_id and i.id = document.invoice_id
+$$;
+comment on function private.invoice_content(core.documents) is
+  'What an invoice says: number, day, quarter, supplier, VAT, and by the month of delivery what it charges. Decimals as text, exact.';
 
 -- Rendering documents: what is due is claimed, composed of its subject, and kept.
 
@@ -7992,7 +8066,8 @@ create function private.document_content(document core.documents) returns json
 language sql stable
 set search_path = ''
 as $$
-  select case when document.line_id is not null then private.statement_content(document) else (select json_build_object(
+  select case when document.line_id is not null or document.part_id is not null then private.statement_content(document)
+              when document.invoice_id is not null then private.invoice_content(document) else (select json_build_object(
                    'document', m.document, 'document_sha256', m.document_sha256, 'signed_name', m.signed_name,
                    'signed_at', private.iso(m.signed_at), 'code_sent_to', m.code_sent_to, 'valid_from', m.valid_from,
                    'valid_until', m.valid_until, 'mandate_id', m.id, 'connection_id', m.connection_id)
@@ -8012,7 +8087,7 @@ as $$
         order by w.due_at limit size for update skip locked)
     returning d.*)
   select coalesce(json_agg(json_build_object(
-           'partner_id', d.partner_id, 'id', d.id, 'kind', case when d.line_id is null then 'mandate' else 'statement' end, 'created_at', private.iso(d.created_at),
+           'partner_id', d.partner_id, 'id', d.id, 'kind', case when d.mandate_id is not null then 'mandate' when d.invoice_id is not null then 'invoice' else 'statement' end, 'created_at', private.iso(d.created_at),
            'content', private.document_content(d)) order by d.created_at, d.id), '[]')
     from claimed d
 $$;
@@ -8126,6 +8201,65 @@ end $$;
 comment on function api.read_link_mandate(jsonb, jsonb) is
   'What was signed by a mandate link: {token_hash} to private.mandate_document. Its page counts the visit.';
 select private.expose('api.read_link_mandate(jsonb, jsonb)');
+
+-- Reading documents about money: a partner its invoices, a CPO client what was settled of its customers.
+
+create function api.list_invoices(caller jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'partner');
+  return json_build_object('invoices', (
+    select coalesce(json_agg(json_build_object(
+             'number', private.invoice_number(i), 'period', private.quarter_name(i.quarter), 'issued_on', i.issued_on,
+             'corrects', private.invoice_number(c), 'vat_regime', i.vat_regime, 'vat_rate', i.vat_rate,
+             'net_eur', i.net, 'vat_eur', i.vat, 'total_eur', i.net + i.vat) order by i.year desc, i.number desc), '[]')
+      from core.invoices i
+      left join core.invoices c on c.partner_id = i.partner_id and c.id = i.corrects
+     where i.partner_id = private.partner_id()));
+end $$;
+comment on function api.list_invoices(jsonb) is 'GET /partner/invoices: {invoices}, newest first.';
+select private.expose('api.list_invoices(jsonb)');
+
+create function api.read_invoice(caller jsonb, request jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+declare
+  document core.documents;
+begin
+  perform private.act_as(caller, 'partner');
+  select d.* into document
+    from core.documents d
+    join core.invoices i on i.partner_id = d.partner_id and i.id = d.invoice_id
+   where d.partner_id = private.partner_id() and d.invoice_id is not null and private.invoice_number(i) = request ->> 'number';
+  if document.id is null then
+    perform private.refuse('invoice_not_found');
+  end if;
+  return private.kept_document(document, 'invoice-' || (request ->> 'number'));
+end $$;
+comment on function api.read_invoice(jsonb, jsonb) is 'GET /partner/invoices/{number}: {number} to private.kept_document.';
+select private.expose('api.read_invoice(jsonb, jsonb)');
+
+create function api.read_settlement(caller jsonb, request jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+declare
+  document core.documents;
+begin
+  perform private.act_as(caller, 'cpo');
+  select d.* into document from core.documents d
+   where d.partner_id = private.partner_id() and d.part_id = (request ->> 'settlement_id')::uuid;
+  if document.id is null then
+    perform private.refuse('settlement_not_found');
+  end if;
+  return private.kept_document(document, 'settlement-' || (document.created_at at time zone 'Europe/Amsterdam')::date);
+end $$;
+comment on function api.read_settlement(jsonb, jsonb) is
+  'GET /v1/settlements/{settlement_id}: {settlement_id} to private.kept_document. Refused with settlement_not_found before the payment was made.';
+select private.expose('api.read_settlement(jsonb, jsonb)');
 
 -- What a signatory is told before signing: what an ERE was worth, and who pays.
 
@@ -12568,9 +12702,10 @@ begin
     delete from core.ledger_entries e using unnest(ledger.causes) c (cause) where e.partner_id = ledger.partner_id and e.cause = c.cause;
   end loop;
   delete from core.ledger_entries e using core.invoices i where i.partner_id = any (partners) and e.partner_id = i.partner_id and e.cause = 'invoice:' || i.id || ':vat';
+  delete from core.documents d where d.partner_id = any (partners) and d.invoice_id is not null;
   delete from core.invoice_entries i where i.partner_id = any (partners);
   delete from core.invoices i where i.partner_id = any (partners);
-  delete from core.documents d using unnest(gone) l where d.partner_id = l.partner_id and d.line_id = l.id;
+  perform private.withdraw_statement(l) from unnest(gone) l;
   delete from core.payout_parts p using unnest(gone) l where p.partner_id = l.partner_id and p.line_id = l.id;
   delete from core.payout_lines d using unnest(gone) l where d.partner_id = l.partner_id and d.id = l.id;
   delete from core.payout_batches b using unnest(gone) l
@@ -15396,20 +15531,7 @@ begin
   if not found then
     perform private.refuse('invoice_not_found', json_build_object('number', input ->> 'number', 'partner', partner.slug));
   end if;
-  return json_build_object('invoice', private.invoice_row(invoice), 'company', invoice.company, 'months', (
-    with charged as materialized (
-      select i.ledger_partner_id, i.amount, private.as_uuid(split_part(e.cause, ':', 2)) as allocation_id
-        from core.invoice_entries i
-        join core.ledger_entries e on e.partner_id = i.ledger_partner_id and e.id = i.entry_id
-       where i.partner_id = invoice.partner_id and i.invoice_id = invoice.id
-    )
-    select coalesce(json_agg(json_build_object('period', to_char(m.period, 'YYYY-MM'), 'customers', m.customers, 'ere', m.ere, 'fee_eur', m.fee,
-                                               'share_eur', m.share) order by m.period), '[]')
-      from (select r.period, count(distinct a.account_id) as customers, sum(a.ere * sign(c.amount)) as ere, sum(a.fee * sign(c.amount)) as fee, sum(c.amount) as share
-              from charged c
-              join core.allocations a on a.partner_id = c.ledger_partner_id and a.id = c.allocation_id
-              join core.booking_rows r on r.partner_id = a.partner_id and r.id = a.row_id
-             group by r.period) m));
+  return json_build_object('invoice', private.invoice_row(invoice), 'company', invoice.company, 'months', private.invoice_months(invoice));
 end $$;
 comment on function ops.invoice_show(jsonb) is 'An invoice, the company data it has, and what it charges by the month of delivery: {partner, number} to {invoice, company, months}.';
 select private.expose_ops('ops.invoice_show(jsonb)');

@@ -4,6 +4,7 @@ import { decodeJwt } from "jose";
 import { newSecret } from "#shared/auth/tokens.ts";
 import type { CallerRule, Endpoint } from "#shared/http/endpoint.ts";
 import { SERVED } from "../harness/answers.ts";
+import { giveBooking } from "../harness/booked.ts";
 import { addCharger, MID_CHARGER } from "../harness/chargers.ts";
 import { BASE_URL } from "../harness/environment.ts";
 import { signMandate } from "../harness/mandate.ts";
@@ -45,7 +46,14 @@ export async function samplesFor(world: OAuth): Promise<(endpoint: Endpoint) => 
   const { account_id } = await createAccount(world, { ...world.partnerA, client });
   const signed = await createAccount(world, { ...world.partnerA, client });
   await signMandate(world, signed.account_id, { ...world.partnerA, client });
-  await world.send("/documents/run", { method: "POST", token: world.environment.config.WORKER_SECRET });
+  await giveBooking(world.database.admin, signed.connection_id);
+  const { part_id } = await world.row(
+    `with paid as (update core.payout_lines set status = 'paid', paid_at = private.now() where account_id = $1 returning partner_id, id)
+     insert into core.documents (partner_id, account_id, owner_id, part_id)
+     select p.partner_id, p.account_id, p.owner_id, p.id from paid l
+       join core.payout_parts p on p.partner_id = l.partner_id and p.line_id = l.id returning part_id`,
+    signed.account_id,
+  );
   const app = await world.app();
   const user = await world.addUser();
   const charger = await addCharger(world, user);
@@ -70,6 +78,14 @@ export async function samplesFor(world: OAuth): Promise<(endpoint: Endpoint) => 
   const { id: keyed } = await world.addPartner();
   const { id: managed } = await world.addPartner();
   const key = await giveKey(world, keyed);
+  await world.row(
+    `with invoice as (
+       insert into core.invoices (partner_id, year, number, quarter, issued_on, issued_by, vat_regime, vat_rate, net, name, company)
+       values ($1, 2026, 1, '2026-01-01', '2026-08-15', 'test', 'none', 0, 1, 'Laadpunt', '{}') returning partner_id, id)
+     insert into core.documents (partner_id, invoice_id) select partner_id, id from invoice`,
+    keyed,
+  );
+  await world.send("/documents/run", { method: "POST", token: world.environment.config.WORKER_SECRET });
   const rows = [draftRow(), draftRow(), draftRow(), draftRow()];
   const imported = await world.post("/partner/drafts/import", { consent: true, send_invite: false, rows }, key);
   const [draft, withdrawn, rehearsed, settled] = (imported.body.created ?? []).map(
@@ -101,6 +117,8 @@ export async function samplesFor(world: OAuth): Promise<(endpoint: Endpoint) => 
     connectVirtualCharger: customer,
     syncCustomer: customer,
     reviewCustomer: customer,
+    readSettlement: part_id,
+    readInvoice: "2026-0001",
     readMandateDocument: signed.connection_id,
     getEvent: event,
     getPartnerEvent: partner_event,

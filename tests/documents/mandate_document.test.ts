@@ -228,5 +228,5 @@ test("contract §1 a document belongs to the tenant and the owner of its account
       account_id,
       id,
     ),
-  ).rejects.toThrow(/foreign key|null value/);
+  ).rejects.toThrow(/foreign key|null value|documents_of_somebody/);
 });

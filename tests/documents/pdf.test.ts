@@ -5,6 +5,7 @@ import { composeDocument, type Facts } from "#shared/domain/mandate_text/mandate
 import { LOCALES, type Locale } from "#shared/values/locale.ts";
 import { ROOT } from "../../packages/local/src/checkout.ts";
 import { FONT_MODULE, fontModule } from "../../packages/tools/src/write_fonts.ts";
+import { composeInvoice, type Invoice } from "../../supabase/functions/documents/invoice.ts";
 import { composeMandate, type SignedMandate } from "../../supabase/functions/documents/mandate.ts";
 import { writePdf } from "../../supabase/functions/documents/pdf.ts";
 import { composeStatement, type Statement } from "../../supabase/functions/documents/statement.ts";
@@ -63,6 +64,7 @@ const statement = (change: Partial<Statement> = {}): Statement => ({
   reference: "ERE-7GQ2-0001",
   paid_on: "2026-11-20",
   iban_last4: "4300",
+  paid_to: null,
   rows: [month("2026-04"), month("2026-05"), month("2026-06")],
   totals: { kwh: "937.500", ere: "311.900625", gross: "131.01", fee: "26.19", net: "104.82" },
   other: "0.00",
@@ -71,6 +73,36 @@ const statement = (change: Partial<Statement> = {}): Statement => ({
 });
 
 const stated = (change?: Partial<Statement>) => composeStatement(statement(change), "ERE Service");
+
+const invoice = (change: Partial<Invoice> = {}): Invoice => ({
+  locale: "nl",
+  number: "2026-0001",
+  issued_on: "2026-11-20",
+  quarter: "2026-Q2",
+  corrects: null,
+  supplier: {
+    name: "Laadpunt Zuid B.V.",
+    kvk: "12345678",
+    vat: "NL001234567B01",
+    street: "Kade",
+    house_number: "1",
+    city: "Breda",
+  },
+  vat_regime: "regular",
+  vat_rate: "21.00",
+  net: "1006.67",
+  vat: "211.40",
+  total: "1218.07",
+  months: [{ period: "2026-04", customers: 12, ere: "399.232800", fee: "4026.68", share: "1006.67" }],
+  ...change,
+});
+const SERVICE = {
+  SERVICE_NAME: "ERE Service",
+  SERVICE_ADDRESS: "Teststraat 1",
+  SERVICE_KVK: "87654321",
+  SERVICE_VAT: "NL009876543B01",
+};
+const invoiced = (change?: Partial<Invoice>) => writePdf(composeInvoice(invoice(change), SERVICE), CREATED);
 
 const roles = (tags: Tag[]) => [
   ...new Set(
@@ -88,6 +120,25 @@ const DOCUMENTS: [string, () => Promise<Uint8Array>][] = LOCALES.flatMap(
     [
       `a mandate of a company with letters of many alphabets (${locale})`,
       () => pdfOf(mandate({ type: "zakelijk", company_name: "Łódź & Νίκος <Жанна> 李 ☺", kvk: "12345678" }, locale)),
+    ],
+    [
+      `a settlement (${locale})`,
+      () => writePdf(stated({ locale, iban_last4: null, paid_to: "Laadpunt Zuid" }), CREATED),
+    ],
+    [`an invoice (${locale})`, () => invoiced({ locale })],
+    [
+      `a credit note (${locale})`,
+      () =>
+        invoiced({
+          locale,
+          corrects: { number: "2026-0001", issued_on: "2026-08-15" },
+          supplier: { name: "Łódź <Жанна> 李" },
+          vat_regime: "reverse_charge",
+          vat_rate: "0.00",
+          net: "-1006.67",
+          vat: "0.00",
+          total: "-1006.67",
+        }),
     ],
     [`a statement (${locale})`, () => writePdf(stated({ locale }), CREATED)],
     [
@@ -308,4 +359,38 @@ describe("a statement", () => {
 
 test("contract §2 the letters are those of the package that package.json names", () => {
   expect(readFileSync(ROOT + FONT_MODULE, "utf8")).toBe(fontModule());
+});
+
+test("contract §3 an invoice has what the law asks of one, each regime its own words", async () => {
+  const { text } = await readPdf(await invoiced());
+  for (const said of [
+    "Factuur 2026-0001",
+    "20 november 2026",
+    "Laadpunt Zuid B.V.",
+    "Kade 1, Breda",
+    "NL001234567B01",
+    "ERE Service",
+    "NL009876543B01",
+    "april 2026",
+    "€ 1.006,67",
+    "Btw 21%",
+    "€ 211,40",
+    "€ 1.218,07",
+    "Factuur uitgereikt door afnemer.",
+  ])
+    expect(text).toContain(said);
+  for (const [vat_regime, said] of [
+    ["none", "geen ondernemer voor de btw"],
+    ["small_business", "kleineondernemersregeling"],
+    ["reverse_charge", "Btw verlegd."],
+  ] as const) {
+    const { text } = await readPdf(await invoiced({ vat_regime, vat_rate: "0.00", vat: "0.00" }));
+    expect(text).toContain(said);
+    expect(text).not.toContain("21%");
+  }
+  const note = await readPdf(
+    await invoiced({ corrects: { number: "2026-0001", issued_on: "2026-08-15" }, number: "2026-0002" }),
+  );
+  for (const said of ["Creditfactuur 2026-0002", "factuur 2026-0001 van 15 augustus 2026"])
+    expect(note.text).toContain(said);
 });

@@ -49,6 +49,7 @@ describe("contract §3 statements", () => {
       reference: expect.stringMatching(/^[0-9a-f]{32}$/),
       paid_on: "2026-08-15",
       iban_last4: "4300",
+      paid_to: null,
       rows: [{ ...month, period: "2026-04", gross: "10.00", fee: "2.00", net: "8.00" }],
       totals: { kwh: "3.006", ere: "1.000000", gross: "10.00", fee: "2.00", net: "8.00" },
       other: "0.00",

@@ -1,4 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { readPdf, renderAll } from "../harness/pdf.ts";
+import { giveKey } from "../partner/partner_world.ts";
 import type { Customer } from "./ere_world.ts";
 import { createPayoutWorld, type PayoutWorld } from "./payout_world.ts";
 
@@ -235,6 +237,39 @@ describe("contract §3 invoice issue", () => {
       { period: "2026-Q2", partner_share_eur: 5, vat_eur: 1.05, invoice_number: "2026-0001" },
     ]);
   });
+});
+
+test("§4.2 contract §3 a partner lists its invoices and saves them as PDF, and no other's", async () => {
+  await world.sold([100, 33.5]);
+  await regime("regular");
+  await issue();
+  await reverse("V-1");
+  await issue();
+  const [key, other] = [await giveKey(world, world.partnerA.id), await giveKey(world, world.partnerB.id)];
+  const listed = await world.get("/partner/invoices", key);
+  const note = { number: "2026-0002", corrects: "2026-0001", net_eur: -5, vat_eur: -1.05, total_eur: -6.05 };
+  expect(listed.body.invoices).toEqual([
+    { period: "2026-Q2", issued_on: "2026-08-15", vat_regime: "regular", vat_rate: 21, ...note },
+    { ...listed.body.invoices[1], number: "2026-0001", corrects: null, net_eur: 6.67, vat_eur: 1.4, total_eur: 8.07 },
+  ]);
+  expect((await world.get("/partner/invoices", other)).body.invoices).toEqual([]);
+  expect(await world.get("/partner/invoices/2026-0002", key)).toMatchObject({ status: 503 });
+  await renderAll(world);
+  const { status, headers, body } = await world.get("/partner/invoices/2026-0002", key);
+  expect([status, headers.get("content-disposition")]).toEqual([200, 'inline; filename="invoice-2026-0002.pdf"']);
+  const { text } = await readPdf(body);
+  for (const said of ["Creditfactuur 2026-0002", "factuur 2026-0001", "€ -6,05", "april 2026", "Laadpunt B.V."])
+    expect(text).toContain(said);
+  for (const [number, bearer] of [
+    ["2026-0003", key],
+    ["2026-1", key],
+    ["x", key],
+    ["2026-0001", other],
+  ])
+    expect(await world.get(`/partner/invoices/${number}`, bearer)).toMatchObject({
+      status: 404,
+      body: { error: "invoice_not_found" },
+    });
 });
 
 test("contract §3 a customer's year: what was sold in it, what was taken back, and what was paid", async () => {

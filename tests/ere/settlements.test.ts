@@ -3,6 +3,7 @@
 import Papa from "papaparse";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { sealIban } from "#shared/values/iban.ts";
+import { readPdf, renderAll } from "../harness/pdf.ts";
 import type { Customer } from "./ere_world.ts";
 import { createPayoutWorld, type PayoutWorld } from "./payout_world.ts";
 
@@ -92,4 +93,44 @@ test("§5 contract §3 another client, also of the same partner, sees nothing of
   const colleague = await world.addClient(world.partnerA.id);
   for (const bearer of [await colleague.token(), await world.partnerB.client.token()])
     expect((await read("", bearer)).settlements).toEqual([]);
+});
+
+test("§4.1 contract §3 a settlement that was paid is a PDF for the customer, for nobody else; one that came back has none", async () => {
+  const download = (id: string, bearer = token) => world.get(`/v1/settlements/${id}`, bearer);
+  const { settlements } = await read();
+  const paid = settlements.find(
+    ({ status, amount_eur }: Record<string, unknown>) => status === "paid" && amount_eur === 80,
+  );
+  const failed = settlements.find(({ status }: Record<string, string>) => status === "failed");
+  expect(await download(paid.settlement_id)).toMatchObject({ status: 503, body: { error: "document_not_ready" } });
+  await world.row(
+    "update core.partners set company = company || $1 where id = $2",
+    { name: "Laadpunt B.V." },
+    world.partnerA.id,
+  );
+  await renderAll(world);
+  const { status, headers, body } = await download(paid.settlement_id);
+  expect([status, headers.get("content-type")]).toEqual([200, "application/pdf"]);
+  const { text, tagged } = await readPdf(body);
+  expect(tagged).toBe(true);
+  for (const said of [
+    "Sanne de Vries",
+    "Betaald aan uw laadpuntexploitant",
+    "€ 80,00",
+    "Laadpunt B.V.",
+    "april 2026",
+    paid.payment_reference,
+  ])
+    expect(text.replace(/\s+/g, " ")).toContain(said);
+  expect(text).not.toContain("3000"); // where the CPO was paid to is its own
+
+  const colleague = await world.addClient(world.partnerA.id);
+  for (const [id, bearer] of [
+    [failed.settlement_id, token],
+    [world.partnerA.id, token],
+    ["x", token],
+    [paid.settlement_id, await colleague.token()],
+    [paid.settlement_id, await world.partnerB.client.token()],
+  ])
+    expect(await download(id, bearer)).toMatchObject({ status: 404, body: { error: "settlement_not_found" } });
 });

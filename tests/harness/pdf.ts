@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { getDocument } from "pdfjs-dist/legacy/build/pdf.mjs";
+import type { World } from "./world.ts";
 
 /** An element of the structure: its role, and its text with everything below it. */
 export type Tag = { role: string; text: string; children: Tag[] };
@@ -96,5 +97,18 @@ export function ask(tool: string, options: string[], bytes: Uint8Array): string 
     return execFileSync(tool, [...options, join(folder, "document.pdf")], { encoding: "utf8" });
   } finally {
     rmSync(folder, { recursive: true });
+  }
+}
+
+/** Runs the function `documents` until nothing is due: a run renders for about a second. */
+export async function renderAll(world: World): Promise<void> {
+  let rendered = 1;
+  while (rendered > 0) {
+    const { body } = await world.send("/documents/run", {
+      method: "POST",
+      token: world.environment.config.WORKER_SECRET,
+    });
+    if (!body.ok) throw new Error(`a document was not rendered: ${JSON.stringify(world.log)}`);
+    rendered = body.rendered;
   }
 }

@@ -8,7 +8,7 @@ import { getEvent, listEvents } from "./events.ts";
 import { readMandateDocument } from "./mandate_document.ts";
 import { issueMandateLink } from "./mandate_links.ts";
 import { deliverMonths } from "./months.ts";
-import { listSettlements, writeSettlements } from "./settlements.ts";
+import { listSettlements, readSettlement, writeSettlements } from "./settlements.ts";
 
 /** The CPO API (specification section 4.1), in the order an integrator meets it. */
 export const surface: Surface = {
@@ -29,6 +29,7 @@ export const surface: Surface = {
     listErePositions,
     listSettlements,
     writeSettlements,
+    readSettlement,
     listEvents,
     getEvent,
   ],

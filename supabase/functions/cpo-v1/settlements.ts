@@ -1,6 +1,7 @@
 import * as z from "zod";
+import { answerDocument } from "#shared/domain/documents.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
-import { filter, instant, limit, offset } from "#shared/values/fields.ts";
+import { filter, instant, limit, offset, uuid } from "#shared/values/fields.ts";
 import { pageFields } from "#shared/values/models.ts";
 
 const Settlement = z
@@ -73,5 +74,28 @@ export const writeSettlements = endpoint(
         "Content-Disposition": 'attachment; filename="settlements.csv"',
       },
     });
+  },
+);
+
+export const readSettlement = endpoint(
+  {
+    id: "readSettlement",
+    method: "GET",
+    path: "/v1/settlements/{settlement_id}",
+    summary: "Download a settlement, for the customer whose it is",
+    description:
+      "A tagged PDF (PDF/UA-1) in the customer's language: that it was paid to you, for which months how many kWh and ERE, what they yielded, and the fee. " +
+      "Of payments that were made, always the same bytes (`Repr-Digest`, RFC 9530). In the first minutes it is still being written: 503 with `Retry-After`.",
+    caller: { kind: "cpo", scope: "cpo:accounts:read" },
+    limit: "cpo_read",
+    sql: ["read_settlement"],
+    produces: "application/pdf",
+    response: z.instanceof(Uint8Array).meta({ override: { type: "string", format: "binary" } }),
+    errors: ["settlement_not_found", "document_not_ready"],
+    failure: "internal_error",
+  },
+  async ({ param, call, fail }) => {
+    const settlement_id = uuid().safeParse(param("settlement_id")).data ?? fail("settlement_not_found");
+    return answerDocument(JSON.parse(await call("read_settlement", { settlement_id })));
   },
 );

@@ -8,7 +8,7 @@ const run = endpoint(
     id: "renderDocuments",
     method: "POST",
     path: "/documents/run",
-    summary: "Render the documents that are due: signed mandates and statements, as PDF",
+    summary: "Render the documents that are due: signed mandates, statements and invoices, as PDF",
     description:
       "Called by the scheduler with WORKER_SECRET as bearer; safe to call at any time, from several callers at once. Renders for about a " +
       "second; what is left is for the next run.",

@@ -1,16 +1,27 @@
+import { composeInvoice, type Invoice, type Service } from "./invoice.ts";
 import { composeMandate, type SignedMandate } from "./mandate.ts";
-import { writePdf } from "./pdf.ts";
+import { type Content, writePdf } from "./pdf.ts";
 import { composeStatement, type Statement } from "./statement.ts";
 
 /** A document as api.claim_documents gives it. */
 export type Due = { partner_id: string; id: string; created_at: string } & (
   | { kind: "mandate"; content: SignedMandate }
   | { kind: "statement"; content: Statement }
+  | { kind: "invoice"; content: Invoice }
 );
 
 /** @param service The service that pays, as people know it. */
-export function render(document: Due, service: string): Promise<Uint8Array> {
-  const content =
-    document.kind === "mandate" ? composeMandate(document.content) : composeStatement(document.content, service);
-  return writePdf(content, new Date(document.created_at));
+export function render(document: Due, service: Service): Promise<Uint8Array> {
+  return writePdf(compose(document, service), new Date(document.created_at));
+}
+
+function compose(document: Due, service: Service): Content {
+  switch (document.kind) {
+    case "mandate":
+      return composeMandate(document.content);
+    case "statement":
+      return composeStatement(document.content, service.SERVICE_NAME);
+    case "invoice":
+      return composeInvoice(document.content, service);
+  }
 }

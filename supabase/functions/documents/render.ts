@@ -30,7 +30,7 @@ export async function renderDue(
       const { partner_id, id } = document;
       const begun = performance.now();
       try {
-        const pdf = await render(document, environment.config.SERVICE_NAME);
+        const pdf = await render(document, environment.config);
         const sha256 = createHash("sha256").update(pdf).digest("hex");
         const rendered = { partner_id, id, sha256, pdf: Buffer.from(pdf).toString("base64") };
         await call("store_document", rendered);

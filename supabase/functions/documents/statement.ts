@@ -12,7 +12,10 @@ export type Statement = {
   reference: string;
   /** The day it was paid, as 2026-12-31. */
   paid_on: string;
-  iban_last4: string;
+  /** Of the account it was paid to; null where the CPO was paid, who settles with the customer. */
+  iban_last4: string | null;
+  /** The name of that CPO. */
+  paid_to: string | null;
   /** A delivered month of a connection, and its part of what was sold. kWh with three decimals, ERE with six, euro with two. */
   rows: readonly {
     period: string;
@@ -30,11 +33,10 @@ export type Statement = {
   amount: string;
 };
 
-/** What a customer gets with a payout of the service: for which months, how many kWh and ERE, what they yielded, the fee, and where the money went. */
+/** What a customer gets with a payout of the service, or with one to the CPO that settles with them: for which months, how many kWh and ERE, what they yielded, the fee, and where the money went. */
 export function composeStatement(statement: Statement, service: string): Content {
-  const { locale, customer, reference, paid_on, iban_last4, rows, totals, other, amount } = statement;
-  const { page, statement: words } = WORDS[locale];
-  const { date_locale } = WORDS[locale];
+  const { locale, customer, reference, paid_on, iban_last4, paid_to, rows, totals, other, amount } = statement;
+  const { page, date_locale, statement: words } = WORDS[locale];
   const [three, two] = [decimals(3, date_locale), decimals(2, date_locale)];
   const euro = (text: string) => words.euro(two(text));
   const cells = ({ kwh, ere, gross, fee, net }: Statement["totals"]) => [
@@ -53,9 +55,9 @@ export function composeStatement(statement: Statement, service: string): Content
         kind: "details",
         details: [
           [words.customer, customer],
-          [words.amount, euro(amount)],
+          [paid_to === null ? words.amount : words.amount_via, euro(amount)],
           [words.paid_on, longDate(paid_on, MANDATE_WORDS[locale])],
-          [words.to, words.iban(iban_last4)],
+          [words.to, paid_to ?? words.iban(iban_last4 ?? "")],
           [words.reference, reference],
         ],
       },
@@ -81,12 +83,12 @@ export function composeStatement(statement: Statement, service: string): Content
 }
 
 /** A decimal in text as people write it, with so many digits behind the comma: exact, and what is longer rounded half up. */
-function decimals(digits: number, locale: string): (text: string) => string {
+export function decimals(digits: number, locale: string): (text: string) => string {
   const format = new Intl.NumberFormat(locale, { minimumFractionDigits: digits, maximumFractionDigits: digits });
   return (text) => format.format(text as Intl.StringNumericLiteral);
 }
 
-function monthOf(period: string, locale: string): string {
+export function monthOf(period: string, locale: string): string {
   return new Intl.DateTimeFormat(locale, { month: "long", year: "numeric", timeZone: "UTC" }).format(
     new Date(`${period}-01T00:00:00Z`),
   );

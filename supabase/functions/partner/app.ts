@@ -3,6 +3,7 @@ import { listCustomers } from "./customers.ts";
 import { issueAuthLink, listDrafts, withdrawDraft } from "./drafts.ts";
 import { getPartnerEvent, listPartnerEvents } from "./events.ts";
 import { addCustomers, importDrafts, invitePeople, uploadDrafts } from "./import.ts";
+import { listInvoices, readInvoice } from "./invoices.ts";
 import { getDashboard, getPartner, listPayouts } from "./reads.ts";
 import { mintApiKey, revokeApiKey, setBranding, setCompany, setPayoutIban } from "./settings.ts";
 
@@ -21,6 +22,8 @@ export const surface: Surface = {
     listCustomers,
     getPartner,
     listPayouts,
+    listInvoices,
+    readInvoice,
     getDashboard,
     listPartnerEvents,
     getPartnerEvent,

@@ -4,7 +4,8 @@ create function private.document_content(document core.documents) returns json
 language sql stable
 set search_path = ''
 as $$
-  select case when document.line_id is not null then private.statement_content(document) else (select json_build_object(
+  select case when document.line_id is not null or document.part_id is not null then private.statement_content(document)
+              when document.invoice_id is not null then private.invoice_content(document) else (select json_build_object(
                    'document', m.document, 'document_sha256', m.document_sha256, 'signed_name', m.signed_name,
                    'signed_at', private.iso(m.signed_at), 'code_sent_to', m.code_sent_to, 'valid_from', m.valid_from,
                    'valid_until', m.valid_until, 'mandate_id', m.id, 'connection_id', m.connection_id)
@@ -24,7 +25,7 @@ as $$
         order by w.due_at limit size for update skip locked)
     returning d.*)
   select coalesce(json_agg(json_build_object(
-           'partner_id', d.partner_id, 'id', d.id, 'kind', case when d.line_id is null then 'mandate' else 'statement' end, 'created_at', private.iso(d.created_at),
+           'partner_id', d.partner_id, 'id', d.id, 'kind', case when d.mandate_id is not null then 'mandate' when d.invoice_id is not null then 'invoice' else 'statement' end, 'created_at', private.iso(d.created_at),
            'content', private.document_content(d)) order by d.created_at, d.id), '[]')
     from claimed d
 $$;

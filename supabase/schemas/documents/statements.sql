@@ -8,15 +8,23 @@ as $$
   select l.partner_id, l.account_id, l.owner_id, l.id
     from core.payout_lines l
    where l.batch_id = batch and l.status = 'paid' and l.account_id is not null
-  on conflict on constraint documents_line_key do nothing
+  on conflict on constraint documents_line_key do nothing;
+  insert into core.documents (partner_id, account_id, owner_id, part_id)
+  select p.partner_id, p.account_id, p.owner_id, p.id
+    from core.payout_lines l
+    join core.payout_parts p on p.partner_id = l.partner_id and p.line_id = l.id and p.kind = 'customer'
+   where l.batch_id = batch and l.status = 'paid' and l.account_id is null
+  on conflict on constraint documents_part_key do nothing
 $$;
-comment on function private.request_statements(uuid) is 'Has a statement rendered of every line of a batch by which a customer was paid.';
+comment on function private.request_statements(uuid) is 'Has a statement rendered of every line of a batch by which a customer was paid, or what of it was paid to a CPO.';
 
 create function private.withdraw_statement(line core.payout_lines) returns void
 language sql
 set search_path = ''
 as $$
-  delete from core.documents d where d.partner_id = line.partner_id and d.line_id = line.id
+  delete from core.documents d
+   where d.partner_id = line.partner_id
+     and (d.line_id = line.id or d.part_id = any (array(select p.id from core.payout_parts p where p.partner_id = line.partner_id and p.line_id = line.id)))
 $$;
 comment on function private.withdraw_statement(core.payout_lines) is
   'A line that was paid came back: nothing was paid by it, and the months are on the statement of the line that pays them.';
@@ -26,11 +34,14 @@ language sql stable
 set search_path = '' set plan_cache_mode = 'force_custom_plan'
 as $$
   with line as materialized (
-    select l.*,
-           coalesce((select sum(o.amount) from core.payout_lines o
-                      where o.partner_id = l.partner_id and o.payee_id = l.payee_id and o.status = 'paid' and o.arrival < l.arrival), 0) as before
-      from core.payout_lines l
-     where l.partner_id = document.partner_id and l.id = document.line_id
+    select l.partner_id, l.id, p.account_id, p.amount, l.account_id is null as to_partner, l.paid_at, l.iban_last4,
+           coalesce((select sum(o.amount) from core.payout_parts o
+                       join core.payout_lines e on e.partner_id = o.partner_id and e.id = o.line_id and e.status = 'paid' and e.arrival < l.arrival
+                      where o.ledger_partner_id = p.ledger_partner_id and o.payee_id = p.payee_id and o.kind = 'customer'), 0) as before
+      from core.payout_parts p
+      join core.payout_lines l on l.partner_id = p.partner_id and l.id = p.line_id
+     where p.partner_id = document.partner_id and p.kind = 'customer' and p.account_id = document.account_id
+       and (p.line_id = document.line_id or p.id = document.part_id)
   ), due as materialized (
     -- the oldest part of a balance is paid first; what was taken back since was paid by this line all the same
     select a.row_id, a.ere, a.gross, a.fee, a.net, sum(a.net) over (order by s.arrival, a.id) as up_to
@@ -57,7 +68,8 @@ as $$
            'customer', case when a.type = 'particulier' then s.full_name else coalesce(a.company ->> 'name', a.display_name, s.full_name) end,
            'reference', replace(l.id::text, '-', ''),
            'paid_on', (l.paid_at at time zone 'Europe/Amsterdam')::date,
-           'iban_last4', l.iban_last4,
+           'iban_last4', case when not l.to_partner then l.iban_last4 end,
+           'paid_to', case when l.to_partner then (select coalesce(t.company ->> 'name', t.name) from core.partners t where t.id = l.partner_id) end,
            'rows', (select coalesce(json_agg(json_build_object(
                              'period', to_char(m.period, 'YYYY-MM'), 'ean_code', m.ean_code, 'kwh', m.kwh::text, 'ere', m.ere::text,
                              'gross', m.gross::text, 'fee', m.fee::text, 'net', m.net::text) order by m.ean_code, m.period), '[]') from months m),
@@ -70,4 +82,4 @@ as $$
     join core.signatories s on s.partner_id = a.partner_id and s.account_id = a.id
 $$;
 comment on function private.statement_content(core.documents) is
-  'What the statement of a payout line says: who was paid, when, where to, and for which months how many kWh and ERE, what they yielded, the fee and the net. Decimals as text, exact. other is what of the amount no month explains: a sale taken back that was paid before.';
+  'What the statement of a payout line, or of a customer''s part of one to a CPO, says: who was paid, when, where to (the end of an IBAN, or the name of the CPO), and for which months how many kWh and ERE, what they yielded, the fee and the net. Decimals as text, exact. other is what of the amount no month explains: a sale taken back that was paid before.';

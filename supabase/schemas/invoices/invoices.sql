@@ -63,7 +63,8 @@ select private.isolate('core.invoice_entries', 'select');
 create function private.invoice_number(invoice core.invoices) returns text
 language sql immutable
 return invoice.year || '-' || lpad(invoice.number::text, greatest(4, length(invoice.number::text)), '0');
-comment on function private.invoice_number(core.invoices) is 'A number as people write it: 2026-0001.';
+comment on function private.invoice_number(core.invoices) is 'A number as people write it: 2026-0001. Null of null.';
+grant execute on function private.invoice_number(core.invoices) to api_owner;
 
 create function private.share_entries(partner uuid)
 returns table (ledger_partner_id uuid, entry_id bigint, quarter date, amount numeric, corrects uuid)
@@ -143,6 +144,7 @@ begin
   if invoice.vat <> 0 then
     perform private.post(partner.id, array[private.euro_posting('invoice:' || invoice.id || ':vat', invoice.vat, 'input_vat', private.house(), 'vat', partner.id)]);
   end if;
+  perform private.request_invoice_document(invoice);
   perform private.act_for_partner(partner.id),
           private.audit('invoice.issued', invoice.id, jsonb_build_object('number', private.invoice_number(invoice), 'net', invoice.net, 'vat', invoice.vat));
   return invoice;
@@ -192,6 +194,27 @@ begin
 end $$;
 comment on function private.issue_invoices(core.partners, date, text) is
   'Writes what a partner''s share in a quarter still needs: a credit note for each invoice of which something was taken back, at the rate of that invoice, and an invoice of what is on none.';
+
+create function private.invoice_months(invoice core.invoices) returns json
+language sql stable
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+  with charged as materialized (
+    select i.ledger_partner_id, i.amount, private.as_uuid(split_part(e.cause, ':', 2)) as allocation_id
+      from core.invoice_entries i
+      join core.ledger_entries e on e.partner_id = i.ledger_partner_id and e.id = i.entry_id
+     where i.partner_id = invoice.partner_id and i.invoice_id = invoice.id
+  )
+  select coalesce(json_agg(json_build_object('period', to_char(m.period, 'YYYY-MM'), 'customers', m.customers, 'ere', m.ere, 'fee_eur', m.fee,
+                                             'share_eur', m.share) order by m.period), '[]')
+    from (select r.period, count(distinct a.account_id) as customers, sum(a.ere * sign(c.amount)) as ere, sum(a.fee * sign(c.amount)) as fee, sum(c.amount) as share
+            from charged c
+            join core.allocations a on a.partner_id = c.ledger_partner_id and a.id = c.allocation_id
+            join core.booking_rows r on r.partner_id = a.partner_id and r.id = a.row_id
+           group by r.period) m
+$$;
+comment on function private.invoice_months(core.invoices) is
+  'What an invoice charges by the month of delivery: [{period, customers, ere, fee_eur, share_eur}].';
 
 create function private.check_invoices(tenant uuid)
 returns table (what text, expected numeric, found numeric, wrong bigint, example text)

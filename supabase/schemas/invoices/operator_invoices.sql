@@ -86,20 +86,7 @@ begin
   if not found then
     perform private.refuse('invoice_not_found', json_build_object('number', input ->> 'number', 'partner', partner.slug));
   end if;
-  return json_build_object('invoice', private.invoice_row(invoice), 'company', invoice.company, 'months', (
-    with charged as materialized (
-      select i.ledger_partner_id, i.amount, private.as_uuid(split_part(e.cause, ':', 2)) as allocation_id
-        from core.invoice_entries i
-        join core.ledger_entries e on e.partner_id = i.ledger_partner_id and e.id = i.entry_id
-       where i.partner_id = invoice.partner_id and i.invoice_id = invoice.id
-    )
-    select coalesce(json_agg(json_build_object('period', to_char(m.period, 'YYYY-MM'), 'customers', m.customers, 'ere', m.ere, 'fee_eur', m.fee,
-                                               'share_eur', m.share) order by m.period), '[]')
-      from (select r.period, count(distinct a.account_id) as customers, sum(a.ere * sign(c.amount)) as ere, sum(a.fee * sign(c.amount)) as fee, sum(c.amount) as share
-              from charged c
-              join core.allocations a on a.partner_id = c.ledger_partner_id and a.id = c.allocation_id
-              join core.booking_rows r on r.partner_id = a.partner_id and r.id = a.row_id
-             group by r.period) m));
+  return json_build_object('invoice', private.invoice_row(invoice), 'company', invoice.company, 'months', private.invoice_months(invoice));
 end $$;
 comment on function ops.invoice_show(jsonb) is 'An invoice, the company data it has, and what it charges by the month of delivery: {partner, number} to {invoice, company, months}.';
 select private.expose_ops('ops.invoice_show(jsonb)');

@@ -48,9 +48,10 @@ begin
     delete from core.ledger_entries e using unnest(ledger.causes) c (cause) where e.partner_id = ledger.partner_id and e.cause = c.cause;
   end loop;
   delete from core.ledger_entries e using core.invoices i where i.partner_id = any (partners) and e.partner_id = i.partner_id and e.cause = 'invoice:' || i.id || ':vat';
+  delete from core.documents d where d.partner_id = any (partners) and d.invoice_id is not null;
   delete from core.invoice_entries i where i.partner_id = any (partners);
   delete from core.invoices i where i.partner_id = any (partners);
-  delete from core.documents d using unnest(gone) l where d.partner_id = l.partner_id and d.line_id = l.id;
+  perform private.withdraw_statement(l) from unnest(gone) l;
   delete from core.payout_parts p using unnest(gone) l where p.partner_id = l.partner_id and p.line_id = l.id;
   delete from core.payout_lines d using unnest(gone) l where d.partner_id = l.partner_id and d.id = l.id;
   delete from core.payout_batches b using unnest(gone) l

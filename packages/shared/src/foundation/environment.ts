@@ -100,6 +100,10 @@ const Configuration = z.object({
   MAIL_FROM: Service.MAIL_FROM.default(TEST_SERVICE.MAIL_FROM),
   SERVICE_ADDRESS: Service.SERVICE_ADDRESS.default(TEST_SERVICE.SERVICE_ADDRESS),
   SERVICE_KVK: Service.SERVICE_KVK.default(TEST_SERVICE.SERVICE_KVK),
+  SERVICE_VAT: z
+    .string()
+    .regex(/^NL\d{9}B\d{2}$/, "is a Dutch VAT number")
+    .optional(),
   SERVICE_PHONE: Service.SERVICE_PHONE.default(TEST_SERVICE.SERVICE_PHONE),
   CONDITIONS_URL: Service.CONDITIONS_URL.default(TEST_SERVICE.CONDITIONS_URL),
   PRIVACY_URL: Service.PRIVACY_URL.default(TEST_SERVICE.PRIVACY_URL),

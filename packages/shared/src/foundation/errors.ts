@@ -118,6 +118,8 @@ const table = {
     detail: "No active connection of this client matches everything that was sent.",
   },
   statement_not_found: { status: 404, detail: "No payout to this customer has that id." },
+  settlement_not_found: { status: 404, detail: "No payment that was made to you has a settlement with that id." },
+  invoice_not_found: { status: 404, detail: "You have no invoice with that number." },
   mandate_not_found: { status: 404, detail: "Nobody has signed a mandate for this connection yet." },
   customer_not_found: {
     status: 404,

@@ -1,0 +1,102 @@
+import { longDate, MANDATE_WORDS } from "#shared/domain/mandate_text/mandate_text.ts";
+import type { Configuration } from "#shared/foundation/environment.ts";
+import type { Locale } from "#shared/values/locale.ts";
+import type { Content, Detail } from "./pdf.ts";
+import { decimals, monthOf } from "./statement.ts";
+import { WORDS } from "./words.ts";
+
+/** What private.invoice_content tells of an invoice: plain data. Amounts are decimals in text, exactly as they were stored; below zero in a credit note. */
+export type Invoice = {
+  locale: Locale;
+  number: string;
+  /** A day, as 2026-12-31. */
+  issued_on: string;
+  /** Of delivery, as 2026-Q2. */
+  quarter: string;
+  /** The invoice that a credit note takes back from; null in an invoice. */
+  corrects: { number: string; issued_on: string } | null;
+  /** In whose name it is: company data as it was on that day. */
+  supplier: { name: string } & Partial<
+    Record<"kvk" | "vat" | "street" | "house_number" | "postal_code" | "city", string | null>
+  >;
+  vat_regime: "none" | "small_business" | "regular" | "reverse_charge";
+  /** Percent, with two decimals. */
+  vat_rate: string;
+  net: string;
+  vat: string;
+  total: string;
+  /** The share by the month of delivery. */
+  months: readonly { period: string; customers: number; ere: string; fee: string; share: string }[];
+};
+
+/** Whom it is written to, and by: the service. */
+export type Service = Pick<Configuration, "SERVICE_NAME" | "SERVICE_ADDRESS" | "SERVICE_KVK" | "SERVICE_VAT">;
+
+/** An invoice, or a credit note, that the service writes in a partner's name, with what Dutch law asks of one. */
+export function composeInvoice(invoice: Invoice, service: Service): Content {
+  const { locale, number, supplier, months, vat_regime, corrects } = invoice;
+  const { page, date_locale, invoice: words, statement } = WORDS[locale];
+  const two = decimals(2, date_locale);
+  const euro = (text: string) => statement.euro(two(text));
+  const day = (date: string) => longDate(date, MANDATE_WORDS[locale]);
+  const details = (
+    ...all: [label: string, value: string | null | undefined][]
+  ): { kind: "details"; details: Detail[] } => ({
+    kind: "details",
+    details: all.flatMap(([label, value]): Detail[] => (value ? [[label, value]] : [])),
+  });
+  const line = (...parts: (string | null | undefined)[]) => parts.filter(Boolean).join(" ");
+  const rate = new Intl.NumberFormat(date_locale).format(Number(invoice.vat_rate));
+  const title = corrects ? words.credit_note(number) : words.title(number);
+  return {
+    locale,
+    title,
+    blocks: [
+      details(
+        [words.issued_on, day(invoice.issued_on)],
+        [words.quarter, invoice.quarter],
+        [words.corrects, corrects && words.corrected(corrects.number, day(corrects.issued_on))],
+      ),
+      { kind: "heading", text: words.from },
+      details(
+        [words.name, supplier.name],
+        [
+          words.address,
+          [line(supplier.street, supplier.house_number), line(supplier.postal_code, supplier.city)]
+            .filter(Boolean)
+            .join(", "),
+        ],
+        [words.kvk, supplier.kvk],
+        [words.vat_number, supplier.vat],
+      ),
+      { kind: "heading", text: words.to },
+      details(
+        [words.name, service.SERVICE_NAME],
+        [words.address, service.SERVICE_ADDRESS],
+        [words.kvk, service.SERVICE_KVK],
+        [words.vat_number, service.SERVICE_VAT],
+      ),
+      { kind: "heading", text: words.what },
+      {
+        kind: "table",
+        head: words.head,
+        rows: months.map(({ period, customers, ere, fee, share }) => [
+          monthOf(period, date_locale),
+          String(customers),
+          two(ere),
+          euro(fee),
+          euro(share),
+        ]),
+      },
+      { kind: "heading", text: words.amount },
+      details(
+        [words.net, euro(invoice.net)],
+        [vat_regime === "regular" ? words.vat_at(rate) : words.vat, euro(invoice.vat)],
+        [words.total, euro(invoice.total)],
+      ),
+      { kind: "paragraph", text: words.self_billing },
+      ...(vat_regime === "regular" ? [] : [{ kind: "paragraph", text: words.regimes[vat_regime] } as const]),
+    ],
+    page,
+  };
+}

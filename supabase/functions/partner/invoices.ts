@@ -1,0 +1,59 @@
+import * as z from "zod";
+import { answerDocument } from "#shared/domain/documents.ts";
+import { endpoint } from "#shared/http/endpoint.ts";
+
+export const listInvoices = endpoint(
+  {
+    id: "listInvoices",
+    method: "GET",
+    path: "/partner/invoices",
+    summary: "List the invoices that were written in the partner's name",
+    description:
+      "For your share in the fees, by the quarter of delivery, newest first: the service writes them for you (self-billing). Below zero a credit note, of the invoice in `corrects`.",
+    caller: { kind: "partner", scope: "partners:read", key: true },
+    limit: "partner_read",
+    sql: ["list_invoices"],
+    response: z
+      .object({
+        invoices: z.array(
+          z.object({
+            number: z.string().meta({ example: "2026-0001" }),
+            period: z.string().meta({ example: "2026-Q1", description: "The quarter of delivery" }),
+            issued_on: z.iso.date(),
+            corrects: z.string().nullable().meta({ description: "Of a credit note: the number of its invoice" }),
+            vat_regime: z.enum(["none", "small_business", "regular", "reverse_charge"]),
+            vat_rate: z.number().meta({ description: "Percent", example: 21 }),
+            net_eur: z.number(),
+            vat_eur: z.number(),
+            total_eur: z.number(),
+          }),
+        ),
+      })
+      .meta({ id: "PartnerInvoices" }),
+    errors: [],
+    failure: "partner_read_failed",
+  },
+  ({ call }) => call("list_invoices"),
+);
+
+export const readInvoice = endpoint(
+  {
+    id: "readInvoice",
+    method: "GET",
+    path: "/partner/invoices/{number}",
+    summary: "Download an invoice",
+    description:
+      "A tagged PDF (PDF/UA-1), always the same bytes (`Repr-Digest`, RFC 9530). In the first minutes it is still being written: 503 with `Retry-After`.",
+    caller: { kind: "partner", scope: "partners:read", key: true },
+    limit: "partner_read",
+    sql: ["read_invoice"],
+    produces: "application/pdf",
+    response: z.instanceof(Uint8Array).meta({ override: { type: "string", format: "binary" } }),
+    errors: ["invoice_not_found", "document_not_ready"],
+    failure: "partner_read_failed",
+  },
+  async ({ param, call, fail }) => {
+    const number = /^20\d\d-\d{4,9}$/.exec(param("number"))?.[0] ?? fail("invoice_not_found");
+    return answerDocument(JSON.parse(await call("read_invoice", { number })));
+  },
+);

@@ -1,0 +1,58 @@
+-- Reading documents about money: a partner its invoices, a CPO client what was settled of its customers.
+
+create function api.list_invoices(caller jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'partner');
+  return json_build_object('invoices', (
+    select coalesce(json_agg(json_build_object(
+             'number', private.invoice_number(i), 'period', private.quarter_name(i.quarter), 'issued_on', i.issued_on,
+             'corrects', private.invoice_number(c), 'vat_regime', i.vat_regime, 'vat_rate', i.vat_rate,
+             'net_eur', i.net, 'vat_eur', i.vat, 'total_eur', i.net + i.vat) order by i.year desc, i.number desc), '[]')
+      from core.invoices i
+      left join core.invoices c on c.partner_id = i.partner_id and c.id = i.corrects
+     where i.partner_id = private.partner_id()));
+end $$;
+comment on function api.list_invoices(jsonb) is 'GET /partner/invoices: {invoices}, newest first.';
+select private.expose('api.list_invoices(jsonb)');
+
+create function api.read_invoice(caller jsonb, request jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+declare
+  document core.documents;
+begin
+  perform private.act_as(caller, 'partner');
+  select d.* into document
+    from core.documents d
+    join core.invoices i on i.partner_id = d.partner_id and i.id = d.invoice_id
+   where d.partner_id = private.partner_id() and d.invoice_id is not null and private.invoice_number(i) = request ->> 'number';
+  if document.id is null then
+    perform private.refuse('invoice_not_found');
+  end if;
+  return private.kept_document(document, 'invoice-' || (request ->> 'number'));
+end $$;
+comment on function api.read_invoice(jsonb, jsonb) is 'GET /partner/invoices/{number}: {number} to private.kept_document.';
+select private.expose('api.read_invoice(jsonb, jsonb)');
+
+create function api.read_settlement(caller jsonb, request jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+declare
+  document core.documents;
+begin
+  perform private.act_as(caller, 'cpo');
+  select d.* into document from core.documents d
+   where d.partner_id = private.partner_id() and d.part_id = (request ->> 'settlement_id')::uuid;
+  if document.id is null then
+    perform private.refuse('settlement_not_found');
+  end if;
+  return private.kept_document(document, 'settlement-' || (document.created_at at time zone 'Europe/Amsterdam')::date);
+end $$;
+comment on function api.read_settlement(jsonb, jsonb) is
+  'GET /v1/settlements/{settlement_id}: {settlement_id} to private.kept_document. Refused with settlement_not_found before the payment was made.';
+select private.expose('api.read_settlement(jsonb, jsonb)');
