@@ -78,6 +78,7 @@ describe("§4.3 contract §5 POST /sandbox/v1/settle", () => {
         ere: expect.any(Number),
         gross_eur: expect.any(Number),
         net_eur: expect.any(Number),
+        accounts_left: 0,
         left_out: [],
       },
     ]);
@@ -123,6 +124,26 @@ describe("§4.3 contract §5 POST /sandbox/v1/settle", () => {
     expect(
       (await world.rows("select distinct price::float from core.sales order by 1")).map(({ price }) => price),
     ).toEqual([0.4, 1]);
+  });
+
+  test("more accounts than a call settles are settled by repeating it", async () => {
+    const { rows } = await world.database.admin.query(
+      "select pg_get_functiondef('private.settled_at_once()'::regprocedure) as definition",
+    );
+    const { definition } = rows[0];
+    await world.database.admin.query(definition.replace("1000", "2"));
+    await customer();
+    for (const kwh of [100, 200, 300, 400]) await cpoAccount({ "2026-04": kwh });
+    const calls = [];
+    do calls.push((await settle()).body);
+    while (calls.at(-1).accounts_left > 0 && calls.length < 9);
+    expect(calls.map(({ accounts, accounts_left }) => [accounts, accounts_left])).toEqual([
+      [2, 3],
+      [4, 1],
+      [5, 0],
+    ]);
+    expect((await settle()).body).toEqual(calls.at(-1));
+    await world.database.admin.query(definition);
   });
 
   test("pays at once whoever has an IBAN: people, CPO accounts, and the partner for those it settles with itself", async () => {

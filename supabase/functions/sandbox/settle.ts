@@ -38,6 +38,7 @@ export const settleQuarter = endpoint(
     description:
       "What the operator does once a quarter happens at once, by the same functions, to your CPO accounts and to the customers you uploaded or invited: every month that may be booked " +
       "is booked, the register credits all of it, it is sold at `price_per_ere`, and whoever has an IBAN is paid: without the bank, the 48 hours that an IBAN waits, and a minimum. Of the running quarter the months that are over. The figures of the year are published to you. " +
+      "A call settles 1000 accounts at most: repeat it until `accounts_left` is 0. " +
       "Safe to repeat: the answer says what is settled of the quarter by now; months that are keep their price. `booking_id` is the newest booking, of your CPO accounts where they are in one. " +
       "`reset` takes it back.",
     caller: CALLER,
@@ -69,6 +70,10 @@ export const settleQuarter = endpoint(
         ere: z.number().meta({ description: "Credited, two decimals" }),
         gross_eur: z.number().meta({ description: "What was sold" }),
         net_eur: z.number().meta({ description: "What of it the customers get, after the fee" }),
+        accounts_left: z.int().meta({
+          description:
+            "How many accounts have months that can be settled and were not in this call, which settles 1000 accounts at most: repeat until 0",
+        }),
         left_out: LeftOutMonths,
       })
       .meta({ id: "SettledSandboxQuarter" }),

@@ -101,14 +101,35 @@ end $$;
 comment on function private.pay_accounts(uuid, uuid[]) is
   'Pays a partner and these accounts all they are owed, at once: without the 48 hours, the minimum, the second person and the bank. Who has no IBAN is left out.';
 
+create function private.settled_at_once() returns int
+language sql immutable
+return 1000;
+comment on function private.settled_at_once() is
+  'How many accounts one call settles: seconds, also on a machine that has much else to do. A statement has a minute.';
+
+create function private.due_accounts(tenants uuid[], accounts uuid[], quarter date) returns uuid[]
+language sql stable
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+  select array(
+    select distinct j.account_id
+      from unnest(tenants) t (id)
+      cross join lateral private.judge_quarter(t.id, due_accounts.quarter, due_accounts.accounts) j
+     where j.reason is null
+     order by j.account_id)
+$$;
+comment on function private.due_accounts(uuid[], uuid[], date) is 'Which of these accounts have a month of a quarter that can be booked.';
+
 create function private.settle_customers(partner uuid, quarter date, price numeric) returns json
 language plpgsql security definer
 set search_path = ''
 as $$
 declare
   house    constant uuid := private.house();
+  most     constant int  := private.settled_at_once();
   people   uuid[];
   accounts uuid[];
+  due      uuid[];
 begin
   perform private.only_in_sandbox(), private.lock_payouts_of(partner);
   -- a reset locks accounts before their bookings too
@@ -118,7 +139,8 @@ begin
      where t.partner_id = partner and t.source in ('partner_upload', 'partner_invite')
      order by a.id for key share of a);
   accounts := array(select a.id from core.accounts a where a.partner_id = partner order by a.id for key share);
-  perform private.settle_accounts(house, people, quarter, price), private.settle_accounts(partner, accounts, quarter, price);
+  due := private.due_accounts(array[house, partner], people || accounts, quarter);
+  perform private.settle_accounts(house, due[1:most], quarter, price), private.settle_accounts(partner, due[1:most], quarter, price);
   perform private.pay_accounts(partner, people || accounts);
   perform private.act_for_partner(partner);
   insert into core.figures (partner_id, delivery_year)
@@ -127,10 +149,11 @@ begin
   if found then
     perform private.emit_published(partner, extract(year from quarter)::int);
   end if;
-  return private.settled_quarter(partner, people || accounts, quarter);
+  return (private.settled_quarter(partner, people || accounts, quarter)::jsonb
+          || jsonb_build_object('accounts_left', greatest(0, cardinality(due) - most)))::json;
 end $$;
 comment on function private.settle_customers(uuid, date, numeric) is
-  'Settles a quarter of a partner''s CPO accounts and of the people it uploaded or invited, pays them, publishes the year''s figures to it, and says what is settled by now. Definer, because people are in the house, and only the operator books.';
+  'Settles a quarter of a partner''s CPO accounts and of the people it uploaded or invited, a thousand accounts at most, pays them, publishes the year''s figures to it, and says what is settled by now and how many accounts are left. Definer, because people are in the house, and only the operator books.';
 grant execute on function private.settle_customers(uuid, date, numeric) to api_owner;
 
 create function api.settle_sandbox(caller jsonb, input jsonb) returns json
@@ -150,8 +173,9 @@ begin
   perform private.audit('sandbox.settled', private.partner_id(), jsonb_build_object('quarter', named));
   return json_build_object(
     'ok', true, 'quarter', named, 'booking_id', settled -> 'booking_id', 'accounts', settled -> 'accounts', 'kwh', settled -> 'kwh',
-    'ere', settled -> 'ere', 'gross_eur', settled -> 'gross_eur', 'net_eur', settled -> 'net_eur', 'left_out', settled -> 'left_out');
+    'ere', settled -> 'ere', 'gross_eur', settled -> 'gross_eur', 'net_eur', settled -> 'net_eur', 'accounts_left', settled -> 'accounts_left',
+    'left_out', settled -> 'left_out');
 end $$;
 comment on function api.settle_sandbox(jsonb, jsonb) is
-  'POST /sandbox/v1/settle: {quarter, price_per_ere} to {ok, quarter, booking_id, accounts, kwh, ere, gross_eur, net_eur, left_out}. What is settled already stays as it is; the price is that of months which were not.';
+  'POST /sandbox/v1/settle: {quarter, price_per_ere} to {ok, quarter, booking_id, accounts, kwh, ere, gross_eur, net_eur, accounts_left, left_out}. What is settled already stays as it is; the price is that of months which were not.';
 select private.expose('api.settle_sandbox(jsonb, jsonb)', 'edge_slow');
