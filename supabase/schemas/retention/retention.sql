@@ -52,7 +52,7 @@ begin
   loop
     perform private.post(tenant, postings);
   end loop;
-  delete from core.documents d using unnest(gone) l where d.partner_id = l.partner_id and d.line_id = l.id;
+  perform private.withdraw_statement(l) from unnest(gone) l;
   delete from core.payout_parts p using unnest(gone) l where p.partner_id = l.partner_id and p.line_id = l.id;
   delete from core.payout_lines d using unnest(gone) l where d.partner_id = l.partner_id and d.id = l.id;
   delete from core.payout_batches b
@@ -77,6 +77,9 @@ begin
   ), listed as (
     delete from core.invoice_entries e using core.invoices i join year y on y.partner_id = i.partner_id and y.year = i.year
      where e.partner_id = i.partner_id and e.invoice_id = i.id
+  ), rendered as (
+    delete from core.documents d using core.invoices i join year y on y.partner_id = i.partner_id and y.year = i.year
+     where d.partner_id = i.partner_id and d.invoice_id = i.id
   )
   delete from core.invoices i using year y where i.partner_id = y.partner_id and i.year = y.year;
   get diagnostics deleted = row_count;
