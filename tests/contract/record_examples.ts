@@ -201,6 +201,7 @@ async function refuseRequests(
     body: { account_id: other, months: [{ period: "2026-01", total_kwh: 312.5 }] },
   });
   await refuse("event_not_found", `/v1/events/${nobody}`, as);
+  await refuse("settlement_not_found", `/v1/settlements/${nobody}`, as);
   await refuse("invalid_cursor", "/v1/events?after=5", as);
   const { cursor } = await world.row("select private.cursor_at($1, 0) as cursor", client.id);
   await world.row("update core.events set created_at = created_at - interval '91 days' where owner_id = $1", client.id);
@@ -213,6 +214,7 @@ async function refuseRequests(
   // partners and their rehearsal
   await refuse("consent_required", "/partner/customers", { ...key, body: draftRow() });
   await refuse("draft_id_required", "/partner/drafts/withdraw", { ...key, body: {} });
+  await refuse("invoice_not_found", "/partner/invoices/2026-0009", key);
   await refuse("draft_not_found", "/partner/drafts/withdraw", { ...key, body: { draft_id: nobody } });
   const rows = [draftRow(), draftRow({ type: "zakelijk", kvk: "12345678" })];
   const { body: imported } = await world.post(

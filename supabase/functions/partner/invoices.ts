@@ -15,19 +15,26 @@ export const listInvoices = endpoint(
     sql: ["list_invoices"],
     response: z
       .object({
-        invoices: z.array(
-          z.object({
-            number: z.string().meta({ example: "2026-0001" }),
-            period: z.string().meta({ example: "2026-Q1", description: "The quarter of delivery" }),
-            issued_on: z.iso.date(),
-            corrects: z.string().nullable().meta({ description: "Of a credit note: the number of its invoice" }),
-            vat_regime: z.enum(["none", "small_business", "regular", "reverse_charge"]),
-            vat_rate: z.number().meta({ description: "Percent", example: 21 }),
-            net_eur: z.number(),
-            vat_eur: z.number(),
-            total_eur: z.number(),
-          }),
-        ),
+        invoices: z
+          .array(
+            z.object({
+              number: z
+                .string()
+                .meta({ example: "2026-0001", description: "By year of issue, without gaps among your invoices" }),
+              period: z.string().meta({ example: "2026-Q1", description: "The quarter of delivery" }),
+              issued_on: z.iso.date().meta({ description: "The day it was issued" }),
+              corrects: z.string().nullable().meta({ description: "Of a credit note: the number of its invoice" }),
+              vat_regime: z.enum(["none", "small_business", "regular", "reverse_charge"]).meta({
+                description:
+                  "none: no business for VAT; small_business: exempt (KOR); regular: the standard rate; reverse_charge: the service declares it",
+              }),
+              vat_rate: z.number().meta({ description: "Percent", example: 21 }),
+              net_eur: z.number().meta({ description: "Your share, without VAT" }),
+              vat_eur: z.number().meta({ description: "VAT on top of it, rounded half up once" }),
+              total_eur: z.number().meta({ description: "Both together" }),
+            }),
+          )
+          .meta({ description: "Newest first" }),
       })
       .meta({ id: "PartnerInvoices" }),
     errors: [],
