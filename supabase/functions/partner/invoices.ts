@@ -47,7 +47,7 @@ export const readInvoice = endpoint(
   {
     id: "readInvoice",
     method: "GET",
-    path: "/partner/invoices/{number}",
+    path: "/partner/invoices/{invoice_number}",
     summary: "Download an invoice",
     description:
       "A tagged PDF (PDF/UA-1), always the same bytes (`Repr-Digest`, RFC 9530). In the first minutes it is still being written: 503 with `Retry-After`.",
@@ -60,7 +60,7 @@ export const readInvoice = endpoint(
     failure: "partner_read_failed",
   },
   async ({ param, call, fail }) => {
-    const number = /^20\d\d-\d{4,9}$/.exec(param("number"))?.[0] ?? fail("invoice_not_found");
+    const number = /^20\d\d-\d{4,9}$/.exec(param("invoice_number"))?.[0] ?? fail("invoice_not_found");
     return answerDocument(JSON.parse(await call("read_invoice", { number })));
   },
 );

@@ -35,7 +35,7 @@ begin
   end if;
   return private.kept_document(document, 'invoice-' || (request ->> 'number'));
 end $$;
-comment on function api.read_invoice(jsonb, jsonb) is 'GET /partner/invoices/{number}: {number} to private.kept_document.';
+comment on function api.read_invoice(jsonb, jsonb) is 'GET /partner/invoices/{invoice_number}: {number} to private.kept_document.';
 select private.expose('api.read_invoice(jsonb, jsonb)');
 
 create function api.read_settlement(caller jsonb, request jsonb) returns json
