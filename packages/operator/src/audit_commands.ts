@@ -2,7 +2,7 @@
 
 import { Argument, InvalidArgumentError, Option } from "commander";
 import { verify } from "./audit.ts";
-import type { Command, Row } from "./command.ts";
+import { type Command, list, type Row } from "./command.ts";
 import type { Answer } from "./database.ts";
 import { writeEvidence } from "./evidence.ts";
 import { fields, table } from "./text.ts";
@@ -41,6 +41,21 @@ export const AUDIT_COMMANDS: Command[] = [
     perform: { also: ["audit_verify_part", "audit_verify_seals"], run: verify },
     fails: ({ ok }) => ok === false,
     view: verified,
+  },
+  {
+    name: "audit show",
+    summary: "Tell the story of one account, in order: made, signed, delivered, booked, credited, sold, paid",
+    details: "Names people, so it leaves an audit row.",
+    example: "audit show 871687110000000018",
+    takes: [
+      new Argument(
+        "<account>",
+        "account id or cpo_external_ref; an EAN that it has or had; or the e-mail address of its signatory or login",
+      ),
+    ],
+    ops: "audit_story",
+    view: ({ events, ...account }) =>
+      `${fields(account)}\n\n${list("events", "at what period kwh ere eur by note")({ events })}`,
   },
   {
     name: "audit evidence",

@@ -51,6 +51,8 @@ export const SENTENCES: Record<string, (detail: Detail) => string> = {
 
   account_not_found: ({ account }) => `No account has the id or cpo_external_ref "${account}".`,
   account_ambiguous: ({ account }) => `Several clients have an account "${account}"; name it by its account id.`,
+  account_several: ({ account, accounts }) =>
+    `"${account}" means several accounts; name one by its id: ${join(accounts)}.`,
   connection_not_found: ({ connection }) =>
     `No active connection is meant by "${connection}"; name it by connection id, account id, EAN or cpo_external_ref.`,
   connection_ambiguous: ({ connection }) =>
