@@ -1601,6 +1601,7 @@ begin
     when 'user' then private.admit_user(credential, demand)
     when 'personal_token' then private.admit_user(credential, demand)
     when 'session' then private.admit_sign_in_session(credential, demand)
+    when 'page_session' then private.admit_page_session(credential, demand)
     when 'partner_key' then private.admit_partner_key(credential, demand)
   end;
   if admitted is null then
@@ -1796,6 +1797,9 @@ begin
   delete from core.sign_in_codes c where c.expires_at < private.now();
   get diagnostics counted = row_count;
   purged := purged + counted;
+  delete from core.page_sessions s where s.expires_at < private.now();
+  get diagnostics counted = row_count;
+  purged := purged + counted;
   -- without a code or a refresh token a grant has given its last access token more than an hour ago
   delete from core.oauth_grants g
    where g.created_at < private.now() - interval '1 day'
@@ -1805,7 +1809,7 @@ begin
   return purged + counted;
 end $$;
 comment on function private.purge_oauth() is
-  'Deletes codes, refresh tokens, revocations, grants and sign-in codes that no longer decide anything. Definer: everybody''s at once.';
+  'Deletes codes, refresh tokens, revocations, grants, sign-in codes and page sessions that no longer decide anything. Definer: everybody''s at once.';
 grant execute on function private.purge_oauth() to api_owner;
 
 -- The client-credentials grant (RFC 6749 section 4.4), and the authentication of a client that every token request begins with.
@@ -2147,6 +2151,79 @@ end $$;
 comment on function api.redeem_sign_in_code(jsonb, jsonb) is
   'Uses a one-time code: {token_hash, code_hash} to {email}. Whose e-mail it is may sign in.';
 select private.expose('api.redeem_sign_in_code(jsonb, jsonb)');
+
+-- Browsers in which a person is signed in to their own pages: longer than a session JWT lasts, and no longer than the session it came of.
+
+create table core.page_sessions (
+  token_hash         bytea       not null,
+  user_id            uuid        not null,
+  sign_in_session_id uuid        not null,
+  created_at         timestamptz not null default private.now(),
+  expires_at         timestamptz not null default private.now() + interval '12 hours',
+  constraint page_sessions_pkey primary key (token_hash),
+  constraint page_sessions_user_id_fkey foreign key (user_id) references auth.users (id) on delete cascade
+);
+comment on table core.page_sessions is
+  'A browser in which a person is signed in to their pages, by the SHA-256 of its cookie: twelve hours, and only while the session of Supabase Auth that it came of is there, so that signing out everywhere, a new password and a ban end it too. Ends by signing out, or with the next clean-up.';
+comment on column core.page_sessions.sign_in_session_id is 'The row of auth.sessions; no foreign key, because Supabase Auth deletes its rows as it likes.';
+-- serves: the clean-up
+create index page_sessions_expiry on core.page_sessions (expires_at);
+-- serves: the deletion of a login
+create index page_sessions_user on core.page_sessions (user_id);
+alter table core.page_sessions enable row level security;
+create policy "a person reaches their own browsers" on core.page_sessions to api_owner
+  using (user_id = (select private.user_id())) with check (user_id = (select private.user_id()));
+grant select, insert, delete on core.page_sessions to api_owner;
+
+create function private.admit_page_session(credential jsonb, demand jsonb) returns jsonb
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  person uuid;
+  began  timestamptz;
+begin
+  select s.user_id, private.signed_in_at(s.user_id, s.sign_in_session_id) into person, began
+    from core.page_sessions s
+   where s.token_hash = decode(credential ->> 'token_hash', 'hex') and s.expires_at > private.now();
+  if began is null or not private.login_stands(person) then
+    perform private.turn_away('missing_or_invalid_token');
+  elsif demand ->> 'kind' is distinct from 'session' then
+    perform private.turn_away('wrong_kind');
+  end if;
+  return jsonb_build_object(
+    'caller', jsonb_build_object('kind', 'session', 'user_id', person, 'partner_id', private.house(), 'signed_in_at', began),
+    'subject', 'user:' || person);
+end $$;
+comment on function private.admit_page_session(jsonb, jsonb) is
+  'A browser in which a person is signed in to their pages: {token_hash}. As good as the session of Supabase Auth that it came of, and no better. Definer, as all of admission.';
+
+create function api.begin_page_session(caller jsonb, request jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'session');
+  insert into core.page_sessions (token_hash, user_id, sign_in_session_id)
+  values (private.claim_token_hash(request ->> 'token_hash'), private.user_id(), (request ->> 'sign_in_session_id')::uuid);
+  return json_build_object('ok', true);
+end $$;
+comment on function api.begin_page_session(jsonb, jsonb) is
+  'Who has just signed in goes to their pages: {token_hash, sign_in_session_id}. The id is that of the session JWT by which they were admitted.';
+select private.expose('api.begin_page_session(jsonb, jsonb)');
+
+create function api.end_page_session(caller jsonb, request jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'session');
+  delete from core.page_sessions s where s.user_id = private.user_id() and s.token_hash = decode(request ->> 'token_hash', 'hex');
+  return json_build_object('draft_ids', private.own_drafts());
+end $$;
+comment on function api.end_page_session(jsonb, jsonb) is
+  'Signs a browser out: {token_hash} to {draft_ids}, the claims of the person that the browser may have been led to.';
+select private.expose('api.end_page_session(jsonb, jsonb)');
 
 -- The tokens of an application: a code or a refresh token for an access token, and revocation (RFC 6749, 7009, 9700).
 
@@ -11286,16 +11363,16 @@ comment on function api.read_claim_mandate(jsonb, jsonb) is
   'The document of a mandate that a claim led to: {draft_id, session, mandate_id} to private.mandate_document.';
 select private.expose('api.read_claim_mandate(jsonb, jsonb)');
 
-create function api.read_claim_statement(caller jsonb, request jsonb) returns json
-language plpgsql security definer
+create function private.statement_document(line_id uuid, account uuid default null) returns json
+language plpgsql stable
 set search_path = ''
 as $$
 declare
-  draft constant core.drafts := private.enter_signed_claim(caller, request);
-  line  core.payout_lines;
+  line core.payout_lines;
 begin
   select l.* into line from core.payout_lines l
-   where l.partner_id = private.partner_id() and l.account_id = draft.account_id and l.id = (request ->> 'line_id')::uuid and l.status = 'paid';
+   where l.partner_id = private.partner_id() and l.id = statement_document.line_id and l.status = 'paid'
+     and l.account_id = coalesce(account, l.account_id);
   if line.id is null then
     perform private.refuse('statement_not_found');
   end if;
@@ -11303,8 +11380,21 @@ begin
     select d from core.documents d where d.partner_id = line.partner_id and d.line_id = line.id),
     'statement-' || (line.paid_at at time zone 'Europe/Amsterdam')::date);
 end $$;
+comment on function private.statement_document(uuid, uuid) is
+  'private.kept_document of a payout, of one account or of any that the transaction reaches. Refused with statement_not_found where it is none of theirs.';
+grant execute on function private.statement_document(uuid, uuid) to api_owner;
+
+create function api.read_claim_statement(caller jsonb, request jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  draft constant core.drafts := private.enter_signed_claim(caller, request);
+begin
+  return private.statement_document((request ->> 'line_id')::uuid, draft.account_id);
+end $$;
 comment on function api.read_claim_statement(jsonb, jsonb) is
-  'The statement of a payout to whom a claim led to: {draft_id, session, line_id} to private.kept_document; refused with statement_not_found where it is none of theirs.';
+  'The statement of a payout to whom a claim led to: {draft_id, session, line_id} to private.statement_document.';
 select private.expose('api.read_claim_statement(jsonb, jsonb)');
 
 -- GET /partner/customers.
@@ -11976,7 +12066,7 @@ select private.expose('api.list_own_charging_sessions(jsonb, jsonb)');
 
 -- GET /energy and GET /ere-position: months are read, never sessions.
 
-create function private.own_counted_months() returns table (month date, kwh numeric, ere numeric)
+create function private.own_counted_months(since date, until date) returns table (month date, kwh numeric, ere numeric)
 language plpgsql stable
 set search_path = ''
 as $$
@@ -11986,11 +12076,30 @@ begin
     from core.accounts a
     join core.connections c on c.partner_id = a.partner_id and c.account_id = a.id
     join core.earned_months m on m.partner_id = c.partner_id and m.connection_id = c.id
-   where a.user_id = private.user_id()
+   where a.user_id = private.user_id() and m.period >= since and m.period < until
    group by m.period;
 end $$;
-comment on function private.own_counted_months() is 'What counts toward ERE for the person of this transaction, over all their connections: of a credited month the kWh that the register accepted.';
-grant execute on function private.own_counted_months() to api_owner;
+comment on function private.own_counted_months(date, date) is 'What counts toward ERE for the person of this transaction, over all their connections: of a credited month the kWh that the register accepted. since inclusive, until exclusive.';
+grant execute on function private.own_counted_months(date, date) to api_owner;
+
+create function private.own_months(since date, until date) returns table (month date, kwh numeric, sessions bigint, ere_credits numeric)
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  return query
+  with energy as (
+    select m.month, sum(m.wh) / 1000.0 as kwh, sum(m.sessions) as sessions
+      from core.charger_months m
+     where m.owner_id = private.user_id() and m.sessions > 0 and m.month >= since and m.month < until
+     group by m.month
+  )
+  select coalesce(e.month, c.month), coalesce(e.kwh, 0), coalesce(e.sessions, 0), coalesce(c.ere, 0)
+    from energy e full join private.own_counted_months(since, until) c on c.month = e.month;
+end $$;
+comment on function private.own_months(date, date) is
+  'What the person of this transaction charged, by month, and the ERE of it, exact. since inclusive, until exclusive.';
+grant execute on function private.own_months(date, date) to api_owner;
 
 create function api.get_energy(caller jsonb) returns json
 language plpgsql stable security definer
@@ -11999,22 +12108,14 @@ as $$
 begin
   perform private.act_as(caller, 'user');
   return (
-    with energy as (
-      select m.month, sum(m.wh) / 1000.0 as kwh, sum(m.sessions) as sessions
-        from core.charger_months m where m.owner_id = private.user_id() and m.sessions > 0
-       group by m.month
-    ), month as (
-      select coalesce(e.month, c.month) as month, coalesce(e.kwh, 0) as kwh, coalesce(e.sessions, 0) as sessions, coalesce(c.ere, 0) as ere
-        from energy e full join private.own_counted_months() c on c.month = e.month
-    )
     select json_build_object(
       'total_kwh', round(coalesce(sum(m.kwh), 0), 2),
-      'total_ere_credits', round(coalesce(sum(m.ere), 0), 2),
+      'total_ere_credits', round(coalesce(sum(m.ere_credits), 0), 2),
       'total_sessions', coalesce(sum(m.sessions), 0),
       'months', coalesce(json_agg(json_build_object(
-        'month', to_char(m.month, 'YYYY-MM'), 'kwh', round(m.kwh, 2), 'ere_credits', round(m.ere, 2), 'sessions', m.sessions)
+        'month', to_char(m.month, 'YYYY-MM'), 'kwh', round(m.kwh, 2), 'ere_credits', round(m.ere_credits, 2), 'sessions', m.sessions)
         order by m.month desc), '[]'))
-    from month m);
+    from private.own_months('-infinity', 'infinity') m);
 end $$;
 comment on function api.get_energy(jsonb) is 'GET /energy: {total_kwh, total_ere_credits, total_sessions, months}, newest month first.';
 select private.expose('api.get_energy(jsonb)');
@@ -12024,7 +12125,7 @@ language sql stable
 set search_path = ''
 as $$
   with counted as materialized (
-    select * from private.own_counted_months() where month <= this_month
+    select * from private.own_counted_months((this_month - interval '12 months')::date, (this_month + interval '1 month')::date)
   ), past as (
     -- complete months since the first that counted, at most the last twelve; one without charging is a zero among them
     select coalesce(sum(c.kwh) / nullif(
@@ -12066,31 +12167,31 @@ comment on function private.own_quarters(int) is
   'A year of the person of this transaction, by the quarters in which something counts: ERE exact, credited and sold; euro gross, and what the person gets of it; when the first of it was sold, and whether all that was sold is paid. Definer, because whether a payment is on its way stands in the service''s own batch.';
 grant execute on function private.own_quarters(int) to api_owner;
 
-create function api.get_ere_position(caller jsonb) returns json
-language plpgsql stable security definer
+create function private.own_ere_position(year int) returns json
+language plpgsql stable
 set search_path = ''
 as $$
 declare
-  this_month   constant date := date_trunc('month', private.today());
-  this_quarter constant int  := extract(quarter from this_month);
-  this_year    constant int  := extract(year from this_month);
-  factor       core.ere_factors;
+  this_month constant date := date_trunc('month', private.today());
+  this_year  constant int  := extract(year from this_month);
+  -- quarters of the year that have begun
+  begun      constant int  := case when year = this_year then extract(quarter from this_month) else 4 end;
+  factor     core.ere_factors;
 begin
-  perform private.act_as(caller, 'user');
-  select * into factor from core.ere_factors f where f.delivery_year = this_year;
+  select * into factor from core.ere_factors f where f.delivery_year = year;
   return (
     with own as materialized (
-      select * from private.own_quarters(this_year)
+      select * from private.own_quarters(year)
     )
     select json_build_object(
-      'year', this_year,
+      'year', year,
       'kwh', round(coalesce(sum(o.kwh), 0), 2),
       'renewable_share', factor.renewable_share,
       'reserved_ere', round(coalesce(sum(o.registered_ere - o.sold_ere), 0), 2),
       'sold_ere', round(coalesce(sum(o.sold_ere), 0), 2),
-      'forecast_ere', round(private.forecast_kwh(this_month) * coalesce(factor.ere_per_kwh, 0), 2),
+      'forecast_ere', case when year = this_year then round(private.forecast_kwh(this_month) * coalesce(factor.ere_per_kwh, 0), 2) end,
       'quarters', json_agg(json_build_object(
-        'quarter', this_year || '-Q' || q,
+        'quarter', year || '-Q' || q,
         'kwh', round(coalesce(o.kwh, 0), 2),
         'ere_credits', round(coalesce(o.ere, 0), 2),
         'sold_ere', round(coalesce(o.sold_ere, 0), 2),
@@ -12098,12 +12199,23 @@ begin
         'revenue_eur', case when o.sold_ere > 0 then o.net end,
         'status', case when o.sold_ere > 0 and o.is_paid then 'paid'
                        when o.sold_ere > 0 then 'sold'
-                       when q < this_quarter then 'closed' else 'open' end,
+                       when year < this_year or q < begun then 'closed' else 'open' end,
         'sold_at', private.iso(o.sold_on::timestamp at time zone 'Europe/Amsterdam')) order by q))
-    from generate_series(1, this_quarter) q left join own o on o.quarter = q);
+    from generate_series(1, begun) q left join own o on o.quarter = q);
 end $$;
-comment on function api.get_ere_position(jsonb) is
-  'GET /ere-position: the current year and its quarters so far. A quarter is sold once any of it is, and paid once all that was sold is.';
+comment on function private.own_ere_position(int) is
+  'The object of GET /ere-position, of a year that has begun; of a past one there is no forecast. A quarter is sold once any of it is, and paid once all that was sold is.';
+grant execute on function private.own_ere_position(int) to api_owner;
+
+create function api.get_ere_position(caller jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'user');
+  return private.own_ere_position(extract(year from private.today())::int);
+end $$;
+comment on function api.get_ere_position(jsonb) is 'GET /ere-position: the current year and its quarters so far.';
 select private.expose('api.get_ere_position(jsonb)');
 
 -- Personal tokens: made by the person, shown once.
@@ -12211,6 +12323,240 @@ begin
 end $$;
 comment on function api.revoke_personal_token(jsonb, jsonb) is 'DELETE /tokens/{id}: acts at once; a second time changes nothing.';
 select private.expose('api.revoke_personal_token(jsonb, jsonb)');
+
+-- What a person's own pages show: one statement a page.
+
+create function private.own_draft(account uuid) returns uuid
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  return (select d.id from core.drafts d where d.user_id = private.user_id() and d.account_id = account and d.status = 'active'
+           order by d.activated_at desc limit 1);
+end $$;
+comment on function private.own_draft(uuid) is
+  'The claim by which an account of the person of this transaction began, whose pages can do more with it; null where there was none. Definer, because drafts are in the tenant of the partner.';
+grant execute on function private.own_draft(uuid) to api_owner;
+
+create function private.own_drafts() returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  return (select coalesce(json_agg(d.id), '[]') from core.drafts d where d.user_id = private.user_id() and d.status = 'active');
+end $$;
+comment on function private.own_drafts() is 'Every claim of the person of this transaction that was signed. Definer, as private.own_draft.';
+grant execute on function private.own_drafts() to api_owner;
+
+create function private.own_brand() returns jsonb
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  return (select jsonb_build_object('partner_id', p.id, 'name', private.partner_display_name(p), 'source', a.source, 'since', a.attached_month)
+            from core.attributions a join core.partners p on p.id = a.partner_id
+           where a.user_id = private.user_id());
+end $$;
+comment on function private.own_brand() is
+  'The partner that brought the person of this transaction: {partner_id, name, source, since}; null where nobody did, or no longer. Definer, because a partner is another tenant.';
+grant execute on function private.own_brand() to api_owner;
+
+create function private.own_accounts() returns json
+language sql stable
+set search_path = ''
+as $$
+  select coalesce(json_agg(json_build_object(
+           'account_id', a.id,
+           'draft_id', private.own_draft(a.id),
+           'payout_handler', a.payout_handler,
+           'iban_last4', a.iban_last4,
+           'iban_held_until', case when a.iban_ciphertext is not null and a.iban_changed_at > private.now() - interval '48 hours'
+                                   then private.iso(a.iban_changed_at + interval '48 hours') end,
+           'checklist', g.checklist,
+           'chargers', (select json_build_object('count', count(*), 'with_mid', count(*) filter (where h.mid_eligible),
+                                                 'waiting', count(*) filter (where h.mid_eligible is null))
+                          from core.chargers h where h.partner_id = a.partner_id and h.account_id = a.id and h.status = 'active'),
+           'connections', (select coalesce(json_agg(json_build_object(
+                                    'connection_id', c.connection_id, 'ean_code', c.ean_code, 'ean_validation_status', c.ean_validation_status,
+                                    'street', l.street, 'house_number', l.house_number, 'house_number_addition', l.house_number_addition,
+                                    'postal_code', l.postal_code, 'city', l.city,
+                                    'registration_status', c.registration_status, 'mandate_status', c.mandate_status,
+                                    'valid_from', c.valid_from, 'valid_until', c.valid_until, 'renewed_until', c.renewed_until,
+                                    'may_sign_again', private.may_sign_again(c.connection_id)) order by c.created_at, c.connection_id), '[]')
+                             from core.connection_mandates c
+                             join core.locations l on l.partner_id = c.partner_id and l.id = c.location_id
+                            where c.partner_id = a.partner_id and c.account_id = a.id and c.status = 'active'))
+           order by a.created_at, a.id), '[]')
+    from core.accounts a
+    join core.account_gates g on g.partner_id = a.partner_id and g.account_id = a.id
+   where a.user_id = private.user_id()
+$$;
+comment on function private.own_accounts() is
+  'The accounts of the person of this transaction: {account_id, draft_id, payout_handler, iban_last4, iban_held_until, checklist, chargers, connections}.';
+grant execute on function private.own_accounts() to api_owner;
+
+create function private.own_prices(year int) returns json
+language sql stable
+set search_path = ''
+as $$
+  select json_build_object(
+    'price_per_ere_eur', private.last_price(private.house()),
+    'ere_per_kwh', (select f.ere_per_kwh from core.ere_factors f where f.delivery_year = year),
+    'fee_pct', (select m.fee_pct from core.accounts a
+                  join core.connections c on c.partner_id = a.partner_id and c.account_id = a.id
+                  join core.mandates m on m.partner_id = c.partner_id and m.connection_id = c.id and m.status <> 'declined'
+                 where a.user_id = private.user_id() order by m.signed_at desc limit 1))
+$$;
+comment on function private.own_prices(int) is
+  'What an estimate for the person of this transaction is reckoned with: {price_per_ere_eur, ere_per_kwh, fee_pct}, the last average price, the factor of a year, and the fee they signed for last; null where there is none.';
+grant execute on function private.own_prices(int) to api_owner;
+
+create function private.own_years() returns json
+language sql stable
+set search_path = ''
+as $$
+  select json_agg(y order by y desc)
+    from (select min(m.month) as first from core.charger_months m where m.owner_id = private.user_id() and m.sessions > 0) k,
+         generate_series(extract(year from coalesce(least(k.first, private.today()), private.today()))::int, extract(year from private.today())::int) y
+$$;
+comment on function private.own_years() is 'The years in which the person of this transaction charged, this one and those between included, newest first.';
+grant execute on function private.own_years() to api_owner;
+
+create function api.read_own_overview(caller jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+declare
+  year constant int := extract(year from private.today());
+begin
+  perform private.act_as(caller, 'session');
+  return (
+    select json_build_object(
+      'email', p.email, 'year', year,
+      'name', coalesce(p.name, (select s.full_name from core.accounts a
+                                  join core.signatories s on s.partner_id = a.partner_id and s.account_id = a.id
+                                 where a.user_id = private.user_id() order by a.created_at limit 1)),
+      'months', (select coalesce(json_agg(m order by m.month), '[]') from private.own_months(make_date(year, 1, 1), make_date(year + 1, 1, 1)) m),
+      'position', private.own_ere_position(year),
+      'prices', private.own_prices(year),
+      'accounts', private.own_accounts())
+      from private.user_profile(private.user_id()) p);
+end $$;
+comment on function api.read_own_overview(jsonb) is
+  'What a person sees first: {email, name, year, months, position, prices, accounts}.';
+select private.expose('api.read_own_overview(jsonb)');
+
+create function api.read_own_charging(caller jsonb, query jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+declare
+  year        constant int    := coalesce((query ->> 'year')::int, extract(year from private.today())::int);
+  one_month   constant date   := (query ->> 'month')::date;
+  page_limit  constant int    := (query ->> 'limit')::int;
+  page_offset constant bigint := (query ->> 'offset')::bigint;
+begin
+  perform private.act_as(caller, 'session');
+  return (
+    with page as materialized (
+      select s.* from core.charging_sessions s
+       where s.owner_id = private.user_id() and one_month is not null
+         and s.started_at >= one_month::timestamp at time zone 'Europe/Amsterdam'
+         and s.started_at < (one_month + interval '1 month') at time zone 'Europe/Amsterdam'
+       order by s.started_at desc, s.id desc
+       limit page_limit + 1 offset page_offset
+    ), shown as (
+      select * from page order by started_at desc, id desc limit page_limit
+    )
+    select json_build_object(
+      'email', (private.user_profile(private.user_id())).email,
+      'year', year,
+      'years', private.own_years(),
+      'months', (select coalesce(json_agg(m order by m.month), '[]') from private.own_months(make_date(year, 1, 1), make_date(year + 1, 1, 1)) m),
+      'sessions', (select coalesce(json_agg(private.charging_session_row(s) order by s.started_at desc, s.id desc), '[]') from shown s),
+      'has_more', (select count(*) from page) > page_limit));
+end $$;
+comment on function api.read_own_charging(jsonb, jsonb) is
+  'A year of a person''s charging by months, and a page of the sessions of one of them: {year, month, limit, offset} to {email, year, years, months, sessions, has_more}. Without a month there are no sessions.';
+select private.expose('api.read_own_charging(jsonb, jsonb)');
+
+create function api.read_own_earnings(caller jsonb, query jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+declare
+  year constant int := coalesce((query ->> 'year')::int, extract(year from private.today())::int);
+begin
+  perform private.act_as(caller, 'session');
+  return json_build_object(
+    'email', (private.user_profile(private.user_id())).email,
+    'year', year,
+    'years', private.own_years(),
+    'position', private.own_ere_position(year),
+    'prices', private.own_prices(year),
+    'accounts', private.own_accounts(),
+    'payouts', (select coalesce(json_agg(json_build_object('line_id', l.id, 'paid_on', (l.paid_at at time zone 'Europe/Amsterdam')::date, 'amount_eur', l.amount)
+                                         order by l.arrival desc), '[]')
+                  from (select l.* from core.documents d join core.payout_lines l on l.partner_id = d.partner_id and l.id = d.line_id
+                         where d.owner_id = private.user_id() order by l.arrival desc limit 100) l));
+end $$;
+comment on function api.read_own_earnings(jsonb, jsonb) is
+  'What a person''s charging yields in a year, and what they were paid: {year} to {email, year, years, position, prices, accounts, payouts}.';
+select private.expose('api.read_own_earnings(jsonb, jsonb)');
+
+create function api.read_own_mandates(caller jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'session');
+  return json_build_object(
+    'email', (private.user_profile(private.user_id())).email,
+    'accounts', private.own_accounts(),
+    'mandates', (select coalesce(json_agg(m.shown order by m.signed_at desc), '[]')
+                   from (select m.signed_at, private.shown_mandate(m) || jsonb_build_object('connection_id', m.connection_id) as shown
+                           from core.mandates m
+                          where m.partner_id = private.partner_id() and m.owner_id = private.user_id() and m.document is not null
+                          order by m.signed_at desc limit 20) m));
+end $$;
+comment on function api.read_own_mandates(jsonb) is
+  'What a person signed, newest first, and for which of their accounts: {email, accounts, mandates}.';
+select private.expose('api.read_own_mandates(jsonb)');
+
+create function api.read_own_document(caller jsonb, request jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'session');
+  if request ->> 'mandate_id' is not null then
+    return private.mandate_document((request ->> 'mandate_id')::uuid);
+  end if;
+  return private.statement_document((request ->> 'line_id')::uuid);
+end $$;
+comment on function api.read_own_document(jsonb, jsonb) is
+  'A document of a person''s own: {mandate_id} or {line_id} to private.kept_document. Another''s is not found.';
+select private.expose('api.read_own_document(jsonb, jsonb)');
+
+create function api.open_own_claim(caller jsonb, request jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  draft uuid;
+begin
+  perform private.act_as(caller, 'session');
+  select private.own_draft(a.id) into draft from core.accounts a
+   where a.user_id = private.user_id() and a.id = (request ->> 'account_id')::uuid;
+  if draft is null then
+    perform private.refuse('account_not_found');
+  end if;
+  perform private.audit('claim.entered', draft);
+  return json_build_object('draft_id', draft);
+end $$;
+comment on function api.open_own_claim(jsonb, jsonb) is
+  'A person goes on to the claim pages of an account of theirs: {account_id} to {draft_id}. What moves money or ends the mandate asks for a mailed code there all the same.';
+select private.expose('api.open_own_claim(jsonb, jsonb)');
 
 -- The sandbox: an integrator plays the customer, the charger, the reviewer and the mailbox. What happens here happens through the
 -- functions that production runs; only who starts them differs. Nothing of it runs on another host.

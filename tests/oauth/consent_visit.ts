@@ -1,7 +1,7 @@
 // A browser without a browser: one person's way over the consent page by plain HTTP, with a cookie jar.
 
 import { newSecret } from "#shared/auth/tokens.ts";
-import { formTokenOf } from "../../supabase/functions/pages/consent/visit.ts";
+import { formTokenOf } from "../../supabase/functions/pages/kit/sign_in.ts";
 import { type App, authorizationOf, newVerifier, type Person, type Verifier } from "./oauth_world.ts";
 
 export type Seen = { status: number; headers: Headers; html: string; heading: string };

@@ -12,6 +12,7 @@ import { newTokenKey } from "../harness/environment.ts";
 import { createWorld, type World, type WorldOptions } from "../harness/world.ts";
 
 const SECRET_KEY = "sb_secret_test";
+const PUBLISHABLE_KEY = "sb_publishable_test";
 
 export type ClaimWorld = World & {
   url: string;
@@ -28,6 +29,7 @@ export async function createClaimWorld(options: WorldOptions = {}): Promise<Clai
       PAGES_URL: `${http.url}/pages`,
       SUPABASE_URL: http.url,
       SUPABASE_SECRET_KEY: SECRET_KEY,
+      PUBLISHABLE_KEY,
       ...options.variables,
     },
   });
@@ -39,8 +41,9 @@ export async function createClaimWorld(options: WorldOptions = {}): Promise<Clai
     url: http.url,
     database_url: world.database.admin.options.connectionString ?? "",
     key: newTokenKey("auth-1"),
-    publishable_key: "sb_publishable_test",
+    publishable_key: PUBLISHABLE_KEY,
     secret_key: SECRET_KEY,
+    now: () => world.environment.now(),
   });
   const seen: ClaimWorld["auth"] = { calls: [], broken: false };
   const pages = serve(surface, world.environment);
@@ -154,7 +157,9 @@ export function newBrowser(world: World) {
   };
   /** The claim's session. */
   const cookie = () => [...jar.values()].findLast((kept) => /^(__Secure-)?claim=/.test(kept.cookie))?.cookie ?? "";
-  return Object.assign(ask, { cookie });
+  /** What it has by a name, as it would send it. */
+  const jarred = (name: string) => [...jar.values()].find((kept) => kept.cookie.startsWith(`${name}=`))?.cookie ?? "";
+  return Object.assign(ask, { cookie, jar: jarred });
 }
 export type Browser = ReturnType<typeof newBrowser>;
 /** As much of it as a step needs. */

@@ -10,7 +10,7 @@ import { surface as cpo } from "../../supabase/functions/cpo-v1/app.ts";
 import { surface as oauthRevoke } from "../../supabase/functions/oauth-revoke/app.ts";
 import { surface as oauthToken } from "../../supabase/functions/oauth-token/app.ts";
 import { surface as pages } from "../../supabase/functions/pages/app.ts";
-import { deviceHash } from "../../supabase/functions/pages/consent/device.ts";
+import { deviceHash } from "../../supabase/functions/pages/kit/device.ts";
 import { surface as partner } from "../../supabase/functions/partner/app.ts";
 import { readCsv } from "../../supabase/functions/partner/csv.ts";
 import { surface as worker } from "../../supabase/functions/worker/app.ts";

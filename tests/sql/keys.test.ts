@@ -41,6 +41,7 @@ const DIRECTORY: Record<string, string> = {
   oauth_refresh_tokens_generation_key: "a person's, within their grant",
   revoked_access_tokens_pkey: "of any token, before its tenant is known",
   personal_tokens_pkey: "a person's",
+  page_sessions_pkey: "a person's, by the hash of what their browser holds",
   sign_in_codes_pkey: "a person's, by the hash of what their browser holds",
   suppressions_pkey: "an address that opted out of mail, of whichever partner",
   rate_limit_state_pkey: "of a client, person or address, before the tenant is known",

@@ -14,6 +14,7 @@ import { WORDS as HOME } from "../../supabase/functions/pages/home/words.ts";
 import { maskEmail } from "../../supabase/functions/pages/kit/views.ts";
 import { WORDS as KIT } from "../../supabase/functions/pages/kit/words.ts";
 import { WORDS as MANDATE } from "../../supabase/functions/pages/mandate/words.ts";
+import { WORDS as MIJN } from "../../supabase/functions/pages/mijn/words.ts";
 
 /** Every leaf of a tree of messages: where it is, and what kind of thing. */
 function shape(value: unknown, path = ""): string[] {
@@ -36,6 +37,7 @@ describe.each([
   ["the pages of a mandate", MANDATE],
   ["the pages of consent", CONSENT],
   ["the front page", HOME],
+  ["a person's own pages", MIJN],
   ["the mails", MAIL_MESSAGES],
 ])("contract §2 the words of %s", (_name, words) => {
   const { nl, en } = words;

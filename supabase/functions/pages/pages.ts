@@ -12,9 +12,10 @@ import { brandStyle, STYLE } from "./kit/style.ts";
 import { kindPage } from "./kit/views.ts";
 import { type Answer, type Flow, type PagesEnv, Visit } from "./kit/visit.ts";
 import { mandate } from "./mandate/mandate.ts";
+import { mijn } from "./mijn/mijn.ts";
 
 /** Every way through the pages. */
-export const FLOWS: readonly Flow[] = [home, mandate, consent, claim];
+export const FLOWS: readonly Flow[] = [home, mandate, consent, claim, mijn];
 
 const MAX_FORM = 16 * 1024;
 
@@ -136,7 +137,7 @@ function failure(error: Error, c: Context<PagesEnv>, environment: Environment): 
   }
   const unread = UNREAD[code];
   if (unread) return refuse(c, environment, unread);
-  const unavailable = code === "service_unavailable";
+  const unavailable = code === "service_unavailable" || code === "authentication_unavailable";
   if (unavailable) c.header("Retry-After", String(wait));
   const quote = said(`${words.failed.quote} ${c.var.request_id}`);
   return visit.page(kindPage(frame, words.failed, quote), unavailable ? 503 : 500);

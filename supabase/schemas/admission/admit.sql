@@ -163,6 +163,7 @@ begin
     when 'user' then private.admit_user(credential, demand)
     when 'personal_token' then private.admit_user(credential, demand)
     when 'session' then private.admit_sign_in_session(credential, demand)
+    when 'page_session' then private.admit_page_session(credential, demand)
     when 'partner_key' then private.admit_partner_key(credential, demand)
   end;
   if admitted is null then

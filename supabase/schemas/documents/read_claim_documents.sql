@@ -49,16 +49,16 @@ comment on function api.read_claim_mandate(jsonb, jsonb) is
   'The document of a mandate that a claim led to: {draft_id, session, mandate_id} to private.mandate_document.';
 select private.expose('api.read_claim_mandate(jsonb, jsonb)');
 
-create function api.read_claim_statement(caller jsonb, request jsonb) returns json
-language plpgsql security definer
+create function private.statement_document(line_id uuid, account uuid default null) returns json
+language plpgsql stable
 set search_path = ''
 as $$
 declare
-  draft constant core.drafts := private.enter_signed_claim(caller, request);
-  line  core.payout_lines;
+  line core.payout_lines;
 begin
   select l.* into line from core.payout_lines l
-   where l.partner_id = private.partner_id() and l.account_id = draft.account_id and l.id = (request ->> 'line_id')::uuid and l.status = 'paid';
+   where l.partner_id = private.partner_id() and l.id = statement_document.line_id and l.status = 'paid'
+     and l.account_id = coalesce(account, l.account_id);
   if line.id is null then
     perform private.refuse('statement_not_found');
   end if;
@@ -66,6 +66,19 @@ begin
     select d from core.documents d where d.partner_id = line.partner_id and d.line_id = line.id),
     'statement-' || (line.paid_at at time zone 'Europe/Amsterdam')::date);
 end $$;
+comment on function private.statement_document(uuid, uuid) is
+  'private.kept_document of a payout, of one account or of any that the transaction reaches. Refused with statement_not_found where it is none of theirs.';
+grant execute on function private.statement_document(uuid, uuid) to api_owner;
+
+create function api.read_claim_statement(caller jsonb, request jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  draft constant core.drafts := private.enter_signed_claim(caller, request);
+begin
+  return private.statement_document((request ->> 'line_id')::uuid, draft.account_id);
+end $$;
 comment on function api.read_claim_statement(jsonb, jsonb) is
-  'The statement of a payout to whom a claim led to: {draft_id, session, line_id} to private.kept_document; refused with statement_not_found where it is none of theirs.';
+  'The statement of a payout to whom a claim led to: {draft_id, session, line_id} to private.statement_document.';
 select private.expose('api.read_claim_statement(jsonb, jsonb)');

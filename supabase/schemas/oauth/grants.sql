@@ -122,6 +122,9 @@ begin
   delete from core.sign_in_codes c where c.expires_at < private.now();
   get diagnostics counted = row_count;
   purged := purged + counted;
+  delete from core.page_sessions s where s.expires_at < private.now();
+  get diagnostics counted = row_count;
+  purged := purged + counted;
   -- without a code or a refresh token a grant has given its last access token more than an hour ago
   delete from core.oauth_grants g
    where g.created_at < private.now() - interval '1 day'
@@ -131,5 +134,5 @@ begin
   return purged + counted;
 end $$;
 comment on function private.purge_oauth() is
-  'Deletes codes, refresh tokens, revocations, grants and sign-in codes that no longer decide anything. Definer: everybody''s at once.';
+  'Deletes codes, refresh tokens, revocations, grants, sign-in codes and page sessions that no longer decide anything. Definer: everybody''s at once.';
 grant execute on function private.purge_oauth() to api_owner;

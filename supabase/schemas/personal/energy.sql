@@ -1,6 +1,6 @@
 -- GET /energy and GET /ere-position: months are read, never sessions.
 
-create function private.own_counted_months() returns table (month date, kwh numeric, ere numeric)
+create function private.own_counted_months(since date, until date) returns table (month date, kwh numeric, ere numeric)
 language plpgsql stable
 set search_path = ''
 as $$
@@ -10,11 +10,30 @@ begin
     from core.accounts a
     join core.connections c on c.partner_id = a.partner_id and c.account_id = a.id
     join core.earned_months m on m.partner_id = c.partner_id and m.connection_id = c.id
-   where a.user_id = private.user_id()
+   where a.user_id = private.user_id() and m.period >= since and m.period < until
    group by m.period;
 end $$;
-comment on function private.own_counted_months() is 'What counts toward ERE for the person of this transaction, over all their connections: of a credited month the kWh that the register accepted.';
-grant execute on function private.own_counted_months() to api_owner;
+comment on function private.own_counted_months(date, date) is 'What counts toward ERE for the person of this transaction, over all their connections: of a credited month the kWh that the register accepted. since inclusive, until exclusive.';
+grant execute on function private.own_counted_months(date, date) to api_owner;
+
+create function private.own_months(since date, until date) returns table (month date, kwh numeric, sessions bigint, ere_credits numeric)
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  return query
+  with energy as (
+    select m.month, sum(m.wh) / 1000.0 as kwh, sum(m.sessions) as sessions
+      from core.charger_months m
+     where m.owner_id = private.user_id() and m.sessions > 0 and m.month >= since and m.month < until
+     group by m.month
+  )
+  select coalesce(e.month, c.month), coalesce(e.kwh, 0), coalesce(e.sessions, 0), coalesce(c.ere, 0)
+    from energy e full join private.own_counted_months(since, until) c on c.month = e.month;
+end $$;
+comment on function private.own_months(date, date) is
+  'What the person of this transaction charged, by month, and the ERE of it, exact. since inclusive, until exclusive.';
+grant execute on function private.own_months(date, date) to api_owner;
 
 create function api.get_energy(caller jsonb) returns json
 language plpgsql stable security definer
@@ -23,22 +42,14 @@ as $$
 begin
   perform private.act_as(caller, 'user');
   return (
-    with energy as (
-      select m.month, sum(m.wh) / 1000.0 as kwh, sum(m.sessions) as sessions
-        from core.charger_months m where m.owner_id = private.user_id() and m.sessions > 0
-       group by m.month
-    ), month as (
-      select coalesce(e.month, c.month) as month, coalesce(e.kwh, 0) as kwh, coalesce(e.sessions, 0) as sessions, coalesce(c.ere, 0) as ere
-        from energy e full join private.own_counted_months() c on c.month = e.month
-    )
     select json_build_object(
       'total_kwh', round(coalesce(sum(m.kwh), 0), 2),
-      'total_ere_credits', round(coalesce(sum(m.ere), 0), 2),
+      'total_ere_credits', round(coalesce(sum(m.ere_credits), 0), 2),
       'total_sessions', coalesce(sum(m.sessions), 0),
       'months', coalesce(json_agg(json_build_object(
-        'month', to_char(m.month, 'YYYY-MM'), 'kwh', round(m.kwh, 2), 'ere_credits', round(m.ere, 2), 'sessions', m.sessions)
+        'month', to_char(m.month, 'YYYY-MM'), 'kwh', round(m.kwh, 2), 'ere_credits', round(m.ere_credits, 2), 'sessions', m.sessions)
         order by m.month desc), '[]'))
-    from month m);
+    from private.own_months('-infinity', 'infinity') m);
 end $$;
 comment on function api.get_energy(jsonb) is 'GET /energy: {total_kwh, total_ere_credits, total_sessions, months}, newest month first.';
 select private.expose('api.get_energy(jsonb)');
@@ -48,7 +59,7 @@ language sql stable
 set search_path = ''
 as $$
   with counted as materialized (
-    select * from private.own_counted_months() where month <= this_month
+    select * from private.own_counted_months((this_month - interval '12 months')::date, (this_month + interval '1 month')::date)
   ), past as (
     -- complete months since the first that counted, at most the last twelve; one without charging is a zero among them
     select coalesce(sum(c.kwh) / nullif(
@@ -90,31 +101,31 @@ comment on function private.own_quarters(int) is
   'A year of the person of this transaction, by the quarters in which something counts: ERE exact, credited and sold; euro gross, and what the person gets of it; when the first of it was sold, and whether all that was sold is paid. Definer, because whether a payment is on its way stands in the service''s own batch.';
 grant execute on function private.own_quarters(int) to api_owner;
 
-create function api.get_ere_position(caller jsonb) returns json
-language plpgsql stable security definer
+create function private.own_ere_position(year int) returns json
+language plpgsql stable
 set search_path = ''
 as $$
 declare
-  this_month   constant date := date_trunc('month', private.today());
-  this_quarter constant int  := extract(quarter from this_month);
-  this_year    constant int  := extract(year from this_month);
-  factor       core.ere_factors;
+  this_month constant date := date_trunc('month', private.today());
+  this_year  constant int  := extract(year from this_month);
+  -- quarters of the year that have begun
+  begun      constant int  := case when year = this_year then extract(quarter from this_month) else 4 end;
+  factor     core.ere_factors;
 begin
-  perform private.act_as(caller, 'user');
-  select * into factor from core.ere_factors f where f.delivery_year = this_year;
+  select * into factor from core.ere_factors f where f.delivery_year = year;
   return (
     with own as materialized (
-      select * from private.own_quarters(this_year)
+      select * from private.own_quarters(year)
     )
     select json_build_object(
-      'year', this_year,
+      'year', year,
       'kwh', round(coalesce(sum(o.kwh), 0), 2),
       'renewable_share', factor.renewable_share,
       'reserved_ere', round(coalesce(sum(o.registered_ere - o.sold_ere), 0), 2),
       'sold_ere', round(coalesce(sum(o.sold_ere), 0), 2),
-      'forecast_ere', round(private.forecast_kwh(this_month) * coalesce(factor.ere_per_kwh, 0), 2),
+      'forecast_ere', case when year = this_year then round(private.forecast_kwh(this_month) * coalesce(factor.ere_per_kwh, 0), 2) end,
       'quarters', json_agg(json_build_object(
-        'quarter', this_year || '-Q' || q,
+        'quarter', year || '-Q' || q,
         'kwh', round(coalesce(o.kwh, 0), 2),
         'ere_credits', round(coalesce(o.ere, 0), 2),
         'sold_ere', round(coalesce(o.sold_ere, 0), 2),
@@ -122,10 +133,21 @@ begin
         'revenue_eur', case when o.sold_ere > 0 then o.net end,
         'status', case when o.sold_ere > 0 and o.is_paid then 'paid'
                        when o.sold_ere > 0 then 'sold'
-                       when q < this_quarter then 'closed' else 'open' end,
+                       when year < this_year or q < begun then 'closed' else 'open' end,
         'sold_at', private.iso(o.sold_on::timestamp at time zone 'Europe/Amsterdam')) order by q))
-    from generate_series(1, this_quarter) q left join own o on o.quarter = q);
+    from generate_series(1, begun) q left join own o on o.quarter = q);
 end $$;
-comment on function api.get_ere_position(jsonb) is
-  'GET /ere-position: the current year and its quarters so far. A quarter is sold once any of it is, and paid once all that was sold is.';
+comment on function private.own_ere_position(int) is
+  'The object of GET /ere-position, of a year that has begun; of a past one there is no forecast. A quarter is sold once any of it is, and paid once all that was sold is.';
+grant execute on function private.own_ere_position(int) to api_owner;
+
+create function api.get_ere_position(caller jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'user');
+  return private.own_ere_position(extract(year from private.today())::int);
+end $$;
+comment on function api.get_ere_position(jsonb) is 'GET /ere-position: the current year and its quarters so far.';
 select private.expose('api.get_ere_position(jsonb)');

@@ -21,7 +21,9 @@ type Credential =
     }
   | { kind: "personal_token"; token_hash: string }
   | { kind: "partner_key"; key_hash: string; key_host: Caller["host"]; host: Caller["host"] }
-  | { kind: "session"; user_id: string; session_id: string | null };
+  | { kind: "session"; user_id: string; session_id: string | null }
+  /** A browser that is signed in to a person's pages. No bearer is one: only a page presents it. */
+  | { kind: "page_session"; token_hash: string };
 
 /** One way to read a bearer: the credential, or null where it is of another kind, or not a good one of this kind. */
 type Reader = (bearer: string, environment: Environment) => Promise<Credential | null>;
@@ -72,6 +74,7 @@ const WRONG_KIND: Record<Credential["kind"], Partial<Record<CallerRule["kind"], 
   personal_token: { cpo: "cpo_token_required", sandbox: "insufficient_scope" },
   partner_key: { cpo: "insufficient_scope", user: "insufficient_scope", session: "partner_api_key_scope" },
   session: {},
+  page_session: {},
 };
 
 function wrongKind(credential: Credential, rule: CallerRule): ApiError {

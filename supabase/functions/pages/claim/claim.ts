@@ -1,9 +1,9 @@
 import { STEP_NAMES } from "#shared/domain/claim/flow.ts";
 import { makeLogin } from "#shared/domain/claim/login.ts";
+import { ENTER } from "../kit/claim_session.ts";
 import type { Flow } from "../kit/visit.ts";
 import { showEnter, useEnter } from "./enter.ts";
 import { prove, sendCode, showProof, start } from "./prove.ts";
-import { ENTER } from "./session.ts";
 import {
   download,
   downloadPdf,

@@ -142,6 +142,7 @@ export const en: ClaimWords = {
     change: "Change something",
   },
   done: {
+    own_pages: "Your own pages: what you charge and what it earns",
     title: "You are registered",
     thanks: (date) => `Your mandate was signed on ${date}. We have mailed you a copy.`,
     ended: {

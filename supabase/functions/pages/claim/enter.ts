@@ -2,10 +2,10 @@ import { hashSecret } from "#shared/auth/tokens.ts";
 import type { Brand } from "#shared/domain/brand.ts";
 import type { Stage } from "#shared/domain/claim/flow.ts";
 import { isLocale, type Locale } from "#shared/values/locale.ts";
+import { claimPath, readClaimSession } from "../kit/claim_session.ts";
 import { DEAD, type Handler, Visit } from "../kit/visit.ts";
-import { readClaimSession } from "./session.ts";
 import { claimKindPage, enterPage } from "./start_views.ts";
-import { type Name, pathOf, welcome } from "./visit.ts";
+import { type Name, welcome } from "./visit.ts";
 
 /** A sign-in link that a partner's own portal leads a customer through: it lets in, once, and until the customer signs. */
 
@@ -32,7 +32,7 @@ export const showEnter: Handler<Name> = async (request) => {
     case "used":
       // this browser went through it, or was let in otherwise
       if (draft_id && readClaimSession(c, environment, draft_id))
-        return c.redirect(pathOf(c, environment, draft_id), 303);
+        return c.redirect(claimPath(c.var.root, environment, draft_id), 303);
       return visit.page(claimKindPage(visit.frame, "link_used"), DEAD);
     case "expired":
       return visit.page(claimKindPage(visit.frame, "link_expired"), DEAD);

@@ -145,6 +145,7 @@ export const nl = {
     change: "Iets aanpassen",
   },
   done: {
+    own_pages: "Uw eigen pagina's: wat u laadt en wat het oplevert",
     title: "U bent aangemeld",
     thanks: (date: string) => `Uw machtiging is ondertekend op ${date}. Wij hebben u een kopie gemaild.`,
     ended: {

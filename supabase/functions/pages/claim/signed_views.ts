@@ -99,7 +99,8 @@ ${
 ${keptText(frame, claim.renewal, kit.sign.again)}`
     : ""
 }
-${ended ? "" : html`<p class="save"><a class="link" href="${to("/revoke")}">${revoke.title}</a></p>`}`,
+${ended ? "" : html`<p class="save"><a class="link" href="${to("/revoke")}">${revoke.title}</a></p>`}
+<p class="save"><a class="link" href="${frame.root}/mijn?lang=${frame.locale}">${words.own_pages}</a></p>`,
   });
 }
 

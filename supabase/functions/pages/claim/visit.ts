@@ -6,16 +6,15 @@ import {
   type LaterStep,
   REFUSALS,
 } from "#shared/domain/claim/flow.ts";
-import { claimToken, readClaimToken } from "#shared/domain/claim/links.ts";
+import { readClaimToken } from "#shared/domain/claim/links.ts";
 import type { Facts } from "#shared/domain/mandate_text/mandate_text.ts";
-import type { Environment } from "#shared/foundation/environment.ts";
+import { beginClaimSession, type ClaimSession, claimPath, isFormOf, readClaimSession } from "../kit/claim_session.ts";
 import { wishesOf } from "../kit/offer.ts";
 import { choicesOf, versionOf } from "../kit/signature.ts";
 import { kindPage } from "../kit/views.ts";
 import { type Answer, DEAD, type Handler, Visit } from "../kit/visit.ts";
 import type { ClaimFrame } from "./frame.ts";
 import type { Claim } from "./model.ts";
-import { beginClaimSession, type ClaimSession, isFormOf, readClaimSession } from "./session.ts";
 import { donePage } from "./signed_views.ts";
 import { claimKindPage } from "./start_views.ts";
 import { WORDS } from "./words.ts";
@@ -167,14 +166,8 @@ export function isLater(claim: Claim, step: string | undefined): step is LaterSt
   return step === "payout" ? claim.signed !== undefined : step === "charger" && holds(claim);
 }
 
-/** Where the pages of a draft begin. */
-export function pathOf(c: Visit["c"], environment: Environment, draft_id: string): string {
-  return `${c.var.root}/claim/${claimToken(environment, draft_id)}`;
-}
-
 /** Begins the session of a draft whose address was proven, and leads to its pages. */
 export function welcome({ c, environment }: Visit, draft_id: string, how: ClaimProof, query = ""): Response {
-  const path = pathOf(c, environment, draft_id);
-  beginClaimSession(c, environment, draft_id, how, c.var.root, path);
-  return c.redirect(path + query, 303);
+  beginClaimSession(c, environment, draft_id, how, c.var.root);
+  return c.redirect(claimPath(c.var.root, environment, draft_id) + query, 303);
 }

@@ -7,32 +7,9 @@ export const en: ConsentWords = {
     help: "Go back to the app and try again. Does that not help? Then ask the maker of the app.",
   },
   sign_in: {
-    again: "This form did not come from the page you were shown, or your browser keeps no cookies. Sign in here.",
-    title: "Sign in",
     why: (app, service) => `${app} asks for access to the data that ${service} has about you.`,
     next: (app) =>
       `Sign in first. Then you see what ${app} asks for, and you decide. ${app} does not get to see your password.`,
-    email: "E-mail address",
-    password: "Password",
-    submit: "Sign in",
-    no_password: "No password?",
-    no_password_help: "Enter your e-mail address above. We will mail you a code with which you can sign in once.",
-    mail_code: "Mail me a code",
-    errors: {
-      email: "Enter your e-mail address",
-      password: "Enter your password",
-      wrong: "This e-mail address and this password do not belong together",
-      unconfirmed: "Confirm your e-mail address first, with the link in the mail you received",
-    },
-  },
-  code: {
-    title: "Enter the code",
-    sent: (email) =>
-      `Does ${email} belong to an account? Then a mail with a code of 6 digits is on its way to you now.`,
-    hint: "The code works for 10 minutes, in this browser only.",
-    submit: "Sign in",
-    back: "Sign in another way",
-    no_code_help: "It can take a minute. Look in your junk mail too, and check the e-mail address.",
   },
   ask: {
     title: (app) => `Do you give ${app} access?`,

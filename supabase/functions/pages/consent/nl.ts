@@ -6,32 +6,9 @@ export const nl = {
     help: "Ga terug naar de app en probeer het opnieuw. Helpt dat niet? Vraag het dan aan de maker van de app.",
   },
   sign_in: {
-    again: "Dit formulier kwam niet van de pagina die u zag, of uw browser bewaart geen cookies. Log hier in.",
-    title: "Log in",
     why: (app: string, service: string) => `${app} vraagt toegang tot de gegevens die ${service} over u heeft.`,
     next: (app: string) =>
       `Log eerst in. Daarna ziet u wat ${app} vraagt, en beslist u zelf. ${app} krijgt uw wachtwoord niet te zien.`,
-    email: "E-mailadres",
-    password: "Wachtwoord",
-    submit: "Log in",
-    no_password: "Geen wachtwoord?",
-    no_password_help: "Vul hierboven uw e-mailadres in. Wij mailen u een code waarmee u één keer kunt inloggen.",
-    mail_code: "Mail mij een code",
-    errors: {
-      email: "Vul uw e-mailadres in",
-      password: "Vul uw wachtwoord in",
-      wrong: "Dit e-mailadres en dit wachtwoord horen niet bij elkaar",
-      unconfirmed: "Bevestig eerst uw e-mailadres, met de link in de mail die u kreeg",
-    },
-  },
-  code: {
-    title: "Vul de code in",
-    sent: (email: string) =>
-      `Hoort ${email} bij een account? Dan krijgt u daar nu een mail met een code van 6 cijfers.`,
-    hint: "De code werkt 10 minuten, alleen in deze browser.",
-    submit: "Log in",
-    back: "Log anders in",
-    no_code_help: "Het kan een minuut duren. Kijk ook bij uw ongewenste mail, en of het e-mailadres klopt.",
   },
   ask: {
     title: (app: string) => `Geeft u ${app} toegang?`,

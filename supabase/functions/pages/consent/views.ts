@@ -1,7 +1,7 @@
 import { html } from "hono/html";
 import type { UserScope } from "#shared/values/scopes.ts";
-import { codeInput, textInput } from "../kit/fields.ts";
 import { type Frame, type Html, layout } from "../kit/frame.ts";
+import { type SignInShown, signInPage } from "../kit/sign_in_views.ts";
 import { kindPage } from "../kit/views.ts";
 import { WORDS } from "./words.ts";
 
@@ -11,89 +11,22 @@ export type Asking = { name: string; operated_by: string | null; scopes: UserSco
 /** A page of one authorization request, which every page that `to` leads to is of. `refused` is where "no" leads: a link, for nothing changes by it. */
 export type ConsentFrame = Frame & { refused: string };
 
-export type SignInErrors = { email?: string | undefined; password?: string | undefined };
-
 /** Without a client and a redirect URI that we know, nobody is sent anywhere. */
 export function badRequestPage(frame: Frame): Html {
   return kindPage(frame, WORDS[frame.locale].bad_request);
 }
 
-export function signInPage(
-  frame: ConsentFrame,
-  { name }: Asking,
-  form_token: string,
-  email = "",
-  errors: SignInErrors = {},
-  again = false,
-): Html {
-  const { config, to, refused } = frame;
+export function consentSignInPage(frame: ConsentFrame, { name }: Asking, shown: SignInShown): Html {
   const { sign_in: words, ask } = WORDS[frame.locale];
-  return layout(frame, {
-    title: words.title,
-    errors,
-    body: html`${again ? html`<p class="panel" role="alert">${words.again}</p>` : ""}
-<p class="lead"><strong>${words.why(name, config.SERVICE_NAME)}</strong></p>
-<p>${words.next(name)}</p>
-<form method="post" action="${to("/sign-in")}" novalidate>
-${formToken(form_token)}
-${textInput({
-  id: "email",
-  type: "email",
-  label: words.email,
-  error: errors.email,
-  value: email,
-  required: true,
-  attributes: html` autocomplete="username" maxlength="254" autocapitalize="none" spellcheck="false"`,
-})}
-${textInput({
-  id: "password",
-  type: "password",
-  label: words.password,
-  error: errors.password,
-  required: true,
-  attributes: html` autocomplete="current-password"`,
-})}
-<div class="actions">
-<button class="button">${words.submit}</button>
-<a class="link" href="${refused}" rel="noreferrer">${ask.refuse}</a>
-</div>
-<div class="sheet">
-<h2>${words.no_password}</h2>
-<p class="quiet">${words.no_password_help}</p>
-<button class="button second" formaction="${to("/mail-code")}">${words.mail_code}</button>
-</div>
-</form>`,
-  });
+  const why = html`<p class="lead"><strong>${words.why(name, frame.config.SERVICE_NAME)}</strong></p>
+<p>${words.next(name)}</p>`;
+  return signInPage(
+    frame,
+    shown,
+    why,
+    html`<a class="link" href="${frame.refused}" rel="noreferrer">${ask.refuse}</a>`,
+  );
 }
-
-/** The same for every address: whether there is a login behind it is nobody's to know. */
-export function codePage(frame: ConsentFrame, form_token: string, email: string, error?: string): Html {
-  const { to } = frame;
-  const { code: words } = WORDS[frame.locale];
-  const { code } = frame.words;
-  return layout(frame, {
-    title: words.title,
-    errors: { code: error },
-    body: html`<p>${words.sent(email)}</p>
-<form method="post" action="${to("/code")}" novalidate>
-${formToken(form_token)}
-${codeInput({ label: code.label, hint: words.hint, error })}
-<div class="actions">
-<button class="button">${words.submit}</button>
-<a class="link" href="${to("")}">${words.back}</a>
-</div>
-</form>
-<form class="sheet" method="post" action="${to("/mail-code")}">
-<h2>${code.no_code}</h2>
-<p class="quiet">${words.no_code_help}</p>
-${formToken(form_token)}
-<input type="hidden" name="email" value="${email}">
-<button class="button second">${code.resend}</button>
-</form>`,
-  });
-}
-
-const formToken = (value: string) => html`<input type="hidden" name="form_token" value="${value}">`;
 
 /** `proof` ties the answer to this session and to what was shown. */
 export function askPage(

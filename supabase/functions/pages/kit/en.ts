@@ -33,6 +33,31 @@ export const en: KitWords = {
     },
   },
 
+  sign_in: {
+    again: "This form did not come from the page you were shown, or your browser keeps no cookies. Sign in here.",
+    title: "Sign in",
+    email: "E-mail address",
+    password: "Password",
+    submit: "Sign in",
+    no_password: "No password?",
+    no_password_help: "Enter your e-mail address above. We will mail you a code with which you can sign in once.",
+    mail_code: "Mail me a code",
+    errors: {
+      email: "Enter your e-mail address",
+      password: "Enter your password",
+      wrong: "This e-mail address and this password do not belong together",
+      unconfirmed: "Confirm your e-mail address first, with the link in the mail you received",
+    },
+    code: {
+      title: "Enter the code",
+      sent: (email) =>
+        `Does ${email} belong to an account? Then a mail with a code of 6 digits is on its way to you now.`,
+      hint: "The code works for 10 minutes, in this browser only.",
+      back: "Sign in another way",
+      no_code_help: "It can take a minute. Look in your junk mail too, and check the e-mail address.",
+    },
+  },
+
   read: {
     save: "Save as text",
     continue: "Continue to sign",

@@ -32,11 +32,13 @@ export type Page = {
   body: Html;
   place?: Place | undefined;
   errors?: Errors;
+  /** The pages beside this one. */
+  menu?: Html;
 };
 
 export function layout(
   { config, locale, words, root, inLanguage, brand }: Frame,
-  { title, body, place, errors = {} }: Page,
+  { title, body, place, errors = {}, menu }: Page,
 ): Html {
   const wrong = Object.entries(errors).filter(([, message]) => message);
   return html`<!doctype html>
@@ -63,6 +65,7 @@ ${LOCALES.map((other) =>
 )}
 </nav>
 </header>
+${menu ?? ""}
 <main>
 ${place ? showSteps(place, words) : ""}
 ${

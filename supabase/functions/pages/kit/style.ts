@@ -27,6 +27,11 @@ main { flex: 1; padding-top: 1rem; padding-bottom: 3rem; }
 footer { padding-top: 1rem; padding-bottom: 2rem; color: var(--quiet); font-size: 1rem; }
 footer p { margin: 0; padding-top: 1rem; border-top: 1px solid var(--line); }
 
+.menu { width: 100%; max-width: 38.5rem; margin: 0 auto; padding: 0 .5rem; flex-wrap: wrap; }
+.menu a, .years a { display: flex; align-items: center; min-height: 2.75rem; padding: 0 .75rem; border-bottom: 3px solid transparent; text-decoration: none; }
+.menu a[aria-current], .years a[aria-current] { border-bottom-color: var(--accent); color: var(--ink); font-weight: 650; }
+.years { flex-wrap: wrap; margin-bottom: 1rem; }
+
 .service { display: flex; align-items: center; gap: .6rem; margin: 0; font-weight: 650; overflow-wrap: anywhere; }
 .service svg { flex: none; }
 .service small { display: block; font-size: .9375rem; font-weight: 400; color: var(--quiet); }
@@ -64,6 +69,33 @@ dl div { display: grid; grid-template-columns: minmax(8rem, 30%) 1fr; gap: 0 1re
 dt { color: var(--quiet); }
 dd { margin: 0; font-weight: 550; font-variant-numeric: tabular-nums; min-width: 0; }
 .fingerprint { font: .9rem/1.5 ui-monospace, Consolas, "Liberation Mono", monospace; overflow-wrap: anywhere; }
+
+h2.first { margin-top: 0; }
+.sheet h3 { margin: 0 0 .35rem; font-size: 1.0625rem; }
+.figures dd { font-size: 1.125rem; }
+.figures dd small, th small, td small { display: block; color: var(--quiet); font-size: .9375rem; font-weight: 400; }
+.figures { margin-bottom: 1.5rem; }
+.todo { padding: 0; list-style: none; }
+.todo li { margin: 0 0 1rem; padding: 1.25rem 1.5rem; background: var(--tint); border-left: 4px solid var(--accent); border-radius: 0 10px 10px 0; }
+.todo p { margin: 0; }
+.todo .actions { margin-top: 1rem; }
+.signed-in { margin-top: 3.5rem; padding-top: 1.25rem; border-top: 1px solid var(--line); color: var(--quiet); font-size: 1rem; overflow-wrap: anywhere; }
+.bars { display: block; width: 100%; height: auto; margin: .5rem 0 1.25rem; font-size: 11px; }
+.bars rect { fill: var(--accent); }
+.bars text { fill: var(--quiet); }
+.bars .name { text-anchor: middle; }
+.bars .rule { stroke: var(--line); }
+.bars .ground { stroke: var(--edge); }
+.scroll { overflow-x: auto; margin: 0 0 1rem; }
+table { width: 100%; border-collapse: collapse; font-size: 1rem; font-variant-numeric: tabular-nums; }
+th, td { padding: .55rem .4rem; border-bottom: 1px solid var(--line); text-align: right; vertical-align: top; }
+th:first-child { padding-left: 0; }
+th:first-child, th.text, td.text { text-align: left; }
+th:last-child, td:last-child { padding-right: 0; }
+thead th { color: var(--quiet); font-weight: 400; }
+tbody th { font-weight: 550; }
+tbody th a { display: inline-flex; align-items: center; min-height: 1.75rem; }
+tfoot th, tfoot td { border-bottom: 0; font-weight: 650; }
 
 .apart { margin-top: 2.5rem; }
 .panel { margin: 0 0 1.75rem; padding: 1.25rem 1.5rem; background: var(--tint); border-left: 4px solid var(--accent); border-radius: 0 10px 10px 0; }
@@ -139,7 +171,8 @@ input[aria-invalid="true"], select[aria-invalid="true"] { border-color: var(--wr
 @media print {
   :root { --ground: #fff; --sheet: #fff; --ink: #000; --quiet: #333; --line: #999; --accent: #000; }
   body { font-size: 11pt; }
-  nav, .steps, .actions, .errors, .save { display: none; }
+  nav, .steps, .actions, .errors, .save, .signed-in { display: none; }
+  .bars rect { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
   .document { border: 0; padding: 0; }
   section { break-inside: avoid; }
 }

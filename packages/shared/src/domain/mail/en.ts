@@ -72,7 +72,9 @@ export const en: MailMessages = {
   sign_in_code: {
     subject: (code) => `${code} is your code to sign in`,
     lines: (app, service) => [
-      `You are about to sign in to ${service}, because the app ${app} asks for access. Enter this code on the page:`,
+      app
+        ? `You are about to sign in to ${service}, because the app ${app} asks for access. Enter this code on the page:`
+        : `You are about to sign in to ${service}. Enter this code on the page:`,
     ],
     after: "The code works for 10 minutes. Give it to nobody: whoever has the code can sign in as you.",
     unexpected: "Did you not ask for this code? Then there is nothing you need to do.",

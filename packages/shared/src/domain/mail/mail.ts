@@ -147,8 +147,8 @@ export function composeSignIn({ config, locale, link }: Sender & { link: string 
   });
 }
 
-/** The one-time code with which somebody signs in on the page where an application asks for access. */
-export function composeSignInCode({ config, locale, code, app }: Sender & { code: string; app: string }): Mail {
+/** The one-time code with which somebody signs in: where an application, `app`, asks for access; null for their own pages. */
+export function composeSignInCode({ config, locale, code, app }: Sender & { code: string; app: string | null }): Mail {
   const { sign_in_code: message, hello } = MAIL_MESSAGES[locale];
   return compose("sign_in", config, locale, {
     subject: message.subject(code),

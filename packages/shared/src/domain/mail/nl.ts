@@ -72,8 +72,10 @@ export const nl = {
   },
   sign_in_code: {
     subject: (code: string) => `${code} is uw code om in te loggen`,
-    lines: (app: string, service: string) => [
-      `U wilt inloggen bij ${service}, omdat de app ${app} om toegang vraagt. Vul deze code in op de pagina:`,
+    lines: (app: string | null, service: string) => [
+      app
+        ? `U wilt inloggen bij ${service}, omdat de app ${app} om toegang vraagt. Vul deze code in op de pagina:`
+        : `U wilt inloggen bij ${service}. Vul deze code in op de pagina:`,
     ],
     after: "De code werkt 10 minuten. Geef hem aan niemand: wie de code heeft, kan inloggen als u.",
     unexpected: "Heeft u deze code niet aangevraagd? Dan hoeft u niets te doen.",

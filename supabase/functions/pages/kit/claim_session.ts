@@ -1,8 +1,8 @@
 import type { Context } from "hono";
-import { getCookie, setCookie } from "hono/cookie";
+import { deleteCookie, getCookie, setCookie } from "hono/cookie";
 import { newSecret, sameSecret } from "#shared/auth/tokens.ts";
 import type { ClaimProof, Stage } from "#shared/domain/claim/flow.ts";
-import { mac } from "#shared/domain/claim/links.ts";
+import { claimToken, mac } from "#shared/domain/claim/links.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
 
 /** Where sign-in links are, under the root. */
@@ -34,6 +34,11 @@ export function readClaimSession(c: Context, environment: Environment, draft_id:
   return { proved_by, stage, form_token: formTokenOf(environment, proof) };
 }
 
+/** Where the pages of a draft begin. */
+export function claimPath(root: string, environment: Environment, draft_id: string): string {
+  return `${root}/claim/${claimToken(environment, draft_id)}`;
+}
+
 /** Begins a session, on the pages of this claim alone; it ends with the browser, or after a day. A used link there knows it too. */
 export function beginClaimSession(
   c: Context,
@@ -41,22 +46,27 @@ export function beginClaimSession(
   draft_id: string,
   how: ClaimProof,
   root: string,
-  path: string,
+  seconds = SECONDS,
 ): void {
-  const expires = String(Math.floor(environment.now().getTime() / 1000) + SECONDS);
+  const expires = String(Math.floor(environment.now().getTime() / 1000) + seconds);
   const nonce = newSecret(16);
   const proof = proofOf(environment, draft_id, expires, how, nonce);
+  const value = [expires, how.proved_by, how.stage, nonce, proof].join(".");
+  for (const path of [root + ENTER, claimPath(root, environment, draft_id)])
+    setCookie(c, NAME, value, attributesOf(environment, path));
+}
+
+/** Ends the session of a draft that this browser may have. */
+export function endClaimSession(c: Context, environment: Environment, draft_id: string, root: string): void {
+  for (const path of [root + ENTER, claimPath(root, environment, draft_id)])
+    deleteCookie(c, NAME, attributesOf(environment, path));
+}
+
+function attributesOf(environment: Environment, path: string) {
   const secure = isSecure(environment);
-  for (const where of [root + ENTER, path]) {
-    setCookie(c, NAME, [expires, how.proved_by, how.stage, nonce, proof].join("."), {
-      path: where,
-      httpOnly: true,
-      secure,
-      sameSite: "Lax",
-      // no page of another scheme or host can put one in its place
-      ...(secure ? { prefix: "secure" as const } : {}),
-    });
-  }
+  // no page of another scheme or host can put one in its place
+  const prefix = secure ? { prefix: "secure" as const } : {};
+  return { path, httpOnly: true, secure, sameSite: "Lax" as const, ...prefix };
 }
 
 const isSecure = ({ config }: Environment) => config.PAGES_URL.startsWith("https:");

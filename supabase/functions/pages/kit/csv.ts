@@ -1,0 +1,17 @@
+/** A cell: text, or a number, which is written as the language of the reader writes it. */
+export type Cell = string | number | null;
+
+/**
+ * CSV as a spreadsheet of that language opens it by a double click: in Dutch with semicolons and decimal commas, UTF-8 with its mark.
+ * Text that a spreadsheet would take for a formula gets an apostrophe in front.
+ */
+export function toCsv(locale: "nl" | "en", rows: readonly (readonly Cell[])[]): string {
+  const separator = locale === "nl" ? ";" : ",";
+  const written = (cell: Cell): string => {
+    if (cell === null) return "";
+    if (typeof cell === "number") return locale === "nl" ? String(cell).replace(".", ",") : String(cell);
+    const text = /^\s*[=+@\t\r-]/.test(cell) ? `'${cell}` : cell;
+    return /[",;\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  };
+  return `\ufeff${rows.map((row) => `${row.map(written).join(separator)}\r\n`).join("")}`;
+}

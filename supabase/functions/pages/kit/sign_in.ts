@@ -1,0 +1,270 @@
+import { deleteCookie, getCookie, setCookie } from "hono/cookie";
+import { readSignInSession } from "#shared/auth/sign_in_session.ts";
+import { secretKey, signInByMail, signInByPassword } from "#shared/auth/supabase_auth.ts";
+import { hashAddress, hashSecret, newCode, newSecret, sameSecret } from "#shared/auth/tokens.ts";
+import { composeSignInCode } from "#shared/domain/mail/mail.ts";
+import { ConfigurationError } from "#shared/foundation/environment.ts";
+import { ApiError, CODE_REFUSALS } from "#shared/foundation/errors.ts";
+import { email } from "#shared/values/fields.ts";
+import { type CodeError, readCode } from "./code.ts";
+import { DEVICE_SECONDS, deviceHash, newDevice } from "./device.ts";
+import type { Html } from "./frame.ts";
+import type { Returned } from "./returned.ts";
+import { type CodeShown, codePage, type SignInErrors, type SignInShown } from "./sign_in_views.ts";
+import { type Answer, type Handler, type Route, Visit } from "./visit.ts";
+
+/** What signing in runs, before there is anybody to act for. */
+export const SIGN_IN_SQL = ["count_sign_in", "send_sign_in_code", "redeem_sign_in_code"] as const;
+type SignInName = (typeof SIGN_IN_SQL)[number];
+
+/** Longer than the code works, so that whoever comes late is told so. */
+const CODE_COOKIE_SECONDS = 3600;
+
+type Kept = "session" | "code" | "form" | "device";
+
+/** A session of Supabase Auth that has just begun, or that a browser holds. */
+export type SignedIn = { jwt: string; email: string; sessionId: string | null };
+
+/**
+ * A page on which people sign in with Supabase Auth, by password or by a code that is mailed. Whoever has no password, as after a
+ * claim, signs in by the code, which only the browser that asked for it can use. Nothing that is answered says whether an address
+ * has a login.
+ */
+export abstract class SignInVisit<Name extends string = never> extends Visit<Name | SignInName> {
+  /** Where the pages are under the root. The cookies are theirs alone, and named after them. */
+  abstract readonly home: string;
+
+  /** Who asks for access by it, for the mail; null where nobody does. */
+  protected abstract get app(): string | null;
+
+  protected abstract signInPage(shown: SignInShown): Html;
+
+  /** Keeps a session that has just begun. */
+  protected abstract keepSession(session: SignedIn): void | Promise<void>;
+
+  /** The first page that it opens. */
+  protected landing(): Response {
+    return this.go("");
+  }
+
+  /** The code this browser asked for: the secret it works with, and the address that was typed. */
+  waiting(): { token: string; email: string } | null {
+    const [token = "", address] = (this.cookie("code") ?? "").split(" ");
+    return address ? { token, email: address } : null;
+  }
+
+  cookie(name: Kept): string | undefined {
+    return getCookie(this.c, this.#cookieOf(name).name);
+  }
+
+  /** Until the browser ends, unless told how long. */
+  keep(name: Kept, value: string, maxAge?: number): void {
+    const cookie = this.#cookieOf(name);
+    setCookie(this.c, cookie.name, value, { ...cookie.attributes, ...(maxAge === undefined ? {} : { maxAge }) });
+  }
+
+  forget(name: Kept): void {
+    const cookie = this.#cookieOf(name);
+    if (this.cookie(name) !== undefined) deleteCookie(this.c, cookie.name, cookie.attributes);
+  }
+
+  /** For these pages only, out of reach of scripts; sent along by a link from elsewhere, and by no form of another site. */
+  #cookieOf(kept: Kept) {
+    const url = new URL(this.environment.config.PAGES_URL);
+    const secure = url.protocol === "https:";
+    const name = [this.home.slice(1), ...(kept === "session" ? [] : [kept])].join("-");
+    return {
+      name: secure ? `__Secure-${name}` : name,
+      attributes: {
+        path: `${url.pathname.replace(/\/$/, "")}${this.home}`,
+        httpOnly: true,
+        secure,
+        sameSite: "Lax",
+      } as const,
+    };
+  }
+
+  /** The page to sign in on; `email` is whom this browser mailed a code to. */
+  signIn(address?: string): Answer {
+    return this.formPage((returned) => (returned ? this.#signInAgain(returned) : this.#signInPage(address)));
+  }
+
+  /** Signing in was refused: the address is kept, the password never is. */
+  refuseSignIn(errors: SignInErrors): Answer {
+    return this.again(this.frame.to(this.signInPath), errors, (returned) => this.#signInAgain(returned));
+  }
+
+  /** The page to sign in on, from the home of the flow. */
+  protected readonly signInPath: string = "";
+
+  #signInAgain({ typed, errors }: Returned): Html {
+    return this.#signInPage(typed.get("email") ?? "", errors);
+  }
+
+  #signInPage(address = "", errors: SignInErrors = {}, again = false): Html {
+    return this.signInPage({ form_token: this.formToken(), email: address, errors, again });
+  }
+
+  askCode(address: string): Answer {
+    return this.formPage((returned) => codePage(this.frame, this.#codeShown(address, returned?.errors.code)));
+  }
+
+  refuseCode(address: string, error: CodeError): Answer {
+    const code = this.frame.words.code.errors[error];
+    return this.again(this.frame.to("/code"), { code }, () => codePage(this.frame, this.#codeShown(address, code)));
+  }
+
+  #codeShown(address: string, error?: string): CodeShown {
+    return { form_token: this.formToken(), email: address, error, back: this.frame.to(this.signInPath) };
+  }
+
+  /** A form that signs in, but is no form of a page this browser was shown. */
+  signInAgain(): Answer {
+    this.became("foreign_form");
+    return this.page(this.#signInPage(undefined, undefined, true), 403);
+  }
+
+  /**
+   * What every form that signs in sends along, by a cookie from before. Without it another site could sign its visitors in as
+   * somebody else, where the browser says neither Sec-Fetch-Site nor Origin; under no-referrer ours says `Origin: null` too.
+   */
+  formToken(): string {
+    const kept = this.cookie("form");
+    if (kept) return formTokenOf(kept);
+    const secret = newSecret();
+    this.keep("form", secret);
+    return formTokenOf(secret);
+  }
+
+  isOwnForm(): boolean {
+    return isFormOf(this.cookie("form"), this.form.get("form_token"));
+  }
+
+  /** The session of a JWT, and null where it is none that is still good. @throws {ApiError} where it cannot be judged: that is for later, not refused. */
+  protected async read(jwt: string): Promise<SignedIn | null> {
+    try {
+      const session = await readSignInSession(this.environment, jwt);
+      return session && { jwt, email: session.email, sessionId: session.sessionId };
+    } catch (error) {
+      throw new ApiError("service_unavailable", {}, error);
+    }
+  }
+
+  /** However somebody signed in: their session is this browser's from now on. */
+  async begin(jwt: string): Promise<Response> {
+    const session = await this.read(jwt);
+    if (!session) {
+      throw new ConfigurationError(
+        "SUPABASE_URL: its Auth signs sessions in a way that is not accepted; use an asymmetric signing key (ES256 or RS256)",
+      );
+    }
+    await this.keepSession(session);
+    this.forget("code");
+    if (!deviceHash(this.environment, session.email, this.cookie("device")))
+      this.keep("device", newDevice(this.environment, session.email), DEVICE_SECONDS);
+    return this.landing();
+  }
+
+  /** Whose sign-in is counted, and from where; by the browser alone where its owner signed in before. */
+  #counted(address: string) {
+    const { environment, address_hash } = this;
+    const device_hash = deviceHash(environment, address, this.cookie("device"));
+    return { address_hash, email_hash: hashAddress(environment, address), device_hash };
+  }
+
+  /** The address in the form, as it is known; undefined where it can be none. */
+  #address(): string | undefined {
+    return email().safeParse((this.form.get("email") ?? "").slice(0, 254)).data;
+  }
+
+  async byPassword(): Promise<Response> {
+    const words = this.frame.words.sign_in.errors;
+    const address = this.#address();
+    const password = this.form.get("password") ?? "";
+    if (!address || !password) {
+      return this.refuseSignIn({
+        ...(address ? {} : { email: words.email }),
+        ...(password ? {} : { password: words.password }),
+      });
+    }
+
+    await this.call("count_sign_in", this.#counted(address));
+    const jwt = await signInByPassword(this.environment, address, password);
+    if (jwt === "wrong" || jwt === "unconfirmed") {
+      this.became(jwt);
+      return this.refuseSignIn({ password: words[jwt] });
+    }
+    return this.begin(jwt);
+  }
+
+  /** Mails a code, if there is a login to sign in to. Nothing that is answered says whether there is. */
+  async mailCode(): Promise<Response> {
+    const { frame, environment, app } = this;
+    const address = this.#address();
+    if (!address) return this.refuseSignIn({ email: frame.words.sign_in.errors.email });
+
+    secretKey(environment); // without one the code would be mailed in vain
+    const { config, locale } = frame;
+    const [token, code] = [newSecret(), newCode()];
+    const sending = this.call("send_sign_in_code", {
+      ...this.#counted(address),
+      ...hashesOf(token, code),
+      email: address,
+      mail: composeSignInCode({ config, locale, code, app }),
+    });
+    const { refused } = await this.attempt(sending, ["too_many_codes"]);
+    if (refused) return this.tooManyCodes(refused, frame.to("/code"));
+    this.became("sent");
+    this.keep("code", `${token} ${address}`, CODE_COOKIE_SECONDS);
+    return this.go("/code");
+  }
+
+  showCode(): Answer {
+    const waiting = this.waiting();
+    return waiting ? this.askCode(waiting.email) : this.go(this.signInPath);
+  }
+
+  async byCode(): Promise<Response> {
+    const waiting = this.waiting();
+    if (!waiting) return this.go(this.signInPath);
+    const code = readCode(this.form);
+    if (code === null) return this.refuseCode(waiting.email, "code_missing");
+
+    const redeeming = this.call<{ email: string }>("redeem_sign_in_code", hashesOf(waiting.token, code));
+    const { answer, refused } = await this.attempt(redeeming, CODE_REFUSALS);
+    if (refused) return this.refuseCode(waiting.email, refused.code);
+    this.became("right_code");
+    const jwt = await signInByMail(this.environment, answer.email);
+    return jwt ? this.begin(jwt) : this.refuseCode(waiting.email, "code_expired");
+  }
+}
+
+/** The routes by which people sign in. `on` opens the visit that the flow has for them. */
+export function signInRoutes<V extends SignInVisit>(
+  path: string,
+  on: (run: (visit: V) => Answer) => Handler,
+): readonly Route[] {
+  /** Sent from a page that this browser was shown. */
+  const onForm = (run: (visit: V) => Answer) =>
+    on((visit: V) => (visit.isOwnForm() ? run(visit) : visit.signInAgain()));
+  return [
+    { method: "POST", path: `${path}/sign-in`, run: onForm((visit) => visit.byPassword()) },
+    { method: "POST", path: `${path}/mail-code`, run: onForm((visit) => visit.mailCode()) },
+    { method: "GET", path: `${path}/code`, run: on((visit) => visit.showCode()) },
+    { method: "POST", path: `${path}/code`, run: onForm((visit) => visit.byCode()) },
+  ];
+}
+
+/** What a page may show of the secret in a cookie that scripts cannot read. */
+export function formTokenOf(secret: string): string {
+  return hashSecret(`form:${secret}`);
+}
+
+export function isFormOf(secret: string | undefined, form_token: string | null): boolean {
+  return secret !== undefined && secret !== "" && sameSecret(form_token ?? "", formTokenOf(secret));
+}
+
+/** The token never leaves the browser it was given to; a code without it is worth nothing. */
+function hashesOf(token: string, code: string) {
+  return { token_hash: hashSecret(token), code_hash: hashSecret(`${token}:${code}`) };
+}

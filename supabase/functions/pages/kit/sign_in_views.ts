@@ -1,0 +1,85 @@
+import { html } from "hono/html";
+import { codeInput, textInput } from "./fields.ts";
+import { type Frame, type Html, layout } from "./frame.ts";
+
+export type SignInErrors = { email?: string | undefined; password?: string | undefined };
+
+/** What a page to sign in on shows of this browser; `again`: the form before did not come from it. */
+export type SignInShown = { form_token: string; email: string; errors: SignInErrors; again: boolean };
+
+/** `why` comes first; `instead` is what else one may do than sign in. */
+export function signInPage(
+  frame: Frame,
+  { form_token, email, errors, again }: SignInShown,
+  why: Html,
+  instead: Html = html``,
+): Html {
+  const { to } = frame;
+  const { sign_in: words } = frame.words;
+  return layout(frame, {
+    title: words.title,
+    errors,
+    body: html`${again ? html`<p class="panel" role="alert">${words.again}</p>` : ""}
+${why}
+<form method="post" action="${to("/sign-in")}" novalidate>
+${formToken(form_token)}
+${textInput({
+  id: "email",
+  type: "email",
+  label: words.email,
+  error: errors.email,
+  value: email,
+  required: true,
+  attributes: html` autocomplete="username" maxlength="254" autocapitalize="none" spellcheck="false"`,
+})}
+${textInput({
+  id: "password",
+  type: "password",
+  label: words.password,
+  error: errors.password,
+  required: true,
+  attributes: html` autocomplete="current-password"`,
+})}
+<div class="actions">
+<button class="button">${words.submit}</button>
+${instead}
+</div>
+<div class="sheet">
+<h2>${words.no_password}</h2>
+<p class="quiet">${words.no_password_help}</p>
+<button class="button second" formaction="${to("/mail-code")}">${words.mail_code}</button>
+</div>
+</form>`,
+  });
+}
+
+export type CodeShown = { form_token: string; email: string; error: string | undefined; back: string };
+
+/** The same for every address: whether there is a login behind it is nobody's to know. */
+export function codePage(frame: Frame, { form_token, email, error, back }: CodeShown): Html {
+  const { to } = frame;
+  const { code, sign_in } = frame.words;
+  const words = sign_in.code;
+  return layout(frame, {
+    title: words.title,
+    errors: { code: error },
+    body: html`<p>${words.sent(email)}</p>
+<form method="post" action="${to("/code")}" novalidate>
+${formToken(form_token)}
+${codeInput({ label: code.label, hint: words.hint, error })}
+<div class="actions">
+<button class="button">${sign_in.submit}</button>
+<a class="link" href="${back}">${words.back}</a>
+</div>
+</form>
+<form class="sheet" method="post" action="${to("/mail-code")}">
+<h2>${code.no_code}</h2>
+<p class="quiet">${words.no_code_help}</p>
+${formToken(form_token)}
+<input type="hidden" name="email" value="${email}">
+<button class="button second">${code.resend}</button>
+</form>`,
+  });
+}
+
+export const formToken = (value: string): Html => html`<input type="hidden" name="form_token" value="${value}">`;

@@ -1,0 +1,68 @@
+import { html } from "hono/html";
+import { inEuro } from "#shared/domain/mail/notices.ts";
+import { longDate } from "#shared/domain/mandate_text/mandate_text.ts";
+import { longMoment } from "../kit/document.ts";
+import type { Html } from "../kit/frame.ts";
+import { chooseYear } from "./charging.ts";
+import { claimButton, inNumbers, ownPage, table } from "./frame.ts";
+import type { Account, Earnings } from "./model.ts";
+import { percent } from "./overview.ts";
+import type { MijnFrame } from "./visit.ts";
+import { WORDS } from "./words.ts";
+
+/** Quarters from open to paid, what was paid, where to, and what the service keeps. */
+export function earningsPage(frame: MijnFrame, earnings: Earnings): Html {
+  const { locale } = frame;
+  const words = WORDS[locale].earnings;
+  const { year, position, prices, accounts, payouts } = earnings;
+  return ownPage(frame, "/earnings", earnings.email, {
+    title: words.title(year),
+    body: html`${chooseYear(frame, earnings, "/earnings", WORDS[locale].charging.years)}
+<h2 class="first">${words.quarters}</h2>
+${quarterTable(frame, earnings)}
+<p class="quiet">${words.steps}</p>
+${position.forecast_ere ? html`<p>${words.forecast(inNumbers(frame, position.forecast_ere), year)}</p>` : ""}
+<h2>${words.paid}</h2>
+${
+  payouts.length === 0
+    ? html`<p>${words.nothing_paid}</p>`
+    : html`<ul>${payouts.map(
+        ({ line_id, paid_on, amount_eur }) =>
+          html`<li><a class="link" href="${frame.to(`/statement/${line_id}`)}">${words.payout(inEuro(amount_eur, locale), longDate(paid_on, frame.words))}</a></li>`,
+      )}</ul>`
+}
+${accounts.length > 0 ? html`<h2>${words.account}</h2>${accounts.map((account) => payout(frame, account))}` : ""}
+<h2>${words.fee}</h2>
+<p>${prices.fee_pct === null ? words.fee_unknown : words.fee_is(percent(frame, prices.fee_pct))}</p>`,
+  });
+}
+
+function quarterTable(frame: MijnFrame, { position }: Earnings): Html {
+  const { earnings: words, months } = WORDS[frame.locale];
+  return table(
+    words.quarters,
+    html`<th scope="col">${words.quarter}</th><th scope="col">${months.kwh}</th><th scope="col">${words.ere}</th><th scope="col">${words.you}</th>`,
+    position.quarters.map(({ quarter, kwh, ere_credits, price_per_ere, revenue_eur, status }) => {
+      const [year = "", number = ""] = quarter.split("-Q");
+      const money =
+        revenue_eur === null
+          ? "–"
+          : html`${inEuro(revenue_eur, frame.locale)}${price_per_ere === null ? "" : html`<small>${words.price(inEuro(price_per_ere, frame.locale))}</small>`}`;
+      return html`<tr><th scope="row">${words.quarter_name(number, year)}<small>${words.status[status]}</small></th><td>${inNumbers(frame, kwh)}</td><td>${inNumbers(frame, ere_credits, 2)}</td><td>${money}</td></tr>`;
+    }),
+  );
+}
+
+/** Where the money of an account goes. To change it is for the claim pages, which ask for a mailed code. */
+function payout(frame: MijnFrame, account: Account): Html {
+  const words = WORDS[frame.locale].earnings;
+  const { account_id, draft_id, iban_last4, iban_held_until, payout_handler } = account;
+  if (payout_handler !== "service_pays_customer") return html`<p>${words.via}</p>`;
+  return html`<p>${iban_last4 ? html`<strong>${words.iban_is(iban_last4)}</strong>` : words.no_iban}</p>
+${iban_held_until ? html`<p class="panel">${words.held(longMoment(iban_held_until, frame.words))}</p>` : ""}
+${
+  draft_id
+    ? html`<p class="quiet">${words.change_how}</p>${claimButton(frame, account_id, "/payout", iban_last4 ? words.change : words.add, true)}`
+    : html`<p>${words.by_mail} <a href="mailto:${frame.config.SUPPORT_EMAIL}">${frame.config.SUPPORT_EMAIL}</a></p>`
+}`;
+}

@@ -1,0 +1,67 @@
+import { html } from "hono/html";
+import { inGroups, longDate } from "#shared/domain/mandate_text/mandate_text.ts";
+import { showDocument } from "../kit/document.ts";
+import type { Html } from "../kit/frame.ts";
+import { languageOf, showSignature } from "../kit/signature.ts";
+import { claimButton, ownPage } from "./frame.ts";
+import type { Account, Connection, Mandates } from "./model.ts";
+import type { MijnFrame } from "./visit.ts";
+import { WORDS } from "./words.ts";
+
+/** Until when, for which connection, and what was signed. Signing again and withdrawing is for the claim pages. */
+export function mandatesPage(frame: MijnFrame, { email, accounts, mandates }: Mandates): Html {
+  const words = WORDS[frame.locale].mandate;
+  const held = accounts.filter(({ connections }) =>
+    connections.some(({ mandate_status }) => mandate_status === "signed"),
+  );
+  return ownPage(frame, "/mandate", email, {
+    title: words.title,
+    body: html`${accounts.map((account) => connectionsOf(frame, account))}
+${mandates.length === 0 ? html`<p>${words.none}</p>` : html`<h2>${words.documents}</h2>`}
+${mandates.map((signed) => {
+  const span = words.document(longDate(signed.valid_from, frame.words), longDate(signed.valid_until, frame.words));
+  return html`<section class="sheet" aria-label="${span}"><h3>${span}</h3>
+<p class="save"><a class="link" href="${frame.to(`/mandate/${signed.mandate_id}`)}">${words.pdf}</a></p>
+<details><summary>${words.read}</summary>
+${showDocument(signed.document, languageOf(signed.document))}
+${showSignature(signed, frame.words)}
+</details></section>`;
+})}
+${held.length > 0 ? html`<h2>${words.stop}</h2>${held.map((account) => withdrawal(frame, account))}` : ""}`,
+  });
+}
+
+function connectionsOf(frame: MijnFrame, account: Account): Html {
+  const words = WORDS[frame.locale].mandate;
+  const { account_id, draft_id, connections } = account;
+  const renewable = connections.some(({ may_sign_again }) => may_sign_again);
+  return html`${connections.map(
+    (connection) => html`<dl class="figures">
+<div><dt>${words.connection}</dt><dd>${addressOf(connection)}</dd></div>
+<div><dt>${words.ean}</dt><dd>${inGroups(connection.ean_code)}</dd></div>
+<div><dt>${words.status}</dt><dd>${statusOf(frame, connection)}</dd></div>
+<div><dt>${words.registration}</dt><dd>${words.registrations[connection.registration_status]}</dd></div>
+</dl>`,
+  )}
+${draft_id && renewable ? claimButton(frame, account_id, "/mandate", words.renew) : ""}`;
+}
+
+function withdrawal(frame: MijnFrame, { account_id, draft_id }: Account): Html {
+  const words = WORDS[frame.locale].mandate;
+  return draft_id
+    ? html`<p class="quiet">${words.revoke_means}</p>${claimButton(frame, account_id, "/revoke", words.revoke, true)}`
+    : html`<p>${words.by_mail} <a href="mailto:${frame.config.SUPPORT_EMAIL}">${frame.config.SUPPORT_EMAIL}</a></p>`;
+}
+
+function addressOf({ street, house_number, house_number_addition, postal_code, city }: Connection): string {
+  const number = [house_number, house_number_addition].filter(Boolean).join(" ");
+  const place = [postal_code.replace(/^(\d{4})/, "$1 "), city].filter(Boolean).join(" ");
+  return `${[street, number].filter(Boolean).join(" ")}, ${place}`;
+}
+
+function statusOf(frame: MijnFrame, { mandate_status, valid_until, renewed_until }: Connection): Html {
+  const words = WORDS[frame.locale].mandate;
+  const day = (date: string | null) => (date ? longDate(date, frame.words) : "");
+  const status = words.statuses[mandate_status];
+  return html`${typeof status === "function" ? status(day(valid_until)) : status}${renewed_until ? html`<small>${words.renewed(day(renewed_until))}</small>` : ""}`;
+}

@@ -1,0 +1,51 @@
+import { html } from "hono/html";
+import { bars } from "../kit/bars.ts";
+import { longMonth } from "../kit/document.ts";
+import type { Html } from "../kit/frame.ts";
+import { inNumbers, table } from "./frame.ts";
+import type { Month } from "./model.ts";
+import type { MijnFrame } from "./visit.ts";
+import { WORDS } from "./words.ts";
+
+/** The twelve months of a year, those without charging too. */
+function whole(year: number, months: readonly Month[]): Month[] {
+  return Array.from({ length: 12 }, (_, index) => {
+    const month = `${year}-${String(index + 1).padStart(2, "0")}-01`;
+    return months.find((known) => known.month === month) ?? { month, kwh: 0, sessions: 0, ere_credits: 0 };
+  });
+}
+
+/** A year as twelve bars. The same numbers stand in monthTable(). */
+export function monthBars(frame: MijnFrame, year: number, months: readonly Month[]): Html {
+  const words = WORDS[frame.locale].months;
+  const all = whole(year, months);
+  const total = all.reduce((sum, { kwh }) => sum + kwh, 0);
+  const most = all.reduce((best, month) => (month.kwh > best.kwh ? month : best));
+  const short = new Intl.DateTimeFormat(frame.words.date_locale, { month: "narrow", timeZone: "UTC" });
+  return bars({
+    id: "months",
+    title: words.title(year),
+    description:
+      total > 0 ? words.description(inNumbers(frame, total), longMonth(most.month, frame.words)) : words.none,
+    points: all.map(({ month, kwh }) => ({ short: short.format(new Date(month)), value: kwh })),
+    format: (value) => `${inNumbers(frame, value, Number.isInteger(value) ? 0 : 1)} kWh`,
+  });
+}
+
+/** The months in which something was charged, each a link to its sessions. */
+export function monthTable(frame: MijnFrame, year: number, months: readonly Month[], label: string): Html {
+  const words = WORDS[frame.locale].months;
+  const total = (of: "kwh" | "sessions" | "ere_credits") => months.reduce((sum, month) => sum + month[of], 0);
+  const cells = (kwh: number, sessions: number, ere: number) =>
+    html`<td>${inNumbers(frame, kwh)}</td><td>${inNumbers(frame, sessions)}</td><td>${inNumbers(frame, ere, 2)}</td>`;
+  const name = new Intl.DateTimeFormat(frame.words.date_locale, { month: "long", timeZone: "UTC" });
+  return table(
+    label,
+    html`<th scope="col">${words.month}</th><th scope="col">${words.kwh}</th><th scope="col">${words.sessions}</th><th scope="col">${words.ere}</th>`,
+    months.map(({ month, kwh, sessions, ere_credits }) => {
+      const href = frame.to("/charging", { year: String(year), month: month.slice(0, 7) });
+      return html`<tr><th scope="row"><a href="${href}#sessions">${name.format(new Date(month))}</a></th>${cells(kwh, sessions, ere_credits)}</tr>`;
+    }),
+    html`<tfoot><tr><th scope="row">${words.total}</th>${cells(total("kwh"), total("sessions"), total("ere_credits"))}</tr></tfoot>`,
+  );
+}

@@ -1,0 +1,166 @@
+/** The sentences of a customer's own pages in Dutch: the original. */
+export const nl = {
+  sign_in: {
+    why: (service: string) => `Hier ziet u wat u laadt, wat het oplevert en wat er van u nodig is bij ${service}.`,
+    which: "Log in met het e-mailadres waarop u onze mail krijgt.",
+    hint: "Krijgt u geen mail? Misschien kennen wij u onder een ander e-mailadres.",
+    signed_out: "U bent uitgelogd.",
+  },
+  menu: {
+    label: "Mijn pagina's",
+    "": "Overzicht",
+    "/charging": "Laden",
+    "/earnings": "ERE en geld",
+    "/mandate": "Machtiging",
+  },
+  signed_in: (email: string) => `U bent ingelogd als ${email}.`,
+  sign_out: "Log uit",
+
+  months: {
+    title: (year: number) => `Geladen per maand in ${year}, in kWh`,
+    description: (total: string, most: string) => `In totaal ${total} kWh, het meest in ${most}.`,
+    none: "Er is in dit jaar niets geladen.",
+    month: "Maand",
+    kwh: "kWh",
+    sessions: "Laadbeurten",
+    ere: "ERE",
+    total: "Totaal",
+  },
+
+  overview: {
+    title: (name: string | null) => (name ? `Dag ${name}` : "Uw overzicht"),
+    year: (year: number) => `${year} tot nu toe`,
+    charged: "Geladen",
+    charged_is: (kwh: string, sessions: string, count: number) =>
+      `${kwh} kWh in ${sessions} ${count === 1 ? "laadbeurt" : "laadbeurten"}`,
+    ere: "ERE",
+    ere_is: (ere: string) => `${ere}`,
+    ere_hint: "1 ERE is 1 kg CO2 die minder wordt uitgestoten. Oliebedrijven kopen ze.",
+    sold: "Verkocht",
+    sold_is: (euro: string) => `${euro} voor u`,
+    estimate: "Nog te verwachten",
+    estimate_is: (euro: string) => `ongeveer ${euro}, een schatting`,
+    estimate_how: "Hoe wij dat schatten",
+    estimate_computed: (ere: string, price: string, fee: string, net: string) =>
+      `${ere} ERE die nog niet zijn verkocht × ${price}, de laatste gemiddelde prijs. Daar gaat ${fee}% voor onze dienst af. Dan blijft er ongeveer ${net} over. De prijs kan hoger of lager worden.`,
+    unknown: "Wat het in euro oplevert, is nog niet bekend. Dat hangt af van de prijs waarvoor de ERE worden verkocht.",
+    unknown_rest: "Wat de rest in euro oplevert, is nog niet bekend.",
+    nothing:
+      "Er is dit jaar nog niets geladen dat wij weten. Is uw laadpaal net gekoppeld? Dan ziet u hier binnen een dag wat u laadt.",
+    more: "Bekijk per maand",
+    todo: "Wat er nog van u nodig is",
+    todo_done: "Er is nu niets van u nodig.",
+    no_account:
+      "U heeft nog geen aansluiting bij ons aangemeld. Kreeg u een mail met een link om dat te doen? Open dan die link.",
+    iban: {
+      text: "Wij weten nog niet op welke rekening u uw geld wilt krijgen.",
+      action: "Vul uw rekeningnummer in",
+    },
+    charger: { text: "Wij weten nog niet welke laadpaal u heeft.", action: "Voeg uw laadpaal toe" },
+    mid_charger: {
+      text: "Alleen wat een laadpaal met MID-meter laadt, levert ERE op. De laadpaal die wij van u kennen, heeft die niet.",
+      action: "Voeg een laadpaal toe",
+    },
+    sign_again: {
+      text: "Uw machtiging loopt af of is afgelopen. Teken opnieuw, dan blijft wat u laadt meetellen.",
+      action: "Lees en onderteken",
+    },
+    unsigned: "Er is nog geen machtiging ondertekend. Open daarvoor de link in de mail die u kreeg.",
+    ean: "De EAN-code van uw aansluiting klopt niet met uw adres. Mail ons, dan zoeken wij het samen uit.",
+    mail_us: "Mail ons",
+  },
+
+  charging: {
+    title: (year: number) => `Wat u laadde in ${year}`,
+    years: "Kies een jaar",
+    table: (year: number) => `De maanden van ${year}`,
+    download_months: "Download de maanden als CSV",
+    sessions: (month: string) => `Laadbeurten in ${month}`,
+    session_table: "Laadbeurten",
+    no_sessions: "In deze maand zijn er geen laadbeurten.",
+    download_sessions: "Download deze laadbeurten als CSV",
+    start: "Begonnen",
+    end: "Geëindigd",
+    charger: "Laadpaal",
+    going_on: "bezig",
+    not_counted: "telt niet mee",
+    not_counted_why:
+      "Een laadbeurt telt niet mee als hij niet kan kloppen, bijvoorbeeld omdat hij langer duurt dan 31 dagen of tegelijk was met een andere.",
+    no_ere: "Bij een laadbeurt zonder ERE had de laadpaal geen MID-meter, of gold uw machtiging toen niet.",
+    newer: "Nieuwere",
+    older: "Oudere",
+    pages: "Meer laadbeurten",
+    file: "laden",
+  },
+
+  earnings: {
+    title: (year: number) => `ERE en geld in ${year}`,
+    quarters: "Per kwartaal",
+    quarter: "Kwartaal",
+    quarter_name: (quarter: string, year: string) => `${quarter}e kwartaal ${year}`,
+    ere: "ERE",
+    you: "Voor u",
+    status: {
+      open: "loopt nog",
+      closed: "wordt ingeboekt",
+      sold: "verkocht",
+      paid: "uitbetaald",
+    },
+    steps:
+      "Een kwartaal loopt, wordt daarna ingeboekt bij de overheid, dan verkocht, en dan betalen wij u. Reken op enkele maanden.",
+    price: (price: string) => `${price} per ERE`,
+    forecast: (ere: string, year: number) => `Gaat u zo door, dan komt u in ${year} uit op ongeveer ${ere} ERE.`,
+    paid: "Wat wij u betaalden",
+    payout: (amount: string, day: string) => `${amount} op ${day}: overzicht als pdf`,
+    nothing_paid: "Er is nog niets uitbetaald.",
+    account: "Uw rekeningnummer",
+    iban_is: (last4: string) => `De rekening die eindigt op ${last4}`,
+    no_iban: "Er is nog geen rekeningnummer. Zonder rekeningnummer kunnen wij u niet betalen.",
+    held: (moment: string) =>
+      `Dit nummer is kort geleden ingevuld of gewijzigd. Voor uw veiligheid maken wij er niets naar over tot ${moment}.`,
+    change: "Wijzig uw rekeningnummer",
+    add: "Vul uw rekeningnummer in",
+    change_how:
+      "Wij mailen u een code. Na een wijziging wachten wij 48 uur met betalen, zodat niemand uw geld kan omleiden.",
+    by_mail: "Wilt u uw rekeningnummer doorgeven of wijzigen? Mail ons dan.",
+    via: "Uw laadpaalbedrijf rekent met u af.",
+    fee: "Wat onze dienst kost",
+    fee_is: (percent: string) =>
+      `${percent}% van wat uw ERE opbrengen, inclusief btw. Wij houden dat in; u betaalt nooit zelf iets. Dit percentage staat in uw machtiging en verandert niet zolang die geldt.`,
+    fee_unknown: "De vergoeding staat in uw machtiging. U heeft er nog geen ondertekend.",
+  },
+
+  mandate: {
+    title: "Uw machtiging",
+    none: "U heeft nog geen machtiging ondertekend.",
+    connection: "Aansluiting",
+    ean: "EAN-code",
+    status: "Machtiging",
+    statuses: {
+      pending: "nog niet ondertekend",
+      signed: (until: string) => `geldt tot en met ${until}`,
+      expired: (until: string) => `afgelopen op ${until}`,
+      revoked: "ingetrokken",
+      declined: "niet ondertekend",
+    },
+    renewed: (until: string) => `Ook voor daarna is getekend, tot en met ${until}.`,
+    registration: "Inschrijving",
+    registrations: {
+      concept: "nog niet ingediend",
+      ingediend: "wordt beoordeeld",
+      goedgekeurd: "goedgekeurd",
+      afgekeurd: "afgekeurd",
+    },
+    renew: "Lees en onderteken opnieuw",
+    stop: "Stoppen",
+    revoke: "Trek uw machtiging in",
+    revoke_means: "U ziet eerst wat dat betekent. Daarna mailen wij u een code.",
+    by_mail: "Wilt u uw machtiging intrekken? Mail ons dan.",
+    documents: "Wat u ondertekende",
+    document: (from: string, until: string) => `Machtiging van ${from} tot en met ${until}`,
+    read: "Lees de machtiging",
+    pdf: "Bewaar als pdf",
+  },
+};
+
+export type MijnWords = typeof nl;

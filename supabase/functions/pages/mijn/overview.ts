@@ -1,0 +1,101 @@
+import { html } from "hono/html";
+import { inEuro } from "#shared/domain/mail/notices.ts";
+import type { Html } from "../kit/frame.ts";
+import { claimButton, inNumbers, ownPage } from "./frame.ts";
+import type { Account, Overview, Position, Prices } from "./model.ts";
+import { monthBars } from "./months.ts";
+import type { MijnFrame } from "./visit.ts";
+import { WORDS } from "./words.ts";
+
+/** What a person sees first: this year, what it earns, and what is still needed of them. */
+export function overviewPage(frame: MijnFrame, overview: Overview): Html {
+  const words = WORDS[frame.locale].overview;
+  const { year, months, position, prices, accounts } = overview;
+  const kwh = sum(months.map((month) => month.kwh));
+  const sessions = sum(months.map((month) => month.sessions));
+  const [first] = (overview.name ?? "").split(" ");
+  return ownPage(frame, "", overview.email, {
+    title: words.title(first || null),
+    body: html`<section aria-labelledby="todo"><h2 id="todo" class="first">${words.todo}</h2>
+${todo(frame, accounts)}</section>
+<section aria-labelledby="year"><h2 id="year">${words.year(year)}</h2>
+${
+  months.length === 0
+    ? html`<p>${words.nothing}</p>`
+    : html`<dl class="figures">
+<div><dt>${words.charged}</dt><dd>${words.charged_is(inNumbers(frame, kwh), inNumbers(frame, sessions), sessions)}</dd></div>
+<div><dt>${words.ere}</dt><dd>${words.ere_is(inNumbers(frame, ereOf(position), 2))}<small>${words.ere_hint}</small></dd></div>
+${worth(frame, position, prices)}
+</dl>
+${computed(frame, position, prices)}
+${monthBars(frame, year, months)}
+<p><a class="link" href="${frame.to("/charging")}">${words.more}</a></p>`
+}</section>`,
+  });
+}
+
+const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
+const ereOf = ({ quarters }: Position) => sum(quarters.map(({ ere_credits }) => ere_credits));
+
+/** What was sold is a fact, whatever comes of the rest. */
+function worth(frame: MijnFrame, position: Position, prices: Prices): Html {
+  const words = WORDS[frame.locale].overview;
+  const sold = sum(position.quarters.map(({ revenue_eur }) => revenue_eur ?? 0));
+  const estimate = estimateOf(position, prices);
+  return html`${sold > 0 ? html`<div><dt>${words.sold}</dt><dd>${words.sold_is(inEuro(sold, frame.locale))}</dd></div>` : ""}
+${estimate ? html`<div><dt>${words.estimate}</dt><dd>${words.estimate_is(inEuro(estimate.net, frame.locale))}</dd></div>` : ""}`;
+}
+
+function computed(frame: MijnFrame, position: Position, prices: Prices): Html {
+  const { locale } = frame;
+  const words = WORDS[locale].overview;
+  const estimate = estimateOf(position, prices);
+  if (!estimate) {
+    const sold = position.quarters.some(({ sold_ere }) => sold_ere > 0);
+    return prices.price_per_ere_eur === null ? html`<p>${sold ? words.unknown_rest : words.unknown}</p>` : html``;
+  }
+  const { ere, price, fee_pct, net } = estimate;
+  const said = [inNumbers(frame, ere, 2), inEuro(price, locale), percent(frame, fee_pct), inEuro(net, locale)] as const;
+  return html`<details><summary>${words.estimate_how}</summary>
+<p>${words.estimate_computed(...said)}</p></details>`;
+}
+
+export const percent = ({ words }: MijnFrame, pct: number): string =>
+  new Intl.NumberFormat(words.date_locale).format(pct);
+
+/** What the ERE that are not sold yet may bring, to the cent, the fee cut as it is divided; null where nothing can be said. */
+function estimateOf(position: Position, { price_per_ere_eur: price, fee_pct }: Prices) {
+  const ere = ereOf(position) - sum(position.quarters.map(({ sold_ere }) => sold_ere));
+  if (price === null || fee_pct === null || ere < 0.01) return null;
+  const cents = Math.round(ere * price * 100);
+  return { ere, price, fee_pct, net: (cents - Math.floor((cents * fee_pct) / 100)) / 100 };
+}
+
+/** What the person has yet to do, each with the way to it. */
+function todo(frame: MijnFrame, accounts: readonly Account[]): Html {
+  const words = WORDS[frame.locale].overview;
+  if (accounts.length === 0) return html`<p>${words.no_account}</p>`;
+  const items = accounts.flatMap((account) => todoOf(frame, account));
+  return items.length === 0 ? html`<p>${words.todo_done}</p>` : html`<ul class="todo">${items}</ul>`;
+}
+
+function todoOf(frame: MijnFrame, account: Account): Html[] {
+  const words = WORDS[frame.locale].overview;
+  const { account_id, draft_id, checklist, chargers, connections } = account;
+  const mail = html`<p><a class="link" href="mailto:${frame.config.SUPPORT_EMAIL}">${words.mail_us}</a></p>`;
+  const item = ({ text, action }: { text: string; action: string }, page: string) =>
+    html`<li><p>${text}</p>${draft_id ? claimButton(frame, account_id, page, action) : mail}</li>`;
+  const charger = chargers.count === 0 ? "charger" : chargers.with_mid + chargers.waiting === 0 ? "mid_charger" : null;
+  const pays = account.payout_handler === "service_pays_customer";
+  return [
+    ...(connections.some(({ may_sign_again }) => may_sign_again) ? [item(words.sign_again, "/mandate")] : []),
+    ...(connections.every(({ mandate_status }) => mandate_status === "pending" || mandate_status === "declined")
+      ? [html`<li><p>${words.unsigned}</p></li>`]
+      : []),
+    ...(checklist.iban_present || !pays ? [] : [item(words.iban, "/payout")]),
+    ...(charger && checklist.mandate_signed ? [item(words[charger], "/charger")] : []),
+    ...(connections.some(({ ean_validation_status: ean }) => ean === "mismatch" || ean === "not_found")
+      ? [html`<li><p>${words.ean}</p>${mail}</li>`]
+      : []),
+  ];
+}

@@ -1,0 +1,233 @@
+-- What a person's own pages show: one statement a page.
+
+create function private.own_draft(account uuid) returns uuid
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  return (select d.id from core.drafts d where d.user_id = private.user_id() and d.account_id = account and d.status = 'active'
+           order by d.activated_at desc limit 1);
+end $$;
+comment on function private.own_draft(uuid) is
+  'The claim by which an account of the person of this transaction began, whose pages can do more with it; null where there was none. Definer, because drafts are in the tenant of the partner.';
+grant execute on function private.own_draft(uuid) to api_owner;
+
+create function private.own_drafts() returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  return (select coalesce(json_agg(d.id), '[]') from core.drafts d where d.user_id = private.user_id() and d.status = 'active');
+end $$;
+comment on function private.own_drafts() is 'Every claim of the person of this transaction that was signed. Definer, as private.own_draft.';
+grant execute on function private.own_drafts() to api_owner;
+
+create function private.own_brand() returns jsonb
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  return (select jsonb_build_object('partner_id', p.id, 'name', private.partner_display_name(p), 'source', a.source, 'since', a.attached_month)
+            from core.attributions a join core.partners p on p.id = a.partner_id
+           where a.user_id = private.user_id());
+end $$;
+comment on function private.own_brand() is
+  'The partner that brought the person of this transaction: {partner_id, name, source, since}; null where nobody did, or no longer. Definer, because a partner is another tenant.';
+grant execute on function private.own_brand() to api_owner;
+
+create function private.own_accounts() returns json
+language sql stable
+set search_path = ''
+as $$
+  select coalesce(json_agg(json_build_object(
+           'account_id', a.id,
+           'draft_id', private.own_draft(a.id),
+           'payout_handler', a.payout_handler,
+           'iban_last4', a.iban_last4,
+           'iban_held_until', case when a.iban_ciphertext is not null and a.iban_changed_at > private.now() - interval '48 hours'
+                                   then private.iso(a.iban_changed_at + interval '48 hours') end,
+           'checklist', g.checklist,
+           'chargers', (select json_build_object('count', count(*), 'with_mid', count(*) filter (where h.mid_eligible),
+                                                 'waiting', count(*) filter (where h.mid_eligible is null))
+                          from core.chargers h where h.partner_id = a.partner_id and h.account_id = a.id and h.status = 'active'),
+           'connections', (select coalesce(json_agg(json_build_object(
+                                    'connection_id', c.connection_id, 'ean_code', c.ean_code, 'ean_validation_status', c.ean_validation_status,
+                                    'street', l.street, 'house_number', l.house_number, 'house_number_addition', l.house_number_addition,
+                                    'postal_code', l.postal_code, 'city', l.city,
+                                    'registration_status', c.registration_status, 'mandate_status', c.mandate_status,
+                                    'valid_from', c.valid_from, 'valid_until', c.valid_until, 'renewed_until', c.renewed_until,
+                                    'may_sign_again', private.may_sign_again(c.connection_id)) order by c.created_at, c.connection_id), '[]')
+                             from core.connection_mandates c
+                             join core.locations l on l.partner_id = c.partner_id and l.id = c.location_id
+                            where c.partner_id = a.partner_id and c.account_id = a.id and c.status = 'active'))
+           order by a.created_at, a.id), '[]')
+    from core.accounts a
+    join core.account_gates g on g.partner_id = a.partner_id and g.account_id = a.id
+   where a.user_id = private.user_id()
+$$;
+comment on function private.own_accounts() is
+  'The accounts of the person of this transaction: {account_id, draft_id, payout_handler, iban_last4, iban_held_until, checklist, chargers, connections}.';
+grant execute on function private.own_accounts() to api_owner;
+
+create function private.own_prices(year int) returns json
+language sql stable
+set search_path = ''
+as $$
+  select json_build_object(
+    'price_per_ere_eur', private.last_price(private.house()),
+    'ere_per_kwh', (select f.ere_per_kwh from core.ere_factors f where f.delivery_year = year),
+    'fee_pct', (select m.fee_pct from core.accounts a
+                  join core.connections c on c.partner_id = a.partner_id and c.account_id = a.id
+                  join core.mandates m on m.partner_id = c.partner_id and m.connection_id = c.id and m.status <> 'declined'
+                 where a.user_id = private.user_id() order by m.signed_at desc limit 1))
+$$;
+comment on function private.own_prices(int) is
+  'What an estimate for the person of this transaction is reckoned with: {price_per_ere_eur, ere_per_kwh, fee_pct}, the last average price, the factor of a year, and the fee they signed for last; null where there is none.';
+grant execute on function private.own_prices(int) to api_owner;
+
+create function private.own_years() returns json
+language sql stable
+set search_path = ''
+as $$
+  select json_agg(y order by y desc)
+    from (select min(m.month) as first from core.charger_months m where m.owner_id = private.user_id() and m.sessions > 0) k,
+         generate_series(extract(year from coalesce(least(k.first, private.today()), private.today()))::int, extract(year from private.today())::int) y
+$$;
+comment on function private.own_years() is 'The years in which the person of this transaction charged, this one and those between included, newest first.';
+grant execute on function private.own_years() to api_owner;
+
+create function api.read_own_overview(caller jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+declare
+  year constant int := extract(year from private.today());
+begin
+  perform private.act_as(caller, 'session');
+  return (
+    select json_build_object(
+      'email', p.email, 'year', year,
+      'name', coalesce(p.name, (select s.full_name from core.accounts a
+                                  join core.signatories s on s.partner_id = a.partner_id and s.account_id = a.id
+                                 where a.user_id = private.user_id() order by a.created_at limit 1)),
+      'months', (select coalesce(json_agg(m order by m.month), '[]') from private.own_months(make_date(year, 1, 1), make_date(year + 1, 1, 1)) m),
+      'position', private.own_ere_position(year),
+      'prices', private.own_prices(year),
+      'accounts', private.own_accounts())
+      from private.user_profile(private.user_id()) p);
+end $$;
+comment on function api.read_own_overview(jsonb) is
+  'What a person sees first: {email, name, year, months, position, prices, accounts}.';
+select private.expose('api.read_own_overview(jsonb)');
+
+create function api.read_own_charging(caller jsonb, query jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+declare
+  year        constant int    := coalesce((query ->> 'year')::int, extract(year from private.today())::int);
+  one_month   constant date   := (query ->> 'month')::date;
+  page_limit  constant int    := (query ->> 'limit')::int;
+  page_offset constant bigint := (query ->> 'offset')::bigint;
+begin
+  perform private.act_as(caller, 'session');
+  return (
+    with page as materialized (
+      select s.* from core.charging_sessions s
+       where s.owner_id = private.user_id() and one_month is not null
+         and s.started_at >= one_month::timestamp at time zone 'Europe/Amsterdam'
+         and s.started_at < (one_month + interval '1 month') at time zone 'Europe/Amsterdam'
+       order by s.started_at desc, s.id desc
+       limit page_limit + 1 offset page_offset
+    ), shown as (
+      select * from page order by started_at desc, id desc limit page_limit
+    )
+    select json_build_object(
+      'email', (private.user_profile(private.user_id())).email,
+      'year', year,
+      'years', private.own_years(),
+      'months', (select coalesce(json_agg(m order by m.month), '[]') from private.own_months(make_date(year, 1, 1), make_date(year + 1, 1, 1)) m),
+      'sessions', (select coalesce(json_agg(private.charging_session_row(s) order by s.started_at desc, s.id desc), '[]') from shown s),
+      'has_more', (select count(*) from page) > page_limit));
+end $$;
+comment on function api.read_own_charging(jsonb, jsonb) is
+  'A year of a person''s charging by months, and a page of the sessions of one of them: {year, month, limit, offset} to {email, year, years, months, sessions, has_more}. Without a month there are no sessions.';
+select private.expose('api.read_own_charging(jsonb, jsonb)');
+
+create function api.read_own_earnings(caller jsonb, query jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+declare
+  year constant int := coalesce((query ->> 'year')::int, extract(year from private.today())::int);
+begin
+  perform private.act_as(caller, 'session');
+  return json_build_object(
+    'email', (private.user_profile(private.user_id())).email,
+    'year', year,
+    'years', private.own_years(),
+    'position', private.own_ere_position(year),
+    'prices', private.own_prices(year),
+    'accounts', private.own_accounts(),
+    'payouts', (select coalesce(json_agg(json_build_object('line_id', l.id, 'paid_on', (l.paid_at at time zone 'Europe/Amsterdam')::date, 'amount_eur', l.amount)
+                                         order by l.arrival desc), '[]')
+                  from (select l.* from core.documents d join core.payout_lines l on l.partner_id = d.partner_id and l.id = d.line_id
+                         where d.owner_id = private.user_id() order by l.arrival desc limit 100) l));
+end $$;
+comment on function api.read_own_earnings(jsonb, jsonb) is
+  'What a person''s charging yields in a year, and what they were paid: {year} to {email, year, years, position, prices, accounts, payouts}.';
+select private.expose('api.read_own_earnings(jsonb, jsonb)');
+
+create function api.read_own_mandates(caller jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'session');
+  return json_build_object(
+    'email', (private.user_profile(private.user_id())).email,
+    'accounts', private.own_accounts(),
+    'mandates', (select coalesce(json_agg(m.shown order by m.signed_at desc), '[]')
+                   from (select m.signed_at, private.shown_mandate(m) || jsonb_build_object('connection_id', m.connection_id) as shown
+                           from core.mandates m
+                          where m.partner_id = private.partner_id() and m.owner_id = private.user_id() and m.document is not null
+                          order by m.signed_at desc limit 20) m));
+end $$;
+comment on function api.read_own_mandates(jsonb) is
+  'What a person signed, newest first, and for which of their accounts: {email, accounts, mandates}.';
+select private.expose('api.read_own_mandates(jsonb)');
+
+create function api.read_own_document(caller jsonb, request jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'session');
+  if request ->> 'mandate_id' is not null then
+    return private.mandate_document((request ->> 'mandate_id')::uuid);
+  end if;
+  return private.statement_document((request ->> 'line_id')::uuid);
+end $$;
+comment on function api.read_own_document(jsonb, jsonb) is
+  'A document of a person''s own: {mandate_id} or {line_id} to private.kept_document. Another''s is not found.';
+select private.expose('api.read_own_document(jsonb, jsonb)');
+
+create function api.open_own_claim(caller jsonb, request jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  draft uuid;
+begin
+  perform private.act_as(caller, 'session');
+  select private.own_draft(a.id) into draft from core.accounts a
+   where a.user_id = private.user_id() and a.id = (request ->> 'account_id')::uuid;
+  if draft is null then
+    perform private.refuse('account_not_found');
+  end if;
+  perform private.audit('claim.entered', draft);
+  return json_build_object('draft_id', draft);
+end $$;
+comment on function api.open_own_claim(jsonb, jsonb) is
+  'A person goes on to the claim pages of an account of theirs: {account_id} to {draft_id}. What moves money or ends the mandate asks for a mailed code there all the same.';
+select private.expose('api.open_own_claim(jsonb, jsonb)');

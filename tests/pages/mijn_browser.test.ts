@@ -1,0 +1,110 @@
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { EVERY_LOOK, look, noBrowser, onPage, startBrowser } from "../harness/browser.ts";
+import type { SandboxWorld } from "../sandbox/sandbox_world.ts";
+import { type Customer, createCustomerWorld, mijn, newCustomer, paidCustomer, signInCode } from "./customer.ts";
+
+describe.skipIf(noBrowser)(
+  `contract §6 a person's own pages in a browser${noBrowser ? ` (skipped: ${noBrowser})` : ""}`,
+  () => {
+    let world: SandboxWorld;
+    let browser: Browser;
+    let paid: Customer;
+    let fresh: Customer;
+    beforeAll(async () => {
+      world = await createCustomerWorld();
+      paid = await paidCustomer(world);
+      fresh = await newCustomer(world);
+      browser = await startBrowser();
+    });
+    afterAll(async () => {
+      await browser?.close();
+      await world?.close();
+    });
+
+    async function signIn(page: Page, { email }: Customer, lang = "nl", path = "") {
+      await page.goto(`${mijn(world, path)}?lang=${lang}`);
+      await page.locator("#email").fill(email);
+      await page.locator("[formaction]").click();
+      await page.locator("#code").fill(await signInCode(world, email));
+      await page.locator(".actions .button").click();
+      await page.locator(".signed-in").waitFor();
+    }
+
+    test("sign in by a mailed code, look around, download and sign out: on a phone of 320, without script", () =>
+      onPage(browser, { viewport: { width: 320, height: 640 }, javaScriptEnabled: false }, async (page) => {
+        const heading = () => page.getByRole("heading", { level: 1 }).textContent();
+        await signIn(page, paid, "nl", "/charging");
+        expect(await heading(), "where they wanted to go").toBe("Wat u laadde in 2026");
+        const widest = async () => {
+          await page.waitForLoadState();
+          return page.evaluate(() => document.documentElement.scrollWidth);
+        };
+        await page.getByRole("link", { name: "mei", exact: true }).click();
+        expect(await page.getByRole("heading", { level: 2 }).textContent()).toBe("Laadbeurten in mei 2026");
+        const download = page.waitForEvent("download");
+        await page.getByRole("link", { name: "Download deze laadbeurten als CSV" }).click();
+        expect((await download).suggestedFilename()).toBe("laden-2026-05.csv");
+        for (const name of ["Overzicht", "ERE en geld", "Machtiging"]) {
+          await page.getByRole("navigation", { name: "Mijn pagina's" }).getByRole("link", { name }).click();
+          expect(await widest(), name).toBeLessThanOrEqual(320);
+        }
+        await page.getByRole("button", { name: "Log uit" }).click();
+        expect(await page.getByRole("status").textContent()).toBe("U bent uitgelogd.");
+        await page.goBack();
+        await page.reload();
+        expect(await heading(), "nothing is left behind").toBe("Log in");
+      }));
+
+    test("by keyboard alone to the account number's change, which asks for a code of its own", () =>
+      onPage(browser, { viewport: { width: 1280, height: 800 }, locale: "en" }, async (page) => {
+        await signIn(page, paid, "en", "/earnings");
+        for (let presses = 0; presses < 40; presses += 1) {
+          await page.keyboard.press("Tab");
+          if ((await page.locator(":focus").textContent())?.trim() === "Change your account number") break;
+        }
+        await page.keyboard.press("Enter");
+        await page.getByRole("button", { name: "Mail me the code" }).waitFor();
+        expect(new URL(page.url()).pathname).toMatch(/\/claim\/[^/]+\/payout$/);
+      }));
+
+    test("scripts do not see the session, and the content security policy refuses nothing of ours", () =>
+      onPage(browser, {}, async (page) => {
+        const broken: string[] = [];
+        page.on("console", (message) => broken.push(message.text()));
+        await signIn(page, paid);
+        expect(await page.evaluate(() => document.cookie)).toBe("");
+        expect(broken).toEqual([]);
+      }));
+
+    const scenes: { name: string; who: () => Customer; path: string }[] = [
+      { name: "mijn", who: () => paid, path: "" },
+      { name: "mijn-charging", who: () => paid, path: "/charging?month=2026-05" },
+      { name: "mijn-earnings", who: () => paid, path: "/earnings" },
+      { name: "mijn-mandate", who: () => paid, path: "/mandate" },
+      { name: "mijn-new", who: () => fresh, path: "" },
+      { name: "mijn-new-charging", who: () => fresh, path: "/charging" },
+      { name: "mijn-new-earnings", who: () => fresh, path: "/earnings" },
+    ];
+
+    test.each(["nl", "en"])(
+      "axe finds nothing on any of them, in %s, light and dark, at 390 and 1280",
+      { timeout: 120_000 },
+      async (lang) => {
+        await onPage(browser, { bypassCSP: true }, async (page) => {
+          await page.goto(`${mijn(world)}?lang=${lang}`);
+          await look(page, "mijn-sign-in", lang, EVERY_LOOK);
+        });
+        for (const who of [paid, fresh]) {
+          await onPage(browser, { bypassCSP: true }, async (page) => {
+            await signIn(page, who, lang);
+            for (const { name, path } of scenes.filter((scene) => scene.who() === who)) {
+              await page.goto(`${mijn(world, path)}${path.includes("?") ? "&" : "?"}lang=${lang}`);
+              await look(page, name, lang, EVERY_LOOK);
+            }
+          });
+        }
+      },
+    );
+  },
+);
