@@ -3,7 +3,7 @@ import { sameSecret } from "#shared/auth/tokens.ts";
 import { callFor } from "#shared/foundation/call.ts";
 import { ApiError } from "#shared/foundation/errors.ts";
 import { readBearer } from "#shared/http/admit.ts";
-import { signInRoutes } from "../kit/sign_in.ts";
+import { signInHandlers } from "../kit/sign_in.ts";
 import type { Flow } from "../kit/visit.ts";
 import { donePage } from "./views.ts";
 import { type ConsentVisit, onRequest, PATH, SQL } from "./visit.ts";
@@ -12,6 +12,8 @@ const show = onRequest(async (visit) => {
   const session = await visit.session();
   return session && !visit.returned() ? visit.ask(session) : visit.signIn(visit.waiting()?.email);
 });
+
+const { signInByPassword, mailCode, showCode, signInByCode } = signInHandlers(onRequest);
 
 const signOut = onRequest(async (visit) => {
   await visit.end();
@@ -63,7 +65,10 @@ export const consent: Flow = {
   routes: [
     { method: "GET", path: PATH, run: show },
     { method: "POST", path: PATH, run: allow },
-    ...signInRoutes(PATH, onRequest),
+    { method: "POST", path: `${PATH}/sign-in`, run: signInByPassword },
+    { method: "POST", path: `${PATH}/mail-code`, run: mailCode },
+    { method: "GET", path: `${PATH}/code`, run: showCode },
+    { method: "POST", path: `${PATH}/code`, run: signInByCode },
     { method: "POST", path: `${PATH}/sign-out`, run: signOut },
   ],
 };

@@ -11,7 +11,7 @@ import { DEVICE_SECONDS, deviceHash, newDevice } from "./device.ts";
 import type { Html } from "./frame.ts";
 import type { Returned } from "./returned.ts";
 import { type CodeShown, codePage, type SignInErrors, type SignInShown } from "./sign_in_views.ts";
-import { type Answer, type Handler, type Route, Visit } from "./visit.ts";
+import { type Answer, type Handler, Visit } from "./visit.ts";
 
 /** What signing in runs, before there is anybody to act for. */
 export const SIGN_IN_SQL = ["count_sign_in", "send_sign_in_code", "redeem_sign_in_code"] as const;
@@ -239,20 +239,17 @@ export abstract class SignInVisit<Name extends string = never> extends Visit<Nam
   }
 }
 
-/** The routes by which people sign in. `on` opens the visit that the flow has for them. */
-export function signInRoutes<V extends SignInVisit>(
-  path: string,
-  on: (run: (visit: V) => Answer) => Handler,
-): readonly Route[] {
+/** What the pages at `/sign-in`, `/mail-code` and `/code` of a flow do. `on` opens the visit that the flow has for them. */
+export function signInHandlers<V extends SignInVisit>(on: (run: (visit: V) => Answer) => Handler) {
   /** Sent from a page that this browser was shown. */
   const onForm = (run: (visit: V) => Answer) =>
     on((visit: V) => (visit.isOwnForm() ? run(visit) : visit.signInAgain()));
-  return [
-    { method: "POST", path: `${path}/sign-in`, run: onForm((visit) => visit.byPassword()) },
-    { method: "POST", path: `${path}/mail-code`, run: onForm((visit) => visit.mailCode()) },
-    { method: "GET", path: `${path}/code`, run: on((visit) => visit.showCode()) },
-    { method: "POST", path: `${path}/code`, run: onForm((visit) => visit.byCode()) },
-  ];
+  return {
+    signInByPassword: onForm((visit) => visit.byPassword()),
+    mailCode: onForm((visit) => visit.mailCode()),
+    showCode: on((visit) => visit.showCode()),
+    signInByCode: onForm((visit) => visit.byCode()),
+  };
 }
 
 /** What a page may show of the secret in a cookie that scripts cannot read. */

@@ -25,7 +25,7 @@ export type PagesEnv = {
 export type Answer = Response | Promise<Response>;
 export type Handler<Name extends string = string> = (visit: Visit<Name>) => Answer;
 
-export type Route = {
+type Route = {
   method: "GET" | "POST";
   /** Under the pages' root. A token in it is the credential, and never logged. */
   path: string;

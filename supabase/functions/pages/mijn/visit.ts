@@ -4,33 +4,18 @@ import { callFor } from "#shared/foundation/call.ts";
 import { ApiError } from "#shared/foundation/errors.ts";
 import { readBearer, Visitor } from "#shared/http/admit.ts";
 import type { Frame, Html } from "../kit/frame.ts";
-import { formTokenOf, isFormOf, SIGN_IN_SQL, type SignedIn, SignInVisit } from "../kit/sign_in.ts";
+import { formTokenOf, isFormOf, type SignedIn, SignInVisit } from "../kit/sign_in.ts";
 import { type SignInShown, signInPage } from "../kit/sign_in_views.ts";
 import { kindPage } from "../kit/views.ts";
 import type { Answer, Handler, Visit } from "../kit/visit.ts";
+import { OWN_SQL, PATH, type SQL } from "./sql.ts";
 import { WORDS } from "./words.ts";
-
-/** Where the pages are under the root. */
-export const PATH = "/mijn";
 
 /** The pages that the menu leads to, under PATH. */
 export const SECTIONS = ["", "/charging", "/earnings", "/mandate"] as const;
 export type Section = (typeof SECTIONS)[number];
 
-/** What a person who is signed in may run. */
-const OWN_SQL = [
-  "read_own_overview",
-  "read_own_charging",
-  "read_own_earnings",
-  "read_own_mandates",
-  "read_own_document",
-  "open_own_claim",
-  "end_page_session",
-] as const;
 type OwnName = (typeof OWN_SQL)[number];
-
-/** The api functions behind the pages: those of signing in for anyone, the others for the person. */
-export const SQL = [...SIGN_IN_SQL, "begin_page_session", ...OWN_SQL] as const;
 type Name = (typeof SQL)[number];
 
 const rule = { caller: { kind: "session" }, limit: "page" } as const;

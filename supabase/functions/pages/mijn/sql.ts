@@ -1,0 +1,18 @@
+import { SIGN_IN_SQL } from "../kit/sign_in.ts";
+
+/** Where the pages are under the root. */
+export const PATH = "/mijn";
+
+/** What a person who is signed in may run. */
+export const OWN_SQL = [
+  "read_own_overview",
+  "read_own_charging",
+  "read_own_earnings",
+  "read_own_mandates",
+  "read_own_document",
+  "open_own_claim",
+  "end_page_session",
+] as const;
+
+/** The api functions behind the pages: those of signing in for anyone, the others for the person. */
+export const SQL = [...SIGN_IN_SQL, "begin_page_session", ...OWN_SQL] as const;
