@@ -88,7 +88,8 @@ function wrongKind(credential: Credential, rule: CallerRule): ApiError {
   return new ApiError(code);
 }
 
-type Rule = Pick<EndpointSpec, "caller" | "limit">;
+/** Of an endpoint, or of pages that somebody is signed in to. */
+type Rule = Pick<EndpointSpec, "caller"> & { limit: EndpointSpec["limit"] | "page" };
 
 /** The partner of each CPO client, as this process last saw it. The operator may link a client anew, so it is only ever a guess. */
 const TENANTS = new Map<string, string>();
