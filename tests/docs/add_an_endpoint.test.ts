@@ -54,7 +54,7 @@ beforeAll(() => {
     "tsconfig.json",
     "vitest.config.ts",
   ])
-    cpSync(join(ROOT, path), at(path), { recursive: true });
+    cpSync(join(ROOT, path), at(path), { recursive: true, filter: (name) => !name.endsWith("/node_modules") });
   // package by package, because the copy keeps databases of its own beside them
   mkdirSync(at("node_modules"));
   for (const name of readdirSync(join(ROOT, "node_modules")))

@@ -99,6 +99,7 @@ const Row = z.unknown().meta({
     required: ["email"],
     properties: {
       ...Object.fromEntries(ROW_COLUMNS.split(" ").map((name) => [name, { type: ["string", "null"] as const }])),
+      email: { type: "string" },
       huisnummer: { type: ["string", "integer", "null"] },
       charger: {
         type: ["object", "null"],
@@ -114,7 +115,7 @@ const Rows = z.array(Row).nullish();
 
 /** For the document: the two forms of a request that takes many rows, or the fields of one. */
 function oneOrMany({ jsonSchema }: { jsonSchema: oas31.SchemaObject }) {
-  const { consent, send_invite, rows } = jsonSchema.properties ?? {};
+  const { consent, send_invite } = jsonSchema.properties ?? {};
   const both = { ...(consent ? { consent } : {}), ...(send_invite ? { send_invite } : {}) };
   delete jsonSchema.type;
   delete jsonSchema.properties;
@@ -124,7 +125,7 @@ function oneOrMany({ jsonSchema }: { jsonSchema: oas31.SchemaObject }) {
       title: "Many customers",
       type: "object",
       required: ["consent", "rows"],
-      properties: { ...both, ...(rows ? { rows } : {}) },
+      properties: { ...both, rows: { type: "array", items: { $ref: "#/components/schemas/CustomerRow" } } },
     },
     {
       title: "One customer",

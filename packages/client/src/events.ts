@@ -1,0 +1,41 @@
+import type { ApiClient } from "./api_client.ts";
+import { orThrow } from "./error.ts";
+import type { components } from "./schema.ts";
+
+export type Event = components["schemas"]["Event"];
+export type EventPage = components["schemas"]["EventPage"];
+
+export type EventsFrom = {
+  /** `next_cursor` of the last page that was worked through; where absent, the oldest event there is. */
+  after?: string | null;
+  /** Only these types. */
+  types?: readonly string[];
+  /** Events a page. */
+  limit?: number;
+  /** Whose log: that of a CPO client, or a partner's. */
+  log?: "/v1/events" | "/partner/events";
+};
+
+/**
+ * What happened since, page by page, to the end of the log. Keep `next_cursor` once a page is worked through, in one transaction with
+ * what came of it where you can, and go on from it the next time: then no event is missed, and one is seen twice at most where you
+ * could not keep it.
+ * @throws {ApiError} where a page is an error: `cursor_expired` says in `body.oldest_cursor` where what is left begins.
+ */
+export async function* events(
+  client: ApiClient,
+  { after, types, limit, log = "/v1/events" }: EventsFrom = {},
+): AsyncGenerator<EventPage, void, undefined> {
+  let cursor = after;
+  for (;;) {
+    const query = {
+      ...(cursor ? { after: cursor } : {}),
+      ...(types ? { type: types.join(",") } : {}),
+      ...(limit === undefined ? {} : { limit }),
+    };
+    const page = orThrow(await client.GET(log, { params: { query } }));
+    if (page.events.length > 0) yield page;
+    if (!page.has_more) return;
+    cursor = page.next_cursor;
+  }
+}

@@ -1,0 +1,49 @@
+import type { ApiClient } from "./api_client.ts";
+import { orThrow } from "./error.ts";
+import type { paths } from "./schema.ts";
+
+/** What a GET answers, and what its query takes. */
+type AnswerOf<Path extends keyof paths> = paths[Path] extends {
+  get: { responses: { 200: { content: { "application/json": infer Body } } } };
+}
+  ? Body
+  : never;
+type QueryOf<Path extends keyof paths> = paths[Path] extends { get: { parameters: { query?: infer Query } } }
+  ? NonNullable<Query>
+  : never;
+
+/** The lists that come in pages, by `limit` and `offset`. */
+export type PagedPath = {
+  [Path in keyof paths]: AnswerOf<Path> extends { offset: number; has_more: boolean } ? Path : never;
+}[keyof paths];
+
+/** What such a list is of. */
+export type ItemOf<Path extends PagedPath> = {
+  [Field in keyof AnswerOf<Path>]: AnswerOf<Path>[Field] extends (infer Item)[] ? Item : never;
+}[keyof AnswerOf<Path>];
+
+/**
+ * Every item of a list, page by page: `for await (const account of paginate(client, "/v1/accounts", { limit: 200 }))`. `query` is that of
+ * the first page. A page is fetched when its first item is asked for. An item that is added meanwhile may push one to the next page,
+ * where it comes a second time.
+ * @throws {ApiError} where a page is an error.
+ */
+export async function* paginate<Path extends PagedPath>(
+  client: ApiClient,
+  path: Path,
+  query: QueryOf<Path> = {} as QueryOf<Path>,
+): AsyncGenerator<ItemOf<Path>, void, undefined> {
+  // the paths differ in their queries and items alone, which is more than the client's type can follow
+  const get = client.GET as unknown as (
+    path: string,
+    init: object,
+  ) => Promise<{ data?: Record<string, unknown>; error?: unknown; response: Response }>;
+  let offset = Number((query as { offset?: number }).offset ?? 0);
+  for (;;) {
+    const page = orThrow(await get(path, { params: { query: { ...query, offset } } }));
+    const items = Object.values(page).find(Array.isArray) ?? [];
+    yield* items as ItemOf<Path>[];
+    if (page.has_more !== true || items.length === 0) return;
+    offset += items.length;
+  }
+}

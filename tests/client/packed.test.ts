@@ -1,0 +1,163 @@
+// The client as integrators get it: packed, installed, and run by each runtime that it is for; and every call of the documentation,
+// compiled against it.
+
+import { execFile } from "node:child_process";
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { ROOT } from "../../packages/local/src/checkout.ts";
+import { createAccount } from "../harness/people.ts";
+import { createOAuthWorld, type OAuth } from "../oauth/oauth_world.ts";
+import { draftRow, giveKey } from "../partner/partner_world.ts";
+
+const run = promisify(execFile);
+const folder = mkdtempSync(join(tmpdir(), "ere-client-"));
+const at = (...path: string[]) => join(folder, ...path);
+const resolve = createRequire(import.meta.url).resolve;
+
+/** Calls that an integration makes: of a CPO client, and of a partner's key. */
+const PROGRAM = `
+import { createClient, events, orThrow, paginate } from "ere-client";
+
+const { BASE_URL: baseUrl, CLIENT_ID: clientId, CLIENT_SECRET: clientSecret, KEY: token, EMAIL: email } =
+  "Deno" in globalThis ? Deno.env.toObject() : process.env;
+const client = createClient({ baseUrl, clientId, clientSecret });
+const references = [];
+for await (const account of paginate(client, "/v1/accounts", { limit: 1 })) references.push(account.cpo_external_ref);
+const types = [];
+for await (const page of events(client, { limit: 2 })) types.push(...page.events.map(({ type }) => type));
+const refused = await client.POST("/v1/mandate-links", { body: { account_id: "00000000-0000-4000-8000-000000000000" } });
+const partner = createClient({ baseUrl, token });
+const row = { naam: "Eva Jansen", email, postcode: "3818 LH", huisnummer: 16 };
+const { added } = orThrow(await partner.POST("/partner/customers", { body: { consent: true, send_invite: false, ...row } }));
+console.log(JSON.stringify({ references, types, refused: refused.error.error, added }));
+`;
+
+let world: OAuth;
+beforeAll(async () => {
+  world = await createOAuthWorld({ limits: "lifted" });
+  // what `npm install` of the tarball makes, without the registry: the package, and the one it depends on
+  const { stdout } = await run("npm", ["pack", "--json", "--workspace", "ere-client", "--pack-destination", folder], {
+    cwd: ROOT,
+  });
+  const [{ filename }] = JSON.parse(stdout.slice(stdout.indexOf("[\n")));
+  mkdirSync(at("node_modules/ere-client"), { recursive: true });
+  await run("tar", ["-xzf", at(filename), "--strip-components=1", "-C", at("node_modules/ere-client")]);
+  for (const name of ["openapi-fetch", "openapi-typescript-helpers"])
+    cpSync(join(ROOT, "node_modules", name), at("node_modules", name), { recursive: true });
+  writeFileSync(at("package.json"), JSON.stringify({ type: "module", dependencies: { "ere-client": "*" } }));
+  writeFileSync(at("main.mjs"), PROGRAM);
+}, 120_000);
+afterAll(async () => {
+  rmSync(folder, { recursive: true, force: true });
+  await world?.close();
+});
+
+test("§9.5 the package holds what is run, its types, its README and its licence, and nothing else", () => {
+  const { dependencies, engines } = JSON.parse(readFileSync(at("node_modules/ere-client/package.json"), "utf8"));
+  expect([Object.keys(dependencies), engines]).toEqual([["openapi-fetch"], { node: ">=20" }]);
+  const files = readdirSync(at("node_modules/ere-client"), { recursive: true, encoding: "utf8" });
+  expect(files.filter((file) => !file.startsWith("dist/")).sort()).toEqual([
+    "LICENSE",
+    "README.md",
+    "dist",
+    "package.json",
+  ]);
+  expect(files.filter((file) => file.startsWith("dist/")).every((file) => /\.(?:d\.ts|js)$/.test(file))).toBe(true);
+});
+
+/** The first Node 20 of this machine, which need not be the one that runs the tests. */
+async function node20(): Promise<string | null> {
+  for (const directory of (process.env.PATH ?? "").split(delimiter)) {
+    const program = join(directory, "node");
+    const version = await run(program, ["--version"]).then(
+      ({ stdout }) => stdout,
+      () => "",
+    );
+    if (version.startsWith("v20.")) return program;
+  }
+  return null;
+}
+
+const RUNTIMES: [name: string, version: RegExp, program: () => Promise<string | null>, args: string[]][] = [
+  ["Node 20", /^v20\./, node20, []],
+  ["Node 24", /^v24\./, async () => process.execPath, []],
+  [
+    "Deno 2.1.4",
+    /^deno 2\.1\.4/,
+    async () => resolve("deno/bin.cjs"),
+    ["run", "--allow-net", "--allow-env", "--node-modules-dir=manual"],
+  ],
+];
+
+describe("§9.5 a CPO client and a partner's key, by the packed client", () => {
+  test.each(RUNTIMES)("§9.5 on %s", { timeout: 60_000 }, async (name, version, find, args) => {
+    const found = await find();
+    if (found === null) return console.warn(`${name} is not on this machine: the client was not run on it`);
+    const command = found.endsWith(".cjs") ? [process.execPath, found] : [found];
+    const [program = "", ...before] = command;
+    expect((await run(program, [...before, "--version"])).stdout).toMatch(version);
+    const client = await world.addClient(world.partnerA.id);
+    const made = [];
+    for (let n = 0; n < 3; n += 1) made.push(await createAccount(world, { ...world.partnerA, client }));
+    const { stdout } = await run(program, [...before, ...args, "main.mjs"], {
+      cwd: folder,
+      env: {
+        ...process.env,
+        BASE_URL: world.url,
+        CLIENT_ID: client.client_id,
+        CLIENT_SECRET: client.secret,
+        KEY: await giveKey(world, (await world.addPartner()).id),
+        EMAIL: draftRow().email,
+      },
+    });
+    expect(JSON.parse(stdout)).toEqual({
+      references: made.map(({ account }) => account.cpo_external_ref).reverse(),
+      types: Array(3).fill("account.created"),
+      refused: "account_not_found",
+      added: 1,
+    });
+  });
+});
+
+test("§9.5 every call of README and docs compiles against the packed client", { timeout: 60_000 }, async () => {
+  const pages = [
+    "README.md",
+    "packages/client/README.md",
+    ...readdirSync(join(ROOT, "docs")).map((name) => `docs/${name}`),
+  ];
+  const calls = pages
+    .filter((page) => page.endsWith(".md"))
+    .flatMap((page) => {
+      const blocks = readFileSync(join(ROOT, page), "utf8").matchAll(/^```ts\n(.*?)^```$/gms);
+      return [...blocks].map(([, code = ""], index) => ({ name: `${page.replace(/\W/g, "_")}_${index}.ts`, code }));
+    })
+    .filter(({ code }) => code.includes('from "ere-client"'));
+  expect(calls.length).toBeGreaterThanOrEqual(7);
+  for (const { name, code } of calls) writeFileSync(at(name), code);
+  cpSync(join(ROOT, "node_modules/@types/node"), at("node_modules/@types/node"), { recursive: true });
+  cpSync(join(ROOT, "node_modules/undici-types"), at("node_modules/undici-types"), { recursive: true });
+  const options = [
+    "--noEmit",
+    "--strict",
+    "--module",
+    "nodenext",
+    "--target",
+    "es2022",
+    "--types",
+    "node",
+    "--noUncheckedIndexedAccess",
+  ];
+  const compile = (compiler: string) =>
+    run(process.execPath, [compiler, ...options, ...calls.map(({ name }) => name)], { cwd: folder }).catch(
+      ({ stdout }) => {
+        throw new Error(stdout);
+      },
+    );
+  // an integrator's compiler may be older than ours
+  await compile(join(ROOT, "node_modules/typescript/bin/tsc"));
+  await compile(join(ROOT, "packages/client/node_modules/typescript/bin/tsc"));
+});
