@@ -34,6 +34,8 @@ export async function cloneDatabase(host: "sandbox" | "production" | null = "san
     await client.query(statement).finally(() => client.end());
   };
   await run(`create database ${name} template ${TEMPLATE} owner postgres`);
+  // what may be done with a database is not copied with it: as in schemas/foundation/schemas.sql, which a test asks the template of
+  await run(`revoke temporary on database ${name} from public`);
   const admin = new pg.Pool({ connectionString: url("supabase_admin"), max: 12 });
   admin.on("error", () => {}); // idle connections end with the database
   if (host) await admin.query("insert into core.deployment (host) values ($1)", [host]);

@@ -1,10 +1,13 @@
 // What every table and function must be like, asked of the catalogue of the migrated database. Each query answers the offenders.
 
+import { randomUUID } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
+import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Surface } from "#shared/http/surface.ts";
 import { ROOT } from "../../packages/local/src/checkout.ts";
 import { cloneDatabase, type Database } from "../harness/database.ts";
+import { TEMPLATE } from "../harness/template.ts";
 
 const OURS = "('core', 'api', 'ops', 'private')";
 
@@ -55,6 +58,38 @@ describe("roles", () => {
                      from pg_roles r where r.rolname in ('operator_anna', 'operator_bram')`),
     ).toEqual(["true false lock_timeout=30s statement_timeout=10min"]);
   });
+
+  test("none of them may make temporary objects, in the database as it was migrated", async () => {
+    expect(
+      await lines(`select r.rolname from pg_roles r where r.rolname ~ '^(edge|operator|api_owner)'
+                      and has_database_privilege(r.oid, '${TEMPLATE}', 'temporary')`),
+    ).toEqual([]);
+  });
+
+  test.each(["operator", "operator_anna", "edge", "edge_slow"] as const)(
+    "%s runs nothing with the rights of a function's owner by a type of its own",
+    async (login) => {
+      const client = new pg.Client({ connectionString: database.url(login) });
+      await client.connect();
+      const allowed: string[] = [];
+      // found before the types of the catalogue: each cast of a definer would run the check
+      for (const statement of [
+        `create function pg_temp.taken(value pg_catalog.text) returns boolean language plpgsql as $$
+           begin perform set_config('attack.ran_as', current_user, false); return true; end $$`,
+        "create domain pg_temp.uuid as pg_catalog.uuid check (pg_temp.taken(value::pg_catalog.text))",
+        "create temporary table text (value int)",
+      ]) {
+        await client.query(statement).then(
+          () => allowed.push(statement),
+          ({ code }) => expect(code).toBe("42501"),
+        );
+      }
+      await client.query(`select ops.booking_list('{"booking":"${randomUUID()}"}')`).catch(() => {});
+      const { rows } = await client.query("select current_setting('attack.ran_as', true) as ran_as");
+      await client.end();
+      expect([allowed, rows]).toEqual([[], [{ ran_as: null }]]);
+    },
+  );
 
   test("none of them is a member of a role, and only who migrates is a member of theirs", async () => {
     const ours = "('edge', 'edge_slow', 'operator', 'api_owner')";

@@ -58,6 +58,16 @@ begin
   end if;
 end $$;
 
+-- A type of pg_temp is found before those of pg_catalog, also where search_path is empty. So whoever may make one could have a
+-- definer's cast to uuid run a function of their own, with the rights of the owner of the database. Of our logins none may.
+do $$
+begin
+  execute format('revoke temporary on database %I from public', current_database());
+  if has_database_privilege('edge', current_database(), 'temporary') then
+    raise exception 'temporary objects can be made by every login of database %: its owner has to revoke that', current_database();
+  end if;
+end $$;
+
 comment on role edge is 'Login of the edge functions. May execute functions in api, and nothing else.';
 comment on role edge_slow is 'Login of the edge functions for what takes long. May execute the few functions in api that do, and nothing else.';
 comment on role operator is 'Login of the operator command line. May execute functions in ops, and nothing else.';
