@@ -10079,6 +10079,10 @@ begin
     delete from core.sales s where s.partner_id = booking.partner_id and s.id = any (sales);
     delete from core.credits c using core.booking_rows r
      where r.partner_id = booking.partner_id and r.booking_id = booking.id and c.partner_id = r.partner_id and c.row_id = r.id;
+    -- with its months, which are locked as long as there is a row of them
+    delete from core.delivered_months d using core.booking_rows r
+     where r.partner_id = booking.partner_id and r.booking_id = booking.id and r.live
+       and d.partner_id = r.partner_id and d.connection_id = r.connection_id and d.period = r.period;
     delete from core.booking_rows r where r.partner_id = booking.partner_id and r.booking_id = booking.id;
     get diagnostics counted = row_count;
     delete from core.bookings b where b.partner_id = booking.partner_id and b.id = booking.id;
