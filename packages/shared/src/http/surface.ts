@@ -229,8 +229,8 @@ function contextOf(
 async function answer(endpoint: Endpoint, context: AnyContext): Promise<Answer> {
   if (endpoint.query) {
     const { url } = context.request;
-    const query = url.includes("?") ? Object.fromEntries(new URL(url).searchParams) : {};
-    context.query = check(endpoint.query, query);
+    const query = url.includes("?") ? url.slice(url.indexOf("?")) : "";
+    context.query = check(endpoint.query, Object.fromEntries(new URLSearchParams(query)));
   }
   if (endpoint.body) {
     const max = endpoint.maxBody ?? MAX_BODY;
