@@ -384,6 +384,12 @@ $$;
 comment on function private.as_moment(text) is 'ISO 8601 with its offset, to the second as the API shows it; null where it is none.';
 grant execute on function private.as_moment(text) to api_owner;
 
+create function private.as_day(value text) returns date
+language sql immutable
+set search_path = ''
+as $$ select case when value ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}$' and pg_input_is_valid(value, 'date') then value::date end $$;
+comment on function private.as_day(text) is 'A calendar day as people write it, 2026-08-15; null where it is none. Postgres by itself reads infinity and yesterday too.';
+
 create function private.as_count(value jsonb) returns bigint
 language sql immutable
 set search_path = ''
@@ -3295,18 +3301,43 @@ begin
 end $$;
 grant execute on function private.account_answer(uuid, boolean) to api_owner;
 
-create function private.repeat_account(account uuid, iban jsonb) returns json
+create function private.tell_of_iban(before core.accounts, last4 text) returns void
 language plpgsql
 set search_path = ''
 as $$
 begin
+  perform private.notify(before.id, 'payout_iban_changed', 'payout_iban_changed:' || before.id || ':' || gen_random_uuid(),
+                        jsonb_build_object('iban_last4', last4))
+   where before.payout_handler = 'service_pays_customer'
+     and exists (select from core.mandates m join core.connections c on c.partner_id = m.partner_id and c.id = m.connection_id
+                  where c.partner_id = before.partner_id and c.account_id = before.id and m.document is not null);
+end $$;
+comment on function private.tell_of_iban(core.accounts, text) is
+  'Has the signatory of an account told that its client gave another account number for what the service pays them.';
+grant execute on function private.tell_of_iban(core.accounts, text) to api_owner;
+
+create function private.repeat_account(account uuid, input jsonb) returns json
+language plpgsql
+set search_path = ''
+as $$
+declare
+  iban   constant jsonb := input -> 'iban';
+  stored core.accounts;
+begin
   if jsonb_typeof(iban) = 'object' then
-    perform private.store_iban(account, iban);
+    select * into stored from core.accounts a where a.partner_id = private.partner_id() and a.id = account for no key update;
+    -- encrypted anew it is another ciphertext: whether it is another number is known to who has the keys
+    if stored.iban_last4 = iban ->> 'last4' and input #>> '{same_iban,as}' is null then
+      return private.ask('same_iban', json_build_object('partner_id', stored.partner_id, 'sent', iban,
+        'stored', json_build_object('ciphertext', stored.iban_ciphertext, 'key_id', stored.iban_key_id)));
+    elsif input #> '{same_iban,same}' is distinct from 'true' or input #>> '{same_iban,as}' is distinct from stored.iban_ciphertext then
+      perform private.store_iban(account, iban), private.tell_of_iban(stored, iban ->> 'last4');
+    end if;
   end if;
   return private.account_answer(account, true);
 end $$;
 comment on function private.repeat_account(uuid, jsonb) is
-  'A repeat by cpo_external_ref: stores a new IBAN if one was sent and ignores the rest (specification section 4.1).';
+  'A repeat by cpo_external_ref, {iban, same_iban}: stores a new IBAN if one was sent and ignores the rest (specification section 4.1). The one that is there stays as it is, so that nothing waits for it anew. Asks for same_iban, {as: ciphertext, same}, where the last four characters do not tell.';
 grant execute on function private.repeat_account(uuid, jsonb) to api_owner;
 
 create function api.repeat_account(caller jsonb, input jsonb) returns json
@@ -3318,7 +3349,7 @@ declare
 begin
   perform private.act_as(caller, 'cpo');
   account := private.known_account(input ->> 'cpo_external_ref');
-  return case when account is not null then private.repeat_account(account, input -> 'iban') end;
+  return case when account is not null then private.repeat_account(account, input) end;
 end $$;
 comment on function api.repeat_account(jsonb, jsonb) is
   'POST /v1/accounts when the rest of the body cannot be used: {cpo_external_ref, iban} to the account''s answer, or null when the reference is new.';
@@ -3343,7 +3374,7 @@ begin
     perform pg_advisory_xact_lock(hashtextextended(private.client_id() || ' ' || reference, 0));
     account := private.known_account(reference);
     if account is not null then
-      return private.repeat_account(account, input -> 'iban');
+      return private.repeat_account(account, input);
     end if;
   end if;
 
@@ -8796,13 +8827,13 @@ create table core.notices (
   constraint notices_connection_fkey foreign key (partner_id, connection_id, owner_id) references core.connections (partner_id, id, owner_id),
   constraint notices_kind_known check (kind in (
     'registration_approved', 'registration_rejected', 'something_missing', 'mandate_ending', 'mandate_ended', 'mandate_withdrawn',
-    'payout_sent', 'payout_failed'))
+    'payout_sent', 'payout_failed', 'payout_iban_changed'))
 );
 comment on table core.notices is
   'What a customer is told: one cause is told once, ever. details is what only the moment knew; who is told, where and in which language is looked up when it is mailed. No names or addresses in it; kept as long as the account.';
 comment on column core.notices.due_at is 'When a mail is to be made of it; moved on while a worker is at it, null once that is done.';
 comment on column core.notices.details is
-  'registration_rejected {grounds}; mandate_ending {valid_until, reminder}; mandate_ended {valid_until}; mandate_withdrawn {by, covered_until}; payout_sent, payout_failed {amount_eur, iban_last4}.';
+  'registration_rejected {grounds}; mandate_ending {valid_until, reminder}; mandate_ended {valid_until}; mandate_withdrawn {by, covered_until}; payout_sent, payout_failed {amount_eur, iban_last4}; payout_iban_changed {iban_last4}.';
 -- serves: what the worker mails next
 create index notices_due on core.notices (due_at) where due_at is not null;
 -- serves: what an account was told
@@ -14746,7 +14777,7 @@ declare
 begin
   perform private.act_as_operator(input);
   if year not between 2026 and 2100 or (input ? 'share' and (share is null or share > 1))
-     or (input ? 'bookable_until' and not pg_input_is_valid(input ->> 'bookable_until', 'date')) then
+     or (input ? 'bookable_until' and private.as_day(input ->> 'bookable_until') is null) then
     perform private.refuse('invalid_factor');
   end if;
   -- a booking that is submitted now holds the row that it judges by, and is seen below
@@ -14757,7 +14788,7 @@ begin
     perform private.refuse('factor_in_use', json_build_object('delivery_year', year, 'renewable_share', before.renewable_share));
   end if;
   insert into core.ere_factors as f (delivery_year, renewable_share, bookable_until)
-  values (year, coalesce(share, before.renewable_share), coalesce((input ->> 'bookable_until')::date, before.bookable_until))
+  values (year, coalesce(share, before.renewable_share), coalesce(private.as_day(input ->> 'bookable_until'), before.bookable_until))
   on conflict on constraint ere_factors_pkey do update set renewable_share = excluded.renewable_share, bookable_until = excluded.bookable_until
   returning * into after;
   if after is distinct from before then
@@ -15213,7 +15244,7 @@ begin
     perform private.refuse('invalid_ere');
   elsif (price > 0 and price < 1000000) is not true then
     perform private.refuse('invalid_price');
-  elsif not pg_input_is_valid(coalesce(input ->> 'date', '2026-01-01'), 'date') or (input ->> 'date')::date > private.today() then
+  elsif input ? 'date' and (private.as_day(input ->> 'date') <= private.today()) is not true then
     perform private.refuse('invalid_date');
   end if;
   sale.partner_id := booking.partner_id;
@@ -15223,7 +15254,7 @@ begin
   sale.ere := ere;
   sale.price := price;
   sale.gross := round(ere * price, 2);
-  sale.sold_on := coalesce((input ->> 'date')::date, private.today());
+  sale.sold_on := coalesce(private.as_day(input ->> 'date'), private.today());
   return sale;
 end $$;
 comment on function private.read_sale(core.bookings, jsonb) is 'The sale that {reference, buyer, ere, price, date?} says, not yet recorded; without a date it is of today.';
@@ -15497,12 +15528,13 @@ declare
   batch   core.payout_batches;
 begin
   perform private.act_as_operator(input), private.lock_payouts(exclusively => true);
-  -- judged is what was said of the very IBAN that is there now
+  -- judged is what was said of the very IBAN that is there now, by what had failed till now
   select coalesce(jsonb_agg(to_jsonb(y) || jsonb_build_object('reason',
-           coalesce(y.reason, case when j.ciphertext is distinct from y.iban_ciphertext then 'not_judged' else j.problem end))), '[]')
+           coalesce(y.reason, case when j.ciphertext is distinct from y.iban_ciphertext or j.failed_ciphertext is distinct from y.failed_ciphertext
+                               then 'not_judged' else j.problem end))), '[]')
     into judged
     from private.payees(minimum) y
-    left join jsonb_to_recordset(coalesce(input -> 'judged', '[]')) as j (partner_id uuid, account_id uuid, ciphertext text, problem text)
+    left join jsonb_to_recordset(coalesce(input -> 'judged', '[]')) as j (partner_id uuid, account_id uuid, ciphertext text, failed_ciphertext text, problem text)
       on j.partner_id = y.partner_id and coalesce(j.account_id, j.partner_id) = coalesce(y.account_id, y.partner_id);
   taken := array(select y from jsonb_populate_recordset(null::private.payee, judged) y where y.reason is null);
   if cardinality(taken) > 0 then
@@ -15526,7 +15558,7 @@ begin
                    from left_out l)));
 end $$;
 comment on function ops.payout_prepare(jsonb) is
-  'A batch of all who can be paid now: {minimum?, judged: [{partner_id, account_id, ciphertext, problem}]} to {changed, batch, left_out, payees}. judged says of each payee of payout_due what is wrong with the IBAN, or null. Who is left out is named, with the reason.';
+  'A batch of all who can be paid now: {minimum?, judged: [{partner_id, account_id, ciphertext, failed_ciphertext, problem}]} to {changed, batch, left_out, payees}. judged says of each payee of payout_due what is wrong with the IBAN, or null. Who is left out is named, with the reason.';
 select private.expose_ops('ops.payout_prepare(jsonb)');
 
 create function ops.payout_approve(input jsonb) returns json
@@ -15929,14 +15961,13 @@ set search_path = ''
 as $$
 declare
   wanted  constant numeric := private.as_decimal(input ->> 'rate', 2);
-  since   date;
+  since   constant date := private.as_day(input ->> 'valid_from');
   changed boolean;
 begin
   perform private.act_as_operator(input);
-  if wanted is null or wanted > 100 or not pg_input_is_valid(input ->> 'valid_from', 'date') then
+  if wanted is null or wanted > 100 or since is null then
     perform private.refuse('invalid_vat_rate');
   end if;
-  since := (input ->> 'valid_from')::date;
   changed := not exists (select from core.vat_rates r where r.valid_from = since and r.rate = wanted);
   if changed and exists (select from core.invoices i where i.issued_on >= since) then
     perform private.refuse('vat_rate_in_use', json_build_object('valid_from', since));

@@ -184,3 +184,60 @@ describe("contract §2 an IBAN is encrypted before it reaches the database", () 
     expect(await tablesHolding(connection.ean_code), "the search would have found it").toContain("core.connections");
   });
 });
+
+describe("§4.1 an account number that a client gives again", () => {
+  const changed = (account: string) =>
+    world.row(
+      "select iban_changed_at::text as at, iban_ciphertext as sealed from core.accounts where id = $1",
+      account,
+    );
+  const told = async (account: string) =>
+    (
+      await world.database.admin.query(
+        "select details from core.notices where account_id = $1 and kind = 'payout_iban_changed' order by id",
+        [account],
+      )
+    ).rows.map(({ details }) => details.iban_last4);
+
+  test.each([
+    ["a whole body", {}],
+    ["a body of which the rest is broken", { person: "x" }],
+  ])(
+    "§4.1 contract §3 the same one, in %s, stays as it is: no payout waits for it anew, and nobody is told",
+    async (_, rest) => {
+      const body = accountBody({ iban: IBAN });
+      const { account_id } = (await world.post("/v1/accounts", body, token)).body;
+      await signMandate(world, account_id);
+      const before = await changed(account_id);
+      const again = await world.post("/v1/accounts", { ...body, ...rest, iban: "nl91 abna 0417 1643 00" }, token);
+      expect([again.status, again.body.idempotent]).toEqual([200, true]);
+      expect([await changed(account_id), await told(account_id)]).toEqual([before, []]);
+    },
+  );
+
+  test("§4.1 contract §3 whoever has a client's key and moves a customer's payouts: the signatory is told, and 48 hours begin", async () => {
+    const body = accountBody({ iban: IBAN });
+    const { account_id } = (await world.post("/v1/accounts", body, token)).body;
+    // nobody has signed: to whom it would be news
+    await world.post("/v1/accounts", { ...body, iban: "NL20INGB0001234567" }, token);
+    expect(await told(account_id)).toEqual([]);
+    await signMandate(world, account_id);
+    await world.row("update core.accounts set iban_changed_at = '2026-01-01' where id = $1", account_id);
+    // the same last characters are not the same number
+    for (const iban of ["DE89370400440532014567", IBAN]) {
+      const before = await changed(account_id);
+      await world.post("/v1/accounts", { ...body, iban }, token);
+      expect(openIban(world.environment, world.partnerA.id, await kept(account_id))).toBe(iban);
+      expect((await changed(account_id)).at).not.toBe(before.at);
+    }
+    expect((await told(account_id)).sort()).toEqual(["4300", "4567"]);
+  });
+
+  test("§4.1 contract §3 what the CPO is paid for its customers is the CPO's to know", async () => {
+    const body = accountBody({ iban: IBAN, payout_handler: "via_cpo_invoicing" });
+    const { account_id } = (await world.post("/v1/accounts", body, token)).body;
+    await signMandate(world, account_id);
+    await world.post("/v1/accounts", { ...body, iban: "NL20INGB0001234567" }, token);
+    expect(await told(account_id)).toEqual([]);
+  });
+});

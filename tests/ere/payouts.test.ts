@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
+import pg from "pg";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { sealIban } from "#shared/values/iban.ts";
 import { rowCounts } from "../harness/world.ts";
@@ -244,8 +245,7 @@ describe("contract §3 payout prepare", () => {
     const judged = [
       { partner_id: rows[0].partner_id, account_id: rows[0].id, ciphertext: "what was there", problem: null },
     ];
-    const pg = await import("pg");
-    const client = new pg.default.Client({ connectionString: world.database.url("operator_anna") });
+    const client = new pg.Client({ connectionString: world.database.url("operator_anna") });
     await client.connect();
     const answer = await client.query("select ops.payout_prepare($1) as answer", [{ judged }]);
     await client.end();
@@ -253,6 +253,33 @@ describe("contract §3 payout prepare", () => {
       expect.objectContaining({ payee: id(customer), reason: "not_judged" }),
     );
   });
+});
+
+test("contract §3 a line that failed while a batch was prepared holds its IBAN back", async () => {
+  const [customer] = await world.sold([100]);
+  const { batch_id } = await world.exported();
+  await world.sell(customer as Customer, 50, "2026-05");
+  const client = new pg.Client({ connectionString: world.database.url("operator_anna") });
+  await client.connect();
+  const ops = (name: string, input: object) =>
+    client.query(`select ops.${name}($1) as answer`, [input]).then(({ rows }) => rows[0].answer);
+  // what one command does in two steps, and between them another operator hears from the bank
+  const { payees } = await ops("payout_due", {});
+  const [line] = await world.linesOf(batch_id);
+  await done(world.bram, ["payout", "settle", "--failed", line?.line_id ?? ""]);
+  const judged = payees.map((payee: { iban: { ciphertext: string } }) => ({
+    ...payee,
+    ciphertext: payee.iban.ciphertext,
+    problem: null,
+  }));
+  const prepared = await ops("payout_prepare", { judged });
+  await client.end();
+  expect([judged.length, prepared.batch, prepared.payees]).toEqual([
+    1,
+    null,
+    expect.arrayContaining([expect.objectContaining({ payee: id(customer), reason: "not_judged", amount_eur: 120 })]),
+  ]);
+  expect((await prepare()).reasons).toMatchObject({ [id(customer)]: "iban_failed" });
 });
 
 describe("contract §3 payout approve, cancel", () => {

@@ -155,8 +155,8 @@ describe("contract §3 sale record", () => {
 
   test("contract §3 a sale is of today or before, of a submitted booking, and has a reference and a buyer", async () => {
     const { booking_id } = await credited([100]);
-    for (const date of ["2026-08-16", "2026-13-01", "tomorrow!"])
-      await world.refused(selling(booking_id, 1, 1, "R-1", "--date", date), "a sale is of today or before");
+    for (const date of ["2026-08-16", "2026-13-01", "tomorrow!", "yesterday", "-infinity", "epoch", "15-8-2026"])
+      await world.refused(selling(booking_id, 1, 1, "R-1", `--date=${date}`), "a sale is of today or before");
     await world.refused(selling(booking_id, 1, 1, " "), "A name is 1 to 120 characters");
     await world.refused(selling(booking_id, 1, 1, "R".repeat(121)), "A name is 1 to 120 characters");
     await world.customer({ "2026-01": 5 });
@@ -272,6 +272,7 @@ describe("contract §3 factors and figures", () => {
       "2027 --share -1",
       "2025 --share 0.5",
       "2027 --bookable-until soon",
+      "2027 --bookable-until infinity",
     ])
       await world.refused(`factor set ${wrong}`, "A factor has a year from 2026 on");
     await world.refused("factor set 2028 --bookable-until 2029-01-01", "There is no factor for 2028 yet");

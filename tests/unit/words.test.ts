@@ -205,6 +205,7 @@ describe("§6 mail", () => {
     { kind: "mandate_withdrawn", by: "connection_updated", covered_until: null },
     { kind: "payout_sent", amount_eur: 1234.5, iban_last4: "4300" },
     { kind: "payout_failed", amount_eur: 12.3, iban_last4: "4300" },
+    { kind: "payout_iban_changed", iban_last4: "4300" },
   ];
   const own: NoticeReader = {
     full_name: hostile,

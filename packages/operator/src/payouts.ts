@@ -40,6 +40,7 @@ export async function prepare(input: Input, { call, env }: Machine): Promise<Ans
     partner_id: payee.partner_id,
     account_id: payee.account_id,
     ciphertext: payee.iban.ciphertext,
+    failed_ciphertext: payee.failed_iban?.ciphertext ?? null,
     problem: problemOf(keys, payee),
   }));
   return call("payout_prepare", { ...input, judged });

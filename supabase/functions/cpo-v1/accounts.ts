@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { endpoint } from "#shared/http/endpoint.ts";
 import { email, filter, iban, instant, limit, lineOf, offset, orNull, trimmedTo } from "#shared/values/fields.ts";
-import { sealIban } from "#shared/values/iban.ts";
+import { compareIbans, sealIban } from "#shared/values/iban.ts";
 import {
   AccountType,
   Connection,
@@ -112,7 +112,7 @@ export const createAccount = endpoint(
     caller: { kind: "cpo", scope: "cpo:accounts:write" },
     limit: "cpo_write",
     sql: ["create_account", "repeat_account"],
-    next: ASKING_EAN_REGISTER,
+    next: { ...ASKING_EAN_REGISTER, same_iban: compareIbans },
     body: CreateAccount,
     prepare: loadNumberingPlans,
     response: z

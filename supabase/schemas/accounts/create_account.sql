@@ -29,18 +29,43 @@ begin
 end $$;
 grant execute on function private.account_answer(uuid, boolean) to api_owner;
 
-create function private.repeat_account(account uuid, iban jsonb) returns json
+create function private.tell_of_iban(before core.accounts, last4 text) returns void
 language plpgsql
 set search_path = ''
 as $$
 begin
+  perform private.notify(before.id, 'payout_iban_changed', 'payout_iban_changed:' || before.id || ':' || gen_random_uuid(),
+                        jsonb_build_object('iban_last4', last4))
+   where before.payout_handler = 'service_pays_customer'
+     and exists (select from core.mandates m join core.connections c on c.partner_id = m.partner_id and c.id = m.connection_id
+                  where c.partner_id = before.partner_id and c.account_id = before.id and m.document is not null);
+end $$;
+comment on function private.tell_of_iban(core.accounts, text) is
+  'Has the signatory of an account told that its client gave another account number for what the service pays them.';
+grant execute on function private.tell_of_iban(core.accounts, text) to api_owner;
+
+create function private.repeat_account(account uuid, input jsonb) returns json
+language plpgsql
+set search_path = ''
+as $$
+declare
+  iban   constant jsonb := input -> 'iban';
+  stored core.accounts;
+begin
   if jsonb_typeof(iban) = 'object' then
-    perform private.store_iban(account, iban);
+    select * into stored from core.accounts a where a.partner_id = private.partner_id() and a.id = account for no key update;
+    -- encrypted anew it is another ciphertext: whether it is another number is known to who has the keys
+    if stored.iban_last4 = iban ->> 'last4' and input #>> '{same_iban,as}' is null then
+      return private.ask('same_iban', json_build_object('partner_id', stored.partner_id, 'sent', iban,
+        'stored', json_build_object('ciphertext', stored.iban_ciphertext, 'key_id', stored.iban_key_id)));
+    elsif input #> '{same_iban,same}' is distinct from 'true' or input #>> '{same_iban,as}' is distinct from stored.iban_ciphertext then
+      perform private.store_iban(account, iban), private.tell_of_iban(stored, iban ->> 'last4');
+    end if;
   end if;
   return private.account_answer(account, true);
 end $$;
 comment on function private.repeat_account(uuid, jsonb) is
-  'A repeat by cpo_external_ref: stores a new IBAN if one was sent and ignores the rest (specification section 4.1).';
+  'A repeat by cpo_external_ref, {iban, same_iban}: stores a new IBAN if one was sent and ignores the rest (specification section 4.1). The one that is there stays as it is, so that nothing waits for it anew. Asks for same_iban, {as: ciphertext, same}, where the last four characters do not tell.';
 grant execute on function private.repeat_account(uuid, jsonb) to api_owner;
 
 create function api.repeat_account(caller jsonb, input jsonb) returns json
@@ -52,7 +77,7 @@ declare
 begin
   perform private.act_as(caller, 'cpo');
   account := private.known_account(input ->> 'cpo_external_ref');
-  return case when account is not null then private.repeat_account(account, input -> 'iban') end;
+  return case when account is not null then private.repeat_account(account, input) end;
 end $$;
 comment on function api.repeat_account(jsonb, jsonb) is
   'POST /v1/accounts when the rest of the body cannot be used: {cpo_external_ref, iban} to the account''s answer, or null when the reference is new.';
@@ -77,7 +102,7 @@ begin
     perform pg_advisory_xact_lock(hashtextextended(private.client_id() || ' ' || reference, 0));
     account := private.known_account(reference);
     if account is not null then
-      return private.repeat_account(account, input -> 'iban');
+      return private.repeat_account(account, input);
     end if;
   end if;
 

@@ -18,6 +18,12 @@ $$;
 comment on function private.as_moment(text) is 'ISO 8601 with its offset, to the second as the API shows it; null where it is none.';
 grant execute on function private.as_moment(text) to api_owner;
 
+create function private.as_day(value text) returns date
+language sql immutable
+set search_path = ''
+as $$ select case when value ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}$' and pg_input_is_valid(value, 'date') then value::date end $$;
+comment on function private.as_day(text) is 'A calendar day as people write it, 2026-08-15; null where it is none. Postgres by itself reads infinity and yesterday too.';
+
 create function private.as_count(value jsonb) returns bigint
 language sql immutable
 set search_path = ''

@@ -97,14 +97,13 @@ set search_path = ''
 as $$
 declare
   wanted  constant numeric := private.as_decimal(input ->> 'rate', 2);
-  since   date;
+  since   constant date := private.as_day(input ->> 'valid_from');
   changed boolean;
 begin
   perform private.act_as_operator(input);
-  if wanted is null or wanted > 100 or not pg_input_is_valid(input ->> 'valid_from', 'date') then
+  if wanted is null or wanted > 100 or since is null then
     perform private.refuse('invalid_vat_rate');
   end if;
-  since := (input ->> 'valid_from')::date;
   changed := not exists (select from core.vat_rates r where r.valid_from = since and r.rate = wanted);
   if changed and exists (select from core.invoices i where i.issued_on >= since) then
     perform private.refuse('vat_rate_in_use', json_build_object('valid_from', since));

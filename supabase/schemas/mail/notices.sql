@@ -17,13 +17,13 @@ create table core.notices (
   constraint notices_connection_fkey foreign key (partner_id, connection_id, owner_id) references core.connections (partner_id, id, owner_id),
   constraint notices_kind_known check (kind in (
     'registration_approved', 'registration_rejected', 'something_missing', 'mandate_ending', 'mandate_ended', 'mandate_withdrawn',
-    'payout_sent', 'payout_failed'))
+    'payout_sent', 'payout_failed', 'payout_iban_changed'))
 );
 comment on table core.notices is
   'What a customer is told: one cause is told once, ever. details is what only the moment knew; who is told, where and in which language is looked up when it is mailed. No names or addresses in it; kept as long as the account.';
 comment on column core.notices.due_at is 'When a mail is to be made of it; moved on while a worker is at it, null once that is done.';
 comment on column core.notices.details is
-  'registration_rejected {grounds}; mandate_ending {valid_until, reminder}; mandate_ended {valid_until}; mandate_withdrawn {by, covered_until}; payout_sent, payout_failed {amount_eur, iban_last4}.';
+  'registration_rejected {grounds}; mandate_ending {valid_until, reminder}; mandate_ended {valid_until}; mandate_withdrawn {by, covered_until}; payout_sent, payout_failed {amount_eur, iban_last4}; payout_iban_changed {iban_last4}.';
 -- serves: what the worker mails next
 create index notices_due on core.notices (due_at) where due_at is not null;
 -- serves: what an account was told

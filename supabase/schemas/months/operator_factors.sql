@@ -29,7 +29,7 @@ declare
 begin
   perform private.act_as_operator(input);
   if year not between 2026 and 2100 or (input ? 'share' and (share is null or share > 1))
-     or (input ? 'bookable_until' and not pg_input_is_valid(input ->> 'bookable_until', 'date')) then
+     or (input ? 'bookable_until' and private.as_day(input ->> 'bookable_until') is null) then
     perform private.refuse('invalid_factor');
   end if;
   -- a booking that is submitted now holds the row that it judges by, and is seen below
@@ -40,7 +40,7 @@ begin
     perform private.refuse('factor_in_use', json_build_object('delivery_year', year, 'renewable_share', before.renewable_share));
   end if;
   insert into core.ere_factors as f (delivery_year, renewable_share, bookable_until)
-  values (year, coalesce(share, before.renewable_share), coalesce((input ->> 'bookable_until')::date, before.bookable_until))
+  values (year, coalesce(share, before.renewable_share), coalesce(private.as_day(input ->> 'bookable_until'), before.bookable_until))
   on conflict on constraint ere_factors_pkey do update set renewable_share = excluded.renewable_share, bookable_until = excluded.bookable_until
   returning * into after;
   if after is distinct from before then

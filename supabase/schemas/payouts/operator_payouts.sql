@@ -90,12 +90,13 @@ declare
   batch   core.payout_batches;
 begin
   perform private.act_as_operator(input), private.lock_payouts(exclusively => true);
-  -- judged is what was said of the very IBAN that is there now
+  -- judged is what was said of the very IBAN that is there now, by what had failed till now
   select coalesce(jsonb_agg(to_jsonb(y) || jsonb_build_object('reason',
-           coalesce(y.reason, case when j.ciphertext is distinct from y.iban_ciphertext then 'not_judged' else j.problem end))), '[]')
+           coalesce(y.reason, case when j.ciphertext is distinct from y.iban_ciphertext or j.failed_ciphertext is distinct from y.failed_ciphertext
+                               then 'not_judged' else j.problem end))), '[]')
     into judged
     from private.payees(minimum) y
-    left join jsonb_to_recordset(coalesce(input -> 'judged', '[]')) as j (partner_id uuid, account_id uuid, ciphertext text, problem text)
+    left join jsonb_to_recordset(coalesce(input -> 'judged', '[]')) as j (partner_id uuid, account_id uuid, ciphertext text, failed_ciphertext text, problem text)
       on j.partner_id = y.partner_id and coalesce(j.account_id, j.partner_id) = coalesce(y.account_id, y.partner_id);
   taken := array(select y from jsonb_populate_recordset(null::private.payee, judged) y where y.reason is null);
   if cardinality(taken) > 0 then
@@ -119,7 +120,7 @@ begin
                    from left_out l)));
 end $$;
 comment on function ops.payout_prepare(jsonb) is
-  'A batch of all who can be paid now: {minimum?, judged: [{partner_id, account_id, ciphertext, problem}]} to {changed, batch, left_out, payees}. judged says of each payee of payout_due what is wrong with the IBAN, or null. Who is left out is named, with the reason.';
+  'A batch of all who can be paid now: {minimum?, judged: [{partner_id, account_id, ciphertext, failed_ciphertext, problem}]} to {changed, batch, left_out, payees}. judged says of each payee of payout_due what is wrong with the IBAN, or null. Who is left out is named, with the reason.';
 select private.expose_ops('ops.payout_prepare(jsonb)');
 
 create function ops.payout_approve(input jsonb) returns json

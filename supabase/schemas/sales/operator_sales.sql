@@ -65,7 +65,7 @@ begin
     perform private.refuse('invalid_ere');
   elsif (price > 0 and price < 1000000) is not true then
     perform private.refuse('invalid_price');
-  elsif not pg_input_is_valid(coalesce(input ->> 'date', '2026-01-01'), 'date') or (input ->> 'date')::date > private.today() then
+  elsif input ? 'date' and (private.as_day(input ->> 'date') <= private.today()) is not true then
     perform private.refuse('invalid_date');
   end if;
   sale.partner_id := booking.partner_id;
@@ -75,7 +75,7 @@ begin
   sale.ere := ere;
   sale.price := price;
   sale.gross := round(ere * price, 2);
-  sale.sold_on := coalesce((input ->> 'date')::date, private.today());
+  sale.sold_on := coalesce(private.as_day(input ->> 'date'), private.today());
   return sale;
 end $$;
 comment on function private.read_sale(core.bookings, jsonb) is 'The sale that {reference, buyer, ere, price, date?} says, not yet recorded; without a date it is of today.';

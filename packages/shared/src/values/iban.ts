@@ -56,3 +56,22 @@ export function sealIban(keys: Keys, partnerId: string, iban: string): SealedIba
 export function openIban(keys: Keys, partnerId: string, sealed: Sealed): string {
   return open(keys, partnerId, sealed);
 }
+
+/**
+ * Fetches what SQL asks of two ciphertexts of a tenant: whether they are of one IBAN, and which was compared. One that does not open
+ * with these keys is another.
+ */
+export async function compareIbans(
+  keys: Keys,
+  { partner_id, stored, sent }: { partner_id: string; stored: Sealed; sent: Sealed },
+): Promise<{ as: string; same: boolean }> {
+  const read = (sealed: Sealed) => {
+    try {
+      return openIban(keys, partner_id, sealed);
+    } catch {
+      return null; // what was thrown may quote it
+    }
+  };
+  const there = read(stored);
+  return { as: stored.ciphertext, same: there !== null && there === read(sent) };
+}

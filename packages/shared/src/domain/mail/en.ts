@@ -216,5 +216,14 @@ export const en: MailMessages = {
       own: "Give us another account number, and we transfer the amount to it.",
       cpo: (partner) => `Give ${partner} another account number, and we transfer the amount to it.`,
     },
+    payout_iban_changed: {
+      subject: "Your compensation goes to another account number",
+      lines: (partner, iban) => [
+        `${partner} gave us another account number for your compensation. It ends in ${iban}.`,
+        "We transfer nothing to it before 48 hours have passed.",
+      ],
+      after: (partner) =>
+        `Is this not right? Then tell ${partner} or us at once; our address is at the end of this mail.`,
+    },
   },
 };

@@ -26,7 +26,8 @@ export type Mail = {
     | "mandate_ended"
     | "mandate_withdrawn"
     | "payout_sent"
-    | "payout_failed";
+    | "payout_failed"
+    | "payout_iban_changed";
   locale: Locale;
   subject: string;
   html: string;

@@ -218,6 +218,15 @@ export const nl = {
       cpo: (partner: string) =>
         `Geef ${partner} een ander rekeningnummer door, dan maken wij het bedrag daarheen over.`,
     },
+    payout_iban_changed: {
+      subject: "Uw vergoeding gaat naar een ander rekeningnummer",
+      lines: (partner: string, iban: string) => [
+        `${partner} gaf ons een ander rekeningnummer door voor uw vergoeding. Het eindigt op ${iban}.`,
+        "Pas na 48 uur maken wij daar iets naar over.",
+      ],
+      after: (partner: string) =>
+        `Klopt dit niet? Laat het ${partner} of ons dan meteen weten; ons adres staat onder aan deze mail.`,
+    },
   },
 };
 

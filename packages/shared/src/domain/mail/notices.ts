@@ -25,7 +25,9 @@ export type Notice =
       /** The last day that still counts; null where nothing does but what is booked. */
       covered_until: string | null;
     }
-  | { kind: "payout_sent" | "payout_failed"; amount_eur: number; iban_last4: string };
+  | { kind: "payout_sent" | "payout_failed"; amount_eur: number; iban_last4: string }
+  /** By the CPO, through the API: on a page a customer changes it by a code. */
+  | { kind: "payout_iban_changed"; iban_last4: string };
 
 type Ground = "mandate_signed" | "ean_validated" | "mid_charger_registered";
 
@@ -120,6 +122,10 @@ function contentOf(notice: Notice, { account, partner_name }: NoticeReader, loca
         button,
         after: account === "own" ? own : cpo(partner_name),
       };
+    }
+    case "payout_iban_changed": {
+      const { subject, lines, after } = notices.payout_iban_changed;
+      return { subject, lines: lines(partner_name, notice.iban_last4), after: after(partner_name) };
     }
   }
 }
