@@ -897,6 +897,25 @@ grant execute on function private.sweep_events() to api_owner;
 create type private.occurrence as (account_id uuid, subject_id uuid, data jsonb);
 comment on type private.occurrence is 'Something that happened to an account: what exactly of it (a connection, a charger), and what an event says of it.';
 
+create function private.kick() returns void
+language plpgsql
+set search_path = ''
+as $$ begin raise notice 'outbox'; end $$;
+comment on function private.kick() is
+  'Says to the function that runs this statement that mail or events wait: it has the worker send them once the statement is committed (packages/shared/src/foundation/db.ts).';
+grant execute on function private.kick() to api_owner;
+
+create function private.kick_for(partner uuid, owner uuid) returns void
+language plpgsql
+set search_path = ''
+as $$
+begin
+  if exists (select from core.webhook_endpoints e where e.partner_id = partner and e.owner_id = owner and e.status = 'enabled') then
+    perform private.kick();
+  end if;
+end $$;
+comment on function private.kick_for(uuid, uuid) is 'private.kick where somebody is sent the events of this log.';
+
 create function private.tell(partner uuid, owner uuid, type text, subject uuid, data jsonb default '{}', customer uuid default null) returns void
 language plpgsql security definer
 set search_path = ''
@@ -904,6 +923,7 @@ as $$
 begin
   insert into core.events (partner_id, owner_id, type, user_id, subject_id, data, request_id)
   values (partner, owner, tell.type, customer, subject, tell.data, nullif(current_setting('app.request_id', true), ''));
+  perform private.kick_for(partner, owner);
 end $$;
 comment on function private.tell(uuid, uuid, text, uuid, jsonb, uuid) is
   'Writes an event into one log. Definer, because events are otherwise only read, and what happens to a person in the house is told to a partner.';
@@ -913,26 +933,34 @@ create function private.emit_all(tenant uuid, type text, occurrences private.occ
 language plpgsql security definer
 set search_path = '' set plan_cache_mode = 'force_custom_plan'
 as $$
+declare
+  log record;
 begin
-  insert into core.events (partner_id, owner_id, type, account_id, user_id, subject_id, data, request_id)
-  select a.partner_id, a.client_id, emit_all.type, a.id, null, o.subject_id, o.data, nullif(current_setting('app.request_id', true), '')
-    from unnest(occurrences) with ordinality as o (account_id, subject_id, data, place)
-    join core.accounts a on a.partner_id = tenant and a.id = o.account_id and a.client_id is not null
-   order by o.place;
-  if tenant = private.house() then
-    -- of its customers a partner is told what GET /partner/customers shows: no gates, no EAN, no months, and where somebody stands with their
-    -- registration only if it uploaded or invited them
-    insert into core.events (partner_id, owner_id, type, account_id, user_id, subject_id, data, request_id)
-    select t.partner_id, t.partner_id, emit_all.type, a.id, t.user_id, o.subject_id,
-           jsonb_strip_nulls(jsonb_build_object('registration_status', o.data -> 'registration_status', 'mid_eligible', o.data -> 'mid_eligible')),
-           nullif(current_setting('app.request_id', true), '')
-      from unnest(occurrences) with ordinality as o (account_id, subject_id, data, place)
-      join core.accounts a on a.partner_id = tenant and a.id = o.account_id
-      join core.attributions t on t.user_id = a.user_id
-     where emit_all.type in ('mandate.signed', 'mandate.renewed', 'mandate.revoked', 'mandate.expired', 'charger.registered', 'charger.mid_confirmed')
-        or emit_all.type like 'registration.%' and t.source in ('partner_upload', 'partner_invite')
-     order by o.place;
-  end if;
+  for log in
+    with told as (
+      select a.partner_id, a.client_id as owner_id, a.id as account_id, null::uuid as user_id, o.subject_id, o.data, o.place
+        from unnest(occurrences) with ordinality as o (account_id, subject_id, data, place)
+        join core.accounts a on a.partner_id = tenant and a.id = o.account_id and a.client_id is not null
+      union all
+      -- of its customers a partner is told what GET /partner/customers shows: no gates, no EAN, no months, and where somebody stands with
+      -- their registration only if it uploaded or invited them
+      select t.partner_id, t.partner_id, a.id, t.user_id, o.subject_id,
+             jsonb_strip_nulls(jsonb_build_object('registration_status', o.data -> 'registration_status', 'mid_eligible', o.data -> 'mid_eligible')), o.place
+        from unnest(occurrences) with ordinality as o (account_id, subject_id, data, place)
+        join core.accounts a on a.partner_id = tenant and a.id = o.account_id
+        join core.attributions t on t.user_id = a.user_id
+       where tenant = private.house()
+         and (emit_all.type in ('mandate.signed', 'mandate.renewed', 'mandate.revoked', 'mandate.expired', 'charger.registered', 'charger.mid_confirmed')
+              or emit_all.type like 'registration.%' and t.source in ('partner_upload', 'partner_invite'))
+    ), written as (
+      insert into core.events (partner_id, owner_id, type, account_id, user_id, subject_id, data, request_id)
+      select t.partner_id, t.owner_id, emit_all.type, t.account_id, t.user_id, t.subject_id, t.data, nullif(current_setting('app.request_id', true), '')
+        from told t order by t.place
+      returning partner_id, owner_id)
+    select distinct w.partner_id, w.owner_id from written w
+  loop
+    perform private.kick_for(log.partner_id, log.owner_id);
+  end loop;
 end $$;
 comment on function private.emit_all(uuid, text, private.occurrence[]) is
   'Writes an event of each occurrence in a tenant: into the log of the client whose account it is, or of the partner who brought the person. Definer, because people are in the house and their partner is another tenant.';
@@ -8691,6 +8719,9 @@ begin
     cross join lateral (select l.fields || coalesce(mail -> 'defaults', '{}') || jsonb_strip_nulls(l.fields) as marks offset 0) as m
     cross join private.mark_values(names, m.marks) as v
   on conflict on constraint mail_outbox_cause_key do nothing;
+  if found and not captured then
+    perform private.kick();
+  end if;
 end $$;
 comment on function private.enqueue_mails(jsonb, jsonb) is
   'enqueue_mail for many: one composed mail, and letters [{recipient, cause, fields, to_nobody}]; its defaults stand in for fields that are null. The fields reply_to and unsubscribe_url also become the mail''s headers.';
@@ -11725,6 +11756,711 @@ end $$;
 comment on function api.get_event(jsonb, jsonb) is 'GET /v1/events/{event_id} and GET /partner/events/{event_id}: {event_id, key} to the event.';
 select private.expose('api.get_event(jsonb, jsonb)');
 
+-- Webhook endpoints: where the events of one log are sent, and how far that is.
+
+create table core.webhook_endpoints (
+  partner_id          uuid        not null,
+  id                  uuid        not null,
+  owner_id            uuid        not null,
+  url                 text        not null,
+  types               text[],
+  status              text        not null default 'enabled',
+  disabled_reason     text,
+  secret_ciphertext   text        not null,
+  secret_key_id       text        not null,
+  previous_ciphertext text,
+  previous_key_id     text,
+  previous_until      timestamptz,
+  delivered_to        bigint      not null,
+  failures            int         not null default 0,
+  failing_since       timestamptz,
+  warnings            int         not null default 0,
+  probe_at            timestamptz,
+  lease_id            uuid,
+  lease_until         timestamptz,
+  created_at          timestamptz not null default private.now(),
+  constraint webhook_endpoints_pkey primary key (partner_id, id),
+  constraint webhook_endpoints_partner_id_fkey foreign key (partner_id) references core.partners (id),
+  constraint webhook_endpoints_url_length check (length(url) between 1 and 500),
+  constraint webhook_endpoints_types_some check (cardinality(types) > 0),
+  constraint webhook_endpoints_status_known check (status in ('enabled', 'disabled')),
+  constraint webhook_endpoints_disabled_whole check ((status = 'disabled') = (disabled_reason is not null)),
+  constraint webhook_endpoints_previous_whole check (num_nulls(previous_ciphertext, previous_key_id, previous_until) in (0, 3))
+);
+comment on table core.webhook_endpoints is
+  'Where the events of a client''s log, or of a partner''s own, are sent. The secrets are AES-256-GCM made before they reach the database, bound to the endpoint.';
+comment on column core.webhook_endpoints.types is 'Null: all.';
+comment on column core.webhook_endpoints.delivered_to is 'Every event up to this number of the log was sent, or waits in core.webhook_retries.';
+comment on column core.webhook_endpoints.failures is 'Attempts that failed since the last success. From the fifth on there is one attempt at a time, at probe_at.';
+comment on column core.webhook_endpoints.warnings is 'How many of the two mails about its failing were written: after 24 and after 96 hours.';
+comment on column core.webhook_endpoints.lease_id is 'Whoever holds it sends, until lease_until; nobody else does.';
+-- serves: the worker, which looks at all that are enabled
+create index webhook_endpoints_enabled on core.webhook_endpoints (lease_until nulls first) where status = 'enabled';
+select private.isolate('core.webhook_endpoints', 'select, insert, update, delete');
+select private.keep_to_owner('core.webhook_endpoints');
+
+create table core.webhook_retries (
+  partner_id      uuid        not null,
+  endpoint_id     uuid        not null,
+  event_id        uuid        not null,
+  attempts        int         not null,
+  next_attempt_at timestamptz,
+  constraint webhook_retries_pkey primary key (partner_id, endpoint_id, event_id),
+  constraint webhook_retries_endpoint_fkey foreign key (partner_id, endpoint_id) references core.webhook_endpoints (partner_id, id) on delete cascade
+);
+comment on table core.webhook_retries is
+  'Events to be sent to an endpoint out of turn: again because an attempt failed, because somebody asked for it, or a ping, which is in no log. next_attempt_at is null once it was given up.';
+-- serves: what is to be sent next to an endpoint
+create index webhook_retries_due on core.webhook_retries (partner_id, endpoint_id, next_attempt_at) where next_attempt_at is not null;
+select private.isolate('core.webhook_retries', 'select, insert, update, delete');
+
+create table core.webhook_attempts (
+  partner_id      uuid        not null,
+  id              bigint      not null generated always as identity,
+  endpoint_id     uuid        not null,
+  event_id        uuid        not null,
+  type            text        not null,
+  attempt         int         not null,
+  at              timestamptz not null,
+  status          int,
+  ms              int         not null,
+  error           text,
+  next_attempt_at timestamptz,
+  constraint webhook_attempts_pkey primary key (partner_id, id),
+  constraint webhook_attempts_endpoint_fkey foreign key (partner_id, endpoint_id) references core.webhook_endpoints (partner_id, id) on delete cascade,
+  constraint webhook_attempts_error_length check (length(error) <= 200)
+);
+comment on table core.webhook_attempts is 'What was sent and what came of it, without bodies. Kept 30 days.';
+-- serves: the latest attempts of an endpoint
+create index webhook_attempts_endpoint on core.webhook_attempts (partner_id, endpoint_id, id desc);
+-- serves: the sweep
+create index webhook_attempts_age on core.webhook_attempts (at);
+select private.isolate('core.webhook_attempts', 'select');
+
+create function private.webhook_json(endpoint core.webhook_endpoints) returns jsonb
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  return jsonb_build_object(
+    'id', endpoint.id, 'url', endpoint.url, 'types', coalesce(to_jsonb(endpoint.types), '["*"]'), 'status', endpoint.status,
+    'disabled_reason', endpoint.disabled_reason, 'created_at', private.iso(endpoint.created_at), 'delivered_to', endpoint.delivered_to,
+    'failing_since', private.iso(endpoint.failing_since));
+end $$;
+grant execute on function private.webhook_json(core.webhook_endpoints) to api_owner;
+
+create function private.place_in_log(owner uuid, named text) returns bigint
+language plpgsql
+set search_path = ''
+as $$
+declare
+  head  constant core.event_heads := private.sequence_events(private.partner_id(), owner);
+  place bigint;
+begin
+  if named is null then
+    return head.sequence;
+  elsif private.as_uuid(named) is not null then
+    select e.sequence - 1 into place from core.events e
+     where e.partner_id = head.partner_id and e.owner_id = owner and e.id = private.as_uuid(named) and e.created_at > private.events_kept_since();
+    if not found then
+      perform private.refuse('event_not_found');
+    end if;
+    return place;
+  elsif named ~ '^\d{4}-\d\d-\d\d' and pg_input_is_valid(named, 'timestamptz') then
+    select e.sequence - 1 into place from core.events e
+     where e.partner_id = head.partner_id and e.owner_id = owner and e.sequence > private.oldest_event(head) and e.created_at >= named::timestamptz
+     order by e.sequence limit 1;
+    return coalesce(place, head.sequence);
+  end if;
+  return private.start_of(head, named);
+end $$;
+comment on function private.place_in_log(uuid, text) is
+  'Behind which number of a log something begins: a cursor, the id of the first event, or a moment; the end where nothing is named. Refused with invalid_cursor, cursor_expired, event_not_found.';
+grant execute on function private.place_in_log(uuid, text) to api_owner;
+
+create function private.webhook_named(named text) returns core.webhook_endpoints
+language plpgsql
+set search_path = ''
+as $$
+declare
+  endpoint core.webhook_endpoints;
+begin
+  select * into endpoint from core.webhook_endpoints e where e.partner_id = private.partner_id() and e.id = private.as_uuid(named) for update;
+  if not found then
+    perform private.refuse('webhook_not_found', '{}');
+  end if;
+  return endpoint;
+end $$;
+comment on function private.webhook_named(text) is 'An endpoint of the tenant, its row locked.';
+grant execute on function private.webhook_named(text) to api_owner;
+
+create function private.add_webhook(owner uuid, input jsonb) returns core.webhook_endpoints
+language plpgsql
+set search_path = ''
+as $$
+declare
+  endpoint core.webhook_endpoints;
+begin
+  -- the partner's row is locked, so that of two at once the second sees the first
+  perform from core.partners p where p.id = private.partner_id() for no key update;
+  if (select count(*) from core.webhook_endpoints e where e.partner_id = private.partner_id()) >= 10 then
+    perform private.refuse('endpoint_limit');
+  end if;
+  insert into core.webhook_endpoints (partner_id, id, owner_id, url, types, secret_ciphertext, secret_key_id, delivered_to)
+  values (private.partner_id(), (input ->> 'id')::uuid, owner, input ->> 'url',
+          (select array_agg(t) from jsonb_array_elements_text(nullif(input -> 'types', 'null')) t),
+          input #>> '{secret,ciphertext}', input #>> '{secret,key_id}', private.place_in_log(owner, input ->> 'from'))
+  returning * into endpoint;
+  perform private.audit('webhook.added', endpoint.id);
+  return endpoint;
+end $$;
+comment on function private.add_webhook(uuid, jsonb) is
+  'A new endpoint of a log of the tenant: {id, url, types, secret, from}. Ten a partner, its clients'' included.';
+grant execute on function private.add_webhook(uuid, jsonb) to api_owner;
+
+create function private.rotate_webhook(endpoint core.webhook_endpoints, input jsonb) returns core.webhook_endpoints
+language plpgsql
+set search_path = ''
+as $$
+declare
+  at_once constant boolean := coalesce((input ->> 'now')::boolean, false);
+begin
+  update core.webhook_endpoints e
+     set secret_ciphertext = input #>> '{secret,ciphertext}', secret_key_id = input #>> '{secret,key_id}',
+         previous_ciphertext = case when not at_once then e.secret_ciphertext end, previous_key_id = case when not at_once then e.secret_key_id end,
+         previous_until = case when not at_once then private.now() + interval '24 hours' end
+   where e.partner_id = endpoint.partner_id and e.id = endpoint.id returning * into endpoint;
+  perform private.audit('webhook.rotated', endpoint.id, jsonb_build_object('at_once', at_once));
+  return endpoint;
+end $$;
+comment on function private.rotate_webhook(core.webhook_endpoints, jsonb) is
+  'Another secret, {secret, now}: what is sent is signed with both for 24 hours, or from now on with the new one alone.';
+grant execute on function private.rotate_webhook(core.webhook_endpoints, jsonb) to api_owner;
+
+create function private.disable_webhook(endpoint core.webhook_endpoints, reason text) returns core.webhook_endpoints
+language plpgsql
+set search_path = ''
+as $$
+begin
+  if endpoint.status = 'disabled' then
+    return endpoint;
+  end if;
+  update core.webhook_endpoints e set status = 'disabled', disabled_reason = disable_webhook.reason, lease_id = null, lease_until = null
+   where e.partner_id = endpoint.partner_id and e.id = endpoint.id returning * into endpoint;
+  perform private.audit('webhook.disabled', endpoint.id, jsonb_build_object('reason', disable_webhook.reason)),
+          private.tell(endpoint.partner_id, endpoint.owner_id, 'webhook_endpoint.disabled', endpoint.id,
+                       jsonb_build_object('webhook_id', endpoint.id, 'disabled_reason', disable_webhook.reason));
+  return endpoint;
+end $$;
+comment on function private.disable_webhook(core.webhook_endpoints, text) is
+  'Nothing is sent to an endpoint any more; nothing is lost either. reason: manager, operator, gone (it answered 410) or failing (five days without a success).';
+grant execute on function private.disable_webhook(core.webhook_endpoints, text) to api_owner;
+
+create function private.enable_webhook(endpoint core.webhook_endpoints) returns core.webhook_endpoints
+language plpgsql
+set search_path = ''
+as $$
+begin
+  if endpoint.status = 'enabled' then
+    return endpoint;
+  end if;
+  update core.webhook_endpoints e
+     set status = 'enabled', disabled_reason = null, failures = 0, failing_since = null, warnings = 0, probe_at = null
+   where e.partner_id = endpoint.partner_id and e.id = endpoint.id returning * into endpoint;
+  perform private.audit('webhook.enabled', endpoint.id);
+  return endpoint;
+end $$;
+comment on function private.enable_webhook(core.webhook_endpoints) is 'Sends to an endpoint again, from where it stood.';
+grant execute on function private.enable_webhook(core.webhook_endpoints) to api_owner;
+
+create function private.require_enabled(endpoint core.webhook_endpoints) returns void
+language plpgsql
+set search_path = ''
+as $$
+begin
+  if endpoint.status <> 'enabled' then
+    perform private.refuse('endpoint_disabled', '{}');
+  end if;
+end $$;
+grant execute on function private.require_enabled(core.webhook_endpoints) to api_owner;
+
+create function private.ping_webhook(endpoint core.webhook_endpoints) returns uuid
+language plpgsql
+set search_path = ''
+as $$
+declare
+  ping constant uuid := gen_random_uuid();
+begin
+  perform private.require_enabled(endpoint);
+  insert into core.webhook_retries (partner_id, endpoint_id, event_id, attempts, next_attempt_at)
+  values (endpoint.partner_id, endpoint.id, ping, 0, '-infinity');
+  return ping;
+end $$;
+comment on function private.ping_webhook(core.webhook_endpoints) is 'Has a ping sent to an endpoint before anything else: its id, by which the attempt is found.';
+grant execute on function private.ping_webhook(core.webhook_endpoints) to api_owner;
+
+create function private.attempt_json(attempt core.webhook_attempts) returns jsonb
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  return jsonb_build_object(
+    'event_id', attempt.event_id, 'type', attempt.type, 'attempt', attempt.attempt, 'at', private.iso(attempt.at), 'status', attempt.status,
+    'ms', attempt.ms, 'error', attempt.error, 'next_attempt_at', private.iso(attempt.next_attempt_at));
+end $$;
+grant execute on function private.attempt_json(core.webhook_attempts) to api_owner;
+
+create function private.pinged(endpoint uuid, ping uuid) returns json
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  return (
+    select json_build_object('ok', coalesce(a.status between 200 and 299, false), 'attempt', private.attempt_json(a))
+      from core.webhook_attempts a
+     where a.partner_id = private.partner_id() and a.endpoint_id = endpoint and a.event_id = ping order by a.id desc limit 1);
+end $$;
+comment on function private.pinged(uuid, uuid) is 'What came of a ping; null as long as it was not sent.';
+grant execute on function private.pinged(uuid, uuid) to api_owner;
+
+create function private.replay_webhook(endpoint core.webhook_endpoints, input jsonb) returns json
+language plpgsql
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+declare
+  head  constant core.event_heads := private.sequence_events(endpoint.partner_id, endpoint.owner_id);
+  since bigint;
+  until bigint;
+  again int;
+begin
+  perform private.require_enabled(endpoint);
+  if (input ->> 'failed')::boolean then
+    update core.webhook_retries r set attempts = 0, next_attempt_at = private.now()
+     where r.partner_id = endpoint.partner_id and r.endpoint_id = endpoint.id and r.next_attempt_at is null;
+    get diagnostics again = row_count;
+    return json_build_object('ok', true, 'from', null, 'to', null, 'events', again);
+  end if;
+  since := private.place_in_log(endpoint.owner_id, input ->> 'from');
+  -- what is still to be sent in its turn is not sent twice
+  until := least(case when input ->> 'to' is null then head.sequence else private.place_in_log(endpoint.owner_id, input ->> 'to') + 1 end, endpoint.delivered_to);
+  insert into core.webhook_retries (partner_id, endpoint_id, event_id, attempts, next_attempt_at)
+  select e.partner_id, endpoint.id, e.id, 0, private.now() + (e.sequence - since) * interval '1 microsecond'
+    from core.events e
+   where e.partner_id = endpoint.partner_id and e.owner_id = endpoint.owner_id and e.sequence > since and e.sequence <= until
+     and (endpoint.types is null or e.type = any (endpoint.types))
+  on conflict on constraint webhook_retries_pkey do update set attempts = 0, next_attempt_at = excluded.next_attempt_at;
+  get diagnostics again = row_count;
+  perform private.audit('webhook.replayed', endpoint.id, jsonb_build_object('from', since + 1, 'to', until));
+  return json_build_object('ok', true, 'from', since + 1, 'to', greatest(until, since), 'events', again);
+end $$;
+comment on function private.replay_webhook(core.webhook_endpoints, jsonb) is
+  'Sends events again, in their order: {from, to?}, each a cursor, an event or a moment, or {failed: true}, those that were given up. The events and how many.';
+grant execute on function private.replay_webhook(core.webhook_endpoints, jsonb) to api_owner;
+
+-- POST and GET /partner/webhooks: by a person who manages the partner, never by a key, because data goes there.
+
+create function private.own_webhook(named text) returns core.webhook_endpoints
+language plpgsql
+set search_path = ''
+as $$
+declare
+  endpoint core.webhook_endpoints;
+begin
+  endpoint := private.webhook_named(named);
+  -- those of its clients are the operator's to manage
+  if endpoint.owner_id <> private.partner_id() then
+    perform private.refuse('webhook_not_found');
+  end if;
+  return endpoint;
+end $$;
+comment on function private.own_webhook(text) is 'An endpoint of the partner''s own log, its row locked.';
+grant execute on function private.own_webhook(text) to api_owner;
+
+create function api.list_webhooks(caller jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'partner');
+  return json_build_object('webhooks', (
+    select coalesce(json_agg(private.webhook_json(e) order by e.created_at, e.id), '[]') from core.webhook_endpoints e
+     where e.partner_id = private.partner_id() and e.owner_id = private.partner_id()));
+end $$;
+comment on function api.list_webhooks(jsonb) is 'GET /partner/webhooks: {webhooks}, oldest first.';
+select private.expose('api.list_webhooks(jsonb)');
+
+create function api.create_webhook(caller jsonb, input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'partner'), private.act_as_manager();
+  return private.webhook_json(private.add_webhook(private.partner_id(), input));
+end $$;
+comment on function api.create_webhook(jsonb, jsonb) is 'POST /partner/webhooks: {id, url, types, secret, from} to the endpoint. The secret is sealed before it comes here.';
+select private.expose('api.create_webhook(jsonb, jsonb)');
+
+create function api.rotate_webhook(caller jsonb, input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'partner'), private.act_as_manager();
+  return private.webhook_json(private.rotate_webhook(private.own_webhook(input ->> 'webhook_id'), input));
+end $$;
+comment on function api.rotate_webhook(jsonb, jsonb) is 'POST /partner/webhooks/{webhook_id}/rotate: {webhook_id, secret, now} to the endpoint.';
+select private.expose('api.rotate_webhook(jsonb, jsonb)');
+
+create function api.switch_webhook(caller jsonb, input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  endpoint core.webhook_endpoints;
+begin
+  perform private.act_as(caller, 'partner'), private.act_as_manager();
+  endpoint := private.own_webhook(input ->> 'webhook_id');
+  return private.webhook_json(case when (input ->> 'enable')::boolean then private.enable_webhook(endpoint)
+                                                                      else private.disable_webhook(endpoint, 'manager') end);
+end $$;
+comment on function api.switch_webhook(jsonb, jsonb) is 'POST /partner/webhooks/{webhook_id}/enable and disable: {webhook_id, enable} to the endpoint.';
+select private.expose('api.switch_webhook(jsonb, jsonb)');
+
+create function api.revoke_webhook(caller jsonb, input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  endpoint core.webhook_endpoints;
+begin
+  perform private.act_as(caller, 'partner'), private.act_as_manager();
+  endpoint := private.own_webhook(input ->> 'webhook_id');
+  delete from core.webhook_endpoints e where e.partner_id = endpoint.partner_id and e.id = endpoint.id;
+  perform private.audit('webhook.revoked', endpoint.id);
+  return json_build_object('ok', true);
+end $$;
+comment on function api.revoke_webhook(jsonb, jsonb) is 'POST /partner/webhooks/{webhook_id}/revoke: {webhook_id}. What was still to be sent to it is not.';
+select private.expose('api.revoke_webhook(jsonb, jsonb)');
+
+create function api.replay_webhook(caller jsonb, input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'partner'), private.act_as_manager();
+  return private.replay_webhook(private.own_webhook(input ->> 'webhook_id'), input);
+end $$;
+comment on function api.replay_webhook(jsonb, jsonb) is 'POST /partner/webhooks/{webhook_id}/replay: {webhook_id, from, to | failed} to {ok, from, to, events}.';
+select private.expose('api.replay_webhook(jsonb, jsonb)');
+
+create function api.ping_webhook(caller jsonb, input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'partner'), private.act_as_manager();
+  return json_build_object('ping', private.ping_webhook(private.own_webhook(input ->> 'webhook_id')));
+end $$;
+comment on function api.ping_webhook(jsonb, jsonb) is 'POST /partner/webhooks/{webhook_id}/test: {webhook_id} to {ping}, for api.pinged_webhook.';
+select private.expose('api.ping_webhook(jsonb, jsonb)');
+
+create function api.pinged_webhook(caller jsonb, input jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'partner');
+  return private.pinged((input ->> 'webhook_id')::uuid, (input ->> 'ping')::uuid);
+end $$;
+comment on function api.pinged_webhook(jsonb, jsonb) is 'What came of a ping: {webhook_id, ping} to {ok, attempt}, null as long as it was not sent.';
+select private.expose('api.pinged_webhook(jsonb, jsonb)');
+
+create function api.list_webhook_attempts(caller jsonb, query jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'partner'), private.only_in_sandbox();
+  return json_build_object('attempts', (
+    select coalesce(json_agg(private.attempt_json(a) || jsonb_build_object('webhook_id', a.endpoint_id, 'url', e.url) order by a.id desc), '[]')
+      from (select * from core.webhook_attempts a where a.partner_id = private.partner_id() order by a.id desc limit (query ->> 'limit')::int) a
+      join core.webhook_endpoints e on e.partner_id = a.partner_id and e.id = a.endpoint_id));
+end $$;
+comment on function api.list_webhook_attempts(jsonb, jsonb) is 'GET /sandbox/v1/webhooks: {limit} to {attempts} of all endpoints of the partner and of its clients, newest first.';
+select private.expose('api.list_webhook_attempts(jsonb, jsonb)');
+
+-- Delivery: an endpoint is leased by one worker at a time, which sends what is next and says what came of it.
+
+create function private.webhook_is_due(endpoint core.webhook_endpoints) returns boolean
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  return exists (select from core.webhook_retries r
+                  where r.partner_id = endpoint.partner_id and r.endpoint_id = endpoint.id and r.next_attempt_at = '-infinity')
+    or case when endpoint.failures >= 5 then endpoint.probe_at <= private.now()
+            else exists (select from core.webhook_retries r
+                          where r.partner_id = endpoint.partner_id and r.endpoint_id = endpoint.id and r.next_attempt_at <= private.now())
+              or exists (select from core.events e where e.partner_id = endpoint.partner_id and e.owner_id = endpoint.owner_id and e.sequence is null)
+              or exists (select from core.events e
+                          where e.partner_id = endpoint.partner_id and e.owner_id = endpoint.owner_id and e.sequence > endpoint.delivered_to) end;
+end $$;
+comment on function private.webhook_is_due(core.webhook_endpoints) is 'Whether there may be something to send to an enabled endpoint now.';
+
+create function private.posts_of(endpoint core.webhook_endpoints, head core.event_heads, key text, most int) returns jsonb
+language plpgsql stable
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+begin
+  return (
+    with retry as (
+      select r.event_id, r.attempts, r.next_attempt_at, e as event
+        from core.webhook_retries r
+        left join core.events e on e.partner_id = r.partner_id and e.id = r.event_id and e.created_at > private.events_kept_since()
+       where r.partner_id = endpoint.partner_id and r.endpoint_id = endpoint.id and r.next_attempt_at <= private.now()
+       order by r.next_attempt_at limit most
+    ), turn as (
+      select e.id as event_id, e as event, e.sequence
+        from core.events e
+       where e.partner_id = endpoint.partner_id and e.owner_id = endpoint.owner_id and e.sequence > endpoint.delivered_to and e.sequence <= head.sequence
+         and e.created_at > private.events_kept_since() and (endpoint.types is null or e.type = any (endpoint.types))
+       order by e.sequence limit most
+    ), post as (
+      select r.event_id, r.event, r.attempts + 1 as attempt, true as again, 0 as rank, r.next_attempt_at, null::bigint as sequence from retry r
+      union all
+      select t.event_id, t.event, 1, false, 1, null, t.sequence from turn t
+    )
+    select coalesce(jsonb_agg(jsonb_build_object(
+             'event_id', p.event_id, 'attempt', p.attempt, 'again', p.again, 'sequence', p.sequence,
+             'type', coalesce((p.event).type, 'ping'),
+             'body', case when (p.event).id is null then jsonb_build_object('type', 'ping', 'timestamp', private.iso(private.now()), 'data', '{}'::jsonb)
+                          else jsonb_build_object('type', (p.event).type, 'timestamp', private.iso((p.event).created_at), 'sequence', (p.event).sequence,
+                                                  'data', private.event_data(p.event, true, key)) end) order by p.rank, p.next_attempt_at, p.sequence), '[]')
+      from (select * from post p order by p.rank, p.next_attempt_at, p.sequence limit most) p);
+end $$;
+comment on function private.posts_of(core.webhook_endpoints, core.event_heads, text, int) is
+  'What to send to an endpoint next: what is due out of turn, then the events that follow in the log.';
+
+create function private.claim_webhooks(size int, key text) returns jsonb
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  endpoint core.webhook_endpoints;
+  head     core.event_heads;
+  posts    jsonb;
+  claimed  jsonb := '[]';
+begin
+  for endpoint in
+    with leased as (
+      update core.webhook_endpoints e set lease_id = gen_random_uuid(), lease_until = private.now() + interval '60 seconds'
+       where (e.partner_id, e.id) in (
+         select w.partner_id, w.id from core.webhook_endpoints w
+          where w.status = 'enabled' and (w.lease_until is null or w.lease_until <= private.now()) and private.webhook_is_due(w)
+            and exists (select from core.partners p where p.id = w.partner_id and p.is_active)
+          order by w.lease_until nulls first limit size for update skip locked)
+      returning e.*)
+    -- two workers that number the same logs do so in one order
+    select * from leased l order by l.partner_id, l.owner_id, l.id
+  loop
+    head := private.sequence_events(endpoint.partner_id, endpoint.owner_id);
+    -- that of a log that begins later, where the rest is not kept any more
+    endpoint.delivered_to := greatest(endpoint.delivered_to, head.swept);
+    -- an event that is not kept any more is not sent again
+    delete from core.webhook_retries r
+     where r.partner_id = endpoint.partner_id and r.endpoint_id = endpoint.id and r.next_attempt_at is distinct from '-infinity'
+       and not exists (select from core.events e where e.partner_id = r.partner_id and e.id = r.event_id and e.created_at > private.events_kept_since());
+    posts := private.posts_of(endpoint, head, key, case when endpoint.failures >= 5 then 1 else 50 end);
+    if jsonb_array_length(posts) = 0 then
+      -- the events since are of other types; of what failed the next retry is yet to come
+      update core.webhook_endpoints e
+         set delivered_to = case when endpoint.failures < 5 then head.sequence else e.delivered_to end, lease_id = null, lease_until = null,
+             probe_at = null, failures = case when endpoint.failures >= 5 then 4 else e.failures end
+       where e.partner_id = endpoint.partner_id and e.id = endpoint.id;
+    else
+      claimed := claimed || jsonb_build_object(
+        'partner_id', endpoint.partner_id, 'webhook_id', endpoint.id, 'lease_id', endpoint.lease_id, 'url', endpoint.url, 'posts', posts,
+        'secrets', jsonb_build_array(jsonb_build_object('ciphertext', endpoint.secret_ciphertext, 'key_id', endpoint.secret_key_id))
+                   || case when endpoint.previous_until > private.now()
+                           then jsonb_build_array(jsonb_build_object('ciphertext', endpoint.previous_ciphertext, 'key_id', endpoint.previous_key_id)) else '[]' end);
+    end if;
+  end loop;
+  return claimed;
+end $$;
+comment on function private.claim_webhooks(int, text) is
+  'Endpoints that something is to be sent to, each leased for a minute, with at most fifty events, or one where it fails. Definer: every tenant at once.';
+grant execute on function private.claim_webhooks(int, text) to api_owner;
+
+create function api.claim_webhooks(caller jsonb, batch jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'worker');
+  return private.claim_webhooks((batch ->> 'size')::int, batch ->> 'key')::json;
+end $$;
+comment on function api.claim_webhooks(jsonb, jsonb) is
+  'The next endpoints to send to: {size, key} to [{partner_id, webhook_id, lease_id, url, secrets, posts: [{event_id, attempt, again, sequence, type, body}]}].';
+select private.expose('api.claim_webhooks(jsonb, jsonb)', 'edge_slow');
+
+create function private.webhook_delay(attempt int) returns interval
+language sql volatile
+set search_path = ''
+as $$
+  -- a tenth more or less, so that what failed together is not tried again together
+  select (array['5 seconds', '5 minutes', '30 minutes', '2 hours', '5 hours', '10 hours', '14 hours', '20 hours', '24 hours']::interval[])[attempt]
+         * (0.9 + random() * 0.2)
+$$;
+comment on function private.webhook_delay(int) is 'How long after a failed attempt of this number an event is sent again; null after the tenth.';
+
+create function private.probe_delay(failures int) returns interval
+language sql volatile
+set search_path = ''
+as $$
+  select coalesce((array['5 seconds', '1 minute', '5 minutes']::interval[])[failures - 4], '10 minutes') * (0.9 + random() * 0.2)
+$$;
+comment on function private.probe_delay(int) is 'How long after so many failures in a row, five or more, an endpoint is tried again.';
+
+create function private.settle_attempt(endpoint core.webhook_endpoints, result jsonb) returns core.webhook_endpoints
+language plpgsql
+set search_path = ''
+as $$
+declare
+  event     constant uuid := (result ->> 'event_id')::uuid;
+  attempt   constant int := (result ->> 'attempt')::int;
+  again     constant boolean := (result ->> 'again')::boolean;
+  succeeded constant boolean := (result ->> 'status')::int between 200 and 299;
+  retry_in  constant interval := (result ->> 'retry_after')::int * interval '1 second';
+  probing   constant boolean := endpoint.failures >= 5;
+  next      timestamptz;
+begin
+  if succeeded then
+    endpoint.failures := 0;
+    endpoint.failing_since := null;
+    endpoint.warnings := 0;
+    endpoint.probe_at := null;
+    if again then
+      delete from core.webhook_retries r where r.partner_id = endpoint.partner_id and r.endpoint_id = endpoint.id and r.event_id = event;
+    end if;
+  else
+    endpoint.failures := endpoint.failures + 1;
+    endpoint.failing_since := coalesce(endpoint.failing_since, private.now());
+    if endpoint.failures >= 5 then
+      endpoint.probe_at := private.now() + coalesce(retry_in, private.probe_delay(endpoint.failures));
+    end if;
+    if result ->> 'type' = 'ping' then
+      delete from core.webhook_retries r where r.partner_id = endpoint.partner_id and r.endpoint_id = endpoint.id and r.event_id = event;
+    elsif again and probing then
+      next := endpoint.probe_at;  -- it was the receiver that was tried: the event has its attempts still before it
+    elsif again then
+      next := private.now() + coalesce(case when attempt < 10 then retry_in end, private.webhook_delay(attempt));
+      update core.webhook_retries r set attempts = attempt, next_attempt_at = next
+       where r.partner_id = endpoint.partner_id and r.endpoint_id = endpoint.id and r.event_id = event;
+    elsif endpoint.failures < 5 and (result ->> 'status')::int is distinct from 410 then
+      next := private.now() + coalesce(retry_in, private.webhook_delay(attempt));
+      insert into core.webhook_retries (partner_id, endpoint_id, event_id, attempts, next_attempt_at)
+      values (endpoint.partner_id, endpoint.id, event, attempt, next)
+      on conflict on constraint webhook_retries_pkey do nothing;
+    else
+      next := endpoint.probe_at;
+    end if;
+  end if;
+  -- of what keeps failing the cursor stands still
+  if not again and (succeeded or endpoint.failures < 5) and (result ->> 'status')::int is distinct from 410 then
+    endpoint.delivered_to := greatest(endpoint.delivered_to, (result ->> 'sequence')::bigint);
+  end if;
+  insert into core.webhook_attempts (partner_id, endpoint_id, event_id, type, attempt, at, status, ms, error, next_attempt_at)
+  values (endpoint.partner_id, endpoint.id, event, result ->> 'type', attempt, (result ->> 'at')::timestamptz, (result ->> 'status')::int,
+          (result ->> 'ms')::int, left(result ->> 'error', 200), next);
+  return endpoint;
+end $$;
+comment on function private.settle_attempt(core.webhook_endpoints, jsonb) is
+  'What one attempt came to, {event_id, type, attempt, again, sequence, at, status, ms, error, retry_after}: the endpoint as it is after it.';
+
+create function private.warn_of_webhook(endpoint core.webhook_endpoints, warning text, mails jsonb) returns void
+language plpgsql
+set search_path = ''
+as $$
+begin
+  perform private.act_for_partner(endpoint.partner_id);
+  perform private.enqueue_mails(mails -> warning, (
+    select jsonb_agg(jsonb_build_object(
+             'recipient', t.email, 'cause', 'webhook_' || warning || ':' || endpoint.id || ':' || private.iso(endpoint.failing_since) || ':' || endpoint.warnings || ':' || t.email,
+             'fields', jsonb_build_object('partner_name', p.name, 'url', endpoint.url, 'since', private.iso(endpoint.failing_since))))
+      from core.partners p
+      cross join lateral (select m.email from private.manager_emails(p.id) m (email) union select mails ->> 'operator') t
+     where p.id = endpoint.partner_id and t.email is not null));
+end $$;
+comment on function private.warn_of_webhook(core.webhook_endpoints, text, jsonb) is
+  'Writes to whoever manages the partner, and to the operator, that an endpoint fails, or (disabled) that nothing is sent to it any more.';
+
+create function private.settle_webhook(settled jsonb, mails jsonb) returns boolean
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  endpoint core.webhook_endpoints;
+  result   jsonb;
+  gone     boolean := false;
+begin
+  select * into endpoint from core.webhook_endpoints e
+   where e.partner_id = (settled ->> 'partner_id')::uuid and e.id = (settled ->> 'webhook_id')::uuid for update;
+  -- revoked meanwhile, or another worker has it by now: it sends once more what this one has sent
+  if not found or endpoint.status = 'enabled' and endpoint.lease_id is distinct from (settled ->> 'lease_id')::uuid then
+    return false;
+  end if;
+  for result in select r from jsonb_array_elements(settled -> 'results') r loop
+    endpoint := private.settle_attempt(endpoint, result);
+    gone := gone or (result ->> 'status')::int = 410;
+  end loop;
+  update core.webhook_endpoints e
+     set failures = endpoint.failures, failing_since = endpoint.failing_since, probe_at = endpoint.probe_at, delivered_to = endpoint.delivered_to,
+         warnings = case when endpoint.failing_since <= private.now() - interval '96 hours' then 2
+                         when endpoint.failing_since <= private.now() - interval '24 hours' then 1 else 0 end,
+         lease_id = null, lease_until = null
+   where e.partner_id = endpoint.partner_id and e.id = endpoint.id;
+  if endpoint.status = 'disabled' then
+    return true;
+  elsif gone or endpoint.failing_since <= private.now() - interval '5 days' then
+    perform private.act_for_partner(endpoint.partner_id), private.disable_webhook(endpoint, case when gone then 'gone' else 'failing' end);
+    perform private.warn_of_webhook(endpoint, 'disabled', mails);
+  elsif endpoint.failing_since <= private.now() - interval '96 hours' and endpoint.warnings < 2
+     or endpoint.failing_since <= private.now() - interval '24 hours' and endpoint.warnings < 1 then
+    perform private.warn_of_webhook(endpoint, 'failing', mails);
+  end if;
+  return true;
+end $$;
+comment on function private.settle_webhook(jsonb, jsonb) is
+  'What came of what was sent to a leased endpoint, and the lease back. An answer of 410 disables it, as do five days without a success, with mails after 24 and 96 hours. False: it was not the caller''s any more. Definer: every tenant at once.';
+grant execute on function private.settle_webhook(jsonb, jsonb) to api_owner;
+
+create function api.settle_webhook(caller jsonb, settled jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'worker');
+  return json_build_object('settled', private.settle_webhook(settled, settled -> 'mails'));
+end $$;
+comment on function api.settle_webhook(jsonb, jsonb) is
+  'What came of what was sent to an endpoint: {partner_id, webhook_id, lease_id, results: [{event_id, type, attempt, again, sequence, at, status, ms, error, retry_after}], mails: {failing, disabled, operator}} to {settled}.';
+select private.expose('api.settle_webhook(jsonb, jsonb)', 'edge_slow');
+
+create function private.sweep_webhook_attempts() returns bigint
+language sql security definer
+set search_path = ''
+as $$
+  with gone as (
+    delete from core.webhook_attempts a
+     where (a.partner_id, a.id) in (
+       select d.partner_id, d.id from core.webhook_attempts d
+        where d.at <= private.now() - interval '30 days' order by d.at limit 10000 for update skip locked)
+    returning 1)
+  select count(*) from gone
+$$;
+comment on function private.sweep_webhook_attempts() is 'Deletes attempts that are older than 30 days, a part in each run. Definer: every tenant at once.';
+grant execute on function private.sweep_webhook_attempts() to api_owner;
+
 -- GET /partner/me.
 
 create function private.partner_answer() returns json
@@ -13519,6 +14255,7 @@ begin
     'registrations_reviewed', private.review_due_registrations(),
     'partitions_made', private.make_due_partitions(),
     'events_swept', private.sweep_events(),
+    'webhook_attempts_swept', private.sweep_webhook_attempts(),
     -- last: whose bucket it deletes waits until this transaction ends
     'rate_limits_swept', private.sweep_rate_limits());
 end $$;
@@ -16606,6 +17343,154 @@ end $$;
 comment on function ops.mail_resend(jsonb) is
   'Has a mail that failed, or waits long after a failure, sent by the next run of the worker: {id} to {changed, mail}. Not what was sent, which is wiped; nor what its reader can do nothing with any more, or asked not to get.';
 select private.expose_ops('ops.mail_resend(jsonb)');
+
+-- The operator on webhook endpoints: add, list, test, rotate, enable, disable, replay.
+
+create function private.webhook_row(endpoint core.webhook_endpoints) returns json
+language sql stable
+set search_path = ''
+as $$
+  select json_build_object(
+    'webhook_id', endpoint.id, 'partner_slug', p.slug, 'client_id', (select c.client_id from core.oauth_clients c where c.id = endpoint.owner_id),
+    'url', endpoint.url, 'types', coalesce(array_to_string(endpoint.types, ' '), '*'), 'status', endpoint.status, 'disabled_reason', endpoint.disabled_reason,
+    'delivered_to', endpoint.delivered_to, 'log_at', coalesce(h.sequence, 0),
+    'waiting', (select count(*) from core.webhook_retries r where r.partner_id = endpoint.partner_id and r.endpoint_id = endpoint.id and r.next_attempt_at is not null),
+    'given_up', (select count(*) from core.webhook_retries r where r.partner_id = endpoint.partner_id and r.endpoint_id = endpoint.id and r.next_attempt_at is null),
+    'failing_since', private.iso(endpoint.failing_since), 'created_at', private.iso(endpoint.created_at))
+  from core.partners p
+  left join core.event_heads h on h.partner_id = endpoint.partner_id and h.owner_id = endpoint.owner_id
+  where p.id = endpoint.partner_id
+$$;
+comment on function private.webhook_row(core.webhook_endpoints) is 'An endpoint as the operator sees it: how far it is, what waits to be sent again and what was given up.';
+
+create function private.any_webhook(input jsonb) returns core.webhook_endpoints
+language plpgsql
+set search_path = ''
+as $$
+begin
+  perform private.act_as_operator(input);
+  perform private.act_for_partner((
+    select e.partner_id from core.webhook_endpoints e
+     where e.partner_id = any (array(select p.id from core.partners p)) and e.id = private.as_uuid(input ->> 'webhook')));
+  return private.webhook_named(input ->> 'webhook');
+end $$;
+comment on function private.any_webhook(jsonb) is 'The endpoint that {webhook} names, its partner made the tenant of this transaction.';
+
+create function ops.webhook_add(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  client   core.oauth_clients;
+  partner  core.partners;
+  endpoint core.webhook_endpoints;
+begin
+  perform private.act_as_operator(input);
+  if input ? 'client' then
+    client := private.client_named(input ->> 'client');
+    select * into partner from core.partners p where p.id = client.partner_id;
+    if partner.id is null or 'client_credentials' <> all (client.grant_types) then
+      perform private.refuse('client_reads_no_log', json_build_object('client', input ->> 'client'));
+    end if;
+  elsif input ? 'partner' then
+    partner := private.partner_named(input ->> 'partner');
+    if partner.id = private.house() then
+      perform private.refuse('house_has_no_clients');
+    end if;
+  else
+    perform private.refuse('whose_log');
+  end if;
+  perform private.act_for_partner(partner.id);
+  endpoint := private.add_webhook(coalesce(client.id, partner.id), input);
+  return json_build_object('changed', true, 'webhook', private.webhook_row(endpoint));
+end $$;
+comment on function ops.webhook_add(jsonb) is
+  'An endpoint of a partner''s own log, or of a client''s: {partner | client, id, url, types?, from?, secret} to {changed, webhook}.';
+select private.expose_ops('ops.webhook_add(jsonb)');
+
+create function ops.webhook_list(input jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+declare
+  partner uuid;
+begin
+  if input ? 'partner' then
+    partner := (private.partner_named(input ->> 'partner')).id;
+  end if;
+  return (
+    select json_build_object('webhooks', coalesce(json_agg(private.webhook_row(e) order by p.slug, e.created_at, e.id), '[]'))
+      from core.partners p join core.webhook_endpoints e on e.partner_id = p.id
+     where (partner is null or p.id = partner) and (not coalesce((input ->> 'failing')::boolean, false) or e.status = 'disabled' or e.failing_since is not null));
+end $$;
+comment on function ops.webhook_list(jsonb) is 'Endpoints of all partners or of one: {partner?, failing?} to {webhooks}.';
+select private.expose_ops('ops.webhook_list(jsonb)');
+
+create function ops.webhook_rotate(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  return json_build_object('changed', true, 'webhook', private.webhook_row(private.rotate_webhook(private.any_webhook(input), input)));
+end $$;
+comment on function ops.webhook_rotate(jsonb) is 'Another secret: {webhook, secret, now?} to {changed, webhook}. Both sign for 24 hours, unless now.';
+select private.expose_ops('ops.webhook_rotate(jsonb)');
+
+create function ops.webhook_enable(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  before constant core.webhook_endpoints := private.any_webhook(input);
+begin
+  return json_build_object('changed', before.status = 'disabled', 'webhook', private.webhook_row(private.enable_webhook(before)));
+end $$;
+comment on function ops.webhook_enable(jsonb) is 'Sends to an endpoint again, from where it stood: {webhook} to {changed, webhook}.';
+select private.expose_ops('ops.webhook_enable(jsonb)');
+
+create function ops.webhook_disable(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  before constant core.webhook_endpoints := private.any_webhook(input);
+begin
+  return json_build_object('changed', before.status = 'enabled', 'webhook', private.webhook_row(private.disable_webhook(before, 'operator')));
+end $$;
+comment on function ops.webhook_disable(jsonb) is 'Sends nothing to an endpoint any more; nothing is lost: {webhook} to {changed, webhook}.';
+select private.expose_ops('ops.webhook_disable(jsonb)');
+
+create function ops.webhook_replay(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  return private.replay_webhook(private.any_webhook(input), input);
+end $$;
+comment on function ops.webhook_replay(jsonb) is 'Sends events again: {webhook, from?, to?, failed?} to {ok, from, to, events}.';
+select private.expose_ops('ops.webhook_replay(jsonb)');
+
+create function ops.webhook_ping(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  return json_build_object('ping', private.ping_webhook(private.any_webhook(input)));
+end $$;
+comment on function ops.webhook_ping(jsonb) is 'Has the worker send a ping: {webhook} to {ping}, for ops.webhook_pinged.';
+select private.expose_ops('ops.webhook_ping(jsonb)');
+
+create function ops.webhook_pinged(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  endpoint constant core.webhook_endpoints := private.any_webhook(input);
+begin
+  return coalesce(private.pinged(endpoint.id, (input ->> 'ping')::uuid), json_build_object('ok', false, 'attempt', null));
+end $$;
+comment on function ops.webhook_pinged(jsonb) is 'What came of a ping: {webhook, ping} to {ok, attempt}; attempt is null as long as it was not sent.';
+select private.expose_ops('ops.webhook_pinged(jsonb)');
 
 -- The operator on customers: find, show. Who looks somebody up leaves an audit row.
 

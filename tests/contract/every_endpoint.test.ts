@@ -319,6 +319,7 @@ describe.each(named(ENDPOINTS))("%s", (_, endpoint) => {
       expect(first.status).not.toBe(429);
       expect(first.headers.get("ratelimit-policy")).toBe(`"${bucket}";q=1;w=60`);
       expect(first.headers.get("ratelimit")).toMatch(/;r=0;t=60$/);
+      await world.idle();
       const before = await rowCounts(world, ...tables);
       const answer = await world.send(good.path, sent(good));
       expect(await rowCounts(world, ...tables)).toEqual(before);

@@ -2,7 +2,10 @@
 
 import { decodeJwt } from "jose";
 import { newSecret } from "#shared/auth/tokens.ts";
+import { newWebhookId, newWebhookSecret, sealWebhookSecret } from "#shared/domain/webhooks/secret.ts";
 import type { CallerRule, Endpoint } from "#shared/http/endpoint.ts";
+import { serve } from "#shared/http/surface.ts";
+import { surface as workerSurface } from "../../supabase/functions/worker/app.ts";
 import { SERVED } from "../harness/answers.ts";
 import { giveBooking } from "../harness/booked.ts";
 import { addCharger, MID_CHARGER } from "../harness/chargers.ts";
@@ -109,6 +112,39 @@ export async function samplesFor(world: OAuth): Promise<(endpoint: Endpoint) => 
     keyed,
   );
 
+  // endpoints of the partner that the manager manages; what is sent to them is not: it is no public address
+  const webhooks: Record<string, string> = {};
+  for (const id of [
+    "testWebhook",
+    "rotateWebhook",
+    "enableWebhook",
+    "disableWebhook",
+    "replayWebhook",
+    "revokeWebhook",
+  ]) {
+    webhooks[id] = newWebhookId();
+    const { ciphertext, key_id } = sealWebhookSecret(world.environment, webhooks[id], newWebhookSecret());
+    await world.row(
+      `insert into core.webhook_endpoints (partner_id, id, owner_id, url, secret_ciphertext, secret_key_id, delivered_to)
+       values ($1, $2, $1, 'https://10.0.0.1/', $3, $4, 0)`,
+      managed,
+      webhooks[id],
+      ciphertext,
+      key_id,
+    );
+  }
+  const worker = serve(workerSurface, world.environment);
+  const { WORKER_SECRET } = world.environment.config;
+  world.environment.kick = () =>
+    world.environment.waitUntil(
+      worker.fetch(
+        new Request("http://api.test/worker/kick", {
+          method: "POST",
+          headers: { authorization: `Bearer ${WORKER_SECRET}` },
+        }),
+      ),
+    );
+
   const customer = played.body.account_id;
   const mailed = newEmail();
   const ids: Record<string, string> = {
@@ -121,6 +157,7 @@ export async function samplesFor(world: OAuth): Promise<(endpoint: Endpoint) => 
     readInvoice: "2026-0001",
     readMandateDocument: signed.connection_id,
     getEvent: event,
+    ...webhooks,
     getPartnerEvent: partner_event,
   };
   const queries: Record<string, string> = {
@@ -167,6 +204,9 @@ export async function samplesFor(world: OAuth): Promise<(endpoint: Endpoint) => 
     invitePeople: { emails: [newEmail()], message: "Welkom" },
     uploadDrafts: { csv: `email,naam\n${newEmail()},Sanne de Vries`, consent: true },
     mintPartnerApiKey: { rotate: true },
+    createWebhook: { url: "https://laadpunt-zuid.example.com/events" },
+    rotateWebhook: { now: true },
+    replayWebhook: { failed: true },
     createSandboxFixtures: { states: ["no_iban"] },
     claimSandboxDraft: { submit: true },
     connectVirtualCharger: { ...STEADY, since: "2026-11-01" },

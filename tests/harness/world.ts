@@ -37,6 +37,8 @@ export type World = People & {
   /** One row, or undefined. */
   // biome-ignore lint/suspicious/noExplicitAny: a test names the columns it selects
   row: (statement: string, ...values: unknown[]) => Promise<any>;
+  /** Waits for what goes on after answers. */
+  idle: () => Promise<void>;
   close: () => Promise<void>;
 };
 
@@ -66,14 +68,27 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
   const log: LogLine[] = [];
   const dialects: string[] = [];
   let frozen: Date | undefined;
+  const background = new Set<Promise<unknown>>();
   const environment: Environment = {
     config: readConfiguration(
       variables({ API_HOST: host, EDGE_DATABASE_URL: database.url("edge"), ...options.variables }),
     ),
-    db: listening(connect(database.url("edge"), { max: 12, patience_ms: 10_000 }), dialects),
-    slowDb: listening(connect(database.url("edge_slow"), SLOW), dialects),
+    db: listening(
+      connect(database.url("edge"), { max: 12, patience_ms: 10_000 }, () => environment.kick()),
+      dialects,
+    ),
+    slowDb: listening(
+      connect(database.url("edge_slow"), SLOW, () => environment.kick()),
+      dialects,
+    ),
     now: () => frozen ?? new Date(),
     log: (line) => log.push(line),
+    // nobody sends anything unless a test says so
+    kick: () => {},
+    waitUntil: (work) => {
+      background.add(work);
+      void work.finally(() => background.delete(work));
+    },
   };
   const functions = new Map(SERVED.map((surface) => [surface.slug, serve(surface, environment)]));
 
@@ -134,7 +149,11 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     limit,
     freeze,
     row,
+    async idle() {
+      while (background.size > 0) await Promise.all(background);
+    },
     async close() {
+      await Promise.all(background);
       await Promise.all([environment.db.end(), environment.slowDb.end()]);
       await database.drop();
       expect([...new Set(dialects)], "SQL and TypeScript speak by the envelope of db.ts").toEqual([]);

@@ -38,6 +38,11 @@ async function client(one: Partner): Promise<Owner> {
   ])
     expect(answer.status, JSON.stringify(answer.body)).toBe(200);
   await charge(registered.body.charger_id);
+  await admin.query(
+    `insert into core.webhook_endpoints (partner_id, id, owner_id, url, secret_ciphertext, secret_key_id, delivered_to)
+     values ($1, gen_random_uuid(), $2, 'https://receiver.example.com/', 'x', 'x', 0)`,
+    [one.id, id],
+  );
   return { id, caller: { kind: "cpo", client_id: id } };
 }
 
@@ -115,6 +120,9 @@ const SHARED: Record<string, string> = {
   "core.sale_reversals": "is about a sale of everybody's",
   "core.sales": "is a sale for everybody; whose ERE were sold stands in its allocations",
   "core.told_payouts": "is what the partner was told of its own payouts",
+  "core.webhook_attempts":
+    "is of an endpoint, which its partner or the operator manages; no client or person is let near it",
+  "core.webhook_retries": "is of an endpoint, as its attempts are",
 };
 const POLICY = "an owner reaches only their own rows";
 

@@ -55,6 +55,14 @@ async function live(partner: Partner) {
     "insert into core.told_payouts (partner_id, payout_id, period, status) values ($1, $1, '2026-Q1', 'paid')",
     [partner.id],
   );
+  await admin.query(
+    `with endpoint as (
+       insert into core.webhook_endpoints (partner_id, id, owner_id, url, secret_ciphertext, secret_key_id, delivered_to)
+       values ($1, gen_random_uuid(), $1, 'https://receiver.example.com/', 'x', 'x', 0) returning partner_id, id),
+     retry as (insert into core.webhook_retries (partner_id, endpoint_id, event_id, attempts) select partner_id, id, id, 10 from endpoint)
+     insert into core.webhook_attempts (partner_id, endpoint_id, event_id, type, attempt, at, ms) select partner_id, id, id, 'ping', 1, private.now(), 1 from endpoint`,
+    [partner.id],
+  );
   const row = { naam: "Sanne de Vries", email: `${person}@voorbeeld.nl` };
   const imported = await world.post("/partner/customers", { consent: true, ...row }, api_key);
   const [{ draft_id }] = imported.body.created;

@@ -15,10 +15,11 @@ const STARTS: Record<string, { packages: string[]; at_most: number; whole?: numb
   "oauth-revoke": { packages: EVERY, at_most: 170 },
   "oauth-token": { packages: EVERY, at_most: 185 },
   pages: { packages: EVERY, at_most: 350 },
-  partner: { packages: EVERY, at_most: 230 },
+  partner: { packages: EVERY, at_most: 240 },
   personal: { packages: EVERY, at_most: 190 },
   sandbox: { packages: EVERY, at_most: 250 },
-  worker: { packages: EVERY, at_most: 225 },
+  // with what sends webhooks and connects to nothing but what was judged
+  worker: { packages: EVERY, at_most: 230, whole: 1150 },
 };
 
 test("every function is weighed", () => {

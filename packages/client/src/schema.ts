@@ -822,6 +822,158 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/partner/webhooks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List where the partner's events are sent
+         * @description Limit: 120 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_read` and refilled continuously; then 429 with `Retry-After`.
+         */
+        get: operations["listWebhooks"];
+        put?: never;
+        /**
+         * Have events of the partner's log sent to an address; the secret is shown once
+         * @description Signed as Standard Webhooks are (standardwebhooks.com). The address is https, of a public host, at most 500 characters, on port 443 (on the sandbox also 1024 to 65535). It begins with the next event, or from `from` on. At most ten a partner.
+         *
+         *     Limit: 60 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_write` and refilled continuously; then 429 with `Retry-After`.
+         */
+        post: operations["createWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/partner/webhooks/{webhook_id}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a ping to an endpoint and say what came of it
+         * @description A ping is sent whatever the types of the endpoint are, and is not in the log. `attempt` is null where the worker did not come to it within 15 seconds.
+         *
+         *     Limit: 60 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_write` and refilled continuously; then 429 with `Retry-After`.
+         */
+        post: operations["testWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/partner/webhooks/{webhook_id}/rotate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Replace the secret of an endpoint; the new one is shown once
+         * @description For 24 hours everything is signed with both. With `now: true` the old one ends at once. Rotated twice, the two newest sign.
+         *
+         *     Limit: 60 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_write` and refilled continuously; then 429 with `Retry-After`.
+         */
+        post: operations["rotateWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/partner/webhooks/{webhook_id}/enable": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send to an endpoint again, from where it stood
+         * @description Limit: 60 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_write` and refilled continuously; then 429 with `Retry-After`.
+         */
+        post: operations["enableWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/partner/webhooks/{webhook_id}/disable": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send nothing to an endpoint for now; nothing is lost
+         * @description Limit: 60 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_write` and refilled continuously; then 429 with `Retry-After`.
+         */
+        post: operations["disableWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/partner/webhooks/{webhook_id}/replay": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send events again, with the ids they have
+         * @description From `from` to `to`, both included: each a cursor, the id of an event, or a moment. With `failed: true` those that were given up after the tenth attempt. A receiver that leaves out what it has had leaves these out too.
+         *
+         *     Limit: 60 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_write` and refilled continuously; then 429 with `Retry-After`.
+         */
+        post: operations["replayWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/partner/webhooks/{webhook_id}/revoke": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Delete an endpoint, with what was still to be sent to it
+         * @description Limit: 60 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_write` and refilled continuously; then 429 with `Retry-After`.
+         */
+        post: operations["revokeWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/sandbox/v1/drafts/{id}/claim": {
         parameters: {
             query?: never;
@@ -968,6 +1120,28 @@ export interface paths {
          *     Limit: 60 requests in 60 seconds for each partner, counted with all of `sandbox` and refilled continuously; then 429 with `Retry-After`.
          */
         get: operations["listCapturedMail"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/sandbox/v1/webhooks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read what was sent to the endpoints of the partner and of its clients, newest first
+         * @description The real attempts: the sandbox sends webhooks as production does. Kept for 30 days, without bodies.
+         *
+         *     Limit: 60 requests in 60 seconds for each partner, counted with all of `sandbox` and refilled continuously; then 429 with `Retry-After`.
+         */
+        get: operations["listWebhookAttempts"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1159,7 +1333,518 @@ export interface paths {
         trace?: never;
     };
 }
-export type webhooks = Record<string, never>;
+export interface webhooks {
+    "account.created": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** A CPO created an account */
+        post: operations["onAccountCreated"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "account.eligibility_changed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** All four gates hold, or one of them does not any more */
+        post: operations["onAccountEligibilityChanged"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "mandate.signed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** The customer signed a mandate */
+        post: operations["onMandateSigned"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "mandate.renewed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** The customer signed for the years after those that are signed for */
+        post: operations["onMandateRenewed"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "mandate.declined": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** The customer declined to sign */
+        post: operations["onMandateDeclined"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "mandate.revoked": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** A signed mandate was ended */
+        post: operations["onMandateRevoked"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "mandate.expired": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** The last year of a mandate is over, and nobody signed for the next */
+        post: operations["onMandateExpired"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "ean.status_changed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** The EAN register, or the operator, said something new of a connection's EAN */
+        post: operations["onEanStatusChanged"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "charger.registered": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** The customer added a charger */
+        post: operations["onChargerRegistered"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "charger.mid_confirmed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** It is known now whether the meter of a charger is MID */
+        post: operations["onChargerMidConfirmed"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "registration.submitted": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Everything is there, and the registration waits for review */
+        post: operations["onRegistrationSubmitted"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "registration.approved": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** The registration was approved */
+        post: operations["onRegistrationApproved"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "registration.rejected": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** The registration was rejected */
+        post: operations["onRegistrationRejected"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "draft.claimed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** The customer proved the e-mail address of a draft */
+        post: operations["onDraftClaimed"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "draft.active": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** The customer signed, and is a customer now */
+        post: operations["onDraftActive"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "draft.expired": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Nobody claimed the draft in time */
+        post: operations["onDraftExpired"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "draft.conflict": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** The draft's address or EAN is registered in another way */
+        post: operations["onDraftConflict"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "customer.sharing_ended": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** A customer is not yours any more */
+        post: operations["onCustomerSharingEnded"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "account.months_locked": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Months were taken into a booking, and are locked */
+        post: operations["onAccountMonthsLocked"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "account.months_registered": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** The register credited months */
+        post: operations["onAccountMonthsRegistered"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "account.months_rejected": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** The register rejected months, which can be delivered again */
+        post: operations["onAccountMonthsRejected"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "account.months_reopened": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** A booking was withdrawn, and its months can be delivered again */
+        post: operations["onAccountMonthsReopened"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "ere.sold": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** ERE were sold: of an account that you settle with yourself, or with a share for you */
+        post: operations["onEreSold"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "ere.sale_reversed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** A sale of ERE was taken back */
+        post: operations["onEreSaleReversed"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "payout.approved": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Money is on its way to your bank */
+        post: operations["onPayoutApproved"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "payout.paid": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Money was paid */
+        post: operations["onPayoutPaid"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "payout.failed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** The bank could not pay */
+        post: operations["onPayoutFailed"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "payout.reversed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** A payment was taken back before it left, or what it was for was */
+        post: operations["onPayoutReversed"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "webhook_endpoint.disabled": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Nothing is sent to a webhook endpoint any more */
+        post: operations["onWebhookEndpointDisabled"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    ping: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Somebody tests the endpoint; it is not in the log */
+        post: operations["onPing"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+}
 export interface components {
     schemas: {
         Error: {
@@ -1639,6 +2324,25 @@ export interface components {
             /** @description Replace the active key, which stops working at once. Default: `false`. */
             rotate?: boolean;
         };
+        CreateWebhook: {
+            url: string;
+            /** @description Only these types; all where absent */
+            types?: ("*" | "account.created" | "account.eligibility_changed" | "mandate.signed" | "mandate.renewed" | "mandate.declined" | "mandate.revoked" | "mandate.expired" | "ean.status_changed" | "charger.registered" | "charger.mid_confirmed" | "registration.submitted" | "registration.approved" | "registration.rejected" | "draft.claimed" | "draft.active" | "draft.expired" | "draft.conflict" | "customer.sharing_ended" | "account.months_locked" | "account.months_registered" | "account.months_rejected" | "account.months_reopened" | "ere.sold" | "ere.sale_reversed" | "payout.approved" | "payout.paid" | "payout.failed" | "payout.reversed" | "webhook_endpoint.disabled")[] | null;
+            /** @description Begin earlier: a cursor, the id of the first event, or a moment */
+            from?: string | null;
+        };
+        RotateWebhook: {
+            /** @description Default: `false`. */
+            now?: boolean;
+        };
+        ReplayWebhook: {
+            /** @description The first event */
+            from?: string | null;
+            /** @description The last event; the newest that was sent where absent */
+            to?: string | null;
+            /** @description Default: `false`. */
+            failed?: boolean;
+        };
         ClaimSandboxDraft: {
             /** @description Also connect a virtual charger and submit the registration; particulier only. Default: `false`. */
             submit?: boolean;
@@ -1727,6 +2431,11 @@ export interface components {
              */
             expires_at?: string | null;
         };
+        /**
+         * @description What the EAN register says of EAN and address. matched, or manual by an operator, opens the gate ean_validated; unverified is checked again about weekly once the customer has signed.
+         * @enum {string|null}
+         */
+        EanValidationStatus: "pending" | "matched" | "unverified" | "mismatch" | "not_found" | "manual" | null;
         Token: {
             /** @description Send it as Authorization: Bearer */
             access_token: string;
@@ -1850,11 +2559,6 @@ export interface components {
                 created_at: string;
             };
         };
-        /**
-         * @description What the EAN register says of EAN and address. matched, or manual by an operator, opens the gate ean_validated; unverified is checked again about weekly once the customer has signed.
-         * @enum {string|null}
-         */
-        EanValidationStatus: "pending" | "matched" | "unverified" | "mismatch" | "not_found" | "manual" | null;
         /**
          * @description Where the mandate (machtiging) stands. It covers whole calendar years, with no tacit renewal.
          * @enum {string}
@@ -2884,6 +3588,109 @@ export interface components {
             /** @description False when none was active */
             revoked: boolean;
         };
+        WebhookWithSecret: {
+            /**
+             * Format: uuid
+             * @description Its id, for good
+             */
+            id: string;
+            url: string;
+            /** @description Event types; ["*"] is all */
+            types: string[];
+            /** @enum {string} */
+            status: "enabled" | "disabled";
+            /** @description manager, operator, gone (it answered 410) or failing (five days without a success) */
+            disabled_reason: string | null;
+            /**
+             * Format: date-time
+             * @description When it was made
+             * @example 2026-11-20T09:30:00Z
+             */
+            created_at: string;
+            /** @description sequence of the last event that was sent, or waits to be sent again */
+            delivered_to: number;
+            /**
+             * Format: date-time
+             * @example 2026-11-20T09:30:00Z
+             */
+            failing_since: string | null;
+            /** @description whsec_…, shown this once: Standard Webhooks */
+            secret: string;
+        };
+        Webhooks: {
+            webhooks: components["schemas"]["Webhook"][];
+        };
+        Webhook: {
+            /**
+             * Format: uuid
+             * @description Its id, for good
+             */
+            id: string;
+            url: string;
+            /** @description Event types; ["*"] is all */
+            types: string[];
+            /** @enum {string} */
+            status: "enabled" | "disabled";
+            /** @description manager, operator, gone (it answered 410) or failing (five days without a success) */
+            disabled_reason: string | null;
+            /**
+             * Format: date-time
+             * @description When it was made
+             * @example 2026-11-20T09:30:00Z
+             */
+            created_at: string;
+            /** @description sequence of the last event that was sent, or waits to be sent again */
+            delivered_to: number;
+            /**
+             * Format: date-time
+             * @example 2026-11-20T09:30:00Z
+             */
+            failing_since: string | null;
+        };
+        TestedWebhook: {
+            /** @description Always true: what was asked for is done */
+            ok: boolean;
+            attempt: components["schemas"]["WebhookAttempt"] | null;
+        };
+        WebhookAttempt: {
+            /**
+             * Format: uuid
+             * @description The header webhook-id
+             */
+            event_id: string;
+            /** @description particulier: private household; zakelijk: business; vve: homeowners' association */
+            type: string;
+            /** @description 1 to 10; after the tenth the event is given up, and stays in the log */
+            attempt: number;
+            /**
+             * Format: date-time
+             * @example 2026-11-20T09:30:00Z
+             */
+            at: string;
+            /** @description Of the answer; null where there was none */
+            status: number | null;
+            ms: number;
+            /** @description timeout, redirect, address_not_allowed, url_not_allowed, name_not_found, connection_refused, tls or connection_failed */
+            error: string | null;
+            /**
+             * Format: date-time
+             * @example 2026-11-20T09:30:00Z
+             */
+            next_attempt_at: string | null;
+        };
+        ReplayedWebhook: {
+            /**
+             * @description Always true: what was asked for is done
+             * @constant
+             */
+            ok: true;
+            /** @description sequence of the first event; null with failed */
+            from: number | null;
+            /** @description Whom it is for */
+            to: number | null;
+            /** @description How many are sent again */
+            events: number;
+        };
         ClaimedSandboxDraft: {
             /**
              * @description Always true: what was asked for is done
@@ -3109,6 +3916,37 @@ export interface components {
             html: string;
             /** @description Its text */
             text: string;
+        };
+        WebhookAttempts: {
+            attempts: {
+                /**
+                 * Format: uuid
+                 * @description The header webhook-id
+                 */
+                event_id: string;
+                /** @description particulier: private household; zakelijk: business; vve: homeowners' association */
+                type: string;
+                /** @description 1 to 10; after the tenth the event is given up, and stays in the log */
+                attempt: number;
+                /**
+                 * Format: date-time
+                 * @example 2026-11-20T09:30:00Z
+                 */
+                at: string;
+                /** @description Of the answer; null where there was none */
+                status: number | null;
+                ms: number;
+                /** @description timeout, redirect, address_not_allowed, url_not_allowed, name_not_found, connection_refused, tls or connection_failed */
+                error: string | null;
+                /**
+                 * Format: date-time
+                 * @example 2026-11-20T09:30:00Z
+                 */
+                next_attempt_at: string | null;
+                /** Format: uuid */
+                webhook_id: string;
+                url: string;
+            }[];
         };
         ResetSandbox: {
             /**
@@ -4691,6 +5529,118 @@ export interface components {
                      * @enum {string}
                      */
                     error: "api_key_exists";
+                } & WithRequired<components["schemas"]["Error"], "error">;
+            };
+        };
+        /**
+         * @description `invalid_json`: Send one JSON object, encoded as UTF-8.
+         *
+         *     `invalid_request`: A field breaks its rule; see issues.
+         *
+         *     `invalid_cursor`: after is no next_cursor of this log; leave it out to begin with the oldest event.
+         */
+        InvalidJsonOrInvalidRequestOrInvalidCursor: {
+            headers: {
+                /** @description Quote it when you ask about a request */
+                "X-Request-Id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    /**
+                     * @description Which error it is; never renamed
+                     * @enum {string}
+                     */
+                    error: "invalid_json" | "invalid_request" | "invalid_cursor";
+                } & WithRequired<components["schemas"]["Error"], "error">;
+            };
+        };
+        /** @description `endpoint_limit`: A partner has at most 10 webhook endpoints, its clients' included; revoke one first. */
+        EndpointLimit: {
+            headers: {
+                /** @description Quote it when you ask about a request */
+                "X-Request-Id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    /**
+                     * @description Which error it is; never renamed
+                     * @enum {string}
+                     */
+                    error: "endpoint_limit";
+                } & WithRequired<components["schemas"]["Error"], "error">;
+            };
+        };
+        /** @description `url_not_allowed`: Events are sent to a public https address by its name. */
+        UrlNotAllowed: {
+            headers: {
+                /** @description Quote it when you ask about a request */
+                "X-Request-Id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    /**
+                     * @description Which error it is; never renamed
+                     * @enum {string}
+                     */
+                    error: "url_not_allowed";
+                } & WithRequired<components["schemas"]["Error"], "error">;
+            };
+        };
+        /** @description `webhook_not_found`: You have no webhook endpoint with that id. */
+        WebhookNotFound: {
+            headers: {
+                /** @description Quote it when you ask about a request */
+                "X-Request-Id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    /**
+                     * @description Which error it is; never renamed
+                     * @enum {string}
+                     */
+                    error: "webhook_not_found";
+                } & WithRequired<components["schemas"]["Error"], "error">;
+            };
+        };
+        /** @description `endpoint_disabled`: Nothing is sent to a disabled endpoint; enable it first. */
+        EndpointDisabled: {
+            headers: {
+                /** @description Quote it when you ask about a request */
+                "X-Request-Id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    /**
+                     * @description Which error it is; never renamed
+                     * @enum {string}
+                     */
+                    error: "endpoint_disabled";
+                } & WithRequired<components["schemas"]["Error"], "error">;
+            };
+        };
+        /**
+         * @description `webhook_not_found`: You have no webhook endpoint with that id.
+         *
+         *     `event_not_found`: This log has no event with that id, or it is older than 90 days.
+         */
+        WebhookNotFoundOrEventNotFound: {
+            headers: {
+                /** @description Quote it when you ask about a request */
+                "X-Request-Id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    /**
+                     * @description Which error it is; never renamed
+                     * @enum {string}
+                     */
+                    error: "webhook_not_found" | "event_not_found";
                 } & WithRequired<components["schemas"]["Error"], "error">;
             };
         };
@@ -7449,6 +8399,449 @@ export interface operations {
             503: components["responses"]["AuthenticationUnavailableOrServiceUnavailable"];
         };
     };
+    listWebhooks: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    /** @description Quote it when you ask about a request */
+                    "X-Request-Id"?: string;
+                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    RateLimit?: string;
+                    /** @description The quota: q requests per w seconds (IETF draft) */
+                    "RateLimit-Policy"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "webhooks": [
+                     *         {
+                     *           "id": "592cf821-7b45-4f6c-8957-a6df1f69db9e",
+                     *           "url": "https://10.0.0.1/",
+                     *           "types": [
+                     *             "*"
+                     *           ],
+                     *           "status": "enabled",
+                     *           "created_at": "2026-11-20T17:00:09Z",
+                     *           "delivered_to": 0,
+                     *           "failing_since": null,
+                     *           "disabled_reason": null
+                     *         },
+                     *         {
+                     *           "id": "51bc42d1-9da8-403f-8b35-a363b9b05cc9",
+                     *           "url": "https://10.0.0.1/",
+                     *           "types": [
+                     *             "*"
+                     *           ],
+                     *           "status": "enabled",
+                     *           "created_at": "2026-11-20T17:00:09Z",
+                     *           "delivered_to": 0,
+                     *           "failing_since": null,
+                     *           "disabled_reason": null
+                     *         },
+                     *         {
+                     *           "id": "0aa24231-21dc-4639-80ff-00e0b41abc6d",
+                     *           "url": "https://10.0.0.1/",
+                     *           "types": [
+                     *             "*"
+                     *           ],
+                     *           "status": "enabled",
+                     *           "created_at": "2026-11-20T17:00:09Z",
+                     *           "delivered_to": 0,
+                     *           "failing_since": null,
+                     *           "disabled_reason": null
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Webhooks"];
+                };
+            };
+            401: components["responses"]["MissingOrInvalidToken"];
+            403: components["responses"]["NoPartnerLinkedOrInsufficientScope"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["PartnerReadFailed"];
+            503: components["responses"]["AuthenticationUnavailableOrServiceUnavailable"];
+        };
+    };
+    createWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "url": "https://laadpunt-zuid.example.com/events"
+                 *     }
+                 */
+                "application/json": components["schemas"]["CreateWebhook"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    /** @description Quote it when you ask about a request */
+                    "X-Request-Id"?: string;
+                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    RateLimit?: string;
+                    /** @description The quota: q requests per w seconds (IETF draft) */
+                    "RateLimit-Policy"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "5a53ff32-3645-48b7-8c42-0f18bcb3a707",
+                     *       "url": "https://laadpunt-zuid.example.com/events",
+                     *       "types": [
+                     *         "*"
+                     *       ],
+                     *       "status": "enabled",
+                     *       "created_at": "2026-11-20T17:00:49Z",
+                     *       "delivered_to": 0,
+                     *       "failing_since": null,
+                     *       "disabled_reason": null,
+                     *       "secret": "pr_ap6b8UbxkpManpSJJ4Dx8Tig02HPfT2_eGVnLvsA/at1ECS+I/RaDUQ="
+                     *     }
+                     */
+                    "application/json": components["schemas"]["WebhookWithSecret"];
+                };
+            };
+            400: components["responses"]["InvalidJsonOrInvalidRequestOrInvalidCursor"];
+            401: components["responses"]["MissingOrInvalidToken"];
+            403: components["responses"]["NoPartnerLinkedOrInsufficientScope"];
+            404: components["responses"]["EventNotFound"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["EndpointLimit"];
+            410: components["responses"]["CursorExpired"];
+            413: components["responses"]["PayloadTooLarge"];
+            422: components["responses"]["UrlNotAllowed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["PartnerUpdateFailed"];
+            503: components["responses"]["AuthenticationUnavailableOrServiceUnavailable"];
+        };
+    };
+    testWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                webhook_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    /** @description Quote it when you ask about a request */
+                    "X-Request-Id"?: string;
+                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    RateLimit?: string;
+                    /** @description The quota: q requests per w seconds (IETF draft) */
+                    "RateLimit-Policy"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "ok": false,
+                     *       "attempt": {
+                     *         "at": "2026-11-20T17:00:51Z",
+                     *         "ms": 0,
+                     *         "type": "ping",
+                     *         "error": "url_not_allowed",
+                     *         "status": null,
+                     *         "attempt": 1,
+                     *         "event_id": "a0b6371f-efd3-41ef-8d11-9d962026e3b3",
+                     *         "next_attempt_at": null
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["TestedWebhook"];
+                };
+            };
+            401: components["responses"]["MissingOrInvalidToken"];
+            403: components["responses"]["NoPartnerLinkedOrInsufficientScope"];
+            404: components["responses"]["WebhookNotFound"];
+            409: components["responses"]["EndpointDisabled"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["PartnerUpdateFailed"];
+            503: components["responses"]["AuthenticationUnavailableOrServiceUnavailable"];
+        };
+    };
+    rotateWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                webhook_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "now": true
+                 *     }
+                 */
+                "application/json": components["schemas"]["RotateWebhook"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    /** @description Quote it when you ask about a request */
+                    "X-Request-Id"?: string;
+                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    RateLimit?: string;
+                    /** @description The quota: q requests per w seconds (IETF draft) */
+                    "RateLimit-Policy"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "e0ba8460-ddae-446b-8d43-f5ec5e35348a",
+                     *       "url": "https://10.0.0.1/",
+                     *       "types": [
+                     *         "*"
+                     *       ],
+                     *       "status": "enabled",
+                     *       "created_at": "2026-11-20T17:00:09Z",
+                     *       "delivered_to": 0,
+                     *       "failing_since": null,
+                     *       "disabled_reason": null,
+                     *       "secret": "whsec_u8NqL3+gwCsNgxhOGEiS2RDPVNzl/iK+/GMOo8LcdiI="
+                     *     }
+                     */
+                    "application/json": components["schemas"]["WebhookWithSecret"];
+                };
+            };
+            400: components["responses"]["InvalidJsonOrInvalidRequest"];
+            401: components["responses"]["MissingOrInvalidToken"];
+            403: components["responses"]["NoPartnerLinkedOrInsufficientScope"];
+            404: components["responses"]["WebhookNotFound"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["PayloadTooLarge"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["PartnerUpdateFailed"];
+            503: components["responses"]["AuthenticationUnavailableOrServiceUnavailable"];
+        };
+    };
+    enableWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                webhook_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    /** @description Quote it when you ask about a request */
+                    "X-Request-Id"?: string;
+                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    RateLimit?: string;
+                    /** @description The quota: q requests per w seconds (IETF draft) */
+                    "RateLimit-Policy"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "a100b7e8-0b80-4d07-80ef-5fc10dd513d1",
+                     *       "url": "https://10.0.0.1/",
+                     *       "types": [
+                     *         "*"
+                     *       ],
+                     *       "status": "enabled",
+                     *       "created_at": "2026-11-20T17:00:09Z",
+                     *       "delivered_to": 0,
+                     *       "failing_since": null,
+                     *       "disabled_reason": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Webhook"];
+                };
+            };
+            401: components["responses"]["MissingOrInvalidToken"];
+            403: components["responses"]["NoPartnerLinkedOrInsufficientScope"];
+            404: components["responses"]["WebhookNotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["PartnerUpdateFailed"];
+            503: components["responses"]["AuthenticationUnavailableOrServiceUnavailable"];
+        };
+    };
+    disableWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                webhook_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    /** @description Quote it when you ask about a request */
+                    "X-Request-Id"?: string;
+                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    RateLimit?: string;
+                    /** @description The quota: q requests per w seconds (IETF draft) */
+                    "RateLimit-Policy"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "3cc37b83-00e5-4ec2-839a-b2019cc44395",
+                     *       "url": "https://10.0.0.1/",
+                     *       "types": [
+                     *         "*"
+                     *       ],
+                     *       "status": "disabled",
+                     *       "created_at": "2026-11-20T17:00:09Z",
+                     *       "delivered_to": 0,
+                     *       "failing_since": null,
+                     *       "disabled_reason": "manager"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Webhook"];
+                };
+            };
+            401: components["responses"]["MissingOrInvalidToken"];
+            403: components["responses"]["NoPartnerLinkedOrInsufficientScope"];
+            404: components["responses"]["WebhookNotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["PartnerUpdateFailed"];
+            503: components["responses"]["AuthenticationUnavailableOrServiceUnavailable"];
+        };
+    };
+    replayWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                webhook_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "failed": true
+                 *     }
+                 */
+                "application/json": components["schemas"]["ReplayWebhook"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    /** @description Quote it when you ask about a request */
+                    "X-Request-Id"?: string;
+                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    RateLimit?: string;
+                    /** @description The quota: q requests per w seconds (IETF draft) */
+                    "RateLimit-Policy"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "ok": true,
+                     *       "from": null,
+                     *       "to": null,
+                     *       "events": 0
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ReplayedWebhook"];
+                };
+            };
+            400: components["responses"]["InvalidJsonOrInvalidRequestOrInvalidCursor"];
+            401: components["responses"]["MissingOrInvalidToken"];
+            403: components["responses"]["NoPartnerLinkedOrInsufficientScope"];
+            404: components["responses"]["WebhookNotFoundOrEventNotFound"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["EndpointDisabled"];
+            410: components["responses"]["CursorExpired"];
+            413: components["responses"]["PayloadTooLarge"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["PartnerUpdateFailed"];
+            503: components["responses"]["AuthenticationUnavailableOrServiceUnavailable"];
+        };
+    };
+    revokeWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                webhook_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    /** @description Quote it when you ask about a request */
+                    "X-Request-Id"?: string;
+                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    RateLimit?: string;
+                    /** @description The quota: q requests per w seconds (IETF draft) */
+                    "RateLimit-Policy"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "ok": true
+                     *     }
+                     */
+                    "application/json": {
+                        /**
+                         * @description Always true: what was asked for is done
+                         * @constant
+                         */
+                        ok: true;
+                    };
+                };
+            };
+            401: components["responses"]["MissingOrInvalidToken"];
+            403: components["responses"]["NoPartnerLinkedOrInsufficientScope"];
+            404: components["responses"]["WebhookNotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["PartnerUpdateFailed"];
+            503: components["responses"]["AuthenticationUnavailableOrServiceUnavailable"];
+        };
+    };
     claimSandboxDraft: {
         parameters: {
             query?: never;
@@ -7868,6 +9261,45 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["CapturedMails"];
+                };
+            };
+            401: components["responses"]["MissingOrInvalidToken"];
+            403: components["responses"]["NoPartnerLinkedOrInsufficientScope"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["ListFailed"];
+            503: components["responses"]["AuthenticationUnavailableOrServiceUnavailable"];
+        };
+    };
+    listWebhookAttempts: {
+        parameters: {
+            query?: {
+                /** @description Items per page, 1 to 200; read leniently. Default: `20`. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    /** @description Quote it when you ask about a request */
+                    "X-Request-Id"?: string;
+                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    RateLimit?: string;
+                    /** @description The quota: q requests per w seconds (IETF draft) */
+                    "RateLimit-Policy"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "attempts": []
+                     *     }
+                     */
+                    "application/json": components["schemas"]["WebhookAttempts"];
                 };
             };
             401: components["responses"]["MissingOrInvalidToken"];
@@ -8325,7 +9757,7 @@ export interface operations {
                      *         "energy:read"
                      *       ],
                      *       "last4": "x7Qd",
-                     *       "created_at": "2026-11-20T17:01:04Z",
+                     *       "created_at": "2026-11-20T17:01:13Z",
                      *       "expires_at": null,
                      *       "last_used_at": null
                      *     }
@@ -8388,6 +9820,1676 @@ export interface operations {
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["AuthenticationUnavailableOrServiceUnavailable"];
+        };
+    };
+    onAccountCreated: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the event: the same on every attempt and replay */
+                "webhook-id": string;
+                /** @description When this attempt was signed, in seconds since 1970 */
+                "webhook-timestamp": string;
+                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; several, apart by spaces, in the day after a rotation */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @constant */
+                    type: "account.created";
+                    /**
+                     * Format: date-time
+                     * @example 2026-11-20T09:30:00Z
+                     */
+                    timestamp: string;
+                    sequence: number;
+                    data: {
+                        /** Format: uuid */
+                        account_id: string;
+                        cpo_external_ref: string | null;
+                        /** Format: uuid */
+                        connection_id: string;
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Send nothing here any more: the endpoint is disabled */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Anything else, or nothing within ten seconds, is sent again */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onAccountEligibilityChanged: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the event: the same on every attempt and replay */
+                "webhook-id": string;
+                /** @description When this attempt was signed, in seconds since 1970 */
+                "webhook-timestamp": string;
+                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; several, apart by spaces, in the day after a rotation */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @constant */
+                    type: "account.eligibility_changed";
+                    /**
+                     * Format: date-time
+                     * @example 2026-11-20T09:30:00Z
+                     */
+                    timestamp: string;
+                    sequence: number;
+                    data: {
+                        /** Format: uuid */
+                        account_id: string;
+                        cpo_external_ref: string | null;
+                        ere_eligible: boolean;
+                        checklist: {
+                            mandate_signed: boolean;
+                            ean_validated: boolean;
+                            mid_charger_registered: boolean;
+                            iban_present: boolean;
+                        };
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Send nothing here any more: the endpoint is disabled */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Anything else, or nothing within ten seconds, is sent again */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onMandateSigned: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the event: the same on every attempt and replay */
+                "webhook-id": string;
+                /** @description When this attempt was signed, in seconds since 1970 */
+                "webhook-timestamp": string;
+                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; several, apart by spaces, in the day after a rotation */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @constant */
+                    type: "mandate.signed";
+                    /**
+                     * Format: date-time
+                     * @example 2026-11-20T09:30:00Z
+                     */
+                    timestamp: string;
+                    sequence: number;
+                    data: {
+                        /** Format: uuid */
+                        account_id: string;
+                        cpo_external_ref: string | null;
+                        /** Format: uuid */
+                        connection_id: string;
+                        /** @constant */
+                        mandate_status: "signed";
+                    } | {
+                        /** @description As in GET /partner/customers */
+                        customer_ref: string;
+                        /** @description Your own reference; null where a person or application reads */
+                        external_ref: string | null;
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Send nothing here any more: the endpoint is disabled */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Anything else, or nothing within ten seconds, is sent again */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onMandateRenewed: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the event: the same on every attempt and replay */
+                "webhook-id": string;
+                /** @description When this attempt was signed, in seconds since 1970 */
+                "webhook-timestamp": string;
+                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; several, apart by spaces, in the day after a rotation */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @constant */
+                    type: "mandate.renewed";
+                    /**
+                     * Format: date-time
+                     * @example 2026-11-20T09:30:00Z
+                     */
+                    timestamp: string;
+                    sequence: number;
+                    data: {
+                        /** Format: uuid */
+                        account_id: string;
+                        cpo_external_ref: string | null;
+                        /** Format: uuid */
+                        connection_id: string;
+                        /** @constant */
+                        mandate_status: "signed";
+                    } | {
+                        /** @description As in GET /partner/customers */
+                        customer_ref: string;
+                        /** @description Your own reference; null where a person or application reads */
+                        external_ref: string | null;
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Send nothing here any more: the endpoint is disabled */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Anything else, or nothing within ten seconds, is sent again */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onMandateDeclined: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the event: the same on every attempt and replay */
+                "webhook-id": string;
+                /** @description When this attempt was signed, in seconds since 1970 */
+                "webhook-timestamp": string;
+                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; several, apart by spaces, in the day after a rotation */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @constant */
+                    type: "mandate.declined";
+                    /**
+                     * Format: date-time
+                     * @example 2026-11-20T09:30:00Z
+                     */
+                    timestamp: string;
+                    sequence: number;
+                    data: {
+                        /** Format: uuid */
+                        account_id: string;
+                        cpo_external_ref: string | null;
+                        /** Format: uuid */
+                        connection_id: string;
+                        /** @constant */
+                        mandate_status: "declined";
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Send nothing here any more: the endpoint is disabled */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Anything else, or nothing within ten seconds, is sent again */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onMandateRevoked: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the event: the same on every attempt and replay */
+                "webhook-id": string;
+                /** @description When this attempt was signed, in seconds since 1970 */
+                "webhook-timestamp": string;
+                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; several, apart by spaces, in the day after a rotation */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @constant */
+                    type: "mandate.revoked";
+                    /**
+                     * Format: date-time
+                     * @example 2026-11-20T09:30:00Z
+                     */
+                    timestamp: string;
+                    sequence: number;
+                    data: {
+                        /** Format: uuid */
+                        account_id: string;
+                        cpo_external_ref: string | null;
+                        /** Format: uuid */
+                        connection_id: string;
+                        /** @constant */
+                        mandate_status: "revoked";
+                    } | {
+                        /** @description As in GET /partner/customers */
+                        customer_ref: string;
+                        /** @description Your own reference; null where a person or application reads */
+                        external_ref: string | null;
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Send nothing here any more: the endpoint is disabled */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Anything else, or nothing within ten seconds, is sent again */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onMandateExpired: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the event: the same on every attempt and replay */
+                "webhook-id": string;
+                /** @description When this attempt was signed, in seconds since 1970 */
+                "webhook-timestamp": string;
+                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; several, apart by spaces, in the day after a rotation */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @constant */
+                    type: "mandate.expired";
+                    /**
+                     * Format: date-time
+                     * @example 2026-11-20T09:30:00Z
+                     */
+                    timestamp: string;
+                    sequence: number;
+                    data: {
+                        /** Format: uuid */
+                        account_id: string;
+                        cpo_external_ref: string | null;
+                        /** Format: uuid */
+                        connection_id: string;
+                        /** @constant */
+                        mandate_status: "expired";
+                    } | {
+                        /** @description As in GET /partner/customers */
+                        customer_ref: string;
+                        /** @description Your own reference; null where a person or application reads */
+                        external_ref: string | null;
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Send nothing here any more: the endpoint is disabled */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Anything else, or nothing within ten seconds, is sent again */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onEanStatusChanged: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the event: the same on every attempt and replay */
+                "webhook-id": string;
+                /** @description When this attempt was signed, in seconds since 1970 */
+                "webhook-timestamp": string;
+                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; several, apart by spaces, in the day after a rotation */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @constant */
+                    type: "ean.status_changed";
+                    /**
+                     * Format: date-time
+                     * @example 2026-11-20T09:30:00Z
+                     */
+                    timestamp: string;
+                    sequence: number;
+                    data: {
+                        /** Format: uuid */
+                        account_id: string;
+                        cpo_external_ref: string | null;
+                        /** Format: uuid */
+                        connection_id: string;
+                        ean_validation_status: components["schemas"]["EanValidationStatus"];
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Send nothing here any more: the endpoint is disabled */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Anything else, or nothing within ten seconds, is sent again */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onChargerRegistered: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the event: the same on every attempt and replay */
+                "webhook-id": string;
+                /** @description When this attempt was signed, in seconds since 1970 */
+                "webhook-timestamp": string;
+                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; several, apart by spaces, in the day after a rotation */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @constant */
+                    type: "charger.registered";
+                    /**
+                     * Format: date-time
+                     * @example 2026-11-20T09:30:00Z
+                     */
+                    timestamp: string;
+                    sequence: number;
+                    data: {
+                        /** @description As in GET /partner/customers */
+                        customer_ref: string;
+                        /** @description Your own reference; null where a person or application reads */
+                        external_ref: string | null;
+                        mid_eligible?: boolean;
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Send nothing here any more: the endpoint is disabled */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Anything else, or nothing within ten seconds, is sent again */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onChargerMidConfirmed: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the event: the same on every attempt and replay */
+                "webhook-id": string;
+                /** @description When this attempt was signed, in seconds since 1970 */
+                "webhook-timestamp": string;
+                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; several, apart by spaces, in the day after a rotation */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @constant */
+                    type: "charger.mid_confirmed";
+                    /**
+                     * Format: date-time
+                     * @example 2026-11-20T09:30:00Z
+                     */
+                    timestamp: string;
+                    sequence: number;
+                    data: {
+                        /** Format: uuid */
+                        account_id: string;
+                        cpo_external_ref: string | null;
+                        /** Format: uuid */
+                        charger_id: string;
+                        /** Format: uuid */
+                        connection_id: string;
+                        mid_eligible: boolean | null;
+                    } | {
+                        /** @description As in GET /partner/customers */
+                        customer_ref: string;
+                        /** @description Your own reference; null where a person or application reads */
+                        external_ref: string | null;
+                        mid_eligible?: boolean;
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Send nothing here any more: the endpoint is disabled */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Anything else, or nothing within ten seconds, is sent again */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onRegistrationSubmitted: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the event: the same on every attempt and replay */
+                "webhook-id": string;
+                /** @description When this attempt was signed, in seconds since 1970 */
+                "webhook-timestamp": string;
+                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; several, apart by spaces, in the day after a rotation */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @constant */
+                    type: "registration.submitted";
+                    /**
+                     * Format: date-time
+                     * @example 2026-11-20T09:30:00Z
+                     */
+                    timestamp: string;
+                    sequence: number;
+                    data: {
+                        /** Format: uuid */
+                        account_id: string;
+                        cpo_external_ref: string | null;
+                        /** Format: uuid */
+                        connection_id: string;
+                        /** @constant */
+                        registration_status: "ingediend";
+                    } | {
+                        /** @description As in GET /partner/customers */
+                        customer_ref: string;
+                        /** @description Your own reference; null where a person or application reads */
+                        external_ref: string | null;
+                        /** @constant */
+                        registration_status: "ingediend";
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Send nothing here any more: the endpoint is disabled */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Anything else, or nothing within ten seconds, is sent again */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onRegistrationApproved: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the event: the same on every attempt and replay */
+                "webhook-id": string;
+                /** @description When this attempt was signed, in seconds since 1970 */
+                "webhook-timestamp": string;
+                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; several, apart by spaces, in the day after a rotation */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @constant */
+                    type: "registration.approved";
+                    /**
+                     * Format: date-time
+                     * @example 2026-11-20T09:30:00Z
+                     */
+                    timestamp: string;
+                    sequence: number;
+                    data: {
+                        /** Format: uuid */
+                        account_id: string;
+                        cpo_external_ref: string | null;
+                        /** Format: uuid */
+                        connection_id: string;
+                        /** @constant */
+                        registration_status: "goedgekeurd";
+                    } | {
+                        /** @description As in GET /partner/customers */
+                        customer_ref: string;
+                        /** @description Your own reference; null where a person or application reads */
+                        external_ref: string | null;
+                        /** @constant */
+                        registration_status: "goedgekeurd";
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Send nothing here any more: the endpoint is disabled */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Anything else, or nothing within ten seconds, is sent again */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onRegistrationRejected: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the event: the same on every attempt and replay */
+                "webhook-id": string;
+                /** @description When this attempt was signed, in seconds since 1970 */
+                "webhook-timestamp": string;
+                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; several, apart by spaces, in the day after a rotation */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @constant */
+                    type: "registration.rejected";
+                    /**
+                     * Format: date-time
+                     * @example 2026-11-20T09:30:00Z
+                     */
+                    timestamp: string;
+                    sequence: number;
+                    data: {
+                        /** Format: uuid */
+                        account_id: string;
+                        cpo_external_ref: string | null;
+                        /** Format: uuid */
+                        connection_id: string;
+                        /** @constant */
+                        registration_status: "afgekeurd";
+                    } | {
+                        /** @description As in GET /partner/customers */
+                        customer_ref: string;
+                        /** @description Your own reference; null where a person or application reads */
+                        external_ref: string | null;
+                        /** @constant */
+                        registration_status: "afgekeurd";
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Send nothing here any more: the endpoint is disabled */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Anything else, or nothing within ten seconds, is sent again */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onDraftClaimed: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the event: the same on every attempt and replay */
+                "webhook-id": string;
+                /** @description When this attempt was signed, in seconds since 1970 */
+                "webhook-timestamp": string;
+                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; several, apart by spaces, in the day after a rotation */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @constant */
+                    type: "draft.claimed";
+                    /**
+                     * Format: date-time
+                     * @example 2026-11-20T09:30:00Z
+                     */
+                    timestamp: string;
+                    sequence: number;
+                    data: {
+                        /** Format: uuid */
+                        draft_id: string;
+                        /** @description Your own reference; null where a person or application reads */
+                        external_ref: string | null;
+                        /** @constant */
+                        status: "claimed";
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Send nothing here any more: the endpoint is disabled */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Anything else, or nothing within ten seconds, is sent again */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onDraftActive: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the event: the same on every attempt and replay */
+                "webhook-id": string;
+                /** @description When this attempt was signed, in seconds since 1970 */
+                "webhook-timestamp": string;
+                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; several, apart by spaces, in the day after a rotation */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @constant */
+                    type: "draft.active";
+                    /**
+                     * Format: date-time
+                     * @example 2026-11-20T09:30:00Z
+                     */
+                    timestamp: string;
+                    sequence: number;
+                    data: {
+                        /** Format: uuid */
+                        draft_id: string;
+                        /** @description Your own reference; null where a person or application reads */
+                        external_ref: string | null;
+                        /** @constant */
+                        status: "active";
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Send nothing here any more: the endpoint is disabled */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Anything else, or nothing within ten seconds, is sent again */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onDraftExpired: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the event: the same on every attempt and replay */
+                "webhook-id": string;
+                /** @description When this attempt was signed, in seconds since 1970 */
+                "webhook-timestamp": string;
+                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; several, apart by spaces, in the day after a rotation */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @constant */
+                    type: "draft.expired";
+                    /**
+                     * Format: date-time
+                     * @example 2026-11-20T09:30:00Z
+                     */
+                    timestamp: string;
+                    sequence: number;
+                    data: {
+                        /** Format: uuid */
+                        draft_id: string;
+                        /** @description Your own reference; null where a person or application reads */
+                        external_ref: string | null;
+                        /** @constant */
+                        status: "expired";
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Send nothing here any more: the endpoint is disabled */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Anything else, or nothing within ten seconds, is sent again */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onDraftConflict: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the event: the same on every attempt and replay */
+                "webhook-id": string;
+                /** @description When this attempt was signed, in seconds since 1970 */
+                "webhook-timestamp": string;
+                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; several, apart by spaces, in the day after a rotation */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @constant */
+                    type: "draft.conflict";
+                    /**
+                     * Format: date-time
+                     * @example 2026-11-20T09:30:00Z
+                     */
+                    timestamp: string;
+                    sequence: number;
+                    data: {
+                        /** Format: uuid */
+                        draft_id: string;
+                        /** @description Your own reference; null where a person or application reads */
+                        external_ref: string | null;
+                        /** @constant */
+                        status: "conflict";
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Send nothing here any more: the endpoint is disabled */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Anything else, or nothing within ten seconds, is sent again */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onCustomerSharingEnded: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the event: the same on every attempt and replay */
+                "webhook-id": string;
+                /** @description When this attempt was signed, in seconds since 1970 */
+                "webhook-timestamp": string;
+                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; several, apart by spaces, in the day after a rotation */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @constant */
+                    type: "customer.sharing_ended";
+                    /**
+                     * Format: date-time
+                     * @example 2026-11-20T09:30:00Z
+                     */
+                    timestamp: string;
+                    sequence: number;
+                    data: {
+                        /** @description As in GET /partner/customers */
+                        customer_ref: string;
+                        /** @description Your own reference; null where a person or application reads */
+                        external_ref: string | null;
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Send nothing here any more: the endpoint is disabled */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Anything else, or nothing within ten seconds, is sent again */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onAccountMonthsLocked: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the event: the same on every attempt and replay */
+                "webhook-id": string;
+                /** @description When this attempt was signed, in seconds since 1970 */
+                "webhook-timestamp": string;
+                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; several, apart by spaces, in the day after a rotation */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @constant */
+                    type: "account.months_locked";
+                    /**
+                     * Format: date-time
+                     * @example 2026-11-20T09:30:00Z
+                     */
+                    timestamp: string;
+                    sequence: number;
+                    data: {
+                        /** Format: uuid */
+                        account_id: string;
+                        cpo_external_ref: string | null;
+                        /** @description The months, each by its first day */
+                        periods: string[];
+                        /** @constant */
+                        status: "submitted";
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Send nothing here any more: the endpoint is disabled */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Anything else, or nothing within ten seconds, is sent again */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onAccountMonthsRegistered: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the event: the same on every attempt and replay */
+                "webhook-id": string;
+                /** @description When this attempt was signed, in seconds since 1970 */
+                "webhook-timestamp": string;
+                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; several, apart by spaces, in the day after a rotation */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @constant */
+                    type: "account.months_registered";
+                    /**
+                     * Format: date-time
+                     * @example 2026-11-20T09:30:00Z
+                     */
+                    timestamp: string;
+                    sequence: number;
+                    data: {
+                        /** Format: uuid */
+                        account_id: string;
+                        cpo_external_ref: string | null;
+                        /** @description The months, each by its first day */
+                        periods: string[];
+                        /** @constant */
+                        status: "registered";
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Send nothing here any more: the endpoint is disabled */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Anything else, or nothing within ten seconds, is sent again */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onAccountMonthsRejected: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the event: the same on every attempt and replay */
+                "webhook-id": string;
+                /** @description When this attempt was signed, in seconds since 1970 */
+                "webhook-timestamp": string;
+                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; several, apart by spaces, in the day after a rotation */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @constant */
+                    type: "account.months_rejected";
+                    /**
+                     * Format: date-time
+                     * @example 2026-11-20T09:30:00Z
+                     */
+                    timestamp: string;
+                    sequence: number;
+                    data: {
+                        /** Format: uuid */
+                        account_id: string;
+                        cpo_external_ref: string | null;
+                        /** @description The months, each by its first day */
+                        periods: string[];
+                        /** @constant */
+                        status: "rejected";
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Send nothing here any more: the endpoint is disabled */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Anything else, or nothing within ten seconds, is sent again */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onAccountMonthsReopened: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the event: the same on every attempt and replay */
+                "webhook-id": string;
+                /** @description When this attempt was signed, in seconds since 1970 */
+                "webhook-timestamp": string;
+                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; several, apart by spaces, in the day after a rotation */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @constant */
+                    type: "account.months_reopened";
+                    /**
+                     * Format: date-time
+                     * @example 2026-11-20T09:30:00Z
+                     */
+                    timestamp: string;
+                    sequence: number;
+                    data: {
+                        /** Format: uuid */
+                        account_id: string;
+                        cpo_external_ref: string | null;
+                        /** @description The months, each by its first day */
+                        periods: string[];
+                        /** @constant */
+                        status: "staged";
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Send nothing here any more: the endpoint is disabled */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Anything else, or nothing within ten seconds, is sent again */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onEreSold: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the event: the same on every attempt and replay */
+                "webhook-id": string;
+                /** @description When this attempt was signed, in seconds since 1970 */
+                "webhook-timestamp": string;
+                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; several, apart by spaces, in the day after a rotation */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @constant */
+                    type: "ere.sold";
+                    /**
+                     * Format: date-time
+                     * @example 2026-11-20T09:30:00Z
+                     */
+                    timestamp: string;
+                    sequence: number;
+                    data: {
+                        /** Format: uuid */
+                        account_id: string;
+                        cpo_external_ref: string | null;
+                        delivery_year: number;
+                    } | {
+                        /** Format: uuid */
+                        payout_id: string;
+                        /** @example 2026-Q1 */
+                        period: string;
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Send nothing here any more: the endpoint is disabled */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Anything else, or nothing within ten seconds, is sent again */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onEreSaleReversed: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the event: the same on every attempt and replay */
+                "webhook-id": string;
+                /** @description When this attempt was signed, in seconds since 1970 */
+                "webhook-timestamp": string;
+                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; several, apart by spaces, in the day after a rotation */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @constant */
+                    type: "ere.sale_reversed";
+                    /**
+                     * Format: date-time
+                     * @example 2026-11-20T09:30:00Z
+                     */
+                    timestamp: string;
+                    sequence: number;
+                    data: {
+                        /** Format: uuid */
+                        account_id: string;
+                        cpo_external_ref: string | null;
+                        delivery_year: number;
+                    } | {
+                        /** Format: uuid */
+                        payout_id: string;
+                        /** @example 2026-Q1 */
+                        period: string;
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Send nothing here any more: the endpoint is disabled */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Anything else, or nothing within ten seconds, is sent again */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onPayoutApproved: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the event: the same on every attempt and replay */
+                "webhook-id": string;
+                /** @description When this attempt was signed, in seconds since 1970 */
+                "webhook-timestamp": string;
+                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; several, apart by spaces, in the day after a rotation */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @constant */
+                    type: "payout.approved";
+                    /**
+                     * Format: date-time
+                     * @example 2026-11-20T09:30:00Z
+                     */
+                    timestamp: string;
+                    sequence: number;
+                    data: {
+                        /** Format: uuid */
+                        account_id: string;
+                        cpo_external_ref: string | null;
+                        /** @constant */
+                        status: "approved";
+                    } | {
+                        /** Format: uuid */
+                        payout_id: string;
+                        /** @example 2026-Q1 */
+                        period: string;
+                        /** @constant */
+                        status: "approved";
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Send nothing here any more: the endpoint is disabled */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Anything else, or nothing within ten seconds, is sent again */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onPayoutPaid: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the event: the same on every attempt and replay */
+                "webhook-id": string;
+                /** @description When this attempt was signed, in seconds since 1970 */
+                "webhook-timestamp": string;
+                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; several, apart by spaces, in the day after a rotation */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @constant */
+                    type: "payout.paid";
+                    /**
+                     * Format: date-time
+                     * @example 2026-11-20T09:30:00Z
+                     */
+                    timestamp: string;
+                    sequence: number;
+                    data: {
+                        /** Format: uuid */
+                        account_id: string;
+                        cpo_external_ref: string | null;
+                        /** @constant */
+                        status: "paid";
+                    } | {
+                        /** Format: uuid */
+                        payout_id: string;
+                        /** @example 2026-Q1 */
+                        period: string;
+                        /** @constant */
+                        status: "paid";
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Send nothing here any more: the endpoint is disabled */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Anything else, or nothing within ten seconds, is sent again */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onPayoutFailed: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the event: the same on every attempt and replay */
+                "webhook-id": string;
+                /** @description When this attempt was signed, in seconds since 1970 */
+                "webhook-timestamp": string;
+                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; several, apart by spaces, in the day after a rotation */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @constant */
+                    type: "payout.failed";
+                    /**
+                     * Format: date-time
+                     * @example 2026-11-20T09:30:00Z
+                     */
+                    timestamp: string;
+                    sequence: number;
+                    data: {
+                        /** Format: uuid */
+                        account_id: string;
+                        cpo_external_ref: string | null;
+                        /** @constant */
+                        status: "failed";
+                    } | {
+                        /** Format: uuid */
+                        payout_id: string;
+                        /** @example 2026-Q1 */
+                        period: string;
+                        /** @constant */
+                        status: "failed";
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Send nothing here any more: the endpoint is disabled */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Anything else, or nothing within ten seconds, is sent again */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onPayoutReversed: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the event: the same on every attempt and replay */
+                "webhook-id": string;
+                /** @description When this attempt was signed, in seconds since 1970 */
+                "webhook-timestamp": string;
+                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; several, apart by spaces, in the day after a rotation */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @constant */
+                    type: "payout.reversed";
+                    /**
+                     * Format: date-time
+                     * @example 2026-11-20T09:30:00Z
+                     */
+                    timestamp: string;
+                    sequence: number;
+                    data: {
+                        /** Format: uuid */
+                        account_id: string;
+                        cpo_external_ref: string | null;
+                        /** @constant */
+                        status: "pending";
+                    } | {
+                        /** Format: uuid */
+                        payout_id: string;
+                        /** @example 2026-Q1 */
+                        period: string;
+                        /** @constant */
+                        status: "pending";
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Send nothing here any more: the endpoint is disabled */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Anything else, or nothing within ten seconds, is sent again */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onWebhookEndpointDisabled: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the event: the same on every attempt and replay */
+                "webhook-id": string;
+                /** @description When this attempt was signed, in seconds since 1970 */
+                "webhook-timestamp": string;
+                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; several, apart by spaces, in the day after a rotation */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @constant */
+                    type: "webhook_endpoint.disabled";
+                    /**
+                     * Format: date-time
+                     * @example 2026-11-20T09:30:00Z
+                     */
+                    timestamp: string;
+                    sequence: number;
+                    data: {
+                        /** Format: uuid */
+                        webhook_id: string;
+                        disabled_reason: string;
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Send nothing here any more: the endpoint is disabled */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Anything else, or nothing within ten seconds, is sent again */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onPing: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the event: the same on every attempt and replay */
+                "webhook-id": string;
+                /** @description When this attempt was signed, in seconds since 1970 */
+                "webhook-timestamp": string;
+                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; several, apart by spaces, in the day after a rotation */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @constant */
+                    type: "ping";
+                    /**
+                     * Format: date-time
+                     * @example 2026-11-20T09:30:00Z
+                     */
+                    timestamp: string;
+                    data: Record<string, never>;
+                };
+            };
+        };
+        responses: {
+            /** @description Send nothing here any more: the endpoint is disabled */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Anything else, or nothing within ten seconds, is sent again */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
         };
     };
 }

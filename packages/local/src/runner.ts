@@ -123,6 +123,7 @@ export async function startStack(options: Options, say: Say = () => {}): Promise
         IBAN_KEYS: secrets.functions.IBAN_KEYS,
         PAYOUT_ACCOUNT_NAME: "ERE Service",
         PAYOUT_ACCOUNT_IBAN: "NL91ABNA0417164300",
+        ...(host === "sandbox" ? { WEBHOOK_ALLOW_LOOPBACK: "true" } : {}),
       },
       auth: { url: base_url, publishable_key: secrets.publishable_key, secret_key: secrets.secret_key },
       demo: await ensureDemo(admin_url, host, secrets.demo),
@@ -137,6 +138,8 @@ export async function startStack(options: Options, say: Say = () => {}): Promise
       PAGES_URL: `${base_url}/pages`,
       SUPABASE_URL: base_url,
       CLIENT_ADDRESS: "x-forwarded-for:1", // serve.ts writes it
+      // a receiver under development is on this machine
+      ...(host === "sandbox" ? { WEBHOOK_ALLOW_LOOPBACK: "true" } : {}),
       EDGE_DATABASE_URL: server.url("postgres", "edge", passwords.edge),
       EDGE_SLOW_DATABASE_URL: server.url("postgres", "edge_slow", passwords.edge_slow),
       AUTH_DATABASE_URL: server.url("postgres", "supabase_auth_admin", passwords.supabase_auth_admin),

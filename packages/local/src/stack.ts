@@ -32,7 +32,7 @@ export type Stack = {
   /** Operators with a login of their own, by name: some things take two people. */
   operator_logins: Record<string, string>;
   /** What the operator's commands read from their environment. */
-  operator_environment: Record<"IBAN_KEYS" | "PAYOUT_ACCOUNT_NAME" | "PAYOUT_ACCOUNT_IBAN", string>;
+  operator_environment: Record<string, string>;
   /** For supabase-js: sign up and sign in at `<url>/auth/v1`. */
   auth: { url: string; publishable_key: string; secret_key: string };
   demo: Demo;

@@ -14,6 +14,7 @@ import { PAYOUT_COMMANDS } from "./payout_commands.ts";
 import { RETENTION_COMMANDS } from "./retention_commands.ts";
 import { SERVICE_COMMANDS } from "./service_commands.ts";
 import { fields, plain } from "./text.ts";
+import { WEBHOOK_COMMANDS } from "./webhook_commands.ts";
 
 const client = () => new Argument("<client>", "client_id (or id) of the client");
 const connection = () =>
@@ -374,6 +375,7 @@ export const COMMANDS: Command[] = [
   ...LOGIN_COMMANDS,
   ...ERE_COMMANDS,
   ...PAYOUT_COMMANDS,
+  ...WEBHOOK_COMMANDS,
   ...INVOICE_COMMANDS,
   ...AUDIT_COMMANDS,
   ...RETENTION_COMMANDS,

@@ -80,11 +80,12 @@ function openFor(line_id: string, keys: Keys, partner_id: string, iban: Sealed):
   }
 }
 
-function readKeys(env: Machine["env"]): Keys {
+/** @throws {OperatorError} where IBAN_KEYS is not set. */
+export function readKeys(env: Machine["env"]): Keys {
   const keys = ibanKeys.safeParse(env.IBAN_KEYS);
   if (keys.success) return { config: { IBAN_KEYS: keys.data } };
   throw new OperatorError(
-    "IBANs are encrypted: set IBAN_KEYS to what the functions have, for this command alone (docs/deploy.md).",
+    "IBANs, and the secrets of webhooks, are encrypted: set IBAN_KEYS to what the functions have, for this command alone (docs/deploy.md).",
   );
 }
 

@@ -40,6 +40,17 @@ export const SENTENCES: Record<string, (detail: Detail) => string> = {
   manages_another_partner: ({ user }) => `${user} manages another partner already; a person manages one.`,
   api_key_exists: () => "The partner has an active key; replace it with --rotate.",
 
+  webhook_not_found: () => "No endpoint has that id; see webhook list.",
+  endpoint_limit: () => "A partner has at most 10 endpoints, its clients' included.",
+  endpoint_disabled: () => "Nothing is sent to a disabled endpoint; enable it first with webhook enable.",
+  whose_log: () => "Say whose log it is: --partner, or --client.",
+  client_reads_no_log: ({ client }) =>
+    `${client} has no log: a log is that of a CPO client which belongs to a partner.`,
+  event_not_found: () => "The log has no event with that id, or it is older than 90 days.",
+  invalid_cursor: () => "That is no cursor of this log, no id of an event, and no moment such as 2026-11-01T12:00:00Z.",
+  cursor_expired: ({ oldest_cursor }) =>
+    `An event after this cursor is older than 90 days; what is kept begins at ${oldest_cursor}.`,
+
   client_not_found: ({ client }) => `No client has the id or client_id "${client}"; see client list.`,
   client_id_taken: ({ client_id }) => `A client with the client_id ${client_id} exists already; run the command again.`,
   client_disabled: ({ client }) => `${client} is disabled for good; make a new client with client create.`,

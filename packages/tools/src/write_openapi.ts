@@ -1,5 +1,6 @@
 // Writes openapi.json from the endpoints' declarations: `npm run openapi`. A test fails when the committed file is out of date.
 import { readFileSync, writeFileSync } from "node:fs";
+import { describeWebhooks } from "#shared/domain/webhooks/describe.ts";
 import { describe, type Examples } from "#shared/http/openapi.ts";
 import { surface as cpo } from "../../../supabase/functions/cpo-v1/app.ts";
 import { surface as oauthAuthorize } from "../../../supabase/functions/oauth-authorize/app.ts";
@@ -15,7 +16,8 @@ export function openapi(): string {
   const { version } = JSON.parse(readFileSync(new URL("package.json", root), "utf8"));
   const surfaces = [oauthToken, oauthAuthorize, oauthRevoke, cpo, partner, sandbox, personal];
   const examples: Examples = JSON.parse(readFileSync(new URL("tests/contract/examples.json", root), "utf8"));
-  const document = describe(surfaces, { version, server: "https://api.example.com", examples });
+  const webhooks = describeWebhooks();
+  const document = describe(surfaces, { version, server: "https://api.example.com", examples, webhooks });
   return `${JSON.stringify(document, null, 2)}\n`;
 }
 

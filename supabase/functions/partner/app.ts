@@ -6,6 +6,16 @@ import { addCustomers, importDrafts, invitePeople, uploadDrafts } from "./import
 import { listInvoices, readInvoice } from "./invoices.ts";
 import { getDashboard, getPartner, listPayouts } from "./reads.ts";
 import { mintApiKey, revokeApiKey, setBranding, setCompany, setPayoutIban } from "./settings.ts";
+import {
+  createWebhook,
+  disableWebhook,
+  enableWebhook,
+  listWebhooks,
+  replayWebhook,
+  revokeWebhook,
+  rotateWebhook,
+  testWebhook,
+} from "./webhooks.ts";
 
 /** The Partner API (specification section 4.2), in the order a partner meets it. */
 export const surface: Surface = {
@@ -34,5 +44,13 @@ export const surface: Surface = {
     uploadDrafts,
     mintApiKey,
     revokeApiKey,
+    createWebhook,
+    listWebhooks,
+    testWebhook,
+    rotateWebhook,
+    enableWebhook,
+    disableWebhook,
+    replayWebhook,
+    revokeWebhook,
   ],
 };

@@ -5,6 +5,7 @@ import { createFixtures } from "./fixtures.ts";
 import { listMail } from "./mail.ts";
 import { resetSandbox } from "./reset.ts";
 import { settleQuarter } from "./settle.ts";
+import { listWebhookAttempts } from "./webhooks.ts";
 
 /** The sandbox helpers (specification section 4.3), in the order of a rehearsal. */
 export const surface: Surface = {
@@ -21,6 +22,7 @@ export const surface: Surface = {
     settleQuarter,
     createFixtures,
     listMail,
+    listWebhookAttempts,
     resetSandbox,
   ],
 };

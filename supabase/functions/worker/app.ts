@@ -6,8 +6,10 @@ import { showClientAddress } from "./client_address.ts";
 import { tendDrafts } from "./drafts.ts";
 import { checkEans } from "./ean_checks.ts";
 import { admitCharger, ingestChargingSessions } from "./gateway.ts";
+import { kick } from "./kick.ts";
 import { deliverMail } from "./mail.ts";
 import { mailNotices } from "./notices.ts";
+import { deliverWebhooks } from "./webhooks.ts";
 
 /** A run ends by itself: what is left is for the next one. Hosted, a request may take 150 seconds. */
 const BUDGET_MS = 20_000;
@@ -18,7 +20,7 @@ const run = endpoint(
     method: "POST",
     path: "/worker/run",
     summary:
-      "Run what is due: jobs of the database, drafts, notices to customers, mail, the weekly re-check of EANs, the hashes of the audit log and the ledger",
+      "Run what is due: jobs of the database, drafts, notices to customers, mail, webhooks, the weekly re-check of EANs, the hashes of the audit log and the ledger",
     description:
       "Called by the scheduler with WORKER_SECRET as bearer; safe to call at any time, from several callers at once.",
     caller: { kind: "worker" },
@@ -36,6 +38,8 @@ const run = endpoint(
       "due_notices",
       "mail_notices",
       "chain_audit",
+      "claim_webhooks",
+      "settle_webhook",
     ] as const,
     slow: true,
     response: z
@@ -59,6 +63,10 @@ const run = endpoint(
           failed: z.int().meta({ description: "Sendings that failed; a temporary failure is tried again later" }),
           problem: z.string().optional(),
         }),
+        webhooks: z.object({
+          delivered: z.int(),
+          failed: z.int().meta({ description: "Sendings that failed; they are tried again later" }),
+        }),
         ean_checks: z.object({
           checked: z.int().meta({ description: "Connections judged again by the EAN register's answer" }),
           failed: z.int().meta({ description: "Our failures, the cause in the log; due again within the hour" }),
@@ -80,19 +88,22 @@ const run = endpoint(
     const { request_id } = await admitted();
     const deadline = Date.now() + BUDGET_MS;
     const jobs = JSON.parse(await call("run_due_jobs"));
-    const audit = await chainAudit(call, deadline);
-    const drafts = await tendDrafts(environment, call, deadline, request_id);
-    const notices = await mailNotices(environment, call, deadline);
-    const mail = await deliverMail(environment, call, deadline, request_id);
-    const ean_checks = await checkEans(environment, call, deadline, request_id);
+    const others = async () => {
+      const audit = await chainAudit(call, deadline);
+      const drafts = await tendDrafts(environment, call, deadline, request_id);
+      const notices = await mailNotices(environment, call, deadline);
+      const mail = await deliverMail(environment, call, deadline, request_id);
+      const ean_checks = await checkEans(environment, call, deadline, request_id);
+      return { drafts, notices, mail, ean_checks, audit };
+    };
+    // beside each other: a receiver of webhooks may take its ten seconds
+    const [webhooks, rest] = await Promise.all([deliverWebhooks(environment, call, deadline, request_id), others()]);
+    const { mail, ean_checks, drafts } = rest;
     return {
       ok: mail.problem === undefined && ean_checks.failed + drafts.failed === 0,
       jobs,
-      drafts,
-      notices,
-      mail,
-      ean_checks,
-      audit,
+      webhooks,
+      ...rest,
     };
   },
 );
@@ -100,5 +111,5 @@ const run = endpoint(
 export const surface: Surface = {
   slug: "worker",
   prefix: "/worker",
-  endpoints: [run, ingestChargingSessions, admitCharger, showClientAddress],
+  endpoints: [run, kick, ingestChargingSessions, admitCharger, showClientAddress],
 };

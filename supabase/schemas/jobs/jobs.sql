@@ -16,6 +16,7 @@ begin
     'registrations_reviewed', private.review_due_registrations(),
     'partitions_made', private.make_due_partitions(),
     'events_swept', private.sweep_events(),
+    'webhook_attempts_swept', private.sweep_webhook_attempts(),
     -- last: whose bucket it deletes waits until this transaction ends
     'rate_limits_swept', private.sweep_rate_limits());
 end $$;

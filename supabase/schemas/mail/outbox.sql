@@ -123,6 +123,9 @@ begin
     cross join lateral (select l.fields || coalesce(mail -> 'defaults', '{}') || jsonb_strip_nulls(l.fields) as marks offset 0) as m
     cross join private.mark_values(names, m.marks) as v
   on conflict on constraint mail_outbox_cause_key do nothing;
+  if found and not captured then
+    perform private.kick();
+  end if;
 end $$;
 comment on function private.enqueue_mails(jsonb, jsonb) is
   'enqueue_mail for many: one composed mail, and letters [{recipient, cause, fields, to_nobody}]; its defaults stand in for fields that are null. The fields reply_to and unsubscribe_url also become the mail''s headers.';

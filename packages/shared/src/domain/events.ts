@@ -66,6 +66,7 @@ const payment = (about: string, status: string): EventRow => ({
   client: { ...account, status: z.literal(status) },
   partner: { ...payout, status: z.literal(status) },
 });
+const webhook = { webhook_id: z.guid(), disabled_reason: z.string() };
 const charger = { charger_id: z.guid(), connection_id: z.guid(), mid_eligible: z.boolean().nullable() };
 const mid = { mid_eligible: z.boolean().optional() };
 
@@ -112,8 +113,8 @@ const table = {
   "payout.reversed": payment("A payment was taken back before it left, or what it was for was", "pending"),
   "webhook_endpoint.disabled": {
     about: "Nothing is sent to a webhook endpoint any more",
-    client: { webhook_id: z.guid(), disabled_reason: z.string() },
-    partner: { webhook_id: z.guid(), disabled_reason: z.string() },
+    client: webhook,
+    partner: webhook,
   },
 } as const satisfies Record<string, EventRow>;
 
@@ -175,3 +176,19 @@ export const LOG_DESCRIPTION =
   "Every event once, in an order that never changes, for 90 days: read from the cursor that the last answer ended with, and none is missed. " +
   "Without `after` it begins with the oldest. A cursor belongs to one log, with any filter. Once an event behind it is older than 90 days it is " +
   "answered 410 with `oldest_cursor`, from which on all that is left can be read.";
+
+export const WebhookAttempt = z
+  .object({
+    event_id: z.guid().meta({ description: "The header webhook-id" }),
+    type: z.string(),
+    attempt: z.int().meta({ description: "1 to 10; after the tenth the event is given up, and stays in the log" }),
+    at: instant(),
+    status: z.int().nullable().meta({ description: "Of the answer; null where there was none" }),
+    ms: z.int(),
+    error: z.string().nullable().meta({
+      description:
+        "timeout, redirect, address_not_allowed, url_not_allowed, name_not_found, connection_refused, tls or connection_failed",
+    }),
+    next_attempt_at: instant().nullable(),
+  })
+  .meta({ id: "WebhookAttempt" });

@@ -73,10 +73,13 @@ const UNAVAILABLE = /^(08|28|53|57|55P03)/;
 const OUT_OF_TIME = new Set(["57014", "55P03"]);
 
 /** Of the roles `edge` and `edge_slow`. */
-const QUICK: Limits = { max: 4, patience_ms: 10_000 };
+export const QUICK: Limits = { max: 4, patience_ms: 10_000 };
 export const SLOW: Limits = { max: 2, patience_ms: 65_000 };
 
-export function connect(connectionString: string, limits: Limits = QUICK): Db {
+/** What private.kick() says while a statement runs: mail or events wait to be sent, as soon as it has committed. */
+const OUTBOX = "outbox";
+
+export function connect(connectionString: string, limits: Limits = QUICK, onOutbox: () => void = () => {}): Db {
   let pool: Promise<pg.Pool> | undefined;
   const load = async () => (await import("./pool.ts")).openPool(connectionString, limits);
   const open = () => {
@@ -92,14 +95,22 @@ export function connect(connectionString: string, limits: Limits = QUICK): Db {
     const onLost = (error: Error) => {
       broken = error;
     };
+    let outbox = false;
+    const onNotice = ({ message }: { message?: string | undefined }) => {
+      outbox ||= message === OUTBOX;
+    };
     client.on("error", onLost);
+    client.on("notice", onNotice);
     try {
-      return await client.query(config);
+      const result = await client.query(config);
+      if (outbox) onOutbox();
+      return result;
     } catch (error) {
       if (isUnavailable(error) && !ranOutOfTime(error)) broken = error as Error;
       throw error;
     } finally {
       client.off("error", onLost);
+      client.off("notice", onNotice);
       client.release(broken);
     }
   };

@@ -1,6 +1,7 @@
 import process from "node:process";
 import * as z from "zod";
-import { connect, type Db, SLOW } from "./db.ts";
+import { connect, type Db, QUICK, SLOW } from "./db.ts";
+import { gather } from "./gather.ts";
 import { type Log, logToConsole } from "./log.ts";
 
 const url = z.url().transform((value) => value.replace(/\/+$/, ""));
@@ -112,6 +113,7 @@ const Configuration = z.object({
   EAN_REGISTER_KEY: z.string().min(1).optional(),
   OCPP_GATEWAY_URL: url.default("wss://ocpp.example.com"),
   SMTP_URL: z.string().optional(),
+  WEBHOOK_ALLOW_LOOPBACK: z.enum(["true", "false"]).default("false"),
 });
 
 /** On production nothing stands in for who the service is. */
@@ -127,6 +129,10 @@ export type Environment = {
   slowDb: Db;
   now: () => Date;
   log: Log;
+  /** Has the worker send what was just put in the outbox. Nobody waits for it. */
+  kick: () => void;
+  /** Work that goes on after the answer. */
+  waitUntil: (work: Promise<unknown>) => void;
 };
 
 /** A deployment that is not configured: says which variables, never their values. */
@@ -145,13 +151,42 @@ export function readConfiguration(variables: Record<string, string | undefined>)
 
 export function readEnvironment(variables: Record<string, string | undefined> = process.env): Environment {
   const config = readConfiguration(variables);
+  const kick = kicker(config);
   return {
     config,
-    db: connect(config.EDGE_DATABASE_URL),
-    slowDb: connect(config.EDGE_SLOW_DATABASE_URL, SLOW),
+    db: connect(config.EDGE_DATABASE_URL, QUICK, kick),
+    slowDb: connect(config.EDGE_SLOW_DATABASE_URL, SLOW, kick),
     now: () => new Date(),
     log: logToConsole,
+    kick,
+    waitUntil,
   };
+}
+
+/** What the platform (Supabase Edge Runtime) offers: a function that has answered is kept for what it still does. */
+type Platform = { EdgeRuntime?: { waitUntil: (work: Promise<unknown>) => void } };
+
+/** Elsewhere the process lives on by itself. */
+function waitUntil(work: Promise<unknown>): void {
+  (globalThis as Platform).EdgeRuntime?.waitUntil(work);
+}
+
+/** Long enough for a cold worker. What a kick did not reach, the schedule does. */
+const KICK_MS = 5_000;
+
+/** Asks the worker to send what waits; of several kicks at once one is sent. */
+export function kicker({ SUPABASE_URL, WORKER_SECRET }: Pick<Configuration, "SUPABASE_URL" | "WORKER_SECRET">) {
+  const send = gather(() =>
+    fetch(`${SUPABASE_URL}/functions/v1/worker/kick`, {
+      method: "POST",
+      headers: { Authorization: `Bearer ${WORKER_SECRET}` },
+      signal: AbortSignal.timeout(KICK_MS),
+    }).then(
+      (response) => response.body?.cancel(),
+      () => {},
+    ),
+  );
+  return () => waitUntil(send());
 }
 
 /** Makes something from an environment once and keeps it as long as the environment lives (key sets, registers). */

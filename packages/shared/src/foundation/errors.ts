@@ -127,6 +127,7 @@ const table = {
     fields: ["step"],
   },
   draft_not_found: { status: 404, detail: "You have no draft with that id or address.", fields: ["code"] },
+  webhook_not_found: { status: 404, detail: "You have no webhook endpoint with that id." },
   event_not_found: { status: 404, detail: "This log has no event with that id, or it is older than 90 days." },
 
   token_not_found: { status: 404, detail: "You have no token with that id." },
@@ -199,6 +200,11 @@ const table = {
     detail: "An account, or a person, holds at most 10 active chargers.",
     fields: ["step"],
   },
+  endpoint_limit: {
+    status: 409,
+    detail: "A partner has at most 10 webhook endpoints, its clients' included; revoke one first.",
+  },
+  endpoint_disabled: { status: 409, detail: "Nothing is sent to a disabled endpoint; enable it first." },
   charger_claimed: {
     status: 409,
     detail: "A charger of this brand with this serial number is active on another account.",
@@ -220,6 +226,7 @@ const table = {
     detail: "The EAN register knows this address, but not with this EAN. Check the EAN, postal code and house number.",
     fields: ["step"],
   },
+  url_not_allowed: { status: 422, detail: "Events are sent to a public https address by its name." },
   catalog_unresolved: {
     status: 422,
     detail: "No catalogue model could be resolved; choose one of suggestions, or GET /v1/catalog/chargers.",

@@ -71,11 +71,16 @@ function securityOf(caller: CallerRule): Record<string, string[]>[] {
 
 /**
  * The OpenAPI 3.1 document of the given surfaces: derived from the endpoints' declarations, the glossary and recorded examples, so that
- * it says what the code does. `server` is the host's root.
+ * it says what the code does. `server` is the host's root; `webhooks` is what is sent to receivers.
  */
 export function describe(
   surfaces: readonly Surface[],
-  { version, server, examples }: { version: string; server: string; examples: Examples },
+  {
+    version,
+    server,
+    examples,
+    webhooks,
+  }: { version: string; server: string; examples: Examples; webhooks: ZodOpenApiPathsObject },
 ) {
   const paths: ZodOpenApiPathsObject = {};
   const described = surfaces.flatMap((surface) =>
@@ -109,6 +114,7 @@ export function describe(
       description: about,
     })),
     paths,
+    webhooks,
     components: {
       schemas: { Error: createSchema(ERROR).schema },
       responses: sharedResponses(described, examples),

@@ -114,6 +114,24 @@ export const en: MailMessages = {
     after: "Did you change this yourself? Then there is nothing you need to do.",
     unexpected: "Did you not change this? Tell us at once.",
   },
+  webhook_failing: {
+    subject: (partner: string) => `Events do not reach ${partner}`,
+    lines: (url: string, since: string) => [
+      `Since ${since} no event (webhook) has arrived at ${url}.`,
+      "Five days after this began we send nothing there any more. Nothing is lost: what waits is sent as soon as the address answers again.",
+    ],
+    after: "See whether the address can be reached, and answers within ten seconds with a status of 200 to 299.",
+    unexpected: "Is the address not in use any more? Then revoke it.",
+  },
+  webhook_disabled: {
+    subject: (partner: string) => `Events are not sent to ${partner} any more`,
+    lines: (url: string) => [
+      `We send no events (webhooks) to ${url} any more: for five days it did not answer well, or it answered with status 410.`,
+      "Nothing is lost: once it is enabled it goes on where it stood. Events are kept for 90 days.",
+    ],
+    after: "Repair the address, and then enable it again.",
+    unexpected: "Is the address not in use any more? Then revoke it.",
+  },
   customer_iban_changed: {
     subject: "Your account number has been recorded",
     lines: (partner, iban) => [

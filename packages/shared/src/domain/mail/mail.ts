@@ -19,6 +19,8 @@ export type Mail = {
     | "claim_code"
     | "iban_changed"
     | "customer_iban_changed"
+    | "webhook_failing"
+    | "webhook_disabled"
     | "registration_approved"
     | "registration_rejected"
     | "something_missing"
@@ -194,6 +196,22 @@ export function composeIbanChanged({
     subject: message.subject(partner_name),
     greeting: hello,
     lines: message.lines(partner_name, iban_masked, account_holder),
+    after: message.after,
+    unexpected: message.unexpected,
+  });
+}
+
+/** To whoever manages a partner, and to the operator: an endpoint that events are sent to fails, or is not sent to any more. The database fills the marks. */
+export function composeWebhookMail({
+  config,
+  locale,
+  about,
+}: Sender & { about: "webhook_failing" | "webhook_disabled" }): Mail {
+  const { [about]: message, hello } = MAIL_MESSAGES[locale];
+  return compose(about, config, locale, {
+    subject: message.subject("{{partner_name}}"),
+    greeting: hello,
+    lines: message.lines("{{url}}", "{{since}}"),
     after: message.after,
     unexpected: message.unexpected,
   });

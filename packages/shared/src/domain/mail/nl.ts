@@ -117,6 +117,24 @@ export const nl = {
     after: "Heeft u dit zelf gewijzigd? Dan hoeft u niets te doen.",
     unexpected: "Heeft u dit niet gewijzigd? Laat het ons dan meteen weten.",
   },
+  webhook_failing: {
+    subject: (partner: string) => `Meldingen aan ${partner} komen niet aan`,
+    lines: (url: string, since: string) => [
+      `Sinds ${since} is geen enkele melding (webhook) aangekomen op ${url}.`,
+      "Vijf dagen na het begin van de storing sturen wij er niets meer heen. Er gaat niets verloren: wat wacht wordt alsnog verstuurd zodra het adres weer antwoordt.",
+    ],
+    after: "Kijk of het adres bereikbaar is en binnen tien seconden met een status 200 tot 299 antwoordt.",
+    unexpected: "Is het adres niet meer in gebruik? Trek het dan in.",
+  },
+  webhook_disabled: {
+    subject: (partner: string) => `Meldingen aan ${partner} worden niet meer verstuurd`,
+    lines: (url: string) => [
+      `Naar ${url} sturen wij geen meldingen (webhooks) meer: het adres antwoordde vijf dagen lang niet goed, of met de status 410.`,
+      "Er gaat niets verloren: na het inschakelen gaat het verder waar het gebleven was. Meldingen worden 90 dagen bewaard.",
+    ],
+    after: "Herstel het adres en schakel het daarna weer in.",
+    unexpected: "Is het adres niet meer in gebruik? Trek het dan in.",
+  },
   customer_iban_changed: {
     subject: "Uw rekeningnummer is vastgelegd",
     lines: (partner: string, iban: string) => [

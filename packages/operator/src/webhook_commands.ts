@@ -1,0 +1,140 @@
+// Webhook endpoints: where events are sent.
+
+import { Argument, Option } from "commander";
+import { EVENT_TYPES } from "#shared/domain/events.ts";
+import { newWebhookId, newWebhookSecret, sealWebhookSecret } from "#shared/domain/webhooks/secret.ts";
+import { refusedUrl } from "#shared/domain/webhooks/url.ts";
+import { about, type Command, changed, type Input, list, type Machine, type Row } from "./command.ts";
+import { type Answer, OperatorError } from "./database.ts";
+import { readKeys } from "./payouts.ts";
+import { fields } from "./text.ts";
+
+const webhook = () => new Argument("<webhook>", "id of the endpoint");
+const COLUMNS =
+  "webhook_id partner_slug client_id url types status disabled_reason delivered_to log_at waiting given_up failing_since";
+
+const SHOWN_ONCE = "The secret is shown this once; only its ciphertext is stored.";
+
+async function add(input: Input, { call, env }: Machine): Promise<Answer> {
+  const keys = readKeys(env);
+  const { host } = (await call("host_show", {})).host as { host: "sandbox" | "production" };
+  const refused = refusedUrl(String(input.url), {
+    API_HOST: host,
+    WEBHOOK_ALLOW_LOOPBACK: env.WEBHOOK_ALLOW_LOOPBACK === "true" ? "true" : "false",
+  });
+  if (refused) throw new OperatorError(refused);
+  const id = newWebhookId();
+  const secret = newWebhookSecret();
+  const answer = await call("webhook_add", { ...input, id, secret: sealWebhookSecret(keys, id, secret) });
+  return { ...answer, secret };
+}
+
+async function rotate(input: Input, { call, env }: Machine): Promise<Answer> {
+  const secret = newWebhookSecret();
+  const sealed = sealWebhookSecret(readKeys(env), String(input.webhook), secret);
+  return { ...(await call("webhook_rotate", { ...input, secret: sealed })), secret };
+}
+
+/** As long as the worker, on its schedule, may take to come to it, and a call. */
+const TEST_MS = 30_000;
+
+async function test(input: Input, { call }: Machine): Promise<Answer> {
+  const { ping } = await call("webhook_ping", input);
+  const until = Date.now() + TEST_MS;
+  for (;;) {
+    const answer = await call("webhook_pinged", { ...input, ping });
+    if (answer.attempt || Date.now() > until) return answer;
+    await new Promise((resolve) => setTimeout(resolve, 500));
+  }
+}
+
+const withSecret = (done: string) => (answer: Answer) =>
+  `${changed("webhook", `${done} ${SHOWN_ONCE}`)(answer)}\n\n  secret  ${answer.secret}`;
+
+export const WEBHOOK_COMMANDS: Command[] = [
+  {
+    name: "webhook add",
+    summary: "Have the events of a partner's log, or of a client's, sent to an address; the secret is shown once",
+    details:
+      "Takes IBAN_KEYS, which encrypt the secret. It begins with the next event, unless --from says otherwise. Ten a partner.",
+    example: "webhook add --client cpo_4fGh2kLm https://laadpunt-zuid.example/events",
+    takes: [
+      new Argument("<url>", "https, of a public host"),
+      new Option("--partner <partner>", "id or slug of the partner whose own log it is"),
+      new Option("--client <client>", "client_id (or id) of the client whose log it is").conflicts("partner"),
+      new Option("--types <type...>", "only these; all where absent").choices(EVENT_TYPES),
+      new Option("--from <place>", "begin earlier: a cursor, the id of the first event, or a moment"),
+    ],
+    ops: "webhook_add",
+    perform: { also: ["host_show"], run: add },
+    view: withSecret("Endpoint added."),
+  },
+  {
+    name: "webhook list",
+    summary: "List endpoints, how far each is, and what waits to be sent again",
+    example: "webhook list --failing",
+    takes: [
+      new Option("--partner <partner>", "only those of this partner (id or slug)"),
+      new Option("--failing", "only those that fail or are disabled"),
+    ],
+    ops: "webhook_list",
+    view: list("webhooks", COLUMNS),
+  },
+  {
+    name: "webhook test",
+    summary: "Have the worker send a ping, and say what came of it",
+    example: "webhook test 0b0d1e00-0000-4000-8000-000000000000",
+    takes: [webhook()],
+    ops: "webhook_ping",
+    perform: { also: ["webhook_pinged"], run: test },
+    fails: ({ ok }) => ok !== true,
+    view: ({ attempt }) => (attempt ? fields(attempt as Row) : "The worker did not come to it within 30 seconds."),
+  },
+  {
+    name: "webhook rotate",
+    summary: "Replace the secret of an endpoint; both sign for 24 hours",
+    details: "Takes IBAN_KEYS, which encrypt the secret.",
+    example: "webhook rotate 0b0d1e00-0000-4000-8000-000000000000",
+    takes: [webhook(), new Option("--now", "end the old one at once")],
+    ends: (input) =>
+      input.now ? about("webhook", "will sign with the new secret alone, from now on")(input) : undefined,
+    ops: "webhook_rotate",
+    perform: { also: [], run: rotate },
+    view: withSecret("Secret replaced."),
+  },
+  {
+    name: "webhook enable",
+    summary: "Send to an endpoint again, from where it stood",
+    example: "webhook enable 0b0d1e00-0000-4000-8000-000000000000",
+    takes: [webhook()],
+    ops: "webhook_enable",
+    view: changed("webhook", "Endpoint enabled."),
+  },
+  {
+    name: "webhook disable",
+    summary: "Send nothing to an endpoint for now; nothing is lost",
+    example: "webhook disable 0b0d1e00-0000-4000-8000-000000000000",
+    takes: [webhook()],
+    ops: "webhook_disable",
+    view: changed("webhook", "Endpoint disabled."),
+  },
+  {
+    name: "webhook replay",
+    summary: "Send events again, with the ids they have",
+    details: "A receiver that leaves out what it has had leaves these out too.",
+    example: "webhook replay 0b0d1e00-0000-4000-8000-000000000000 --from 2026-11-01",
+    takes: [
+      webhook(),
+      new Option("--from <place>", "the first: a cursor, the id of an event, or a moment"),
+      new Option("--to <place>", "the last; the newest that was sent where absent"),
+      new Option("--failed", "those that were given up after the tenth attempt").conflicts(["from", "to"]),
+    ],
+    prepare: (input) => {
+      if (!input.failed && input.from === undefined) throw new OperatorError("Say from where on: --from, or --failed.");
+      return input;
+    },
+    ops: "webhook_replay",
+    view: ({ events, from, to }) =>
+      from ? `${events} events are sent again, ${from} to ${to}.` : `${events} events are sent again.`,
+  },
+];

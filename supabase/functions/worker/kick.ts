@@ -1,0 +1,64 @@
+import * as z from "zod";
+import { type Environment, oncePerEnvironment } from "#shared/foundation/environment.ts";
+import { gather } from "#shared/foundation/gather.ts";
+import { describeCause } from "#shared/foundation/log.ts";
+import { endpoint } from "#shared/http/endpoint.ts";
+import { deliverMail } from "./mail.ts";
+import { mailNotices } from "./notices.ts";
+import { deliverWebhooks } from "./webhooks.ts";
+
+const BUDGET_MS = 20_000;
+const SQL = [
+  "claim_mail",
+  "settle_mail",
+  "count_waiting_mail",
+  "due_notices",
+  "mail_notices",
+  "claim_webhooks",
+  "settle_webhook",
+] as const;
+type Call = (name: (typeof SQL)[number], ...input: (object | null)[]) => Promise<string>;
+
+/** Mail and webhooks apart: a receiver that hangs keeps no code from its reader. */
+const workOf = oncePerEnvironment((environment: Environment) => ({
+  mail: gather(async (call: Call, request_id: string) => {
+    const deadline = Date.now() + BUDGET_MS;
+    await mailNotices(environment, call, deadline);
+    await deliverMail(environment, call, deadline, request_id);
+  }),
+  webhooks: gather((call: Call, request_id: string) =>
+    deliverWebhooks(environment, call, Date.now() + BUDGET_MS, request_id),
+  ),
+}));
+
+export const kick = endpoint(
+  {
+    id: "kickWorker",
+    method: "POST",
+    path: "/worker/kick",
+    summary: "Send the mail and the webhooks that wait, soon after this is answered",
+    description:
+      "Called with WORKER_SECRET by a function that has put something in the outbox. Of many calls at once one does the work; what comes in meanwhile is seen by one more.",
+    caller: { kind: "worker" },
+    limit: null,
+    sql: SQL,
+    slow: true,
+    response: z.object({ ok: z.literal(true) }),
+    errors: [],
+    failure: "internal_error",
+  },
+  async ({ call, environment, admitted }) => {
+    const { request_id } = await admitted();
+    // whoever is told that it will be done is told so by the database
+    await call("count_waiting_mail");
+    const { mail, webhooks } = workOf(environment);
+    const work = [mail, webhooks].map((send) =>
+      send(call, request_id).catch((error) =>
+        // the scheduled run does what is left
+        environment.log({ level: "error", event: "kick_failed", request_id, ...describeCause(error) }),
+      ),
+    );
+    environment.waitUntil(Promise.all(work));
+    return { ok: true };
+  },
+);

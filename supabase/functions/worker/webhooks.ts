@@ -1,0 +1,103 @@
+import { claimKey } from "#shared/domain/claim/links.ts";
+import { composeWebhookMail } from "#shared/domain/mail/mail.ts";
+import { openWebhookSecret } from "#shared/domain/webhooks/secret.ts";
+import type { Environment } from "#shared/foundation/environment.ts";
+import { describeCause } from "#shared/foundation/log.ts";
+import type { Sealed } from "#shared/values/iban.ts";
+import type { LookUp, Sent } from "./send_webhook.ts";
+
+/** Receivers that are sent to at the same time: one that hangs takes one of these places for ten seconds. */
+const AT_ONCE = 20;
+/** How often it is looked for others while some are being sent to. */
+const LOOK_MS = 250;
+/** What one receiver may take of a run before the others' turn comes again. Its lease lasts a minute. */
+const TURN_MS = 10_000;
+/** What one call may take, and time to settle it. */
+const RESERVE_MS = 11_000;
+
+type Post = { event_id: string; type: string; attempt: number; again: boolean; sequence: number | null; body: object };
+type Claimed = {
+  partner_id: string;
+  webhook_id: string;
+  lease_id: string;
+  url: string;
+  secrets: Sealed[];
+  posts: Post[];
+};
+type Result = Omit<Post, "body"> & Sent & { at: string };
+export type WebhookResult = { delivered: number; failed: number };
+type Call = (name: "claim_webhooks" | "settle_webhook", ...input: (object | null)[]) => Promise<string>;
+
+/**
+ * Sends events to the endpoints that wait for some, each in its order, until none waits. An endpoint is leased before it is sent to and
+ * settled right after; of a worker that dies in between, the next one sends what it had sent once more: at least once, with the same id.
+ */
+export async function deliverWebhooks(
+  environment: Environment,
+  call: Call,
+  deadline: number,
+  request_id: string,
+  lookUp?: LookUp,
+): Promise<WebhookResult> {
+  const { config, log } = environment;
+  const result: WebhookResult = { delivered: 0, failed: 0 };
+  const mails = {
+    failing: composeWebhookMail({ config, locale: "nl", about: "webhook_failing" }),
+    disabled: composeWebhookMail({ config, locale: "nl", about: "webhook_disabled" }),
+    operator: config.SUPPORT_EMAIL,
+  };
+  const deliver = async (endpoint: Claimed) => {
+    const { partner_id, webhook_id, lease_id } = endpoint;
+    try {
+      const results = await sendTo(endpoint, environment, deadline, lookUp);
+      for (const { status } of results) result[isSuccess(status) ? "delivered" : "failed"] += 1;
+      await call("settle_webhook", { partner_id, webhook_id, lease_id, results, mails });
+    } catch (error) {
+      // its lease ends by itself
+      log({ level: "error", event: "webhook_failed", request_id, webhook_id, ...describeCause(error) });
+    }
+  };
+  const running = new Set<Promise<void>>();
+  while (Date.now() < deadline - RESERVE_MS) {
+    const free = AT_ONCE - running.size;
+    // one that ends while it is asked may have more to be sent
+    const idle = running.size === 0;
+    const due: Claimed[] =
+      free > 0 ? JSON.parse(await call("claim_webhooks", { size: free, key: claimKey(environment) })) : [];
+    for (const endpoint of due) {
+      const sending = deliver(endpoint).finally(() => running.delete(sending));
+      running.add(sending);
+    }
+    if (idle && due.length === 0) break;
+    if (due.length === 0) await Promise.race([...running, pause(LOOK_MS)]);
+  }
+  await Promise.all(running);
+  return result;
+}
+
+const isSuccess = (status: number | null) => status !== null && status >= 200 && status < 300;
+const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
+
+/** Sends to one endpoint in order. After a failure the rest waits: it would likely fail too, and keep others waiting. */
+async function sendTo(
+  { webhook_id, url, secrets, posts }: Claimed,
+  environment: Environment,
+  deadline: number,
+  lookUp?: LookUp,
+): Promise<Result[]> {
+  const { Line } = await import("./send_webhook.ts");
+  const clear = secrets.map((secret) => openWebhookSecret(environment, webhook_id, secret));
+  const line = new Line(url, environment.config, lookUp);
+  const until = Math.min(Date.now() + TURN_MS, deadline - RESERVE_MS);
+  const results: Result[] = [];
+  try {
+    for (const { body, ...post } of posts) {
+      const sent = await line.send({ event_id: post.event_id, body }, clear, environment.now());
+      results.push({ ...post, ...sent, at: environment.now().toISOString() });
+      if (!isSuccess(sent.status) || Date.now() > until) break;
+    }
+  } finally {
+    await line.close();
+  }
+  return results;
+}

@@ -1,0 +1,271 @@
+-- Delivery: an endpoint is leased by one worker at a time, which sends what is next and says what came of it.
+
+create function private.webhook_is_due(endpoint core.webhook_endpoints) returns boolean
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  return exists (select from core.webhook_retries r
+                  where r.partner_id = endpoint.partner_id and r.endpoint_id = endpoint.id and r.next_attempt_at = '-infinity')
+    or case when endpoint.failures >= 5 then endpoint.probe_at <= private.now()
+            else exists (select from core.webhook_retries r
+                          where r.partner_id = endpoint.partner_id and r.endpoint_id = endpoint.id and r.next_attempt_at <= private.now())
+              or exists (select from core.events e where e.partner_id = endpoint.partner_id and e.owner_id = endpoint.owner_id and e.sequence is null)
+              or exists (select from core.events e
+                          where e.partner_id = endpoint.partner_id and e.owner_id = endpoint.owner_id and e.sequence > endpoint.delivered_to) end;
+end $$;
+comment on function private.webhook_is_due(core.webhook_endpoints) is 'Whether there may be something to send to an enabled endpoint now.';
+
+create function private.posts_of(endpoint core.webhook_endpoints, head core.event_heads, key text, most int) returns jsonb
+language plpgsql stable
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+begin
+  return (
+    with retry as (
+      select r.event_id, r.attempts, r.next_attempt_at, e as event
+        from core.webhook_retries r
+        left join core.events e on e.partner_id = r.partner_id and e.id = r.event_id and e.created_at > private.events_kept_since()
+       where r.partner_id = endpoint.partner_id and r.endpoint_id = endpoint.id and r.next_attempt_at <= private.now()
+       order by r.next_attempt_at limit most
+    ), turn as (
+      select e.id as event_id, e as event, e.sequence
+        from core.events e
+       where e.partner_id = endpoint.partner_id and e.owner_id = endpoint.owner_id and e.sequence > endpoint.delivered_to and e.sequence <= head.sequence
+         and e.created_at > private.events_kept_since() and (endpoint.types is null or e.type = any (endpoint.types))
+       order by e.sequence limit most
+    ), post as (
+      select r.event_id, r.event, r.attempts + 1 as attempt, true as again, 0 as rank, r.next_attempt_at, null::bigint as sequence from retry r
+      union all
+      select t.event_id, t.event, 1, false, 1, null, t.sequence from turn t
+    )
+    select coalesce(jsonb_agg(jsonb_build_object(
+             'event_id', p.event_id, 'attempt', p.attempt, 'again', p.again, 'sequence', p.sequence,
+             'type', coalesce((p.event).type, 'ping'),
+             'body', case when (p.event).id is null then jsonb_build_object('type', 'ping', 'timestamp', private.iso(private.now()), 'data', '{}'::jsonb)
+                          else jsonb_build_object('type', (p.event).type, 'timestamp', private.iso((p.event).created_at), 'sequence', (p.event).sequence,
+                                                  'data', private.event_data(p.event, true, key)) end) order by p.rank, p.next_attempt_at, p.sequence), '[]')
+      from (select * from post p order by p.rank, p.next_attempt_at, p.sequence limit most) p);
+end $$;
+comment on function private.posts_of(core.webhook_endpoints, core.event_heads, text, int) is
+  'What to send to an endpoint next: what is due out of turn, then the events that follow in the log.';
+
+create function private.claim_webhooks(size int, key text) returns jsonb
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  endpoint core.webhook_endpoints;
+  head     core.event_heads;
+  posts    jsonb;
+  claimed  jsonb := '[]';
+begin
+  for endpoint in
+    with leased as (
+      update core.webhook_endpoints e set lease_id = gen_random_uuid(), lease_until = private.now() + interval '60 seconds'
+       where (e.partner_id, e.id) in (
+         select w.partner_id, w.id from core.webhook_endpoints w
+          where w.status = 'enabled' and (w.lease_until is null or w.lease_until <= private.now()) and private.webhook_is_due(w)
+            and exists (select from core.partners p where p.id = w.partner_id and p.is_active)
+          order by w.lease_until nulls first limit size for update skip locked)
+      returning e.*)
+    -- two workers that number the same logs do so in one order
+    select * from leased l order by l.partner_id, l.owner_id, l.id
+  loop
+    head := private.sequence_events(endpoint.partner_id, endpoint.owner_id);
+    -- that of a log that begins later, where the rest is not kept any more
+    endpoint.delivered_to := greatest(endpoint.delivered_to, head.swept);
+    -- an event that is not kept any more is not sent again
+    delete from core.webhook_retries r
+     where r.partner_id = endpoint.partner_id and r.endpoint_id = endpoint.id and r.next_attempt_at is distinct from '-infinity'
+       and not exists (select from core.events e where e.partner_id = r.partner_id and e.id = r.event_id and e.created_at > private.events_kept_since());
+    posts := private.posts_of(endpoint, head, key, case when endpoint.failures >= 5 then 1 else 50 end);
+    if jsonb_array_length(posts) = 0 then
+      -- the events since are of other types; of what failed the next retry is yet to come
+      update core.webhook_endpoints e
+         set delivered_to = case when endpoint.failures < 5 then head.sequence else e.delivered_to end, lease_id = null, lease_until = null,
+             probe_at = null, failures = case when endpoint.failures >= 5 then 4 else e.failures end
+       where e.partner_id = endpoint.partner_id and e.id = endpoint.id;
+    else
+      claimed := claimed || jsonb_build_object(
+        'partner_id', endpoint.partner_id, 'webhook_id', endpoint.id, 'lease_id', endpoint.lease_id, 'url', endpoint.url, 'posts', posts,
+        'secrets', jsonb_build_array(jsonb_build_object('ciphertext', endpoint.secret_ciphertext, 'key_id', endpoint.secret_key_id))
+                   || case when endpoint.previous_until > private.now()
+                           then jsonb_build_array(jsonb_build_object('ciphertext', endpoint.previous_ciphertext, 'key_id', endpoint.previous_key_id)) else '[]' end);
+    end if;
+  end loop;
+  return claimed;
+end $$;
+comment on function private.claim_webhooks(int, text) is
+  'Endpoints that something is to be sent to, each leased for a minute, with at most fifty events, or one where it fails. Definer: every tenant at once.';
+grant execute on function private.claim_webhooks(int, text) to api_owner;
+
+create function api.claim_webhooks(caller jsonb, batch jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'worker');
+  return private.claim_webhooks((batch ->> 'size')::int, batch ->> 'key')::json;
+end $$;
+comment on function api.claim_webhooks(jsonb, jsonb) is
+  'The next endpoints to send to: {size, key} to [{partner_id, webhook_id, lease_id, url, secrets, posts: [{event_id, attempt, again, sequence, type, body}]}].';
+select private.expose('api.claim_webhooks(jsonb, jsonb)', 'edge_slow');
+
+create function private.webhook_delay(attempt int) returns interval
+language sql volatile
+set search_path = ''
+as $$
+  -- a tenth more or less, so that what failed together is not tried again together
+  select (array['5 seconds', '5 minutes', '30 minutes', '2 hours', '5 hours', '10 hours', '14 hours', '20 hours', '24 hours']::interval[])[attempt]
+         * (0.9 + random() * 0.2)
+$$;
+comment on function private.webhook_delay(int) is 'How long after a failed attempt of this number an event is sent again; null after the tenth.';
+
+create function private.probe_delay(failures int) returns interval
+language sql volatile
+set search_path = ''
+as $$
+  select coalesce((array['5 seconds', '1 minute', '5 minutes']::interval[])[failures - 4], '10 minutes') * (0.9 + random() * 0.2)
+$$;
+comment on function private.probe_delay(int) is 'How long after so many failures in a row, five or more, an endpoint is tried again.';
+
+create function private.settle_attempt(endpoint core.webhook_endpoints, result jsonb) returns core.webhook_endpoints
+language plpgsql
+set search_path = ''
+as $$
+declare
+  event     constant uuid := (result ->> 'event_id')::uuid;
+  attempt   constant int := (result ->> 'attempt')::int;
+  again     constant boolean := (result ->> 'again')::boolean;
+  succeeded constant boolean := (result ->> 'status')::int between 200 and 299;
+  retry_in  constant interval := (result ->> 'retry_after')::int * interval '1 second';
+  probing   constant boolean := endpoint.failures >= 5;
+  next      timestamptz;
+begin
+  if succeeded then
+    endpoint.failures := 0;
+    endpoint.failing_since := null;
+    endpoint.warnings := 0;
+    endpoint.probe_at := null;
+    if again then
+      delete from core.webhook_retries r where r.partner_id = endpoint.partner_id and r.endpoint_id = endpoint.id and r.event_id = event;
+    end if;
+  else
+    endpoint.failures := endpoint.failures + 1;
+    endpoint.failing_since := coalesce(endpoint.failing_since, private.now());
+    if endpoint.failures >= 5 then
+      endpoint.probe_at := private.now() + coalesce(retry_in, private.probe_delay(endpoint.failures));
+    end if;
+    if result ->> 'type' = 'ping' then
+      delete from core.webhook_retries r where r.partner_id = endpoint.partner_id and r.endpoint_id = endpoint.id and r.event_id = event;
+    elsif again and probing then
+      next := endpoint.probe_at;  -- it was the receiver that was tried: the event has its attempts still before it
+    elsif again then
+      next := private.now() + coalesce(case when attempt < 10 then retry_in end, private.webhook_delay(attempt));
+      update core.webhook_retries r set attempts = attempt, next_attempt_at = next
+       where r.partner_id = endpoint.partner_id and r.endpoint_id = endpoint.id and r.event_id = event;
+    elsif endpoint.failures < 5 and (result ->> 'status')::int is distinct from 410 then
+      next := private.now() + coalesce(retry_in, private.webhook_delay(attempt));
+      insert into core.webhook_retries (partner_id, endpoint_id, event_id, attempts, next_attempt_at)
+      values (endpoint.partner_id, endpoint.id, event, attempt, next)
+      on conflict on constraint webhook_retries_pkey do nothing;
+    else
+      next := endpoint.probe_at;
+    end if;
+  end if;
+  -- of what keeps failing the cursor stands still
+  if not again and (succeeded or endpoint.failures < 5) and (result ->> 'status')::int is distinct from 410 then
+    endpoint.delivered_to := greatest(endpoint.delivered_to, (result ->> 'sequence')::bigint);
+  end if;
+  insert into core.webhook_attempts (partner_id, endpoint_id, event_id, type, attempt, at, status, ms, error, next_attempt_at)
+  values (endpoint.partner_id, endpoint.id, event, result ->> 'type', attempt, (result ->> 'at')::timestamptz, (result ->> 'status')::int,
+          (result ->> 'ms')::int, left(result ->> 'error', 200), next);
+  return endpoint;
+end $$;
+comment on function private.settle_attempt(core.webhook_endpoints, jsonb) is
+  'What one attempt came to, {event_id, type, attempt, again, sequence, at, status, ms, error, retry_after}: the endpoint as it is after it.';
+
+create function private.warn_of_webhook(endpoint core.webhook_endpoints, warning text, mails jsonb) returns void
+language plpgsql
+set search_path = ''
+as $$
+begin
+  perform private.act_for_partner(endpoint.partner_id);
+  perform private.enqueue_mails(mails -> warning, (
+    select jsonb_agg(jsonb_build_object(
+             'recipient', t.email, 'cause', 'webhook_' || warning || ':' || endpoint.id || ':' || private.iso(endpoint.failing_since) || ':' || endpoint.warnings || ':' || t.email,
+             'fields', jsonb_build_object('partner_name', p.name, 'url', endpoint.url, 'since', private.iso(endpoint.failing_since))))
+      from core.partners p
+      cross join lateral (select m.email from private.manager_emails(p.id) m (email) union select mails ->> 'operator') t
+     where p.id = endpoint.partner_id and t.email is not null));
+end $$;
+comment on function private.warn_of_webhook(core.webhook_endpoints, text, jsonb) is
+  'Writes to whoever manages the partner, and to the operator, that an endpoint fails, or (disabled) that nothing is sent to it any more.';
+
+create function private.settle_webhook(settled jsonb, mails jsonb) returns boolean
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  endpoint core.webhook_endpoints;
+  result   jsonb;
+  gone     boolean := false;
+begin
+  select * into endpoint from core.webhook_endpoints e
+   where e.partner_id = (settled ->> 'partner_id')::uuid and e.id = (settled ->> 'webhook_id')::uuid for update;
+  -- revoked meanwhile, or another worker has it by now: it sends once more what this one has sent
+  if not found or endpoint.status = 'enabled' and endpoint.lease_id is distinct from (settled ->> 'lease_id')::uuid then
+    return false;
+  end if;
+  for result in select r from jsonb_array_elements(settled -> 'results') r loop
+    endpoint := private.settle_attempt(endpoint, result);
+    gone := gone or (result ->> 'status')::int = 410;
+  end loop;
+  update core.webhook_endpoints e
+     set failures = endpoint.failures, failing_since = endpoint.failing_since, probe_at = endpoint.probe_at, delivered_to = endpoint.delivered_to,
+         warnings = case when endpoint.failing_since <= private.now() - interval '96 hours' then 2
+                         when endpoint.failing_since <= private.now() - interval '24 hours' then 1 else 0 end,
+         lease_id = null, lease_until = null
+   where e.partner_id = endpoint.partner_id and e.id = endpoint.id;
+  if endpoint.status = 'disabled' then
+    return true;
+  elsif gone or endpoint.failing_since <= private.now() - interval '5 days' then
+    perform private.act_for_partner(endpoint.partner_id), private.disable_webhook(endpoint, case when gone then 'gone' else 'failing' end);
+    perform private.warn_of_webhook(endpoint, 'disabled', mails);
+  elsif endpoint.failing_since <= private.now() - interval '96 hours' and endpoint.warnings < 2
+     or endpoint.failing_since <= private.now() - interval '24 hours' and endpoint.warnings < 1 then
+    perform private.warn_of_webhook(endpoint, 'failing', mails);
+  end if;
+  return true;
+end $$;
+comment on function private.settle_webhook(jsonb, jsonb) is
+  'What came of what was sent to a leased endpoint, and the lease back. An answer of 410 disables it, as do five days without a success, with mails after 24 and 96 hours. False: it was not the caller''s any more. Definer: every tenant at once.';
+grant execute on function private.settle_webhook(jsonb, jsonb) to api_owner;
+
+create function api.settle_webhook(caller jsonb, settled jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'worker');
+  return json_build_object('settled', private.settle_webhook(settled, settled -> 'mails'));
+end $$;
+comment on function api.settle_webhook(jsonb, jsonb) is
+  'What came of what was sent to an endpoint: {partner_id, webhook_id, lease_id, results: [{event_id, type, attempt, again, sequence, at, status, ms, error, retry_after}], mails: {failing, disabled, operator}} to {settled}.';
+select private.expose('api.settle_webhook(jsonb, jsonb)', 'edge_slow');
+
+create function private.sweep_webhook_attempts() returns bigint
+language sql security definer
+set search_path = ''
+as $$
+  with gone as (
+    delete from core.webhook_attempts a
+     where (a.partner_id, a.id) in (
+       select d.partner_id, d.id from core.webhook_attempts d
+        where d.at <= private.now() - interval '30 days' order by d.at limit 10000 for update skip locked)
+    returning 1)
+  select count(*) from gone
+$$;
+comment on function private.sweep_webhook_attempts() is 'Deletes attempts that are older than 30 days, a part in each run. Definer: every tenant at once.';
+grant execute on function private.sweep_webhook_attempts() to api_owner;

@@ -1,0 +1,147 @@
+-- The operator on webhook endpoints: add, list, test, rotate, enable, disable, replay.
+
+create function private.webhook_row(endpoint core.webhook_endpoints) returns json
+language sql stable
+set search_path = ''
+as $$
+  select json_build_object(
+    'webhook_id', endpoint.id, 'partner_slug', p.slug, 'client_id', (select c.client_id from core.oauth_clients c where c.id = endpoint.owner_id),
+    'url', endpoint.url, 'types', coalesce(array_to_string(endpoint.types, ' '), '*'), 'status', endpoint.status, 'disabled_reason', endpoint.disabled_reason,
+    'delivered_to', endpoint.delivered_to, 'log_at', coalesce(h.sequence, 0),
+    'waiting', (select count(*) from core.webhook_retries r where r.partner_id = endpoint.partner_id and r.endpoint_id = endpoint.id and r.next_attempt_at is not null),
+    'given_up', (select count(*) from core.webhook_retries r where r.partner_id = endpoint.partner_id and r.endpoint_id = endpoint.id and r.next_attempt_at is null),
+    'failing_since', private.iso(endpoint.failing_since), 'created_at', private.iso(endpoint.created_at))
+  from core.partners p
+  left join core.event_heads h on h.partner_id = endpoint.partner_id and h.owner_id = endpoint.owner_id
+  where p.id = endpoint.partner_id
+$$;
+comment on function private.webhook_row(core.webhook_endpoints) is 'An endpoint as the operator sees it: how far it is, what waits to be sent again and what was given up.';
+
+create function private.any_webhook(input jsonb) returns core.webhook_endpoints
+language plpgsql
+set search_path = ''
+as $$
+begin
+  perform private.act_as_operator(input);
+  perform private.act_for_partner((
+    select e.partner_id from core.webhook_endpoints e
+     where e.partner_id = any (array(select p.id from core.partners p)) and e.id = private.as_uuid(input ->> 'webhook')));
+  return private.webhook_named(input ->> 'webhook');
+end $$;
+comment on function private.any_webhook(jsonb) is 'The endpoint that {webhook} names, its partner made the tenant of this transaction.';
+
+create function ops.webhook_add(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  client   core.oauth_clients;
+  partner  core.partners;
+  endpoint core.webhook_endpoints;
+begin
+  perform private.act_as_operator(input);
+  if input ? 'client' then
+    client := private.client_named(input ->> 'client');
+    select * into partner from core.partners p where p.id = client.partner_id;
+    if partner.id is null or 'client_credentials' <> all (client.grant_types) then
+      perform private.refuse('client_reads_no_log', json_build_object('client', input ->> 'client'));
+    end if;
+  elsif input ? 'partner' then
+    partner := private.partner_named(input ->> 'partner');
+    if partner.id = private.house() then
+      perform private.refuse('house_has_no_clients');
+    end if;
+  else
+    perform private.refuse('whose_log');
+  end if;
+  perform private.act_for_partner(partner.id);
+  endpoint := private.add_webhook(coalesce(client.id, partner.id), input);
+  return json_build_object('changed', true, 'webhook', private.webhook_row(endpoint));
+end $$;
+comment on function ops.webhook_add(jsonb) is
+  'An endpoint of a partner''s own log, or of a client''s: {partner | client, id, url, types?, from?, secret} to {changed, webhook}.';
+select private.expose_ops('ops.webhook_add(jsonb)');
+
+create function ops.webhook_list(input jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+declare
+  partner uuid;
+begin
+  if input ? 'partner' then
+    partner := (private.partner_named(input ->> 'partner')).id;
+  end if;
+  return (
+    select json_build_object('webhooks', coalesce(json_agg(private.webhook_row(e) order by p.slug, e.created_at, e.id), '[]'))
+      from core.partners p join core.webhook_endpoints e on e.partner_id = p.id
+     where (partner is null or p.id = partner) and (not coalesce((input ->> 'failing')::boolean, false) or e.status = 'disabled' or e.failing_since is not null));
+end $$;
+comment on function ops.webhook_list(jsonb) is 'Endpoints of all partners or of one: {partner?, failing?} to {webhooks}.';
+select private.expose_ops('ops.webhook_list(jsonb)');
+
+create function ops.webhook_rotate(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  return json_build_object('changed', true, 'webhook', private.webhook_row(private.rotate_webhook(private.any_webhook(input), input)));
+end $$;
+comment on function ops.webhook_rotate(jsonb) is 'Another secret: {webhook, secret, now?} to {changed, webhook}. Both sign for 24 hours, unless now.';
+select private.expose_ops('ops.webhook_rotate(jsonb)');
+
+create function ops.webhook_enable(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  before constant core.webhook_endpoints := private.any_webhook(input);
+begin
+  return json_build_object('changed', before.status = 'disabled', 'webhook', private.webhook_row(private.enable_webhook(before)));
+end $$;
+comment on function ops.webhook_enable(jsonb) is 'Sends to an endpoint again, from where it stood: {webhook} to {changed, webhook}.';
+select private.expose_ops('ops.webhook_enable(jsonb)');
+
+create function ops.webhook_disable(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  before constant core.webhook_endpoints := private.any_webhook(input);
+begin
+  return json_build_object('changed', before.status = 'enabled', 'webhook', private.webhook_row(private.disable_webhook(before, 'operator')));
+end $$;
+comment on function ops.webhook_disable(jsonb) is 'Sends nothing to an endpoint any more; nothing is lost: {webhook} to {changed, webhook}.';
+select private.expose_ops('ops.webhook_disable(jsonb)');
+
+create function ops.webhook_replay(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  return private.replay_webhook(private.any_webhook(input), input);
+end $$;
+comment on function ops.webhook_replay(jsonb) is 'Sends events again: {webhook, from?, to?, failed?} to {ok, from, to, events}.';
+select private.expose_ops('ops.webhook_replay(jsonb)');
+
+create function ops.webhook_ping(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  return json_build_object('ping', private.ping_webhook(private.any_webhook(input)));
+end $$;
+comment on function ops.webhook_ping(jsonb) is 'Has the worker send a ping: {webhook} to {ping}, for ops.webhook_pinged.';
+select private.expose_ops('ops.webhook_ping(jsonb)');
+
+create function ops.webhook_pinged(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  endpoint constant core.webhook_endpoints := private.any_webhook(input);
+begin
+  return coalesce(private.pinged(endpoint.id, (input ->> 'ping')::uuid), json_build_object('ok', false, 'attempt', null));
+end $$;
+comment on function ops.webhook_pinged(jsonb) is 'What came of a ping: {webhook, ping} to {ok, attempt}; attempt is null as long as it was not sent.';
+select private.expose_ops('ops.webhook_pinged(jsonb)');

@@ -1,0 +1,300 @@
+-- Webhook endpoints: where the events of one log are sent, and how far that is.
+
+create table core.webhook_endpoints (
+  partner_id          uuid        not null,
+  id                  uuid        not null,
+  owner_id            uuid        not null,
+  url                 text        not null,
+  types               text[],
+  status              text        not null default 'enabled',
+  disabled_reason     text,
+  secret_ciphertext   text        not null,
+  secret_key_id       text        not null,
+  previous_ciphertext text,
+  previous_key_id     text,
+  previous_until      timestamptz,
+  delivered_to        bigint      not null,
+  failures            int         not null default 0,
+  failing_since       timestamptz,
+  warnings            int         not null default 0,
+  probe_at            timestamptz,
+  lease_id            uuid,
+  lease_until         timestamptz,
+  created_at          timestamptz not null default private.now(),
+  constraint webhook_endpoints_pkey primary key (partner_id, id),
+  constraint webhook_endpoints_partner_id_fkey foreign key (partner_id) references core.partners (id),
+  constraint webhook_endpoints_url_length check (length(url) between 1 and 500),
+  constraint webhook_endpoints_types_some check (cardinality(types) > 0),
+  constraint webhook_endpoints_status_known check (status in ('enabled', 'disabled')),
+  constraint webhook_endpoints_disabled_whole check ((status = 'disabled') = (disabled_reason is not null)),
+  constraint webhook_endpoints_previous_whole check (num_nulls(previous_ciphertext, previous_key_id, previous_until) in (0, 3))
+);
+comment on table core.webhook_endpoints is
+  'Where the events of a client''s log, or of a partner''s own, are sent. The secrets are AES-256-GCM made before they reach the database, bound to the endpoint.';
+comment on column core.webhook_endpoints.types is 'Null: all.';
+comment on column core.webhook_endpoints.delivered_to is 'Every event up to this number of the log was sent, or waits in core.webhook_retries.';
+comment on column core.webhook_endpoints.failures is 'Attempts that failed since the last success. From the fifth on there is one attempt at a time, at probe_at.';
+comment on column core.webhook_endpoints.warnings is 'How many of the two mails about its failing were written: after 24 and after 96 hours.';
+comment on column core.webhook_endpoints.lease_id is 'Whoever holds it sends, until lease_until; nobody else does.';
+-- serves: the worker, which looks at all that are enabled
+create index webhook_endpoints_enabled on core.webhook_endpoints (lease_until nulls first) where status = 'enabled';
+select private.isolate('core.webhook_endpoints', 'select, insert, update, delete');
+select private.keep_to_owner('core.webhook_endpoints');
+
+create table core.webhook_retries (
+  partner_id      uuid        not null,
+  endpoint_id     uuid        not null,
+  event_id        uuid        not null,
+  attempts        int         not null,
+  next_attempt_at timestamptz,
+  constraint webhook_retries_pkey primary key (partner_id, endpoint_id, event_id),
+  constraint webhook_retries_endpoint_fkey foreign key (partner_id, endpoint_id) references core.webhook_endpoints (partner_id, id) on delete cascade
+);
+comment on table core.webhook_retries is
+  'Events to be sent to an endpoint out of turn: again because an attempt failed, because somebody asked for it, or a ping, which is in no log. next_attempt_at is null once it was given up.';
+-- serves: what is to be sent next to an endpoint
+create index webhook_retries_due on core.webhook_retries (partner_id, endpoint_id, next_attempt_at) where next_attempt_at is not null;
+select private.isolate('core.webhook_retries', 'select, insert, update, delete');
+
+create table core.webhook_attempts (
+  partner_id      uuid        not null,
+  id              bigint      not null generated always as identity,
+  endpoint_id     uuid        not null,
+  event_id        uuid        not null,
+  type            text        not null,
+  attempt         int         not null,
+  at              timestamptz not null,
+  status          int,
+  ms              int         not null,
+  error           text,
+  next_attempt_at timestamptz,
+  constraint webhook_attempts_pkey primary key (partner_id, id),
+  constraint webhook_attempts_endpoint_fkey foreign key (partner_id, endpoint_id) references core.webhook_endpoints (partner_id, id) on delete cascade,
+  constraint webhook_attempts_error_length check (length(error) <= 200)
+);
+comment on table core.webhook_attempts is 'What was sent and what came of it, without bodies. Kept 30 days.';
+-- serves: the latest attempts of an endpoint
+create index webhook_attempts_endpoint on core.webhook_attempts (partner_id, endpoint_id, id desc);
+-- serves: the sweep
+create index webhook_attempts_age on core.webhook_attempts (at);
+select private.isolate('core.webhook_attempts', 'select');
+
+create function private.webhook_json(endpoint core.webhook_endpoints) returns jsonb
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  return jsonb_build_object(
+    'id', endpoint.id, 'url', endpoint.url, 'types', coalesce(to_jsonb(endpoint.types), '["*"]'), 'status', endpoint.status,
+    'disabled_reason', endpoint.disabled_reason, 'created_at', private.iso(endpoint.created_at), 'delivered_to', endpoint.delivered_to,
+    'failing_since', private.iso(endpoint.failing_since));
+end $$;
+grant execute on function private.webhook_json(core.webhook_endpoints) to api_owner;
+
+create function private.place_in_log(owner uuid, named text) returns bigint
+language plpgsql
+set search_path = ''
+as $$
+declare
+  head  constant core.event_heads := private.sequence_events(private.partner_id(), owner);
+  place bigint;
+begin
+  if named is null then
+    return head.sequence;
+  elsif private.as_uuid(named) is not null then
+    select e.sequence - 1 into place from core.events e
+     where e.partner_id = head.partner_id and e.owner_id = owner and e.id = private.as_uuid(named) and e.created_at > private.events_kept_since();
+    if not found then
+      perform private.refuse('event_not_found');
+    end if;
+    return place;
+  elsif named ~ '^\d{4}-\d\d-\d\d' and pg_input_is_valid(named, 'timestamptz') then
+    select e.sequence - 1 into place from core.events e
+     where e.partner_id = head.partner_id and e.owner_id = owner and e.sequence > private.oldest_event(head) and e.created_at >= named::timestamptz
+     order by e.sequence limit 1;
+    return coalesce(place, head.sequence);
+  end if;
+  return private.start_of(head, named);
+end $$;
+comment on function private.place_in_log(uuid, text) is
+  'Behind which number of a log something begins: a cursor, the id of the first event, or a moment; the end where nothing is named. Refused with invalid_cursor, cursor_expired, event_not_found.';
+grant execute on function private.place_in_log(uuid, text) to api_owner;
+
+create function private.webhook_named(named text) returns core.webhook_endpoints
+language plpgsql
+set search_path = ''
+as $$
+declare
+  endpoint core.webhook_endpoints;
+begin
+  select * into endpoint from core.webhook_endpoints e where e.partner_id = private.partner_id() and e.id = private.as_uuid(named) for update;
+  if not found then
+    perform private.refuse('webhook_not_found', '{}');
+  end if;
+  return endpoint;
+end $$;
+comment on function private.webhook_named(text) is 'An endpoint of the tenant, its row locked.';
+grant execute on function private.webhook_named(text) to api_owner;
+
+create function private.add_webhook(owner uuid, input jsonb) returns core.webhook_endpoints
+language plpgsql
+set search_path = ''
+as $$
+declare
+  endpoint core.webhook_endpoints;
+begin
+  -- the partner's row is locked, so that of two at once the second sees the first
+  perform from core.partners p where p.id = private.partner_id() for no key update;
+  if (select count(*) from core.webhook_endpoints e where e.partner_id = private.partner_id()) >= 10 then
+    perform private.refuse('endpoint_limit');
+  end if;
+  insert into core.webhook_endpoints (partner_id, id, owner_id, url, types, secret_ciphertext, secret_key_id, delivered_to)
+  values (private.partner_id(), (input ->> 'id')::uuid, owner, input ->> 'url',
+          (select array_agg(t) from jsonb_array_elements_text(nullif(input -> 'types', 'null')) t),
+          input #>> '{secret,ciphertext}', input #>> '{secret,key_id}', private.place_in_log(owner, input ->> 'from'))
+  returning * into endpoint;
+  perform private.audit('webhook.added', endpoint.id);
+  return endpoint;
+end $$;
+comment on function private.add_webhook(uuid, jsonb) is
+  'A new endpoint of a log of the tenant: {id, url, types, secret, from}. Ten a partner, its clients'' included.';
+grant execute on function private.add_webhook(uuid, jsonb) to api_owner;
+
+create function private.rotate_webhook(endpoint core.webhook_endpoints, input jsonb) returns core.webhook_endpoints
+language plpgsql
+set search_path = ''
+as $$
+declare
+  at_once constant boolean := coalesce((input ->> 'now')::boolean, false);
+begin
+  update core.webhook_endpoints e
+     set secret_ciphertext = input #>> '{secret,ciphertext}', secret_key_id = input #>> '{secret,key_id}',
+         previous_ciphertext = case when not at_once then e.secret_ciphertext end, previous_key_id = case when not at_once then e.secret_key_id end,
+         previous_until = case when not at_once then private.now() + interval '24 hours' end
+   where e.partner_id = endpoint.partner_id and e.id = endpoint.id returning * into endpoint;
+  perform private.audit('webhook.rotated', endpoint.id, jsonb_build_object('at_once', at_once));
+  return endpoint;
+end $$;
+comment on function private.rotate_webhook(core.webhook_endpoints, jsonb) is
+  'Another secret, {secret, now}: what is sent is signed with both for 24 hours, or from now on with the new one alone.';
+grant execute on function private.rotate_webhook(core.webhook_endpoints, jsonb) to api_owner;
+
+create function private.disable_webhook(endpoint core.webhook_endpoints, reason text) returns core.webhook_endpoints
+language plpgsql
+set search_path = ''
+as $$
+begin
+  if endpoint.status = 'disabled' then
+    return endpoint;
+  end if;
+  update core.webhook_endpoints e set status = 'disabled', disabled_reason = disable_webhook.reason, lease_id = null, lease_until = null
+   where e.partner_id = endpoint.partner_id and e.id = endpoint.id returning * into endpoint;
+  perform private.audit('webhook.disabled', endpoint.id, jsonb_build_object('reason', disable_webhook.reason)),
+          private.tell(endpoint.partner_id, endpoint.owner_id, 'webhook_endpoint.disabled', endpoint.id,
+                       jsonb_build_object('webhook_id', endpoint.id, 'disabled_reason', disable_webhook.reason));
+  return endpoint;
+end $$;
+comment on function private.disable_webhook(core.webhook_endpoints, text) is
+  'Nothing is sent to an endpoint any more; nothing is lost either. reason: manager, operator, gone (it answered 410) or failing (five days without a success).';
+grant execute on function private.disable_webhook(core.webhook_endpoints, text) to api_owner;
+
+create function private.enable_webhook(endpoint core.webhook_endpoints) returns core.webhook_endpoints
+language plpgsql
+set search_path = ''
+as $$
+begin
+  if endpoint.status = 'enabled' then
+    return endpoint;
+  end if;
+  update core.webhook_endpoints e
+     set status = 'enabled', disabled_reason = null, failures = 0, failing_since = null, warnings = 0, probe_at = null
+   where e.partner_id = endpoint.partner_id and e.id = endpoint.id returning * into endpoint;
+  perform private.audit('webhook.enabled', endpoint.id);
+  return endpoint;
+end $$;
+comment on function private.enable_webhook(core.webhook_endpoints) is 'Sends to an endpoint again, from where it stood.';
+grant execute on function private.enable_webhook(core.webhook_endpoints) to api_owner;
+
+create function private.require_enabled(endpoint core.webhook_endpoints) returns void
+language plpgsql
+set search_path = ''
+as $$
+begin
+  if endpoint.status <> 'enabled' then
+    perform private.refuse('endpoint_disabled', '{}');
+  end if;
+end $$;
+grant execute on function private.require_enabled(core.webhook_endpoints) to api_owner;
+
+create function private.ping_webhook(endpoint core.webhook_endpoints) returns uuid
+language plpgsql
+set search_path = ''
+as $$
+declare
+  ping constant uuid := gen_random_uuid();
+begin
+  perform private.require_enabled(endpoint);
+  insert into core.webhook_retries (partner_id, endpoint_id, event_id, attempts, next_attempt_at)
+  values (endpoint.partner_id, endpoint.id, ping, 0, '-infinity');
+  return ping;
+end $$;
+comment on function private.ping_webhook(core.webhook_endpoints) is 'Has a ping sent to an endpoint before anything else: its id, by which the attempt is found.';
+grant execute on function private.ping_webhook(core.webhook_endpoints) to api_owner;
+
+create function private.attempt_json(attempt core.webhook_attempts) returns jsonb
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  return jsonb_build_object(
+    'event_id', attempt.event_id, 'type', attempt.type, 'attempt', attempt.attempt, 'at', private.iso(attempt.at), 'status', attempt.status,
+    'ms', attempt.ms, 'error', attempt.error, 'next_attempt_at', private.iso(attempt.next_attempt_at));
+end $$;
+grant execute on function private.attempt_json(core.webhook_attempts) to api_owner;
+
+create function private.pinged(endpoint uuid, ping uuid) returns json
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  return (
+    select json_build_object('ok', coalesce(a.status between 200 and 299, false), 'attempt', private.attempt_json(a))
+      from core.webhook_attempts a
+     where a.partner_id = private.partner_id() and a.endpoint_id = endpoint and a.event_id = ping order by a.id desc limit 1);
+end $$;
+comment on function private.pinged(uuid, uuid) is 'What came of a ping; null as long as it was not sent.';
+grant execute on function private.pinged(uuid, uuid) to api_owner;
+
+create function private.replay_webhook(endpoint core.webhook_endpoints, input jsonb) returns json
+language plpgsql
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+declare
+  head  constant core.event_heads := private.sequence_events(endpoint.partner_id, endpoint.owner_id);
+  since bigint;
+  until bigint;
+  again int;
+begin
+  perform private.require_enabled(endpoint);
+  if (input ->> 'failed')::boolean then
+    update core.webhook_retries r set attempts = 0, next_attempt_at = private.now()
+     where r.partner_id = endpoint.partner_id and r.endpoint_id = endpoint.id and r.next_attempt_at is null;
+    get diagnostics again = row_count;
+    return json_build_object('ok', true, 'from', null, 'to', null, 'events', again);
+  end if;
+  since := private.place_in_log(endpoint.owner_id, input ->> 'from');
+  -- what is still to be sent in its turn is not sent twice
+  until := least(case when input ->> 'to' is null then head.sequence else private.place_in_log(endpoint.owner_id, input ->> 'to') + 1 end, endpoint.delivered_to);
+  insert into core.webhook_retries (partner_id, endpoint_id, event_id, attempts, next_attempt_at)
+  select e.partner_id, endpoint.id, e.id, 0, private.now() + (e.sequence - since) * interval '1 microsecond'
+    from core.events e
+   where e.partner_id = endpoint.partner_id and e.owner_id = endpoint.owner_id and e.sequence > since and e.sequence <= until
+     and (endpoint.types is null or e.type = any (endpoint.types))
+  on conflict on constraint webhook_retries_pkey do update set attempts = 0, next_attempt_at = excluded.next_attempt_at;
+  get diagnostics again = row_count;
+  perform private.audit('webhook.replayed', endpoint.id, jsonb_build_object('from', since + 1, 'to', until));
+  return json_build_object('ok', true, 'from', since + 1, 'to', greatest(until, since), 'events', again);
+end $$;
+comment on function private.replay_webhook(core.webhook_endpoints, jsonb) is
+  'Sends events again, in their order: {from, to?}, each a cursor, an event or a moment, or {failed: true}, those that were given up. The events and how many.';
+grant execute on function private.replay_webhook(core.webhook_endpoints, jsonb) to api_owner;

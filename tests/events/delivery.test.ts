@@ -1,0 +1,527 @@
+// What is sent reaches its receiver: signed, in order, again where it failed, and never anywhere else.
+
+import { randomUUID } from "node:crypto";
+import { Webhook as Standard } from "standardwebhooks";
+import { Webhook as Svix } from "svix";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { newWebhookSecret, sealWebhookSecret } from "#shared/domain/webhooks/secret.ts";
+import type { LookUp } from "../../supabase/functions/worker/send_webhook.ts";
+import { deliverWebhooks } from "../../supabase/functions/worker/webhooks.ts";
+import { createPartnerWorld, type PartnerWorld } from "../partner/partner_world.ts";
+import { type Received, type Receiver, startReceiver, status } from "./receiver.ts";
+
+const START = "2026-06-15T12:00:00Z";
+const later = (seconds: number) => new Date(Date.parse(START) + seconds * 1000).toISOString();
+const HOUR = 3600;
+const DAY = 24 * HOUR;
+
+let world: PartnerWorld;
+let receiver: Receiver;
+beforeAll(async () => {
+  world = await createPartnerWorld({ now: START, variables: { WEBHOOK_ALLOW_LOOPBACK: "true" } });
+});
+afterAll(() => world.close());
+beforeEach(async () => {
+  receiver = await startReceiver();
+  await world.freeze(START);
+  await world.database.admin.query(
+    "delete from core.webhook_endpoints; delete from core.events; delete from core.event_heads; delete from core.mail_outbox",
+  );
+  world.log.length = 0;
+});
+afterEach(() => receiver.close());
+
+type Endpoint = { id: string; secret: string };
+/** An endpoint of partner A's log, or of whoever is told. */
+async function endpoint(
+  url = receiver.url,
+  { owner = world.partnerA.id, partner = world.partnerA.id, types = null as string[] | null } = {},
+): Promise<Endpoint> {
+  const id = randomUUID();
+  const secret = newWebhookSecret();
+  const { ciphertext, key_id } = sealWebhookSecret(world.environment, id, secret);
+  await world.row(
+    `insert into core.webhook_endpoints (partner_id, id, owner_id, url, types, secret_ciphertext, secret_key_id, delivered_to)
+     values ($1, $2, $3, $4, $5, $6, $7, 0)`,
+    partner,
+    id,
+    owner,
+    url,
+    types,
+    ciphertext,
+    key_id,
+  );
+  return { id, secret };
+}
+/** Events of partner A's log: drafts that were claimed. */
+async function happen(count: number, { partner = world.partnerA.id, type = "draft.claimed" } = {}): Promise<void> {
+  await world.row(
+    'select private.tell($1, $1, $3, gen_random_uuid(), \'{"status": "claimed"}\') from generate_series(1, $2)',
+    partner,
+    count,
+    type,
+  );
+}
+async function deliver({ budget = 30_000, lookUp }: { budget?: number; lookUp?: LookUp } = {}) {
+  const caller = { kind: "worker", host: "sandbox", request_id: "test" };
+  const call = (name: string, ...input: (object | null)[]) => world.environment.slowDb.call(name, caller, ...input);
+  return deliverWebhooks(world.environment, call, Date.now() + budget, "test", lookUp);
+}
+const state = ({ id }: Endpoint) => world.row("select * from core.webhook_endpoints where id = $1", id);
+const attempts = async ({ id }: Endpoint) =>
+  (
+    await world.database.admin.query(
+      "select attempt, status, error, next_attempt_at from core.webhook_attempts where endpoint_id = $1 order by id",
+      [id],
+    )
+  ).rows;
+const sequences = (received: Received[]) => received.map(({ body }) => body.sequence);
+/** Ends the wait for retries and probes, without moving the clock. */
+const hurry = () =>
+  world.database.admin.query(
+    "update core.webhook_retries set next_attempt_at = least(next_attempt_at, private.now()); update core.webhook_endpoints set probe_at = least(probe_at, private.now())",
+  );
+
+describe("§6 a webhook", () => {
+  test("has the event of the log in it, its id, and a signature that standardwebhooks and svix verify", async () => {
+    const made = await endpoint();
+    await happen(1);
+    expect(await deliver()).toEqual({ delivered: 1, failed: 0 });
+    const [log] = (await world.get("/partner/events", world.keyA)).body.events;
+    const [{ id, headers, text, body }] = receiver.received as [Received];
+    expect([id, body]).toEqual([
+      log.id,
+      { type: log.type, timestamp: log.created_at, sequence: log.sequence, data: log.data },
+    ]);
+    expect(headers).toMatchObject({ "content-type": "application/json", "user-agent": "ERE-Webhooks/1" });
+    // the clock of the test stands still, and both refuse what is five minutes old
+    const { Webhook } = await import("standardwebhooks");
+    const now = new Date();
+    const fresh = {
+      ...headers,
+      "webhook-timestamp": String(Math.floor(now.getTime() / 1000)),
+      "webhook-signature": new Webhook(made.secret).sign(id, now, text),
+    };
+    expect(new Standard(made.secret).verify(text, fresh)).toEqual(body);
+    expect(new Svix(made.secret).verify(text, fresh)).toEqual(body);
+    const signed = new Standard(made.secret).sign(id, new Date(Number(headers["webhook-timestamp"]) * 1000), text);
+    expect(headers["webhook-signature"]).toBe(signed);
+    expect(() => new Standard(newWebhookSecret()).verify(text, fresh)).toThrow();
+    expect(await attempts(made)).toEqual([{ attempt: 1, status: 204, error: null, next_attempt_at: null }]);
+  });
+
+  test("as sent now verifies by both packages as it is", async () => {
+    const { now } = world.environment;
+    world.environment.now = () => new Date();
+    const made = await endpoint();
+    await happen(3);
+    await deliver();
+    world.environment.now = now;
+    for (const { text, headers, body } of receiver.received) {
+      expect(new Standard(made.secret).verify(text, headers)).toEqual(body);
+      expect(new Svix(made.secret).verify(text, headers)).toEqual(body);
+      expect(() => new Standard(made.secret).verify(`${text} `, headers)).toThrow();
+    }
+    expect(receiver.received).toHaveLength(3);
+  });
+
+  test("goes in order, once, and only of the types that are wanted; whoever else has an endpoint gets theirs", async () => {
+    const all = await endpoint();
+    const other = await startReceiver();
+    const some = await endpoint(other.url, { types: ["draft.expired"] });
+    for (let round = 0; round < 3; round++) {
+      await happen(40);
+      await happen(1, { type: "draft.expired" });
+    }
+    await happen(2, { partner: world.partnerB.id });
+    await Promise.all([deliver(), deliver(), deliver()]);
+    expect(sequences(receiver.received)).toEqual(Array.from({ length: 123 }, (_, index) => index + 1));
+    expect(sequences(other.received)).toEqual([41, 82, 123]);
+    expect([(await state(all)).delivered_to, (await state(some)).delivered_to]).toEqual(["123", "123"]);
+    expect(await deliver()).toEqual({ delivered: 0, failed: 0 });
+    await other.close();
+  });
+
+  test("is signed with both secrets for a day after a rotation, of two rotations with the two newest, and at once with one where that is asked", async () => {
+    const made = await endpoint();
+    const rotate = async (now: boolean) => {
+      const secret = newWebhookSecret();
+      const sealed = sealWebhookSecret(world.environment, made.id, secret);
+      await world.row(
+        "select private.act_for_partner(e.partner_id), private.rotate_webhook(e, $2) from core.webhook_endpoints e where id = $1",
+        made.id,
+        { secret: sealed, now },
+      );
+      return secret;
+    };
+    const signers = async (secrets: string[]) => {
+      await happen(1);
+      receiver.received = [];
+      await deliver();
+      const [{ id, headers, text }] = receiver.received as [Received];
+      const at = new Date(Number(headers["webhook-timestamp"]) * 1000);
+      return headers["webhook-signature"]
+        ?.split(" ")
+        .map((one) => secrets.findIndex((secret) => new Standard(secret).sign(id, at, text) === one));
+    };
+    const second = await rotate(false);
+    expect(await signers([made.secret, second])).toEqual([1, 0]);
+    const third = await rotate(false);
+    expect(await signers([made.secret, second, third])).toEqual([2, 1]);
+    await world.freeze(later(DAY + 1));
+    expect(await signers([made.secret, second, third])).toEqual([2]);
+    const fourth = await rotate(true);
+    expect(await signers([made.secret, second, third, fourth])).toEqual([3]);
+  });
+});
+
+describe("§6 a receiver that fails", () => {
+  test("is sent the event again after 5 s, 5 min, 30 min …, ten times in all, while the others go on in their order", async () => {
+    const made = await endpoint();
+    receiver.answer = (response, { body }) => status(body.sequence === 2 ? 500 : 204)(response, {} as Received);
+    await happen(4);
+    // after a failure the rest waits for the next turn, which comes at once
+    await deliver();
+    expect(sequences(receiver.received)).toEqual([1, 2, 3, 4]);
+    const waits: number[] = [];
+    let at = 0;
+    for (let attempt = 2; attempt <= 10; attempt++) {
+      const { next } = await world.row(
+        "select extract(epoch from next_attempt_at - private.now())::float as next from core.webhook_retries",
+      );
+      waits.push(next);
+      at += next;
+      await world.freeze(later(at - 1));
+      expect(await deliver()).toEqual({ delivered: 0, failed: 0 });
+      await world.freeze(later(at + 1));
+      at += 1;
+      expect(await deliver()).toEqual({ delivered: 0, failed: 1 });
+      // others arrive in between, so it never fails five times in a row
+      await happen(1);
+      await deliver();
+    }
+    const wanted = [5, 300, 1800, 2 * HOUR, 5 * HOUR, 10 * HOUR, 14 * HOUR, 20 * HOUR, 24 * HOUR];
+    for (const [index, wait] of waits.entries()) {
+      expect(wait).toBeGreaterThanOrEqual((wanted[index] as number) * 0.9 - 1);
+      expect(wait).toBeLessThanOrEqual((wanted[index] as number) * 1.1 + 1);
+    }
+    const failed = (await attempts(made)).filter(({ status }) => status === 500);
+    expect(failed.map(({ attempt }) => attempt)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+    expect(await world.row("select attempts, next_attempt_at from core.webhook_retries")).toEqual({
+      attempts: 10,
+      next_attempt_at: null,
+    });
+    await world.freeze(later(at + 40 * DAY));
+    expect(await deliver()).toEqual({ delivered: 0, failed: 0 });
+    // still in the log, and sent again by who asks for it
+    receiver.answer = status(204);
+    await world.row(
+      "select private.act_for_partner(e.partner_id), private.replay_webhook(e, '{\"failed\": true}') from core.webhook_endpoints e",
+    );
+    receiver.received = [];
+    await deliver();
+    expect(sequences(receiver.received)).toEqual([2]);
+  });
+
+  test("five times in a row is tried one event at a time, and goes on with that one once it is healed: all arrive, in order", async () => {
+    const made = await endpoint();
+    receiver.answer = status(500);
+    await happen(20);
+    await deliver();
+    // four went aside to be sent again, the fifth is where it stands
+    expect(sequences(receiver.received)).toEqual([1, 2, 3, 4, 5]);
+    expect(await state(made)).toMatchObject({ failures: 5, delivered_to: "4", status: "enabled" });
+    receiver.received = [];
+    for (let at = 1; at <= HOUR; at += 60) {
+      await world.freeze(later(at));
+      await deliver();
+    }
+    const probes = receiver.received.length;
+    expect(probes).toBeGreaterThan(4);
+    expect(probes).toBeLessThan(15);
+    receiver.received = [];
+    receiver.answer = status(204);
+    await happen(5);
+    await world.freeze(later(HOUR + 700));
+    await deliver();
+    const arrived = sequences(receiver.received);
+    expect(new Set(arrived)).toEqual(new Set(Array.from({ length: 25 }, (_, index) => index + 1)));
+    expect(arrived).toHaveLength(25);
+    expect(arrived.filter((sequence) => Number(sequence) > 4)).toEqual(
+      Array.from({ length: 21 }, (_, index) => index + 5),
+    );
+    expect(await state(made)).toMatchObject({ failures: 0, failing_since: null, delivered_to: "25" });
+  });
+
+  test("with Retry-After is left alone for so long, a day at most; only with 429 and 503", async () => {
+    const made = await endpoint();
+    const wait = async () =>
+      (
+        await world.row(
+          "select extract(epoch from next_attempt_at - private.now())::int as s from core.webhook_retries",
+        )
+      ).s;
+    for (const [code, header, seconds] of [
+      [503, "120", 120],
+      [429, "999999", DAY],
+      [503, "Mon, 15 Jun 2026 12:10:00 GMT", 600],
+      [503, "soon", 5],
+      [500, "120", 5],
+    ] as const) {
+      await world.database.admin.query(
+        "delete from core.webhook_retries; update core.webhook_endpoints set failures = 0",
+      );
+      receiver.answer = status(code, { "retry-after": header });
+      await happen(1);
+      await deliver();
+      const got = await wait();
+      expect(Math.abs(got - seconds), `${code} ${header}: ${got}`).toBeLessThanOrEqual(seconds === 5 ? 1 : 0);
+    }
+    expect(await state(made)).toMatchObject({ status: "enabled" });
+  });
+
+  test("that redirects, hangs, drips, breaks off or sends gigabytes has failed, or not, within ten seconds; nothing is followed", async () => {
+    const elsewhere = await startReceiver();
+    const cases: [string, Receiver["answer"], { status: number | null; error: string | null }][] = [
+      ["redirects", status(302, { location: elsewhere.url }), { status: 302, error: "redirect" }],
+      [
+        "redirects to the metadata of a cloud",
+        status(307, { location: "http://169.254.169.254/latest/meta-data/" }),
+        { status: 307, error: "redirect" },
+      ],
+      ["never answers", () => {}, { status: null, error: "timeout" }],
+      [
+        "drips",
+        (response) => {
+          response.writeHead(200);
+          const drip = setInterval(() => response.write("."), 100);
+          response.on("close", () => clearInterval(drip));
+        },
+        { status: null, error: "timeout" },
+      ],
+      ["breaks off", (response) => response.destroy(), { status: null, error: "connection_failed" }],
+      [
+        "sends gigabytes",
+        (response) => {
+          response.writeHead(200);
+          const chunk = Buffer.alloc(1024 * 1024);
+          const pour = () => {
+            while (!response.destroyed && response.write(chunk));
+          };
+          response.on("drain", pour);
+          pour();
+        },
+        { status: 200, error: null },
+      ],
+    ];
+    const made = await Promise.all(
+      cases.map(async ([, answer]) => {
+        const each = await startReceiver();
+        each.answer = answer;
+        return { each, endpoint: await endpoint(each.url) };
+      }),
+    );
+    await happen(1);
+    const began = performance.now();
+    const before = process.memoryUsage().rss;
+    await deliver();
+    expect(performance.now() - began).toBeLessThan(14_000);
+    expect(process.memoryUsage().rss - before).toBeLessThan(300 * 2 ** 20);
+    for (const [index, [what, , wanted]] of cases.entries()) {
+      const [first] = await attempts((made[index] as (typeof made)[0]).endpoint);
+      expect({ status: first.status, error: first.error }, what).toEqual(wanted);
+    }
+    expect(elsewhere.received).toEqual([]);
+    for (const { each } of made) await each.close();
+    await elsewhere.close();
+  }, 30_000);
+
+  test("that hangs delays nobody else's", async () => {
+    const hanging = await startReceiver();
+    hanging.answer = () => {};
+    await endpoint(hanging.url);
+    await endpoint();
+    await happen(200);
+    const began = performance.now();
+    let done = 0;
+    receiver.answer = (response) => {
+      if (receiver.received.length === 200) done = performance.now() - began;
+      response.writeHead(204).end();
+    };
+    await deliver();
+    expect(receiver.received).toHaveLength(200);
+    expect(done).toBeLessThan(8_000);
+    console.log(`200 events beside a receiver that hangs: ${Math.round(done)} ms`);
+    await hanging.close();
+  }, 40_000);
+
+  test("with 410 is disabled at once; with nothing good for five days after mails at 24 and 96 hours; and nothing is lost", async () => {
+    const made = await endpoint();
+    receiver.answer = status(410);
+    await happen(3);
+    await deliver();
+    expect(await state(made)).toMatchObject({ status: "disabled", disabled_reason: "gone", delivered_to: "0" });
+    expect(receiver.received).toHaveLength(1);
+    const enable = () =>
+      world.row(
+        "select private.act_for_partner(e.partner_id), private.enable_webhook(e) from core.webhook_endpoints e",
+      );
+    await enable();
+    receiver.answer = status(204);
+    receiver.received = [];
+    await deliver();
+    // the fourth says that it was disabled
+    expect(receiver.received.map(({ body }) => [body.sequence, body.type])).toEqual([
+      [1, "draft.claimed"],
+      [2, "draft.claimed"],
+      [3, "draft.claimed"],
+      [4, "webhook_endpoint.disabled"],
+    ]);
+
+    const { id: person } = await world.row(
+      "insert into auth.users (id, email) values (gen_random_uuid(), 'beheer@voorbeeld.nl') returning id",
+    );
+    await world.row(
+      "insert into core.partner_managers (partner_id, user_id) values ($1, $2)",
+      world.partnerA.id,
+      person,
+    );
+    await world.row("delete from core.mail_outbox");
+    receiver.answer = status(500);
+    await happen(10);
+    const mails = async () =>
+      (
+        await world.database.admin.query(
+          "select template, recipient, text from core.mail_outbox order by created_at, recipient",
+        )
+      ).rows;
+    const seen: Record<string, number> = {};
+    for (const hour of [0, 1, 23, 24, 25, 95, 96, 97, 119, 120, 121]) {
+      await world.freeze(later(hour * HOUR));
+      await deliver();
+      seen[(await mails()).length] ??= hour;
+    }
+    const { email: operator } = { email: world.environment.config.SUPPORT_EMAIL };
+    const written = await mails();
+    expect(written.map(({ template, recipient }) => [template, recipient])).toEqual(
+      ["webhook_failing", "webhook_failing", "webhook_disabled"].flatMap((template) =>
+        ["beheer@voorbeeld.nl", operator].sort().map((to) => [template, to]),
+      ),
+    );
+    expect(written[0].text).toContain(receiver.url);
+    expect(seen).toEqual({ 0: 0, 2: 24, 4: 96, 6: 120 });
+    expect(await state(made)).toMatchObject({ status: "disabled", disabled_reason: "failing", delivered_to: "8" });
+    await enable();
+    receiver.answer = status(204);
+    receiver.received = [];
+    await hurry();
+    await deliver();
+    expect(new Set(sequences(receiver.received))).toEqual(new Set([5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]));
+  }, 60_000);
+});
+
+describe("§6 where a webhook goes", () => {
+  test("every address of a name is public when it is sent, or nothing is; the one that was judged is the one that is connected to", async () => {
+    const { port } = receiver;
+    const made = await endpoint(`https://receiver.example.com:${port}/`);
+    const asked: string[] = [];
+    const answering =
+      (...lists: string[][]): LookUp =>
+      async (hostname) => {
+        asked.push(hostname);
+        const list = lists[Math.min(asked.length, lists.length) - 1] as string[];
+        return list.map((address) => ({ address, family: address.includes(":") ? 6 : 4 }));
+      };
+    const refused: string[][] = [
+      ["127.0.0.1"],
+      ["93.184.216.34", "10.0.0.1"],
+      ["169.254.169.254"],
+      ["::1"],
+      ["::ffff:10.0.0.1"],
+      ["::7f00:1"],
+      ["64:ff9b::a00:1"],
+      ["2002:a00:1::1"],
+      ["2001:0:a00:1::1"],
+      ["fec0::1"],
+      ["fd00::1"],
+      ["fe80::1"],
+      ["100.64.0.1"],
+      ["0.0.0.0"],
+      ["255.255.255.255"],
+      [],
+    ];
+    for (const list of refused) {
+      await happen(1);
+      await world.row("update core.webhook_endpoints set failures = 0, failing_since = null, probe_at = null");
+      await deliver({ lookUp: answering(list) });
+    }
+    const told = await attempts(made);
+    expect(told.map(({ error }) => error)).toEqual(refused.map(() => "address_not_allowed"));
+    expect(receiver.received).toEqual([]);
+    // public when it was judged, private at a second look: there is no second look
+    asked.length = 0;
+    await happen(1);
+    await world.row("update core.webhook_endpoints set failures = 0, failing_since = null, probe_at = null");
+    await world.row("delete from core.webhook_retries");
+    await deliver({ lookUp: answering(["192.0.0.8"], ["127.0.0.1"]) });
+    expect(asked).toEqual(["receiver.example.com"]);
+    expect(receiver.received).toEqual([]);
+  }, 30_000);
+
+  test("what could be stored once is judged again before it is sent; loopback only where that is configured", async () => {
+    const made = await endpoint("https://10.0.0.1/");
+    const local = await endpoint();
+    await happen(1);
+    const { config } = world.environment;
+    world.environment.config = { ...config, WEBHOOK_ALLOW_LOOPBACK: "false" };
+    await deliver();
+    world.environment.config = config;
+    expect((await attempts(made))[0]).toMatchObject({ error: "url_not_allowed", status: null });
+    expect((await attempts(local))[0]).toMatchObject({ error: "url_not_allowed" });
+    expect(receiver.received).toEqual([]);
+  });
+});
+
+describe("§6 the worker", () => {
+  test("killed in the middle of a batch leaves nothing out: the next one sends it once more after a minute, with the same ids", async () => {
+    await endpoint();
+    await happen(10);
+    const caller = { kind: "worker", host: "sandbox", request_id: "test" };
+    const claimed = JSON.parse(await world.environment.slowDb.call("claim_webhooks", caller, { size: 5, key: "00" }));
+    expect(claimed[0].posts).toHaveLength(10);
+    expect(await deliver()).toEqual({ delivered: 0, failed: 0 });
+    await world.freeze(later(61));
+    expect(await deliver()).toEqual({ delivered: 10, failed: 0 });
+    expect(receiver.received.map(({ id }) => id)).toEqual(
+      claimed[0].posts.map(({ event_id }: { event_id: string }) => event_id),
+    );
+    // whoever comes too late settles nothing
+    const late = {
+      partner_id: claimed[0].partner_id,
+      webhook_id: claimed[0].webhook_id,
+      lease_id: claimed[0].lease_id,
+      results: [],
+      mails: {},
+    };
+    expect(JSON.parse(await world.environment.slowDb.call("settle_webhook", caller, late))).toEqual({ settled: false });
+  });
+
+  test("sends nothing for a partner that is not active, and all of it once it is again", async () => {
+    await endpoint();
+    await happen(2);
+    await world.row("update core.partners set is_active = false where id = $1", world.partnerA.id);
+    expect(await deliver()).toEqual({ delivered: 0, failed: 0 });
+    await world.row("update core.partners set is_active = true where id = $1", world.partnerA.id);
+    expect(await deliver()).toEqual({ delivered: 2, failed: 0 });
+  });
+
+  test("sends a thousand events to a fast receiver, in order", async () => {
+    await endpoint();
+    await happen(1000);
+    const began = performance.now();
+    await deliver();
+    const seconds = (performance.now() - began) / 1000;
+    expect(sequences(receiver.received)).toEqual(Array.from({ length: 1000 }, (_, index) => index + 1));
+    console.log(`1000 events to one fast receiver: ${seconds.toFixed(2)} s, ${Math.round(1000 / seconds)} a second`);
+  }, 60_000);
+});

@@ -1,0 +1,320 @@
+// Endpoints are managed by people, never by a key; what is refused is refused before anything is stored.
+
+import { Webhook as Standard } from "standardwebhooks";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { serve } from "#shared/http/surface.ts";
+import { surface } from "../../supabase/functions/worker/app.ts";
+import { operatorOf, type Ran } from "../operator/operator.ts";
+import { createPartnerWorld, type PartnerWorld } from "../partner/partner_world.ts";
+import { type Received, type Receiver, startReceiver, status } from "./receiver.ts";
+
+let world: PartnerWorld;
+let receiver: Receiver;
+let manager: string;
+let operator: (command: string) => Promise<Ran>;
+beforeAll(async () => {
+  receiver = await startReceiver();
+  world = await createPartnerWorld({ variables: { WEBHOOK_ALLOW_LOOPBACK: "true" } });
+  manager = await world.manager(world.partnerA);
+  operator = operatorOf(world.database, "operator", {
+    IBAN_KEYS: JSON.stringify(world.environment.config.IBAN_KEYS),
+    WEBHOOK_ALLOW_LOOPBACK: "true",
+  });
+  const worker = serve(surface, world.environment);
+  world.environment.kick = () =>
+    world.environment.waitUntil(
+      worker.fetch(
+        new Request("http://api.test/worker/kick", {
+          method: "POST",
+          headers: { authorization: `Bearer ${world.environment.config.WORKER_SECRET}` },
+        }),
+      ),
+    );
+});
+afterAll(async () => {
+  await world.close();
+  await receiver.close();
+});
+
+const create = (body: unknown = { url: receiver.url }, token = manager) => world.post("/partner/webhooks", body, token);
+const act = (id: string, verb: string, body?: unknown, token = manager) =>
+  world.send(`/partner/webhooks/${id}/${verb}`, { method: "POST", token, ...(body === undefined ? {} : { body }) });
+const list = async (token = manager) => (await world.get("/partner/webhooks", token)).body.webhooks;
+const clear = () => world.row("delete from core.webhook_endpoints");
+const happen = (count = 1) =>
+  world.row(
+    "select private.tell($1, $1, 'draft.claimed', gen_random_uuid(), '{\"status\": \"claimed\"}') from generate_series(1, $2)",
+    world.partnerA.id,
+    count,
+  );
+/** Waits until something is so. */
+async function until(so: () => boolean): Promise<void> {
+  for (let patience = 0; !so(); patience++) {
+    if (patience > 200) throw new Error("it never was");
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+describe("§6 POST /partner/webhooks", () => {
+  test("makes an endpoint whose secret is shown once, and stored as ciphertext bound to it", async () => {
+    const { status: code, body } = await create({
+      url: receiver.url,
+      types: ["draft.claimed", "draft.active", "draft.claimed"],
+    });
+    expect([code, body]).toEqual([
+      200,
+      {
+        id: expect.any(String),
+        url: receiver.url,
+        types: ["draft.claimed", "draft.active"],
+        status: "enabled",
+        disabled_reason: null,
+        created_at: expect.any(String),
+        delivered_to: 0,
+        failing_since: null,
+        secret: expect.stringMatching(/^whsec_[\w+/]{43}=$/),
+      },
+    ]);
+    const { secret, ...shown } = body;
+    expect(await list()).toEqual([shown]);
+    const stored = await world.row("select to_jsonb(e)::text as text from core.webhook_endpoints e");
+    expect(stored.text).not.toContain(secret.slice(6, 20));
+    expect(JSON.stringify(world.log)).not.toContain(secret.slice(6, 20));
+    await clear();
+  });
+
+  test("refuses what is no public https address, and says why", async () => {
+    for (const url of [
+      "http://laadpunt.example.com",
+      "https://127.0.0.1",
+      "https://0x7f.1",
+      "https://[::ffff:10.0.0.1]",
+      "https://[::7f00:1]",
+      "https://user:x@laadpunt.example.com",
+      "https://laadpunt.example.com:22",
+      "https://laadpunt.example.com.",
+      "https://printer.local",
+      "https://laadpunt.example.com/#a",
+      `https://laadpunt.example.com/${"x".repeat(500)}`,
+      "x",
+    ]) {
+      const { status: code, body } = await create({ url });
+      expect([code, body.error, typeof body.detail], url).toEqual([422, "url_not_allowed", "string"]);
+    }
+    for (const body of [
+      {},
+      { url: 1 },
+      { url: null },
+      { url: "x".repeat(6000) },
+      { url: receiver.url, types: [] },
+      { url: receiver.url, types: ["mandate.sign"] },
+      { url: receiver.url, types: "all" },
+      { url: receiver.url, from: 7 },
+    ])
+      expect(await create(body), JSON.stringify(body)).toMatchObject({
+        status: 400,
+        body: { error: "invalid_request" },
+      });
+    expect(await list()).toEqual([]);
+  });
+
+  test("takes ten of a partner, its clients' included; of many at once too", async () => {
+    for (let n = 0; n < 3; n++)
+      expect((await operator(`webhook add ${receiver.url} --client ${world.partnerA.client.client_id}`)).code).toBe(0);
+    const answers = await Promise.all(Array.from({ length: 12 }, () => create()));
+    expect(answers.filter(({ status: code }) => code === 200)).toHaveLength(7);
+    expect(answers.find(({ status: code }) => code !== 200)).toMatchObject({
+      status: 409,
+      body: { error: "endpoint_limit" },
+    });
+    // those of a client are the operator's
+    expect(await list()).toHaveLength(7);
+    expect((await operator(`webhook list --partner partner-a`)).json.webhooks).toHaveLength(10);
+    await clear();
+  });
+
+  test("is for people who manage the partner, and for no key, reader, client or other partner's manager", async () => {
+    const { body } = await create();
+    const other = await world.manager(world.partnerB);
+    const reader = await world.manager(world.partnerA, "partners:read");
+    const client = await world.partnerA.client.token();
+    for (const token of [world.keyA, reader, client])
+      expect((await create({ url: receiver.url }, token)).status).toBe(403);
+    expect((await world.get("/partner/webhooks", world.keyA)).status).toBe(403);
+    expect(await list(reader)).toHaveLength(1);
+    expect(await list(other)).toEqual([]);
+    const [ofClient] = [
+      (await operator(`webhook add ${receiver.url} --client ${world.partnerA.client.client_id}`)).json.webhook
+        .webhook_id,
+    ];
+    for (const verb of ["rotate", "test", "enable", "disable", "revoke"]) {
+      expect((await act(body.id, verb, undefined, world.keyA)).status).toBe(403);
+      for (const id of [ofClient, "x", "00000000-0000-4000-8000-000000000001"])
+        expect(await act(id, verb)).toMatchObject({ status: 404, body: { error: "webhook_not_found" } });
+      expect(await act(body.id, verb, undefined, other)).toMatchObject({
+        status: 404,
+        body: { error: "webhook_not_found" },
+      });
+    }
+    await clear();
+  });
+
+  test("begins now, or where from says: a cursor, an event, a moment", async () => {
+    await happen(3);
+    const { events, next_cursor } = (await world.get("/partner/events", world.keyA)).body;
+    const { next_cursor: first } = (await world.get("/partner/events?limit=1", world.keyA)).body;
+    expect((await create()).body.delivered_to).toBe(3);
+    expect((await create({ url: receiver.url, from: first })).body.delivered_to).toBe(1);
+    expect((await create({ url: receiver.url, from: events[1].id })).body.delivered_to).toBe(1);
+    expect((await create({ url: receiver.url, from: "2020-01-01" })).body.delivered_to).toBe(0);
+    expect((await create({ url: receiver.url, from: "2099-01-01T00:00:00Z" })).body.delivered_to).toBe(3);
+    expect((await create({ url: receiver.url, from: next_cursor })).body.delivered_to).toBe(3);
+    for (const [from, error] of [
+      ["x", "invalid_cursor"],
+      ["00000000-0000-4000-8000-000000000001", "event_not_found"],
+      ["2026-99-99", "invalid_cursor"],
+      [`A${first.slice(1)}`.replace(first, "B".repeat(22)), "invalid_cursor"],
+    ])
+      if (from !== first) expect((await create({ url: receiver.url, from })).body.error, String(from)).toBe(error);
+    await clear();
+  });
+});
+
+describe("§6 an endpoint", () => {
+  test("is tested with a ping, which is signed, and is in no log; what came of it is the answer", async () => {
+    const { body } = await create({ url: receiver.url, types: ["draft.expired"] });
+    receiver.received = [];
+    const tested = await act(body.id, "test");
+    expect(tested.body).toMatchObject({
+      ok: true,
+      attempt: { type: "ping", attempt: 1, status: 204, error: null, next_attempt_at: null },
+    });
+    const [{ headers, text, body: ping, id }] = receiver.received as [Received];
+    expect(ping).toEqual({ type: "ping", timestamp: expect.any(String), data: {} });
+    expect(new Standard(body.secret).verify(text, headers)).toEqual(ping);
+    expect(tested.body.attempt.event_id).toBe(id);
+    receiver.answer = status(500);
+    expect((await act(body.id, "test")).body).toMatchObject({ ok: false, attempt: { status: 500 } });
+    receiver.answer = status(204);
+    expect(
+      (await world.get("/partner/events?type=draft.claimed", world.keyA)).body.events.every(
+        ({ type }: { type: string }) => type !== "ping",
+      ),
+    ).toBe(true);
+    // the operator's command waits for the schedule
+    const schedule = setTimeout(() => world.environment.kick(), 500);
+    expect((await operator(`webhook test ${body.id}`)).json).toMatchObject({
+      ok: true,
+      attempt: { type: "ping", status: 204 },
+    });
+    clearTimeout(schedule);
+    await clear();
+  }, 60_000);
+
+  test("is rotated, disabled, enabled and revoked; what was not sent meanwhile is sent, and that it was disabled is an event", async () => {
+    const { body } = await create();
+    const rotated = await act(body.id, "rotate");
+    expect([rotated.status, rotated.body.secret === body.secret]).toEqual([200, false]);
+    expect((await act(body.id, "rotate", { now: true })).status).toBe(200);
+    expect((await act(body.id, "rotate", { now: "yes" })).status).toBe(400);
+    expect((await act(body.id, "disable")).body).toMatchObject({ status: "disabled", disabled_reason: "manager" });
+    expect((await act(body.id, "disable")).body).toMatchObject({ disabled_reason: "manager" });
+    for (const [verb, sent] of [
+      ["test", undefined],
+      ["replay", { from: "2020-01-01" }],
+    ] as const)
+      expect(await act(body.id, verb, sent)).toMatchObject({ status: 409, body: { error: "endpoint_disabled" } });
+    receiver.received = [];
+    await happen(2);
+    expect((await act(body.id, "enable")).body).toMatchObject({ status: "enabled", disabled_reason: null });
+    await until(() => receiver.received.length === 3);
+    expect(receiver.received.map(({ body: { type } }) => type)).toEqual([
+      "webhook_endpoint.disabled",
+      "draft.claimed",
+      "draft.claimed",
+    ]);
+    expect(receiver.received[0]?.body.data).toEqual({ webhook_id: body.id, disabled_reason: "manager" });
+    expect((await act(body.id, "revoke")).body).toEqual({ ok: true });
+    expect(await list()).toEqual([]);
+    expect((await act(body.id, "revoke")).status).toBe(404);
+  });
+
+  test("is sent events again, with the ids they had", async () => {
+    const { body } = await create({ url: receiver.url, from: "2020-01-01" });
+    receiver.received = [];
+    await happen(1);
+    world.environment.kick();
+    const all = (await world.get("/partner/events", world.keyA)).body.events;
+    await until(() => receiver.received.length === all.length);
+    const [first, second, third] = all;
+    receiver.received = [];
+    expect((await act(body.id, "replay", { from: second.id, to: third.id })).body).toEqual({
+      ok: true,
+      from: 2,
+      to: 3,
+      events: 2,
+    });
+    await until(() => receiver.received.length === 2);
+    expect(receiver.received.map(({ id }) => id)).toEqual([second.id, third.id]);
+    expect((await act(body.id, "replay", { from: first.created_at })).body).toMatchObject({
+      from: 1,
+      to: all.length,
+      events: all.length,
+    });
+    await until(() => receiver.received.length === 2 + all.length);
+    expect((await act(body.id, "replay", { failed: true })).body).toEqual({
+      ok: true,
+      from: null,
+      to: null,
+      events: 0,
+    });
+    for (const wrong of [{}, { from: "x" }, { to: second.id }])
+      expect((await act(body.id, "replay", wrong)).status).toBe(400);
+    await clear();
+  });
+
+  test("shows its attempts on the sandbox, the client's too", async () => {
+    const { body } = await create();
+    const added = await operator(`webhook add ${receiver.url} --client ${world.partnerA.client.client_id}`);
+    expect(added.json.secret).toMatch(/^whsec_/);
+    await act(body.id, "test");
+    const { status: code, body: shown } = await world.get("/sandbox/v1/webhooks?limit=1", world.keyA);
+    expect([code, shown.attempts]).toEqual([
+      200,
+      [expect.objectContaining({ webhook_id: body.id, url: receiver.url, type: "ping", status: 204 })],
+    ]);
+    expect((await world.get("/sandbox/v1/webhooks", world.keyB)).body).toEqual({ attempts: [] });
+    await clear();
+  });
+});
+
+describe("contract §8 operator webhook", () => {
+  test("adds, lists, rotates, disables, enables and replays, and says what is wrong", async () => {
+    const added = await operator(`webhook add ${receiver.url} --partner partner-a --types draft.claimed`);
+    expect([added.code, added.err]).toEqual([0, ""]);
+    const id = added.json.webhook.webhook_id;
+    expect(added.json.webhook).toMatchObject({
+      partner_slug: "partner-a",
+      client_id: null,
+      url: receiver.url,
+      types: "draft.claimed",
+      status: "enabled",
+    });
+    const rotated = await operator(`webhook rotate ${id} --now --yes`);
+    expect(rotated.json.secret).not.toBe(added.json.secret);
+    expect((await operator(`webhook disable ${id}`)).json).toMatchObject({
+      changed: true,
+      webhook: { status: "disabled", disabled_reason: "operator" },
+    });
+    expect((await operator(`webhook disable ${id}`)).json.changed).toBe(false);
+    expect((await operator(`webhook list --failing`)).json.webhooks).toHaveLength(1);
+    expect((await operator(`webhook replay ${id} --failed`)).err).toMatch(/enable it first/);
+    expect((await operator(`webhook enable ${id}`)).json).toMatchObject({ changed: true });
+    expect((await operator(`webhook replay ${id} --from 2020-01-01`)).json).toMatchObject({ ok: true });
+    expect((await operator(`webhook replay ${id}`)).err).toMatch(/--from, or --failed/);
+    expect((await operator(`webhook add https://10.0.0.1 --partner partner-a`)).err).toMatch(/must name a host/);
+    expect((await operator(`webhook add ${receiver.url}`)).err).toMatch(/Say whose log/);
+    expect((await operator(`webhook enable x`)).err).toMatch(/No endpoint has that id/);
+    await clear();
+  });
+});
