@@ -238,6 +238,15 @@ async function refuseRequests(
   await world.send(mint.path, sent(mint));
   await refuseSample("api_key_exists", "mintPartnerApiKey", { body: {} });
 
+  const webhook = sample(endpointOf("createWebhook"));
+  await refuseSample("url_not_allowed", "createWebhook", { body: { url: "https://127.0.0.1/events" } });
+  await refuse("webhook_not_found", `/partner/webhooks/${nobody}/revoke`, { ...sent(webhook), method: "POST" });
+  const { body: disabled } = await world.send(webhook.path, sent(webhook));
+  await world.send(`/partner/webhooks/${disabled.id}/disable`, { ...sent(webhook), body: undefined });
+  await refuse("endpoint_disabled", `/partner/webhooks/${disabled.id}/test`, { ...sent(webhook), body: undefined });
+  for (let n = 0; n < 10; n++) await world.send(webhook.path, sent(webhook));
+  await refuseSample("endpoint_limit", "createWebhook", {});
+
   // a person's own data
   await refuse("connection_type_required", "/chargers", { token: appToken, body: { nickname: "Oprit" } });
   const named = { nickname: "Oprit", connection_type: "ocpp", ocpp_identity: "oprit-1" };

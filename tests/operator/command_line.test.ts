@@ -108,7 +108,8 @@ describe("contract §8 help", () => {
       ...(typeof ops === "string" ? [ops] : [ops({}), ops({ show: true })]),
       ...(perform?.also ?? []),
     ]);
-    expect(rows.map(({ name }) => name)).toEqual(run.sort());
+    // a command may ask something that another one shows
+    expect(rows.map(({ name }) => name)).toEqual([...new Set(run)].sort());
   });
 });
 
@@ -212,6 +213,7 @@ describe("contract §8 exit codes and errors", () => {
         "retention run",
         "sale reverse",
         "token revoke",
+        "webhook rotate",
       ]);
     });
 

@@ -2325,6 +2325,10 @@ export interface components {
             rotate?: boolean;
         };
         CreateWebhook: {
+            /**
+             * @description Where to send events
+             * @example https://laadpunt-zuid.example.com/events
+             */
             url: string;
             /** @description Only these types; all where absent */
             types?: ("*" | "account.created" | "account.eligibility_changed" | "mandate.signed" | "mandate.renewed" | "mandate.declined" | "mandate.revoked" | "mandate.expired" | "ean.status_changed" | "charger.registered" | "charger.mid_confirmed" | "registration.submitted" | "registration.approved" | "registration.rejected" | "draft.claimed" | "draft.active" | "draft.expired" | "draft.conflict" | "customer.sharing_ended" | "account.months_locked" | "account.months_registered" | "account.months_rejected" | "account.months_reopened" | "ere.sold" | "ere.sale_reversed" | "payout.approved" | "payout.paid" | "payout.failed" | "payout.reversed" | "webhook_endpoint.disabled")[] | null;
@@ -3594,10 +3598,17 @@ export interface components {
              * @description Its id, for good
              */
             id: string;
+            /**
+             * @description Where events are sent
+             * @example https://laadpunt-zuid.example.com/events
+             */
             url: string;
             /** @description Event types; ["*"] is all */
             types: string[];
-            /** @enum {string} */
+            /**
+             * @description Whether anything is sent
+             * @enum {string}
+             */
             status: "enabled" | "disabled";
             /** @description manager, operator, gone (it answered 410) or failing (five days without a success) */
             disabled_reason: string | null;
@@ -3611,6 +3622,7 @@ export interface components {
             delivered_to: number;
             /**
              * Format: date-time
+             * @description When the first attempt failed after the last success; null while all is well
              * @example 2026-11-20T09:30:00Z
              */
             failing_since: string | null;
@@ -3618,6 +3630,7 @@ export interface components {
             secret: string;
         };
         Webhooks: {
+            /** @description Oldest first */
             webhooks: components["schemas"]["Webhook"][];
         };
         Webhook: {
@@ -3626,10 +3639,17 @@ export interface components {
              * @description Its id, for good
              */
             id: string;
+            /**
+             * @description Where events are sent
+             * @example https://laadpunt-zuid.example.com/events
+             */
             url: string;
             /** @description Event types; ["*"] is all */
             types: string[];
-            /** @enum {string} */
+            /**
+             * @description Whether anything is sent
+             * @enum {string}
+             */
             status: "enabled" | "disabled";
             /** @description manager, operator, gone (it answered 410) or failing (five days without a success) */
             disabled_reason: string | null;
@@ -3643,6 +3663,7 @@ export interface components {
             delivered_to: number;
             /**
              * Format: date-time
+             * @description When the first attempt failed after the last success; null while all is well
              * @example 2026-11-20T09:30:00Z
              */
             failing_since: string | null;
@@ -3650,6 +3671,7 @@ export interface components {
         TestedWebhook: {
             /** @description Always true: what was asked for is done */
             ok: boolean;
+            /** @description What came of the ping */
             attempt: components["schemas"]["WebhookAttempt"] | null;
         };
         WebhookAttempt: {
@@ -3664,16 +3686,19 @@ export interface components {
             attempt: number;
             /**
              * Format: date-time
+             * @description When it was sent
              * @example 2026-11-20T09:30:00Z
              */
             at: string;
             /** @description Of the answer; null where there was none */
             status: number | null;
+            /** @description How long the call took, in milliseconds */
             ms: number;
             /** @description timeout, redirect, address_not_allowed, url_not_allowed, name_not_found, connection_refused, tls or connection_failed */
             error: string | null;
             /**
              * Format: date-time
+             * @description When it is sent again; null where it is not
              * @example 2026-11-20T09:30:00Z
              */
             next_attempt_at: string | null;
@@ -3918,6 +3943,7 @@ export interface components {
             text: string;
         };
         WebhookAttempts: {
+            /** @description Newest first */
             attempts: {
                 /**
                  * Format: uuid
@@ -3930,21 +3956,28 @@ export interface components {
                 attempt: number;
                 /**
                  * Format: date-time
+                 * @description When it was sent
                  * @example 2026-11-20T09:30:00Z
                  */
                 at: string;
                 /** @description Of the answer; null where there was none */
                 status: number | null;
+                /** @description How long the call took, in milliseconds */
                 ms: number;
                 /** @description timeout, redirect, address_not_allowed, url_not_allowed, name_not_found, connection_refused, tls or connection_failed */
                 error: string | null;
                 /**
                  * Format: date-time
+                 * @description When it is sent again; null where it is not
                  * @example 2026-11-20T09:30:00Z
                  */
                 next_attempt_at: string | null;
-                /** Format: uuid */
+                /**
+                 * Format: uuid
+                 * @description The endpoint
+                 */
                 webhook_id: string;
+                /** @description Where it was sent */
                 url: string;
             }[];
         };
@@ -8514,7 +8547,7 @@ export interface operations {
                      *       "delivered_to": 0,
                      *       "failing_since": null,
                      *       "disabled_reason": null,
-                     *       "secret": "pr_ap6b8UbxkpManpSJJ4Dx8Tig02HPfT2_eGVnLvsA/at1ECS+I/RaDUQ="
+                     *       "secret": "whsec_HvW/PuR4E1QGbiZhmEnI+5NTJSEI2P71WfdMZzVHl+M="
                      *     }
                      */
                     "application/json": components["schemas"]["WebhookWithSecret"];
@@ -8539,6 +8572,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of an endpoint, of GET /partner/webhooks */
                 webhook_id: string;
             };
             cookie?: never;
@@ -8589,6 +8623,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of an endpoint, of GET /partner/webhooks */
                 webhook_id: string;
             };
             cookie?: never;
@@ -8628,7 +8663,7 @@ export interface operations {
                      *       "delivered_to": 0,
                      *       "failing_since": null,
                      *       "disabled_reason": null,
-                     *       "secret": "whsec_u8NqL3+gwCsNgxhOGEiS2RDPVNzl/iK+/GMOo8LcdiI="
+                     *       "secret": "whsec_G+M5Jlh33eTb8xOdn1XltJk4qvsiiHI78pL1Rz2MT9y5E="
                      *     }
                      */
                     "application/json": components["schemas"]["WebhookWithSecret"];
@@ -8650,6 +8685,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of an endpoint, of GET /partner/webhooks */
                 webhook_id: string;
             };
             cookie?: never;
@@ -8698,6 +8734,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of an endpoint, of GET /partner/webhooks */
                 webhook_id: string;
             };
             cookie?: never;
@@ -8746,6 +8783,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of an endpoint, of GET /partner/webhooks */
                 webhook_id: string;
             };
             cookie?: never;
@@ -8802,6 +8840,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of an endpoint, of GET /partner/webhooks */
                 webhook_id: string;
             };
             cookie?: never;

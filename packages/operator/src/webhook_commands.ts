@@ -94,7 +94,7 @@ export const WEBHOOK_COMMANDS: Command[] = [
     name: "webhook rotate",
     summary: "Replace the secret of an endpoint; both sign for 24 hours",
     details: "Takes IBAN_KEYS, which encrypt the secret.",
-    example: "webhook rotate 0b0d1e00-0000-4000-8000-000000000000",
+    example: "webhook rotate 0b0d1e00-0000-4000-8000-000000000000 --now",
     takes: [webhook(), new Option("--now", "end the old one at once")],
     ends: (input) =>
       input.now ? about("webhook", "will sign with the new secret alone, from now on")(input) : undefined,

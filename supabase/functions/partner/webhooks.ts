@@ -11,16 +11,18 @@ const READER = { kind: "partner", scope: "partners:read", key: false } as const;
 
 const webhook = {
   id: z.guid(),
-  url: z.string(),
+  url: z.string().meta({ description: "Where events are sent", example: "https://laadpunt-zuid.example.com/events" }),
   types: z.array(z.string()).meta({ description: 'Event types; ["*"] is all' }),
-  status: z.enum(["enabled", "disabled"]),
+  status: z.enum(["enabled", "disabled"]).meta({ description: "Whether anything is sent" }),
   disabled_reason: z
     .string()
     .nullable()
     .meta({ description: "manager, operator, gone (it answered 410) or failing (five days without a success)" }),
   created_at: instant(),
   delivered_to: z.int().meta({ description: "sequence of the last event that was sent, or waits to be sent again" }),
-  failing_since: instant().nullable(),
+  failing_since: instant()
+    .nullable()
+    .meta({ description: "When the first attempt failed after the last success; null while all is well" }),
 };
 const Webhook = z.object(webhook).meta({ id: "Webhook" });
 const WebhookWithSecret = z
@@ -54,7 +56,10 @@ export const createWebhook = endpoint(
     sql: ["create_webhook"],
     body: z
       .object({
-        url: z.string().max(5000),
+        url: z
+          .string()
+          .max(5000)
+          .meta({ description: "Where to send events", example: "https://laadpunt-zuid.example.com/events" }),
         types: types(),
         from: place("Begin earlier: a cursor, the id of the first event, or a moment"),
       })
@@ -82,7 +87,7 @@ export const listWebhooks = endpoint(
     caller: READER,
     limit: "partner_read",
     sql: ["list_webhooks"],
-    response: z.object({ webhooks: z.array(Webhook) }).meta({ id: "Webhooks" }),
+    response: z.object({ webhooks: z.array(Webhook).meta({ description: "Oldest first" }) }).meta({ id: "Webhooks" }),
     errors: [],
     failure: "partner_read_failed",
   },
@@ -215,7 +220,9 @@ export const testWebhook = endpoint(
     caller: MANAGER,
     limit: "partner_write",
     sql: ["ping_webhook", "pinged_webhook"],
-    response: z.object({ ok: z.boolean(), attempt: WebhookAttempt.nullable() }).meta({ id: "TestedWebhook" }),
+    response: z
+      .object({ ok: z.boolean(), attempt: WebhookAttempt.nullable().meta({ description: "What came of the ping" }) })
+      .meta({ id: "TestedWebhook" }),
     errors: ["webhook_not_found", "endpoint_disabled"],
     failure: "partner_update_failed",
   },

@@ -16,7 +16,16 @@ export const listWebhookAttempts = endpoint(
     sql: ["list_webhook_attempts"],
     query: z.object({ limit: limit(20) }),
     response: z
-      .object({ attempts: z.array(WebhookAttempt.extend({ webhook_id: z.guid(), url: z.string() })) })
+      .object({
+        attempts: z
+          .array(
+            WebhookAttempt.extend({
+              webhook_id: z.guid().meta({ description: "The endpoint" }),
+              url: z.string().meta({ description: "Where it was sent" }),
+            }),
+          )
+          .meta({ description: "Newest first" }),
+      })
       .meta({ id: "WebhookAttempts" }),
     errors: [],
     failure: "list_failed",

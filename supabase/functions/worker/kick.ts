@@ -49,8 +49,6 @@ export const kick = endpoint(
   },
   async ({ call, environment, admitted }) => {
     const { request_id } = await admitted();
-    // whoever is told that it will be done is told so by the database
-    await call("count_waiting_mail");
     const { mail, webhooks } = workOf(environment);
     const work = [mail, webhooks].map((send) =>
       send(call, request_id).catch((error) =>
@@ -59,6 +57,8 @@ export const kick = endpoint(
       ),
     );
     environment.waitUntil(Promise.all(work));
+    // whoever is told that it will be done is told so by the database
+    await call("count_waiting_mail");
     return { ok: true };
   },
 );

@@ -182,13 +182,13 @@ export const WebhookAttempt = z
     event_id: z.guid().meta({ description: "The header webhook-id" }),
     type: z.string(),
     attempt: z.int().meta({ description: "1 to 10; after the tenth the event is given up, and stays in the log" }),
-    at: instant(),
+    at: instant().meta({ description: "When it was sent" }),
     status: z.int().nullable().meta({ description: "Of the answer; null where there was none" }),
-    ms: z.int(),
+    ms: z.int().meta({ description: "How long the call took, in milliseconds" }),
     error: z.string().nullable().meta({
       description:
         "timeout, redirect, address_not_allowed, url_not_allowed, name_not_found, connection_refused, tls or connection_failed",
     }),
-    next_attempt_at: instant().nullable(),
+    next_attempt_at: instant().nullable().meta({ description: "When it is sent again; null where it is not" }),
   })
   .meta({ id: "WebhookAttempt" });

@@ -119,6 +119,7 @@ const GLOSSARY: Readonly<Record<string, string>> = {
   settlements: "This page of settlements",
   settlement_id: "The settlement: what of one payment is for one account",
   event_id: "The event's id",
+  webhook_id: "The id of an endpoint, of GET /partner/webhooks",
 
   // partner: drafts and imports
   rows: "The customers, one object each",
