@@ -1304,6 +1304,58 @@ comment on function private.claim_customer(uuid, uuid, text, text) is
   'Attributes a person to an active partner unless somebody has them already: new, own where that is this partner, else null. Definer, because it looks across tenants.';
 grant execute on function private.claim_customer(uuid, uuid, text, text) to api_owner;
 
+create table core.ended_attributions (
+  partner_id     uuid        not null,
+  user_id        uuid        not null,
+  attached_month date        not null,
+  last_month     date        not null,
+  ended_at       timestamptz not null default private.now(),
+  constraint ended_attributions_pkey primary key (partner_id, user_id, attached_month),
+  constraint ended_attributions_partner_id_fkey foreign key (partner_id) references core.partners (id),
+  constraint ended_attributions_user_id_fkey foreign key (user_id) references auth.users (id) on delete cascade,
+  constraint ended_attributions_months check (attached_month <= last_month)
+);
+comment on table core.ended_attributions is
+  'Who brought a person until they stopped sharing: what they charged in these months goes on to count for the partner, also what is booked later. It discloses nothing. Ends with the login.';
+-- serves: the partner of a month that is booked, and the deletion of a login
+create index ended_attributions_user on core.ended_attributions (user_id);
+select private.isolate('core.ended_attributions', 'select');
+select private.keep_to_owner('core.ended_attributions', 'user_id');
+
+create function private.stop_sharing(person uuid, partner uuid) returns boolean
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  ended core.attributions;
+begin
+  delete from core.attributions a where a.user_id = person and a.partner_id = partner returning * into ended;
+  if ended.user_id is null then
+    return false;
+  end if;
+  -- this month is not over, and was not shared whole
+  insert into core.ended_attributions (partner_id, user_id, attached_month, last_month)
+  select partner, person, ended.attached_month, (date_trunc('month', private.today()) - interval '1 month')::date
+   where ended.attached_month < date_trunc('month', private.today())
+  on conflict on constraint ended_attributions_pkey do update set last_month = excluded.last_month, ended_at = private.now();
+  perform private.audit('user.sharing_stopped', person, jsonb_build_object('with', partner));
+  return true;
+end $$;
+comment on function private.stop_sharing(uuid, uuid) is
+  'Ends the attribution of a person; whether there was one. Definer, because attributions are otherwise only read.';
+grant execute on function private.stop_sharing(uuid, uuid) to api_owner;
+
+create function private.brought_by_then(person uuid, month date) returns uuid
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  return (select e.partner_id from core.ended_attributions e
+           where e.user_id = person and month between e.attached_month and e.last_month order by e.ended_at desc limit 1);
+end $$;
+comment on function private.brought_by_then(uuid, date) is
+  'The partner that a month of a person counts for though they have stopped sharing since; null where it is nobody. Definer, because it looks across tenants.';
+
 -- Rate limits: how many requests a subject may make in a window, refilled continuously.
 
 create table core.rate_limits (
@@ -6436,7 +6488,8 @@ begin
            c.ean_exclusive, coalesce(c.full_name, m.signed_name), c.postal_code, c.house_number, c.house_number_addition, c.street, c.city,
            m.id, m.signed_at, m.valid_from, m.valid_until, m.fee_pct, m.partner_share_pct,
            -- a person is in the house, and belongs to whoever had brought them by that month
-           case when c.user_id is null then booking.partner_id when c.attached_month <= j.period then c.brought_by end,
+           case when c.user_id is null then booking.partner_id when c.attached_month <= j.period then c.brought_by
+                else private.brought_by_then(c.user_id, j.period) end,
            h.brands, h.models, h.serials, j.flags
       from (select j.connection_id, array_agg(j) as months
               from private.judge_quarter(booking.partner_id, booking.quarter, chosen) j where j.reason is null group by j.connection_id) q
@@ -12729,33 +12782,72 @@ end $$;
 comment on function api.get_profile(jsonb) is 'GET /profile: {email, name}.';
 select private.expose('api.get_profile(jsonb)');
 
+create function private.own_chargers() returns json
+language sql stable
+set search_path = ''
+as $$
+  select coalesce(json_agg(json_strip_nulls(json_build_object(
+           'id', h.id,
+           'nickname', private.charger_name(h),
+           'connection_type', h.connection_type,
+           'status', case when private.is_online(h) then 'online' else 'offline' end,
+           'mid_certified', h.mid_eligible is true,
+           'is_charging', coalesce(s.status = 'charging', false),
+           'current_session', case when s.id is not null then json_build_object(
+             'id', s.id, 'started_at', private.iso(s.started_at), 'kwh_so_far', round(s.wh / 1000.0, 2)) end,
+           'latest_meter_wh', h.latest_meter_wh,
+           'meter_updated_at', private.iso(h.meter_updated_at))) order by h.created_at desc, h.id desc), '[]')
+    from core.chargers h
+    left join lateral (
+      select * from core.charging_sessions s
+       where s.partner_id = h.partner_id and s.charger_id = h.id and s.ended_at is null
+       order by s.started_at desc, s.id limit 1) s on true
+   where h.user_id = private.user_id() and h.status = 'active'
+$$;
+comment on function private.own_chargers() is 'The chargers of the person of this transaction, newest first, each with the session that is going on.';
+grant execute on function private.own_chargers() to api_owner;
+
 create function api.list_own_chargers(caller jsonb) returns json
 language plpgsql stable security definer
 set search_path = ''
 as $$
 begin
   perform private.act_as(caller, 'user');
-  return (
-    select json_build_object('chargers', coalesce(json_agg(json_strip_nulls(json_build_object(
-             'id', h.id,
-             'nickname', private.charger_name(h),
-             'connection_type', h.connection_type,
-             'status', case when private.is_online(h) then 'online' else 'offline' end,
-             'mid_certified', h.mid_eligible is true,
-             'is_charging', coalesce(s.status = 'charging', false),
-             'current_session', case when s.id is not null then json_build_object(
-               'id', s.id, 'started_at', private.iso(s.started_at), 'kwh_so_far', round(s.wh / 1000.0, 2)) end,
-             'latest_meter_wh', h.latest_meter_wh,
-             'meter_updated_at', private.iso(h.meter_updated_at))) order by h.created_at desc, h.id desc), '[]'))
-      from core.chargers h
-      left join lateral (
-        select * from core.charging_sessions s
-         where s.partner_id = h.partner_id and s.charger_id = h.id and s.ended_at is null
-         order by s.started_at desc, s.id limit 1) s on true
-     where h.user_id = private.user_id() and h.status = 'active');
+  return json_build_object('chargers', private.own_chargers());
 end $$;
 comment on function api.list_own_chargers(jsonb) is 'GET /chargers: {chargers}, newest first, each with the session that is going on.';
 select private.expose('api.list_own_chargers(jsonb)');
+
+create function api.read_own_chargers(caller jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'session');
+  return json_build_object('email', (private.user_profile(private.user_id())).email, 'accounts', private.own_accounts(), 'chargers', private.own_chargers());
+end $$;
+comment on function api.read_own_chargers(jsonb) is 'A person''s chargers, as their own pages show them: {email, accounts, chargers}.';
+select private.expose('api.read_own_chargers(jsonb)');
+
+create function api.remove_own_charger(caller jsonb, request jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  removed uuid;
+begin
+  perform private.act_as(caller, 'session');
+  update core.chargers h set status = 'removed'
+   where h.partner_id = private.partner_id() and h.user_id = private.user_id() and h.id = (request ->> 'id')::uuid and h.status = 'active'
+  returning h.id into removed;
+  if removed is not null then
+    perform private.audit('charger.removed', removed);
+  end if;
+  return json_build_object('removed', removed is not null);
+end $$;
+comment on function api.remove_own_charger(jsonb, jsonb) is
+  'A person takes a charger off: {id} to {removed}. What it charged stays and counts; it connects no more. A second time changes nothing.';
+select private.expose('api.remove_own_charger(jsonb, jsonb)');
 
 create function api.register_own_charger(caller jsonb, input jsonb) returns json
 language plpgsql security definer
@@ -12766,7 +12858,7 @@ declare
   connection uuid;
   charger    core.chargers;
 begin
-  perform private.act_as(caller, 'user');
+  perform private.act_as(caller, 'user', 'session');
   perform private.require_charger_room(null, private.user_id());
   select a.id, c.id into account, connection
     from core.accounts a
@@ -13039,18 +13131,37 @@ as $$
 $$;
 grant execute on function private.token_row(core.personal_tokens) to api_owner;
 
+create function private.own_tokens() returns json
+language sql stable
+set search_path = ''
+as $$
+  select coalesce(json_agg(private.token_row(t) order by t.created_at desc, t.id desc), '[]')
+    from core.personal_tokens t where t.user_id = private.user_id() and t.revoked_at is null
+$$;
+comment on function private.own_tokens() is 'The tokens of the person of this transaction that are not revoked, newest first; never the token itself.';
+grant execute on function private.own_tokens() to api_owner;
+
 create function api.list_personal_tokens(caller jsonb) returns json
 language plpgsql stable security definer
 set search_path = ''
 as $$
 begin
   perform private.act_as(caller, 'session');
-  return (
-    select json_build_object('tokens', coalesce(json_agg(private.token_row(t) order by t.created_at desc, t.id desc), '[]'))
-      from core.personal_tokens t where t.user_id = private.user_id() and t.revoked_at is null);
+  return json_build_object('tokens', private.own_tokens());
 end $$;
 comment on function api.list_personal_tokens(jsonb) is 'GET /tokens: those not revoked, newest first; never the token itself.';
 select private.expose('api.list_personal_tokens(jsonb)');
+
+create function api.read_own_tokens(caller jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'session');
+  return json_build_object('email', (private.user_profile(private.user_id())).email, 'tokens', private.own_tokens());
+end $$;
+comment on function api.read_own_tokens(jsonb) is 'A person''s tokens, as their own pages show them: {email, tokens}.';
+select private.expose('api.read_own_tokens(jsonb)');
 
 create function api.create_personal_token(caller jsonb, input jsonb) returns json
 language plpgsql security definer
@@ -13062,6 +13173,12 @@ declare
 begin
   perform private.act_as(caller, 'session');
   perform pg_advisory_xact_lock(hashtextextended('tokens of ' || private.user_id(), 0));
+  -- a form that is sent twice makes the same token
+  select * into token from core.personal_tokens t
+   where t.user_id = private.user_id() and t.token_hash = decode(input ->> 'token_hash', 'hex') and t.revoked_at is null;
+  if found then
+    return private.token_row(token);
+  end if;
   if (select count(*) from core.personal_tokens t where t.user_id = private.user_id() and t.revoked_at is null) >= 50 then
     perform private.refuse('token_limit_reached');
   elsif expires <= private.now() then
@@ -13338,6 +13455,89 @@ end $$;
 comment on function api.open_own_claim(jsonb, jsonb) is
   'A person goes on to the claim pages of an account of theirs: {account_id} to {draft_id}. What moves money or ends the mandate asks for a mailed code there all the same.';
 select private.expose('api.open_own_claim(jsonb, jsonb)');
+
+-- Who sees what of a person: the partner that brought them, and applications they allowed.
+
+create function private.own_applications() returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  return (
+    select coalesce(json_agg(json_build_object(
+             'client_id', c.id, 'name', c.name, 'operated_by', coalesce(c.operated_by, p.name), 'scopes', g.scopes,
+             'allowed_at', private.iso(o.last_at), 'last_used_at', private.iso(g.last_used_at)) order by o.last_at desc, c.id), '[]')
+      from core.oauth_consents o
+      join core.oauth_clients c on c.id = o.client_id
+      left join core.partners p on p.id = c.partner_id
+      join lateral (
+        select (select array_agg(distinct s order by s) from core.oauth_grants h, unnest(h.scopes) s
+                 where h.user_id = o.user_id and h.client_id = o.client_id and h.revoked_at is null) as scopes,
+               max(coalesce(t.created_at, g.created_at)) as last_used_at
+          from core.oauth_grants g
+          left join core.oauth_refresh_tokens t on t.grant_id = g.id
+         where g.user_id = o.user_id and g.client_id = o.client_id and g.revoked_at is null) g on g.scopes is not null
+     where o.user_id = private.user_id());
+end $$;
+comment on function private.own_applications() is
+  'What applications hold of the person of this transaction: {client_id, name, operated_by, scopes, allowed_at, last_used_at}, newest first; last used when they last got a token. Definer, because nobody may read consents and refresh tokens.';
+grant execute on function private.own_applications() to api_owner;
+
+create function private.end_application(person uuid, client uuid) returns boolean
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  ended boolean := false;
+  held  uuid;
+begin
+  update core.oauth_consents o set withdrawn_at = private.now() where o.user_id = person and o.client_id = client and o.withdrawn_at is null;
+  for held in select g.id from core.oauth_grants g where g.user_id = person and g.client_id = client and g.revoked_at is null order by g.id loop
+    ended := private.end_grant(held, 'user') or ended;
+  end loop;
+  return ended;
+end $$;
+comment on function private.end_application(uuid, uuid) is
+  'Ends whatever an application holds of a person, at once; whether it held anything. Definer, because nobody may write grants.';
+grant execute on function private.end_application(uuid, uuid) to api_owner;
+
+create function api.read_own_sharing(caller jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'session');
+  return json_build_object(
+    'email', (private.user_profile(private.user_id())).email,
+    'partner', private.own_brand(),
+    'applications', private.own_applications());
+end $$;
+comment on function api.read_own_sharing(jsonb) is 'Who sees what of a person: {email, partner, applications}.';
+select private.expose('api.read_own_sharing(jsonb)');
+
+create function api.stop_sharing(caller jsonb, request jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'session');
+  return json_build_object('ended', private.stop_sharing(private.user_id(), (request ->> 'partner_id')::uuid));
+end $$;
+comment on function api.stop_sharing(jsonb, jsonb) is
+  'A person stops sharing with the partner that brought them: {partner_id} to {ended}. Their draft stays active; what they charged in the months before goes on to count for the partner. A second time changes nothing.';
+select private.expose('api.stop_sharing(jsonb, jsonb)');
+
+create function api.stop_application(caller jsonb, request jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'session');
+  return json_build_object('ended', private.end_application(private.user_id(), (request ->> 'client_id')::uuid));
+end $$;
+comment on function api.stop_application(jsonb, jsonb) is
+  'A person takes back what they allowed an application: {client_id} to {ended}. Its tokens end at once. A second time changes nothing.';
+select private.expose('api.stop_application(jsonb, jsonb)');
 
 -- The sandbox: an integrator plays the customer, the charger, the reviewer and the mailbox. What happens here happens through the
 -- functions that production runs; only who starts them differs. Nothing of it runs on another host.
@@ -14013,6 +14213,7 @@ begin
      and (everything or u.id in (select n.id from core.draft_uploads n where n.partner_id = partner order by n.id desc limit drafts));
   with ended as (delete from core.attributions a where a.partner_id = partner and a.user_id = any (people) returning 1)
   select count(*) into customers from ended;
+  delete from core.ended_attributions a where a.partner_id = partner and (everything or a.user_id = any (people));
   delete from auth.users u where u.id = any (logins);
 end $$;
 comment on function private.erase_customers(uuid, uuid[], text) is

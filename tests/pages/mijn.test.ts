@@ -28,7 +28,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-const PAGES = ["", "/charging", "/earnings", "/mandate"];
+const PAGES = ["", "/charging", "/earnings", "/mandate", "/chargers", "/sharing", "/tokens"];
 
 describe("contract §7 signing in to one's own pages", () => {
   test("by a mailed code, in twelve hours' cookie of these pages alone, and on to the page that was asked for", async () => {
@@ -250,5 +250,170 @@ describe("contract §6 a person's own pages", () => {
       await ask(mijn(world, path)).finally(() => Object.assign(db, { open, call }));
       expect(run, path).toHaveLength(1);
     }
+  });
+});
+
+/** The fields of the form on a page, and what is hidden in it. */
+const formOn = async (ask: ReturnType<typeof newBrowser>, page: string) => {
+  const { text } = await ask(mijn(world, page));
+  return { form_token: formToken(text), once: /name="once" value="([^"]+)"/.exec(text)?.[1] ?? "" };
+};
+
+describe("§5 tokens of a person's own", () => {
+  const create = async (ask: ReturnType<typeof newBrowser>, fields: Record<string, string> = {}) => {
+    const form = {
+      name: "Home Assistant",
+      scope: "profile:read",
+      expires: "30",
+      ...(await formOn(ask, "/tokens")),
+      ...fields,
+    };
+    return { form, answer: await ask(mijn(world, "/tokens"), { form }) };
+  };
+  const shown = (text: string) => /<code>([^<]*_pat_[^<]*)<\/code>/.exec(text)?.[1] ?? "";
+
+  test("is shown once, works until it is revoked, and is the same when the form is sent again", async () => {
+    const ask = await browserOf(world, paid);
+    const { form, answer } = await create(ask);
+    const secret = shown(answer.text);
+    expect((await world.get("/profile", secret)).body).toMatchObject({ email: paid.email });
+    const page = (await ask(mijn(world, "/tokens"))).text;
+    expect(page, "not again").not.toContain(secret);
+    expect(page).toContain(`eindigt op ${secret.slice(-4)}`);
+    expect(shown((await ask(mijn(world, "/tokens"), { form })).text)).toBe(secret);
+    const count = () => world.row("select count(*)::int from core.personal_tokens where user_id = $1", paid.user_id);
+    expect(await count()).toEqual({ count: 1 });
+
+    const { id } = await world.row("select id from core.personal_tokens where user_id = $1", paid.user_id);
+    const theirs = await browserOf(world, other);
+    const stolen = await theirs(mijn(world, "/tokens/revoke"), {
+      form: { ...(await formOn(theirs, "/tokens")), token: id },
+    });
+    expect(stolen.status).toBe(404);
+    expect((await world.get("/profile", secret)).status).toBe(200);
+    const revoked = await ask(mijn(world, "/tokens/revoke"), { form: { ...form, token: id } });
+    expect(revoked.text).toContain("Het token is ingetrokken");
+    expect((await world.get("/profile", secret)).status).toBe(401);
+    expect((await ask(mijn(world, "/tokens/revoke"), { form: { ...form, token: "x" } })).status).toBe(404);
+  });
+
+  test.each([
+    ["no name", { name: " " }, "Vul een naam in"],
+    ["no scope", { scope: "partners:write" }, "Kies wat het programma mag"],
+    ["no end that is offered", { expires: "9999" }, "Kies hoe lang het token werkt"],
+  ])("%s is said at the field", async (_name, fields, message) => {
+    const { answer } = await create(await browserOf(world, paid), fields);
+    expect([answer.status, answer.text]).toEqual([422, expect.stringContaining(message)]);
+  });
+
+  test("one without an end needs a fresh sign-in; a form of no page of ours makes none", async () => {
+    const ask = await browserOf(world, paid);
+    await world.row(
+      "update auth.sessions set created_at = private.now() - interval '16 minutes' where user_id = $1",
+      paid.user_id,
+    );
+    expect((await create(ask, { expires: "never" })).answer.text).toContain("Log eerst opnieuw in");
+    expect((await create(ask, { once: "" })).answer.status).toBe(403);
+    const fresh = await browserOf(world, paid);
+    await world.row("update auth.sessions set created_at = private.now() where user_id = $1", paid.user_id);
+    expect((await create(fresh, { expires: "never" })).answer.status).toBe(200);
+  });
+});
+
+describe("§4.4 chargers of a person's own", () => {
+  test("one that connects by OCPP is added by name; its password is shown once; removing it ends that", async () => {
+    const ask = await browserOf(world, other);
+    const form = { name: "Oprit", ...(await formOn(ask, "/chargers")) };
+    const added = await ask(mijn(world, "/chargers"), { form });
+    const [address = "", identity = "", password = ""] = [...added.text.matchAll(/<code>([^<]*)<\/code>/g)].map(
+      ([, text]) => text,
+    );
+    expect(address.endsWith(`/${identity}`)).toBe(true);
+    const row = await world.row(
+      "select id, encode(ocpp_password_hash, 'hex') as hash from core.chargers where ocpp_identity = $1",
+      identity,
+    );
+    expect(row.hash).toBe(hashSecret(password));
+    expect((await ask(mijn(world, "/chargers"))).text).not.toContain(password);
+    const again = await ask(mijn(world, "/chargers"), { form });
+    expect(again.text, "a second click").toContain(password);
+
+    const theirs = await browserOf(world, paid);
+    expect((await theirs(mijn(world, `/chargers/${row.id}`))).status).toBe(404);
+    await theirs(mijn(world, `/chargers/${row.id}`), { form: await formOn(theirs, "/chargers") });
+    const status = () => world.row("select status from core.chargers where id = $1", row.id);
+    expect(await status()).toEqual({ status: "active" });
+
+    expect(heading((await ask(mijn(world, `/chargers/${row.id}`))).text)).toBe("Haalt u Oprit weg?");
+    const removed = await ask(mijn(world, `/chargers/${row.id}`), { form: await formOn(ask, "/chargers") });
+    expect(removed.text).toContain("De laadpaal is weggehaald.");
+    expect(await status()).toEqual({ status: "removed" });
+    expect((await ask(mijn(world, `/chargers/${row.id}`), { form })).status, "and once more").toBe(303);
+  });
+
+  test("a name that is none is said at the field", async () => {
+    const ask = await browserOf(world, other);
+    const answer = await ask(mijn(world, "/chargers"), { form: { name: "", ...(await formOn(ask, "/chargers")) } });
+    expect([answer.status, answer.text]).toEqual([422, expect.stringContaining("Vul een naam in")]);
+  });
+});
+
+describe("§3 a person stops sharing", () => {
+  test("the draft stays active, the partner sees them no more, and only the months before count for it", async () => {
+    const customer = await newCustomer(world);
+    const ask = await browserOf(world, customer);
+    const page = await ask(mijn(world, "/sharing/stop"));
+    const partner = /name="partner" value="([^"]+)"/.exec(page.text)?.[1] ?? "";
+    await world.row("update core.attributions set attached_month = '2026-04-01' where user_id = $1", customer.user_id);
+    const customers = async () =>
+      (await world.get("/partner/customers", world.keyA)).body.customers.map((each: { email: string }) => each.email);
+    expect(await customers()).toContain(customer.email);
+    const form = { form_token: formToken(page.text), partner };
+    const stopped = await ask(mijn(world, "/sharing/stop"), { form: { ...form, partner: randomUUID() } });
+    expect(stopped.location).toContain("/mijn/sharing");
+    expect(await customers(), "not by another's id").toContain(customer.email);
+    const twice = await Promise.all([1, 2].map(() => ask(mijn(world, "/sharing/stop"), { form })));
+    expect(twice.map(({ status }) => status).sort(), "the one that did it is told so").toEqual([200, 303]);
+    expect((await ask(mijn(world, "/sharing"))).text).toContain("U deelt niets met een bedrijf.");
+    expect(await customers()).not.toContain(customer.email);
+    expect(await world.row("select status from core.drafts where id = $1", customer.draft_id)).toEqual({
+      status: "active",
+    });
+    const counts = await world.rows(
+      "select m.month, private.brought_by_then($1, m.month::date) as partner from (values ('2026-03-01'), ('2026-04-01'), ('2026-10-01'), ('2026-11-01')) m (month)",
+      customer.user_id,
+    );
+    expect(counts.map((each) => each.partner)).toEqual([null, partner, partner, null]);
+  });
+
+  test("an application loses what it holds, at once, and nobody else's", async () => {
+    const ask = await browserOf(world, paid);
+    const { id } = await world.addClient(null, { scopes: ["profile:read"], grant_types: ["authorization_code"] });
+    for (const { user_id } of [paid, other]) {
+      await world.row(
+        "insert into core.oauth_consents (user_id, client_id, scopes) values ($1, $2, '{profile:read}')",
+        user_id,
+        id,
+      );
+      await world.row(
+        "insert into core.oauth_grants (user_id, client_id, scopes) values ($1, $2, '{profile:read}')",
+        user_id,
+        id,
+      );
+    }
+    const page = await ask(mijn(world, "/sharing"));
+    expect(page.text).toContain("uw naam en e-mailadres zien");
+    const form = { form_token: formToken(page.text), client: id };
+    expect((await ask(mijn(world, "/sharing/application"), { form: { ...form, client: "x" } })).status).toBe(404);
+    expect((await ask(mijn(world, "/sharing/application"), { form: { ...form, client: randomUUID() } })).status).toBe(
+      303,
+    );
+    const ended = await ask(mijn(world, "/sharing/application"), { form });
+    expect(ended.text).toContain("U heeft geen app toegang gegeven.");
+    const live = await world.rows(
+      "select user_id from core.oauth_grants where client_id = $1 and revoked_at is null",
+      id,
+    );
+    expect(live).toEqual([{ user_id: other.user_id }]);
   });
 });

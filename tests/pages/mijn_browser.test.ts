@@ -45,7 +45,7 @@ describe.skipIf(noBrowser)(
         const download = page.waitForEvent("download");
         await page.getByRole("link", { name: "Download deze laadbeurten als CSV" }).click();
         expect((await download).suggestedFilename()).toBe("laden-2026-05.csv");
-        for (const name of ["Overzicht", "ERE en geld", "Machtiging"]) {
+        for (const name of ["Overzicht", "ERE en geld", "Machtiging", "Laadpalen", "Wie ziet wat", "Tokens"]) {
           await page.getByRole("navigation", { name: "Mijn pagina's" }).getByRole("link", { name }).click();
           expect(await widest(), name).toBeLessThanOrEqual(320);
         }
@@ -82,6 +82,10 @@ describe.skipIf(noBrowser)(
       { name: "mijn-charging", who: () => paid, path: "/charging?month=2026-05" },
       { name: "mijn-earnings", who: () => paid, path: "/earnings" },
       { name: "mijn-mandate", who: () => paid, path: "/mandate" },
+      { name: "mijn-chargers", who: () => paid, path: "/chargers" },
+      { name: "mijn-sharing", who: () => paid, path: "/sharing" },
+      { name: "mijn-sharing-stop", who: () => paid, path: "/sharing/stop" },
+      { name: "mijn-tokens", who: () => paid, path: "/tokens" },
       { name: "mijn-new", who: () => fresh, path: "" },
       { name: "mijn-new-charging", who: () => fresh, path: "/charging" },
       { name: "mijn-new-earnings", who: () => fresh, path: "/earnings" },

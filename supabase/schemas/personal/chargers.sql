@@ -11,33 +11,72 @@ end $$;
 comment on function api.get_profile(jsonb) is 'GET /profile: {email, name}.';
 select private.expose('api.get_profile(jsonb)');
 
+create function private.own_chargers() returns json
+language sql stable
+set search_path = ''
+as $$
+  select coalesce(json_agg(json_strip_nulls(json_build_object(
+           'id', h.id,
+           'nickname', private.charger_name(h),
+           'connection_type', h.connection_type,
+           'status', case when private.is_online(h) then 'online' else 'offline' end,
+           'mid_certified', h.mid_eligible is true,
+           'is_charging', coalesce(s.status = 'charging', false),
+           'current_session', case when s.id is not null then json_build_object(
+             'id', s.id, 'started_at', private.iso(s.started_at), 'kwh_so_far', round(s.wh / 1000.0, 2)) end,
+           'latest_meter_wh', h.latest_meter_wh,
+           'meter_updated_at', private.iso(h.meter_updated_at))) order by h.created_at desc, h.id desc), '[]')
+    from core.chargers h
+    left join lateral (
+      select * from core.charging_sessions s
+       where s.partner_id = h.partner_id and s.charger_id = h.id and s.ended_at is null
+       order by s.started_at desc, s.id limit 1) s on true
+   where h.user_id = private.user_id() and h.status = 'active'
+$$;
+comment on function private.own_chargers() is 'The chargers of the person of this transaction, newest first, each with the session that is going on.';
+grant execute on function private.own_chargers() to api_owner;
+
 create function api.list_own_chargers(caller jsonb) returns json
 language plpgsql stable security definer
 set search_path = ''
 as $$
 begin
   perform private.act_as(caller, 'user');
-  return (
-    select json_build_object('chargers', coalesce(json_agg(json_strip_nulls(json_build_object(
-             'id', h.id,
-             'nickname', private.charger_name(h),
-             'connection_type', h.connection_type,
-             'status', case when private.is_online(h) then 'online' else 'offline' end,
-             'mid_certified', h.mid_eligible is true,
-             'is_charging', coalesce(s.status = 'charging', false),
-             'current_session', case when s.id is not null then json_build_object(
-               'id', s.id, 'started_at', private.iso(s.started_at), 'kwh_so_far', round(s.wh / 1000.0, 2)) end,
-             'latest_meter_wh', h.latest_meter_wh,
-             'meter_updated_at', private.iso(h.meter_updated_at))) order by h.created_at desc, h.id desc), '[]'))
-      from core.chargers h
-      left join lateral (
-        select * from core.charging_sessions s
-         where s.partner_id = h.partner_id and s.charger_id = h.id and s.ended_at is null
-         order by s.started_at desc, s.id limit 1) s on true
-     where h.user_id = private.user_id() and h.status = 'active');
+  return json_build_object('chargers', private.own_chargers());
 end $$;
 comment on function api.list_own_chargers(jsonb) is 'GET /chargers: {chargers}, newest first, each with the session that is going on.';
 select private.expose('api.list_own_chargers(jsonb)');
+
+create function api.read_own_chargers(caller jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'session');
+  return json_build_object('email', (private.user_profile(private.user_id())).email, 'accounts', private.own_accounts(), 'chargers', private.own_chargers());
+end $$;
+comment on function api.read_own_chargers(jsonb) is 'A person''s chargers, as their own pages show them: {email, accounts, chargers}.';
+select private.expose('api.read_own_chargers(jsonb)');
+
+create function api.remove_own_charger(caller jsonb, request jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  removed uuid;
+begin
+  perform private.act_as(caller, 'session');
+  update core.chargers h set status = 'removed'
+   where h.partner_id = private.partner_id() and h.user_id = private.user_id() and h.id = (request ->> 'id')::uuid and h.status = 'active'
+  returning h.id into removed;
+  if removed is not null then
+    perform private.audit('charger.removed', removed);
+  end if;
+  return json_build_object('removed', removed is not null);
+end $$;
+comment on function api.remove_own_charger(jsonb, jsonb) is
+  'A person takes a charger off: {id} to {removed}. What it charged stays and counts; it connects no more. A second time changes nothing.';
+select private.expose('api.remove_own_charger(jsonb, jsonb)');
 
 create function api.register_own_charger(caller jsonb, input jsonb) returns json
 language plpgsql security definer
@@ -48,7 +87,7 @@ declare
   connection uuid;
   charger    core.chargers;
 begin
-  perform private.act_as(caller, 'user');
+  perform private.act_as(caller, 'user', 'session');
   perform private.require_charger_room(null, private.user_id());
   select a.id, c.id into account, connection
     from core.accounts a

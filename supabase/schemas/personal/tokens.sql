@@ -38,18 +38,37 @@ as $$
 $$;
 grant execute on function private.token_row(core.personal_tokens) to api_owner;
 
+create function private.own_tokens() returns json
+language sql stable
+set search_path = ''
+as $$
+  select coalesce(json_agg(private.token_row(t) order by t.created_at desc, t.id desc), '[]')
+    from core.personal_tokens t where t.user_id = private.user_id() and t.revoked_at is null
+$$;
+comment on function private.own_tokens() is 'The tokens of the person of this transaction that are not revoked, newest first; never the token itself.';
+grant execute on function private.own_tokens() to api_owner;
+
 create function api.list_personal_tokens(caller jsonb) returns json
 language plpgsql stable security definer
 set search_path = ''
 as $$
 begin
   perform private.act_as(caller, 'session');
-  return (
-    select json_build_object('tokens', coalesce(json_agg(private.token_row(t) order by t.created_at desc, t.id desc), '[]'))
-      from core.personal_tokens t where t.user_id = private.user_id() and t.revoked_at is null);
+  return json_build_object('tokens', private.own_tokens());
 end $$;
 comment on function api.list_personal_tokens(jsonb) is 'GET /tokens: those not revoked, newest first; never the token itself.';
 select private.expose('api.list_personal_tokens(jsonb)');
+
+create function api.read_own_tokens(caller jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'session');
+  return json_build_object('email', (private.user_profile(private.user_id())).email, 'tokens', private.own_tokens());
+end $$;
+comment on function api.read_own_tokens(jsonb) is 'A person''s tokens, as their own pages show them: {email, tokens}.';
+select private.expose('api.read_own_tokens(jsonb)');
 
 create function api.create_personal_token(caller jsonb, input jsonb) returns json
 language plpgsql security definer
@@ -61,6 +80,12 @@ declare
 begin
   perform private.act_as(caller, 'session');
   perform pg_advisory_xact_lock(hashtextextended('tokens of ' || private.user_id(), 0));
+  -- a form that is sent twice makes the same token
+  select * into token from core.personal_tokens t
+   where t.user_id = private.user_id() and t.token_hash = decode(input ->> 'token_hash', 'hex') and t.revoked_at is null;
+  if found then
+    return private.token_row(token);
+  end if;
   if (select count(*) from core.personal_tokens t where t.user_id = private.user_id() and t.revoked_at is null) >= 50 then
     perform private.refuse('token_limit_reached');
   elsif expires <= private.now() then

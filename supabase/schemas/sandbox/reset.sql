@@ -93,6 +93,7 @@ begin
      and (everything or u.id in (select n.id from core.draft_uploads n where n.partner_id = partner order by n.id desc limit drafts));
   with ended as (delete from core.attributions a where a.partner_id = partner and a.user_id = any (people) returning 1)
   select count(*) into customers from ended;
+  delete from core.ended_attributions a where a.partner_id = partner and (everything or a.user_id = any (people));
   delete from auth.users u where u.id = any (logins);
 end $$;
 comment on function private.erase_customers(uuid, uuid[], text) is

@@ -88,3 +88,55 @@ end $$;
 comment on function private.claim_customer(uuid, uuid, text, text) is
   'Attributes a person to an active partner unless somebody has them already: new, own where that is this partner, else null. Definer, because it looks across tenants.';
 grant execute on function private.claim_customer(uuid, uuid, text, text) to api_owner;
+
+create table core.ended_attributions (
+  partner_id     uuid        not null,
+  user_id        uuid        not null,
+  attached_month date        not null,
+  last_month     date        not null,
+  ended_at       timestamptz not null default private.now(),
+  constraint ended_attributions_pkey primary key (partner_id, user_id, attached_month),
+  constraint ended_attributions_partner_id_fkey foreign key (partner_id) references core.partners (id),
+  constraint ended_attributions_user_id_fkey foreign key (user_id) references auth.users (id) on delete cascade,
+  constraint ended_attributions_months check (attached_month <= last_month)
+);
+comment on table core.ended_attributions is
+  'Who brought a person until they stopped sharing: what they charged in these months goes on to count for the partner, also what is booked later. It discloses nothing. Ends with the login.';
+-- serves: the partner of a month that is booked, and the deletion of a login
+create index ended_attributions_user on core.ended_attributions (user_id);
+select private.isolate('core.ended_attributions', 'select');
+select private.keep_to_owner('core.ended_attributions', 'user_id');
+
+create function private.stop_sharing(person uuid, partner uuid) returns boolean
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  ended core.attributions;
+begin
+  delete from core.attributions a where a.user_id = person and a.partner_id = partner returning * into ended;
+  if ended.user_id is null then
+    return false;
+  end if;
+  -- this month is not over, and was not shared whole
+  insert into core.ended_attributions (partner_id, user_id, attached_month, last_month)
+  select partner, person, ended.attached_month, (date_trunc('month', private.today()) - interval '1 month')::date
+   where ended.attached_month < date_trunc('month', private.today())
+  on conflict on constraint ended_attributions_pkey do update set last_month = excluded.last_month, ended_at = private.now();
+  perform private.audit('user.sharing_stopped', person, jsonb_build_object('with', partner));
+  return true;
+end $$;
+comment on function private.stop_sharing(uuid, uuid) is
+  'Ends the attribution of a person; whether there was one. Definer, because attributions are otherwise only read.';
+grant execute on function private.stop_sharing(uuid, uuid) to api_owner;
+
+create function private.brought_by_then(person uuid, month date) returns uuid
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  return (select e.partner_id from core.ended_attributions e
+           where e.user_id = person and month between e.attached_month and e.last_month order by e.ended_at desc limit 1);
+end $$;
+comment on function private.brought_by_then(uuid, date) is
+  'The partner that a month of a person counts for though they have stopped sharing since; null where it is nobody. Definer, because it looks across tenants.';

@@ -42,7 +42,7 @@ export function askPage(
     body: html`${shown.again ? html`<p class="panel" role="alert">${words.again}</p>` : ""}
 <p class="lead">${operated_by ? words.who(name, operated_by, service) : words.who_unknown(name, service)}</p>
 <h2>${words.may(name)}</h2>
-<ul>${scopes.map((scope) => html`<li>${words.scopes[scope]}</li>`)}</ul>
+<ul>${scopes.map((scope) => html`<li>${frame.words.scopes[scope]}</li>`)}</ul>
 <p>${words.may_not(name)}</p>
 <p>${words.stop(config.SUPPORT_EMAIL)}</p>
 <p class="quiet">${words.back_to(shown.host)}</p>

@@ -58,6 +58,16 @@ export const en: KitWords = {
     },
   },
 
+  scopes: {
+    "chargers:read": "see which chargers you have, and whether they are charging",
+    "chargers:write": "add chargers for you",
+    "sessions:read": "see your charging sessions: when, how long and how many kWh",
+    "energy:read": "see how much you charge each month and what your ERE bring in",
+    "profile:read": "see your name and e-mail address",
+    "partners:read": "see the figures of the company you manage, without the names of customers",
+    "partners:write": "change the settings of the company you manage, and add customers",
+  },
+
   read: {
     save: "Save as text",
     continue: "Continue to sign",

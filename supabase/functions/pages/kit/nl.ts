@@ -58,6 +58,16 @@ export const nl = {
     },
   },
 
+  scopes: {
+    "chargers:read": "zien welke laadpalen u heeft, en of die aan het laden zijn",
+    "chargers:write": "laadpalen voor u toevoegen",
+    "sessions:read": "uw laadbeurten zien: wanneer, hoe lang en hoeveel kWh",
+    "energy:read": "zien hoeveel u per maand laadt en wat uw ERE opbrengen",
+    "profile:read": "uw naam en e-mailadres zien",
+    "partners:read": "de cijfers zien van het bedrijf dat u beheert, zonder namen van klanten",
+    "partners:write": "de instellingen wijzigen van het bedrijf dat u beheert, en klanten toevoegen",
+  },
+
   read: {
     save: "Bewaar als tekst",
     continue: "Verder naar ondertekenen",

@@ -75,6 +75,7 @@ h2.first { margin-top: 0; }
 .figures dd { font-size: 1.125rem; }
 .figures dd small, th small, td small { display: block; color: var(--quiet); font-size: .9375rem; font-weight: 400; }
 .figures { margin-bottom: 1.5rem; }
+code { font: .95rem/1.5 ui-monospace, Consolas, "Liberation Mono", monospace; overflow-wrap: anywhere; }
 .todo { padding: 0; list-style: none; }
 .todo li { margin: 0 0 1rem; padding: 1.25rem 1.5rem; background: var(--tint); border-left: 4px solid var(--accent); border-radius: 0 10px 10px 0; }
 .todo p { margin: 0; }

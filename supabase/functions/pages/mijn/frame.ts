@@ -47,3 +47,33 @@ export function inNumbers(frame: MijnFrame, value: number, digits = 0): string {
     maximumFractionDigits: digits,
   }).format(value);
 }
+
+/** What a form has just done. */
+export const newsOf = (text: string | undefined): Html =>
+  text ? html`<p class="panel" role="status">${text}</p>` : html``;
+
+/** A button that does something at once. `fields` say to what. */
+export function doButton(frame: MijnFrame, page: string, fields: Record<string, string>, label: string): Html {
+  return html`<form class="actions" method="post" action="${frame.to(page)}">
+${formToken(frame.form_token)}
+${Object.entries(fields).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}
+<button class="button second">${label}</button>
+</form>`;
+}
+
+/** Asked once more, with what it means. */
+export function askTwice(
+  frame: MijnFrame,
+  section: Section,
+  email: string,
+  asked: { title: string; means: readonly string[]; yes: string; no: string },
+  page: string,
+  fields: Record<string, string>,
+): Html {
+  return ownPage(frame, section, email, {
+    title: asked.title,
+    body: html`<ul>${asked.means.map((line) => html`<li>${line}</li>`)}</ul>
+${doButton(frame, page, fields, asked.yes)}
+<p><a class="link" href="${frame.to(section)}">${asked.no}</a></p>`,
+  });
+}

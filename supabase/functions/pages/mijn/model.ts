@@ -1,4 +1,5 @@
 /** What the api functions behind a person's own pages answer, as private.own_accounts and its neighbours in SQL say. */
+import type { UserScope } from "#shared/values/scopes.ts";
 import type { Signed } from "../kit/signature.ts";
 
 export type Month = { month: string; kwh: number; sessions: number; ere_credits: number };
@@ -87,3 +88,39 @@ export type Earnings = {
 };
 
 export type Mandates = { email: string; accounts: Account[]; mandates: (Signed & { connection_id: string })[] };
+
+export type Charger = {
+  id: string;
+  nickname: string;
+  status: "online" | "offline";
+  mid_certified: boolean;
+  is_charging: boolean;
+  current_session?: { started_at: string; kwh_so_far: number };
+};
+export type Chargers = { email: string; accounts: Account[]; chargers: Charger[] };
+
+export type Application = {
+  client_id: string;
+  name: string;
+  operated_by: string | null;
+  scopes: UserScope[];
+  allowed_at: string;
+  last_used_at: string;
+};
+export type Sharing = {
+  email: string;
+  /** Who brought the person; null where nobody did, or they stopped sharing. The month as 2026-03-01. */
+  partner: { partner_id: string; name: string; source: string; since: string } | null;
+  applications: Application[];
+};
+
+export type Token = {
+  id: string;
+  name: string;
+  scopes: UserScope[];
+  last4: string;
+  created_at: string;
+  expires_at: string | null;
+  last_used_at: string | null;
+};
+export type Tokens = { email: string; tokens: Token[] };

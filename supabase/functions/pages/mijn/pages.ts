@@ -1,16 +1,23 @@
 import { hashSecret } from "#shared/auth/tokens.ts";
 import { STEP_NAMES } from "#shared/domain/claim/flow.ts";
+import { lineOf } from "#shared/values/fields.ts";
+import { PERSONAL_SCOPES } from "#shared/values/scopes.ts";
 import { beginClaimSession, claimPath, endClaimSession } from "../kit/claim_session.ts";
+import type { Errors } from "../kit/frame.ts";
 import { asPdf } from "../kit/pdf.ts";
+import { kept, leave, type Returned } from "../kit/returned.ts";
 import { signInHandlers } from "../kit/sign_in.ts";
-import type { Handler } from "../kit/visit.ts";
+import type { Answer, Handler } from "../kit/visit.ts";
+import { chargersPage, removeChargerPage } from "./chargers.ts";
 import { type Asked, chargingPage, monthsCsv, sessionsCsv } from "./charging.ts";
 import { earningsPage } from "./earnings.ts";
 import { mandatesPage } from "./mandates.ts";
-import type { Charging, Earnings, Mandates, Overview } from "./model.ts";
+import type { Chargers, Charging, Earnings, Mandates, Overview, Sharing, Tokens } from "./model.ts";
 import { overviewPage } from "./overview.ts";
+import { sharingPage, stopSharingPage } from "./sharing.ts";
 import { PATH } from "./sql.ts";
-import { type MijnVisit, onSignIn, signedIn } from "./visit.ts";
+import { LASTS, tokensPage } from "./tokens.ts";
+import { type MijnVisit, onSignIn, type Section, signedIn } from "./visit.ts";
 import { WORDS } from "./words.ts";
 
 /** Sessions of a page, and of a file: more than ten chargers have in a month. */
@@ -106,6 +113,126 @@ const openClaim = signedIn(async (visit) => {
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
+const showChargers = signedIn(async (visit) => {
+  const news = visit.news();
+  const chargers = await visit.own<Chargers>("read_own_chargers");
+  return visit.page(chargersPage(visit.frame, chargers, news), statusOf(news));
+});
+
+/** A form that came back says what is wrong. */
+const statusOf = ({ errors }: Returned) => (Object.keys(errors).length > 0 ? 422 : 200);
+
+/** An OCPP charger: identity and password are made by the form, so that a second click shows the same. */
+const addCharger = signedIn(async (visit) => {
+  const { form, environment } = visit;
+  const { config } = environment;
+  const words = WORDS[visit.locale].chargers.errors;
+  const name = lineOf(1, 100).safeParse((form.get("name") ?? "").trim());
+  const secret = visit.secretOf("charger");
+  if (!secret) return visit.foreign();
+  const identity = `${config.KEY_PREFIX}-${secret.slice(0, 12)}`;
+  // 40 hex digits: the longest password that chargers of OCPP 1.6 and 2.0.1 both take
+  const password = secret.slice(-40);
+  if (!name.success) return again(visit, "/chargers", { name: words.name });
+  const adding = visit.own("register_own_charger", {
+    nickname: name.data,
+    ocpp_identity: identity,
+    password_hash: hashSecret(password),
+  });
+  const { refused } = await visit.attempt(adding, ["charger_limit_reached", "ocpp_identity_taken"]);
+  if (refused?.code === "charger_limit_reached") return again(visit, "/chargers", { name: words.limit });
+  const address = `${config.OCPP_GATEWAY_URL}/${identity}`;
+  return visit.told("/chargers", "added", { address, identity, password_once: password });
+});
+
+/** Back to the page of a form, which says what is wrong. */
+function again(visit: MijnVisit, page: Section, errors: Errors): Answer {
+  const to = visit.frame.to(page);
+  leave(visit.c, visit.environment, to.split("?")[0] ?? "", { typed: kept(visit.form), errors });
+  return visit.c.redirect(to, 303);
+}
+
+const chargerOf = async (visit: MijnVisit) => {
+  const { email, chargers } = await visit.own<Chargers>("read_own_chargers");
+  return { email, charger: chargers.find(({ id }) => id === visit.c.req.param("id")) };
+};
+
+const askRemoveCharger = signedIn(async (visit) => {
+  const { email, charger } = await chargerOf(visit);
+  return charger ? visit.page(removeChargerPage(visit.frame, email, charger)) : visit.unknown();
+});
+
+const removeCharger = signedIn(async (visit) => {
+  const { removed } = await visit.own<{ removed: boolean }>("remove_own_charger", { id: visit.c.req.param("id") });
+  return removed ? visit.told("/chargers", "removed") : visit.go("/chargers");
+});
+
+const showSharing = signedIn(async (visit) => {
+  const news = visit.news().typed.get("news");
+  return visit.page(sharingPage(visit.frame, await visit.own<Sharing>("read_own_sharing"), news));
+});
+
+const askStopSharing = signedIn(async (visit) => {
+  const { email, partner } = await visit.own<Sharing>("read_own_sharing");
+  return partner ? visit.page(stopSharingPage(visit.frame, email, partner)) : visit.go("/sharing");
+});
+
+const stopSharing = signedIn(async (visit) => {
+  const partner_id = visit.form.get("partner") ?? "";
+  if (!UUID.test(partner_id)) return visit.unknown();
+  const { ended } = await visit.own<{ ended: boolean }>("stop_sharing", { partner_id });
+  return ended ? visit.told("/sharing", "stopped") : visit.go("/sharing");
+});
+
+const stopApplication = signedIn(async (visit) => {
+  const client_id = visit.form.get("client") ?? "";
+  if (!UUID.test(client_id)) return visit.unknown();
+  const { ended } = await visit.own<{ ended: boolean }>("stop_application", { client_id });
+  return ended ? visit.told("/sharing", "ended") : visit.go("/sharing");
+});
+
+const showTokens = signedIn(async (visit) => {
+  const news = visit.news();
+  return visit.page(tokensPage(visit.frame, await visit.own<Tokens>("read_own_tokens"), news), statusOf(news));
+});
+
+const createToken = signedIn(async (visit) => {
+  const { form, environment } = visit;
+  const words = WORDS[visit.locale].tokens.errors;
+  const name = lineOf(1, 100).safeParse((form.get("name") ?? "").trim());
+  const scopes = PERSONAL_SCOPES.filter((scope) => form.getAll("scope").includes(scope));
+  const lasts = LASTS.find((each) => each === form.get("expires"));
+  if (!name.success || scopes.length === 0 || !lasts) {
+    return again(visit, "/tokens", {
+      ...(name.success ? {} : { name: words.name }),
+      ...(scopes.length > 0 ? {} : { scopes: words.scopes }),
+      ...(lasts ? {} : { expires: words.expires }),
+    });
+  }
+  const made = visit.secretOf("token");
+  if (!made) return visit.foreign();
+  const secret = `${environment.config.KEY_PREFIX}_pat_${made}`;
+  const expires_at =
+    lasts === "never" ? null : new Date(environment.now().getTime() + Number(lasts) * 86_400_000).toISOString();
+  const creating = visit.own("create_personal_token", {
+    name: name.data,
+    scopes,
+    expires_at,
+    token_hash: hashSecret(secret),
+    last4: secret.slice(-4),
+  });
+  const { refused } = await visit.attempt(creating, ["token_limit_reached", "recent_sign_in_required"]);
+  if (refused?.code === "recent_sign_in_required") return again(visit, "/tokens", { expires: words.recent });
+  if (refused) return again(visit, "/tokens", { name: words.limit });
+  return visit.told("/tokens", "created", { secret });
+});
+
+const revokeToken = signedIn(async (visit) => {
+  const id = visit.form.get("token") ?? "";
+  const { refused } = await visit.attempt(visit.own("revoke_personal_token", { id }), ["token_not_found"]);
+  return refused ? visit.unknown() : visit.told("/tokens", "revoked");
+});
+
 /** Ends what this browser has: its session, and those of the claims it may have been led to. */
 const signOut = signedIn(async (visit) => {
   const { c, environment } = visit;
@@ -135,5 +262,16 @@ export const pages = {
   showMandates,
   downloadMandate: download("/mandate", "mandate_id"),
   openClaim,
+  showChargers,
+  addCharger,
+  askRemoveCharger,
+  removeCharger,
+  showSharing,
+  askStopSharing,
+  stopSharing,
+  stopApplication,
+  showTokens,
+  createToken,
+  revokeToken,
   inEnglish,
 };

@@ -11,6 +11,15 @@ export const OWN_SQL = [
   "read_own_mandates",
   "read_own_document",
   "open_own_claim",
+  "read_own_chargers",
+  "register_own_charger",
+  "remove_own_charger",
+  "read_own_sharing",
+  "stop_sharing",
+  "stop_application",
+  "read_own_tokens",
+  "create_personal_token",
+  "revoke_personal_token",
   "end_page_session",
 ] as const;
 

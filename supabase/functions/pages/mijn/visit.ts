@@ -4,6 +4,7 @@ import { callFor } from "#shared/foundation/call.ts";
 import { ApiError } from "#shared/foundation/errors.ts";
 import { readBearer, Visitor } from "#shared/http/admit.ts";
 import type { Frame, Html } from "../kit/frame.ts";
+import { leave, type Returned } from "../kit/returned.ts";
 import { formTokenOf, isFormOf, type SignedIn, SignInVisit } from "../kit/sign_in.ts";
 import { type SignInShown, signInPage } from "../kit/sign_in_views.ts";
 import { kindPage } from "../kit/views.ts";
@@ -12,7 +13,7 @@ import { OWN_SQL, PATH, type SQL } from "./sql.ts";
 import { WORDS } from "./words.ts";
 
 /** The pages that the menu leads to, under PATH. */
-export const SECTIONS = ["", "/charging", "/earnings", "/mandate"] as const;
+export const SECTIONS = ["", "/charging", "/earnings", "/mandate", "/chargers", "/sharing", "/tokens"] as const;
 export type Section = (typeof SECTIONS)[number];
 
 type OwnName = (typeof OWN_SQL)[number];
@@ -29,6 +30,9 @@ const SESSION_SECONDS = 12 * 3600;
 
 /** A page of a person's own: what each form of it sends along, and whose it is. */
 export type MijnFrame = Frame & { form_token: string };
+
+/** Of newSecret(16), which the page of a form that makes a secret puts in it. */
+const ONCE = /^[0-9A-Za-z]{22}$/;
 
 /** A request for a person's own pages, or for the page where they sign in to them. */
 export class MijnVisit extends SignInVisit<Name> {
@@ -103,6 +107,31 @@ export class MijnVisit extends SignInVisit<Name> {
     return isFormOf(this.cookie("session"), this.form.get("form_token"));
   }
 
+  /** What a form did is told on the page at `page`, once. `shown` is what only this browser sees, and only now. */
+  told(page: Section, news: string, shown: Record<string, string> = {}): Response {
+    const to = this.frame.to(page);
+    const typed = new URLSearchParams({ news, ...shown });
+    leave(this.c, this.environment, to.split("?")[0] ?? "", { typed, errors: {} });
+    return this.c.redirect(to, 303);
+  }
+
+  /** What a form did, or what is wrong with it. */
+  news(): Returned {
+    return this.returned() ?? { typed: new URLSearchParams(), errors: {} };
+  }
+
+  /** A secret that a form makes: the same however often this browser sends it, and known to no other. Null for none of our forms. */
+  secretOf(use: string): string | null {
+    const once = this.form.get("once") ?? "";
+    return ONCE.test(once) ? hashSecret([use, this.cookie("session"), once].join(":")) : null;
+  }
+
+  /** A form that is none this browser was shown while it was signed in as it is now. */
+  foreign(): Answer {
+    this.became("foreign_form");
+    return this.page(kindPage(this.frame, this.frame.words.refused), 403);
+  }
+
   /** Nobody is signed in here: to where they can, and then on to this page. */
   toSignIn(): Response {
     this.became("signed_out");
@@ -123,10 +152,7 @@ export function signedIn(run: (visit: MijnVisit) => Answer): Handler<Name> {
   return async (request) => {
     const visit = new MijnVisit(request);
     if (!visit.cookie("session")) return visit.toSignIn();
-    if (visit.c.req.method === "POST" && !visit.isOwn()) {
-      visit.became("foreign_form");
-      return visit.page(kindPage(visit.frame, visit.frame.words.refused), 403);
-    }
+    if (visit.c.req.method === "POST" && !visit.isOwn()) return visit.foreign();
     try {
       return await run(visit);
     } catch (error) {

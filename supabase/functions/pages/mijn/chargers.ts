@@ -1,0 +1,73 @@
+import { html } from "hono/html";
+import { newSecret } from "#shared/auth/tokens.ts";
+import { longMoment } from "../kit/document.ts";
+import { textInput } from "../kit/fields.ts";
+import type { Html } from "../kit/frame.ts";
+import type { Returned } from "../kit/returned.ts";
+import { formToken } from "../kit/sign_in_views.ts";
+import { askTwice, claimButton, inNumbers, newsOf, ownPage } from "./frame.ts";
+import type { Charger, Chargers } from "./model.ts";
+import type { MijnFrame } from "./visit.ts";
+import { WORDS } from "./words.ts";
+
+/** The chargers, and the two ways to add one. `typed` has what to enter in a new one, once. */
+export function chargersPage(
+  frame: MijnFrame,
+  { email, accounts, chargers }: Chargers,
+  { typed, errors }: Returned,
+): Html {
+  const words = WORDS[frame.locale].chargers;
+  const password = typed.get("password_once");
+  const claimed = accounts.find(({ draft_id, checklist }) => draft_id && checklist.mandate_signed);
+  return ownPage(frame, "/chargers", email, {
+    title: words.title,
+    errors,
+    body: html`${newsOf(typed.get("news") === "removed" ? words.removed : undefined)}
+${
+  password
+    ? html`<div class="panel" role="status"><h2 class="first">${words.new_title}</h2><p>${words.new_once}</p>
+<dl>
+<div><dt>${words.address}</dt><dd><code>${typed.get("address")}</code></dd></div>
+<div><dt>${words.identity}</dt><dd><code>${typed.get("identity")}</code></dd></div>
+<div><dt>${words.password}</dt><dd><code>${password}</code></dd></div>
+</dl></div>`
+    : ""
+}
+${chargers.length === 0 ? html`<p>${words.none}</p>` : chargers.map((charger) => one(frame, charger))}
+<h2>${words.what_mid}</h2>
+<p>${words.mid_means}</p>
+<h2>${words.add}</h2>
+${claimed ? html`<p>${words.add_model}</p>${claimButton(frame, claimed.account_id, "/charger", words.add_model_action)}<h3>${words.add_ocpp}</h3>` : ""}
+<p>${words.add_ocpp_how}</p>
+<form method="post" action="${frame.to("/chargers")}" novalidate>
+${formToken(frame.form_token)}<input type="hidden" name="once" value="${newSecret(16)}">
+${textInput({ id: "name", label: words.name, hint: words.name_hint, error: errors.name, value: typed.get("name"), required: true, attributes: html` maxlength="100" autocomplete="off"` })}
+<div class="actions"><button class="button${claimed ? " second" : ""}">${words.submit}</button></div>
+</form>`,
+  });
+}
+
+function one(frame: MijnFrame, charger: Charger): Html {
+  const words = WORDS[frame.locale].chargers;
+  const { id, nickname, status, mid_certified, is_charging, current_session } = charger;
+  const now =
+    is_charging && current_session
+      ? words.charging(
+          inNumbers(frame, current_session.kwh_so_far, 1),
+          longMoment(current_session.started_at, frame.words),
+        )
+      : words[status];
+  return html`<section class="sheet" aria-label="${nickname}"><h2>${nickname}</h2>
+<dl>
+<div><dt>${words.status}</dt><dd>${now}</dd></div>
+<div><dt>${words.mid}</dt><dd>${mid_certified ? words.mid_yes : words.mid_no}</dd></div>
+</dl>
+<p><a class="link" href="${frame.to(`/chargers/${id}`)}">${words.remove(nickname)}</a></p></section>`;
+}
+
+/** Before a charger is removed: what that means. */
+export function removeChargerPage(frame: MijnFrame, email: string, { id, nickname }: Charger): Html {
+  const words = WORDS[frame.locale].chargers;
+  const asked = { title: words.remove_title(nickname), means: words.remove_means, yes: words.yes, no: words.no };
+  return askTwice(frame, "/chargers", email, asked, `/chargers/${id}`, {});
+}
