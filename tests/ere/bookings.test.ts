@@ -408,7 +408,10 @@ describe("contract §3 what a row keeps, and the file for the register", () => {
     expect(await rowOf(later.connection_id)).toMatchObject({ fee_pct: "30.00", partner_share_pct: "50.00" });
   });
 
-  test("contract §3 a share goes to the CPO's partner, and of a person to who had brought them by that month", async () => {
+  test.each([
+    ["who had brought them by that month", false],
+    ["who had, though they have stopped sharing since", true],
+  ])("contract §3 a share goes to the CPO's partner, and of a person to %s", async (_who, stopped) => {
     const customer = await world.customer({ "2026-04": 10 });
     const person = await world.addUser();
     await giveMandate(world, person);
@@ -434,6 +437,7 @@ describe("contract §3 what a row keeps, and the file for the register", () => {
       world.partnerB.id,
       person.id,
     );
+    if (stopped) await world.row("select private.stop_sharing($1, $2)", person.id, world.partnerB.id);
     await world.done("booking open 2026-Q2");
     await world.done("booking submit 2026-Q2");
     expect((await rowOf(customer.connection_id)).share_partner_id).toBe(world.partnerA.id);

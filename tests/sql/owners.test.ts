@@ -73,6 +73,10 @@ async function person(): Promise<Owner> {
   await admin.query("select private.claim_customer($1, $2, 'manual')", [id, partner.id]);
   await admin.query("insert into core.partner_managers (partner_id, user_id) values ($1, $2)", [partner.id, id]);
   await admin.query(
+    "insert into core.ended_attributions (partner_id, user_id, attached_month, last_month) values ($1, $2, '2026-01-01', '2026-02-01')",
+    [partner.id, id],
+  );
+  await admin.query(
     `with draft as (
        insert into core.drafts (partner_id, batch_id, source, type, email, ean_status, send_invite, status, user_id, expires_at)
        values ($1, gen_random_uuid(), 'api', 'particulier', $2, 'no_address', false, 'claimed', $3, private.now() + interval '60 days') returning partner_id, id)

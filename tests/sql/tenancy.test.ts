@@ -46,6 +46,10 @@ async function live(partner: Partner) {
   await admin.query("insert into auth.users (id, email) values ($1, $2)", [person, `${person}@example.nl`]);
   await admin.query("select private.claim_customer($1, $2, 'manual')", [person, partner.id]);
   await admin.query("insert into core.partner_managers (partner_id, user_id) values ($1, $2)", [partner.id, person]);
+  await admin.query(
+    "insert into core.ended_attributions (partner_id, user_id, attached_month, last_month) values ($1, $2, '2026-01-01', '2026-02-01')",
+    [partner.id, person],
+  );
   const { api_key, stored } = newPartnerKey(world.environment.config);
   await admin.query(
     "insert into core.partner_keys (partner_id, key_hash, prefix, last4) values ($1, decode($2, 'hex'), $3, $4)",

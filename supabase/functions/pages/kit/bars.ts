@@ -12,7 +12,7 @@ export type Bars = {
   description: string;
   /** At least one, none negative. `short` stands under the bar. */
   points: readonly { short: string; value: number }[];
-  /** How a value of the scale is written. */
+  /** How the end of the scale is written. */
   format: (value: number) => string;
 };
 
@@ -33,11 +33,9 @@ export function bars({ id, title, description, points, format }: Bars): Html {
 ${
   highest === 0
     ? ""
-    : [highest, highest / 2].map(
-        (value) => html`<line class="rule" x1="0" x2="${WIDTH}" y1="${yOf(value)}" y2="${yOf(value)}"/>
-<text x="0" y="${round(yOf(value) - 5)}">${format(value)}</text>
-`,
-      )
+    : html`<text x="0" y="${TOP - 5}">${format(highest)}</text>
+${[highest, highest / 2].map((value) => html`<line class="rule" x1="0" x2="${WIDTH}" y1="${yOf(value)}" y2="${yOf(value)}"/>`)}
+`
 }<line class="ground" x1="0" x2="${WIDTH}" y1="${BOTTOM}" y2="${BOTTOM}"/>
 ${points.map(({ short, value }, index) => {
   const x = round(index * step + (step - width) / 2);
@@ -53,7 +51,7 @@ ${points.map(({ short, value }, index) => {
 /** One tenth is less than anybody sees. */
 const round = (value: number) => Math.round(value * 10) / 10;
 
-/** The end of a scale: a number that is easily halved, and at least the value. */
+/** The end of a scale: a round number, and at least the value. */
 function roundUp(value: number): number {
   if (value <= 0) return 0;
   const power = 10 ** Math.floor(Math.log10(value));

@@ -148,7 +148,7 @@ input[aria-invalid="true"], select[aria-invalid="true"] { border-color: var(--wr
 .tick { margin-bottom: 1rem; }
 
 .actions { display: flex; flex-wrap: wrap; align-items: center; gap: .75rem 1.75rem; margin: 1.75rem 0 0; }
-.actions + p { margin-top: 1.75rem; }
+.actions + p, .actions + h3 { margin-top: 1.75rem; }
 .button { display: inline-flex; align-items: center; justify-content: center; min-height: 3.25rem; padding: .6rem 1.75rem; border: 2px solid var(--accent); border-radius: 8px; background: var(--accent); color: var(--on-accent); font: inherit; font-weight: 650; text-align: center; text-decoration: none; cursor: pointer; }
 .button:hover { background: var(--accent-strong); border-color: var(--accent-strong); color: var(--on-accent); }
 .button.second { background: transparent; color: var(--accent); }
