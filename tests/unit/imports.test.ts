@@ -12,7 +12,7 @@ const SHARED = "packages/shared/src";
 /** Every TypeScript file under a folder, from the root of the repository. */
 function filesUnder(folder: string): string[] {
   return readdirSync(ROOT + folder, { recursive: true, encoding: "utf8" })
-    .filter((name) => name.endsWith(".ts"))
+    .filter((name) => name.endsWith(".ts") && !/(?:^|\/)(?:node_modules|dist)\//.test(name))
     .map((name) => join(folder, name));
 }
 
