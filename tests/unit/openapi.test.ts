@@ -6,8 +6,8 @@ import { describe, expect, test } from "vitest";
 import { ERROR_FIELDS } from "#shared/foundation/error_fields.ts";
 import { ERRORS, wireText } from "#shared/foundation/errors.ts";
 import { bucketOf, type CallerRule, type Endpoint, errorsOf } from "#shared/http/endpoint.ts";
-import { glossary } from "#shared/http/glossary.ts";
 import { RATE_LIMITS } from "#shared/values/rate_limits.ts";
+import { glossary } from "../../packages/tools/src/glossary.ts";
 import { openapi } from "../../packages/tools/src/write_openapi.ts";
 import { ENDPOINTS, named, scopeOf } from "../contract/samples.ts";
 
@@ -115,7 +115,7 @@ function fieldsOf(node: unknown, path: string): Field[] {
 }
 const FIELDS = [
   ...Object.entries(document.components.schemas).flatMap(([name, schema]) => fieldsOf(schema, name)),
-  ...fieldsOf([document.paths, document.components.responses], ""),
+  ...fieldsOf([document.paths, document.webhooks, document.components.responses], ""),
 ];
 type Parameter = { name: string; in: string; description?: string; schema: Record<string, unknown> };
 const PARAMETERS: Parameter[] = Object.values(

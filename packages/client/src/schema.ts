@@ -9878,7 +9878,10 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @constant */
+                    /**
+                     * @description particulier: private household; zakelijk: business; vve: homeowners' association
+                     * @constant
+                     */
                     type: "account.created";
                     /**
                      * Format: date-time
@@ -9887,10 +9890,17 @@ export interface operations {
                     timestamp: string;
                     sequence: number;
                     data: {
-                        /** Format: uuid */
+                        /**
+                         * Format: uuid
+                         * @description The account
+                         */
                         account_id: string;
+                        /** @description Your own customer number */
                         cpo_external_ref: string | null;
-                        /** Format: uuid */
+                        /**
+                         * Format: uuid
+                         * @description The connection: one metering point (EAN) of an account
+                         */
                         connection_id: string;
                     };
                 };
@@ -9930,7 +9940,10 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @constant */
+                    /**
+                     * @description particulier: private household; zakelijk: business; vve: homeowners' association
+                     * @constant
+                     */
                     type: "account.eligibility_changed";
                     /**
                      * Format: date-time
@@ -9939,14 +9952,22 @@ export interface operations {
                     timestamp: string;
                     sequence: number;
                     data: {
-                        /** Format: uuid */
+                        /**
+                         * Format: uuid
+                         * @description The account
+                         */
                         account_id: string;
+                        /** @description Your own customer number */
                         cpo_external_ref: string | null;
                         ere_eligible: boolean;
                         checklist: {
+                            /** @description A mandate is signed and holds */
                             mandate_signed: boolean;
+                            /** @description The EAN belongs to the address */
                             ean_validated: boolean;
+                            /** @description A charger with a MID meter is registered */
                             mid_charger_registered: boolean;
+                            /** @description There is an IBAN to pay to */
                             iban_present: boolean;
                         };
                     };
@@ -9987,7 +10008,10 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @constant */
+                    /**
+                     * @description particulier: private household; zakelijk: business; vve: homeowners' association
+                     * @constant
+                     */
                     type: "mandate.signed";
                     /**
                      * Format: date-time
@@ -9996,10 +10020,17 @@ export interface operations {
                     timestamp: string;
                     sequence: number;
                     data: {
-                        /** Format: uuid */
+                        /**
+                         * Format: uuid
+                         * @description The account
+                         */
                         account_id: string;
+                        /** @description Your own customer number */
                         cpo_external_ref: string | null;
-                        /** Format: uuid */
+                        /**
+                         * Format: uuid
+                         * @description The connection: one metering point (EAN) of an account
+                         */
                         connection_id: string;
                         /** @constant */
                         mandate_status: "signed";
@@ -10046,7 +10077,10 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @constant */
+                    /**
+                     * @description particulier: private household; zakelijk: business; vve: homeowners' association
+                     * @constant
+                     */
                     type: "mandate.renewed";
                     /**
                      * Format: date-time
@@ -10055,10 +10089,17 @@ export interface operations {
                     timestamp: string;
                     sequence: number;
                     data: {
-                        /** Format: uuid */
+                        /**
+                         * Format: uuid
+                         * @description The account
+                         */
                         account_id: string;
+                        /** @description Your own customer number */
                         cpo_external_ref: string | null;
-                        /** Format: uuid */
+                        /**
+                         * Format: uuid
+                         * @description The connection: one metering point (EAN) of an account
+                         */
                         connection_id: string;
                         /** @constant */
                         mandate_status: "signed";
@@ -10105,7 +10146,10 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @constant */
+                    /**
+                     * @description particulier: private household; zakelijk: business; vve: homeowners' association
+                     * @constant
+                     */
                     type: "mandate.declined";
                     /**
                      * Format: date-time
@@ -10114,10 +10158,17 @@ export interface operations {
                     timestamp: string;
                     sequence: number;
                     data: {
-                        /** Format: uuid */
+                        /**
+                         * Format: uuid
+                         * @description The account
+                         */
                         account_id: string;
+                        /** @description Your own customer number */
                         cpo_external_ref: string | null;
-                        /** Format: uuid */
+                        /**
+                         * Format: uuid
+                         * @description The connection: one metering point (EAN) of an account
+                         */
                         connection_id: string;
                         /** @constant */
                         mandate_status: "declined";
@@ -10159,7 +10210,10 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @constant */
+                    /**
+                     * @description particulier: private household; zakelijk: business; vve: homeowners' association
+                     * @constant
+                     */
                     type: "mandate.revoked";
                     /**
                      * Format: date-time
@@ -10168,10 +10222,17 @@ export interface operations {
                     timestamp: string;
                     sequence: number;
                     data: {
-                        /** Format: uuid */
+                        /**
+                         * Format: uuid
+                         * @description The account
+                         */
                         account_id: string;
+                        /** @description Your own customer number */
                         cpo_external_ref: string | null;
-                        /** Format: uuid */
+                        /**
+                         * Format: uuid
+                         * @description The connection: one metering point (EAN) of an account
+                         */
                         connection_id: string;
                         /** @constant */
                         mandate_status: "revoked";
@@ -10218,7 +10279,10 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @constant */
+                    /**
+                     * @description particulier: private household; zakelijk: business; vve: homeowners' association
+                     * @constant
+                     */
                     type: "mandate.expired";
                     /**
                      * Format: date-time
@@ -10227,10 +10291,17 @@ export interface operations {
                     timestamp: string;
                     sequence: number;
                     data: {
-                        /** Format: uuid */
+                        /**
+                         * Format: uuid
+                         * @description The account
+                         */
                         account_id: string;
+                        /** @description Your own customer number */
                         cpo_external_ref: string | null;
-                        /** Format: uuid */
+                        /**
+                         * Format: uuid
+                         * @description The connection: one metering point (EAN) of an account
+                         */
                         connection_id: string;
                         /** @constant */
                         mandate_status: "expired";
@@ -10277,7 +10348,10 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @constant */
+                    /**
+                     * @description particulier: private household; zakelijk: business; vve: homeowners' association
+                     * @constant
+                     */
                     type: "ean.status_changed";
                     /**
                      * Format: date-time
@@ -10286,10 +10360,17 @@ export interface operations {
                     timestamp: string;
                     sequence: number;
                     data: {
-                        /** Format: uuid */
+                        /**
+                         * Format: uuid
+                         * @description The account
+                         */
                         account_id: string;
+                        /** @description Your own customer number */
                         cpo_external_ref: string | null;
-                        /** Format: uuid */
+                        /**
+                         * Format: uuid
+                         * @description The connection: one metering point (EAN) of an account
+                         */
                         connection_id: string;
                         ean_validation_status: components["schemas"]["EanValidationStatus"];
                     };
@@ -10330,7 +10411,10 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @constant */
+                    /**
+                     * @description particulier: private household; zakelijk: business; vve: homeowners' association
+                     * @constant
+                     */
                     type: "charger.registered";
                     /**
                      * Format: date-time
@@ -10343,6 +10427,7 @@ export interface operations {
                         customer_ref: string;
                         /** @description Your own reference; null where a person or application reads */
                         external_ref: string | null;
+                        /** @description Whether its kWh may become ERE; null while the evidence of its MID meter is still to be judged */
                         mid_eligible?: boolean;
                     };
                 };
@@ -10382,7 +10467,10 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @constant */
+                    /**
+                     * @description particulier: private household; zakelijk: business; vve: homeowners' association
+                     * @constant
+                     */
                     type: "charger.mid_confirmed";
                     /**
                      * Format: date-time
@@ -10391,19 +10479,31 @@ export interface operations {
                     timestamp: string;
                     sequence: number;
                     data: {
-                        /** Format: uuid */
+                        /**
+                         * Format: uuid
+                         * @description The account
+                         */
                         account_id: string;
+                        /** @description Your own customer number */
                         cpo_external_ref: string | null;
-                        /** Format: uuid */
+                        /**
+                         * Format: uuid
+                         * @description The charger
+                         */
                         charger_id: string;
-                        /** Format: uuid */
+                        /**
+                         * Format: uuid
+                         * @description The connection: one metering point (EAN) of an account
+                         */
                         connection_id: string;
+                        /** @description Whether its kWh may become ERE; null while the evidence of its MID meter is still to be judged */
                         mid_eligible: boolean | null;
                     } | {
                         /** @description As in GET /partner/customers */
                         customer_ref: string;
                         /** @description Your own reference; null where a person or application reads */
                         external_ref: string | null;
+                        /** @description Whether its kWh may become ERE; null while the evidence of its MID meter is still to be judged */
                         mid_eligible?: boolean;
                     };
                 };
@@ -10443,7 +10543,10 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @constant */
+                    /**
+                     * @description particulier: private household; zakelijk: business; vve: homeowners' association
+                     * @constant
+                     */
                     type: "registration.submitted";
                     /**
                      * Format: date-time
@@ -10452,19 +10555,32 @@ export interface operations {
                     timestamp: string;
                     sequence: number;
                     data: {
-                        /** Format: uuid */
+                        /**
+                         * Format: uuid
+                         * @description The account
+                         */
                         account_id: string;
+                        /** @description Your own customer number */
                         cpo_external_ref: string | null;
-                        /** Format: uuid */
+                        /**
+                         * Format: uuid
+                         * @description The connection: one metering point (EAN) of an account
+                         */
                         connection_id: string;
-                        /** @constant */
+                        /**
+                         * @description Where the registration stands
+                         * @constant
+                         */
                         registration_status: "ingediend";
                     } | {
                         /** @description As in GET /partner/customers */
                         customer_ref: string;
                         /** @description Your own reference; null where a person or application reads */
                         external_ref: string | null;
-                        /** @constant */
+                        /**
+                         * @description Where the registration stands
+                         * @constant
+                         */
                         registration_status: "ingediend";
                     };
                 };
@@ -10504,7 +10620,10 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @constant */
+                    /**
+                     * @description particulier: private household; zakelijk: business; vve: homeowners' association
+                     * @constant
+                     */
                     type: "registration.approved";
                     /**
                      * Format: date-time
@@ -10513,19 +10632,32 @@ export interface operations {
                     timestamp: string;
                     sequence: number;
                     data: {
-                        /** Format: uuid */
+                        /**
+                         * Format: uuid
+                         * @description The account
+                         */
                         account_id: string;
+                        /** @description Your own customer number */
                         cpo_external_ref: string | null;
-                        /** Format: uuid */
+                        /**
+                         * Format: uuid
+                         * @description The connection: one metering point (EAN) of an account
+                         */
                         connection_id: string;
-                        /** @constant */
+                        /**
+                         * @description Where the registration stands
+                         * @constant
+                         */
                         registration_status: "goedgekeurd";
                     } | {
                         /** @description As in GET /partner/customers */
                         customer_ref: string;
                         /** @description Your own reference; null where a person or application reads */
                         external_ref: string | null;
-                        /** @constant */
+                        /**
+                         * @description Where the registration stands
+                         * @constant
+                         */
                         registration_status: "goedgekeurd";
                     };
                 };
@@ -10565,7 +10697,10 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @constant */
+                    /**
+                     * @description particulier: private household; zakelijk: business; vve: homeowners' association
+                     * @constant
+                     */
                     type: "registration.rejected";
                     /**
                      * Format: date-time
@@ -10574,19 +10709,32 @@ export interface operations {
                     timestamp: string;
                     sequence: number;
                     data: {
-                        /** Format: uuid */
+                        /**
+                         * Format: uuid
+                         * @description The account
+                         */
                         account_id: string;
+                        /** @description Your own customer number */
                         cpo_external_ref: string | null;
-                        /** Format: uuid */
+                        /**
+                         * Format: uuid
+                         * @description The connection: one metering point (EAN) of an account
+                         */
                         connection_id: string;
-                        /** @constant */
+                        /**
+                         * @description Where the registration stands
+                         * @constant
+                         */
                         registration_status: "afgekeurd";
                     } | {
                         /** @description As in GET /partner/customers */
                         customer_ref: string;
                         /** @description Your own reference; null where a person or application reads */
                         external_ref: string | null;
-                        /** @constant */
+                        /**
+                         * @description Where the registration stands
+                         * @constant
+                         */
                         registration_status: "afgekeurd";
                     };
                 };
@@ -10626,7 +10774,10 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @constant */
+                    /**
+                     * @description particulier: private household; zakelijk: business; vve: homeowners' association
+                     * @constant
+                     */
                     type: "draft.claimed";
                     /**
                      * Format: date-time
@@ -10635,7 +10786,10 @@ export interface operations {
                     timestamp: string;
                     sequence: number;
                     data: {
-                        /** Format: uuid */
+                        /**
+                         * Format: uuid
+                         * @description The draft
+                         */
                         draft_id: string;
                         /** @description Your own reference; null where a person or application reads */
                         external_ref: string | null;
@@ -10679,7 +10833,10 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @constant */
+                    /**
+                     * @description particulier: private household; zakelijk: business; vve: homeowners' association
+                     * @constant
+                     */
                     type: "draft.active";
                     /**
                      * Format: date-time
@@ -10688,7 +10845,10 @@ export interface operations {
                     timestamp: string;
                     sequence: number;
                     data: {
-                        /** Format: uuid */
+                        /**
+                         * Format: uuid
+                         * @description The draft
+                         */
                         draft_id: string;
                         /** @description Your own reference; null where a person or application reads */
                         external_ref: string | null;
@@ -10732,7 +10892,10 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @constant */
+                    /**
+                     * @description particulier: private household; zakelijk: business; vve: homeowners' association
+                     * @constant
+                     */
                     type: "draft.expired";
                     /**
                      * Format: date-time
@@ -10741,7 +10904,10 @@ export interface operations {
                     timestamp: string;
                     sequence: number;
                     data: {
-                        /** Format: uuid */
+                        /**
+                         * Format: uuid
+                         * @description The draft
+                         */
                         draft_id: string;
                         /** @description Your own reference; null where a person or application reads */
                         external_ref: string | null;
@@ -10785,7 +10951,10 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @constant */
+                    /**
+                     * @description particulier: private household; zakelijk: business; vve: homeowners' association
+                     * @constant
+                     */
                     type: "draft.conflict";
                     /**
                      * Format: date-time
@@ -10794,7 +10963,10 @@ export interface operations {
                     timestamp: string;
                     sequence: number;
                     data: {
-                        /** Format: uuid */
+                        /**
+                         * Format: uuid
+                         * @description The draft
+                         */
                         draft_id: string;
                         /** @description Your own reference; null where a person or application reads */
                         external_ref: string | null;
@@ -10838,7 +11010,10 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @constant */
+                    /**
+                     * @description particulier: private household; zakelijk: business; vve: homeowners' association
+                     * @constant
+                     */
                     type: "customer.sharing_ended";
                     /**
                      * Format: date-time
@@ -10889,7 +11064,10 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @constant */
+                    /**
+                     * @description particulier: private household; zakelijk: business; vve: homeowners' association
+                     * @constant
+                     */
                     type: "account.months_locked";
                     /**
                      * Format: date-time
@@ -10898,8 +11076,12 @@ export interface operations {
                     timestamp: string;
                     sequence: number;
                     data: {
-                        /** Format: uuid */
+                        /**
+                         * Format: uuid
+                         * @description The account
+                         */
                         account_id: string;
+                        /** @description Your own customer number */
                         cpo_external_ref: string | null;
                         /** @description The months, each by its first day */
                         periods: string[];
@@ -10943,7 +11125,10 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @constant */
+                    /**
+                     * @description particulier: private household; zakelijk: business; vve: homeowners' association
+                     * @constant
+                     */
                     type: "account.months_registered";
                     /**
                      * Format: date-time
@@ -10952,8 +11137,12 @@ export interface operations {
                     timestamp: string;
                     sequence: number;
                     data: {
-                        /** Format: uuid */
+                        /**
+                         * Format: uuid
+                         * @description The account
+                         */
                         account_id: string;
+                        /** @description Your own customer number */
                         cpo_external_ref: string | null;
                         /** @description The months, each by its first day */
                         periods: string[];
@@ -10997,7 +11186,10 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @constant */
+                    /**
+                     * @description particulier: private household; zakelijk: business; vve: homeowners' association
+                     * @constant
+                     */
                     type: "account.months_rejected";
                     /**
                      * Format: date-time
@@ -11006,8 +11198,12 @@ export interface operations {
                     timestamp: string;
                     sequence: number;
                     data: {
-                        /** Format: uuid */
+                        /**
+                         * Format: uuid
+                         * @description The account
+                         */
                         account_id: string;
+                        /** @description Your own customer number */
                         cpo_external_ref: string | null;
                         /** @description The months, each by its first day */
                         periods: string[];
@@ -11051,7 +11247,10 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @constant */
+                    /**
+                     * @description particulier: private household; zakelijk: business; vve: homeowners' association
+                     * @constant
+                     */
                     type: "account.months_reopened";
                     /**
                      * Format: date-time
@@ -11060,8 +11259,12 @@ export interface operations {
                     timestamp: string;
                     sequence: number;
                     data: {
-                        /** Format: uuid */
+                        /**
+                         * Format: uuid
+                         * @description The account
+                         */
                         account_id: string;
+                        /** @description Your own customer number */
                         cpo_external_ref: string | null;
                         /** @description The months, each by its first day */
                         periods: string[];
@@ -11105,7 +11308,10 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @constant */
+                    /**
+                     * @description particulier: private household; zakelijk: business; vve: homeowners' association
+                     * @constant
+                     */
                     type: "ere.sold";
                     /**
                      * Format: date-time
@@ -11114,14 +11320,25 @@ export interface operations {
                     timestamp: string;
                     sequence: number;
                     data: {
-                        /** Format: uuid */
+                        /**
+                         * Format: uuid
+                         * @description The account
+                         */
                         account_id: string;
+                        /** @description Your own customer number */
                         cpo_external_ref: string | null;
+                        /** @description The year in which was charged */
                         delivery_year: number;
                     } | {
-                        /** Format: uuid */
+                        /**
+                         * Format: uuid
+                         * @description The payout
+                         */
                         payout_id: string;
-                        /** @example 2026-Q1 */
+                        /**
+                         * @description The month
+                         * @example 2026-Q1
+                         */
                         period: string;
                     };
                 };
@@ -11161,7 +11378,10 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @constant */
+                    /**
+                     * @description particulier: private household; zakelijk: business; vve: homeowners' association
+                     * @constant
+                     */
                     type: "ere.sale_reversed";
                     /**
                      * Format: date-time
@@ -11170,14 +11390,25 @@ export interface operations {
                     timestamp: string;
                     sequence: number;
                     data: {
-                        /** Format: uuid */
+                        /**
+                         * Format: uuid
+                         * @description The account
+                         */
                         account_id: string;
+                        /** @description Your own customer number */
                         cpo_external_ref: string | null;
+                        /** @description The year in which was charged */
                         delivery_year: number;
                     } | {
-                        /** Format: uuid */
+                        /**
+                         * Format: uuid
+                         * @description The payout
+                         */
                         payout_id: string;
-                        /** @example 2026-Q1 */
+                        /**
+                         * @description The month
+                         * @example 2026-Q1
+                         */
                         period: string;
                     };
                 };
@@ -11217,7 +11448,10 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @constant */
+                    /**
+                     * @description particulier: private household; zakelijk: business; vve: homeowners' association
+                     * @constant
+                     */
                     type: "payout.approved";
                     /**
                      * Format: date-time
@@ -11226,15 +11460,25 @@ export interface operations {
                     timestamp: string;
                     sequence: number;
                     data: {
-                        /** Format: uuid */
+                        /**
+                         * Format: uuid
+                         * @description The account
+                         */
                         account_id: string;
+                        /** @description Your own customer number */
                         cpo_external_ref: string | null;
                         /** @constant */
                         status: "approved";
                     } | {
-                        /** Format: uuid */
+                        /**
+                         * Format: uuid
+                         * @description The payout
+                         */
                         payout_id: string;
-                        /** @example 2026-Q1 */
+                        /**
+                         * @description The month
+                         * @example 2026-Q1
+                         */
                         period: string;
                         /** @constant */
                         status: "approved";
@@ -11276,7 +11520,10 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @constant */
+                    /**
+                     * @description particulier: private household; zakelijk: business; vve: homeowners' association
+                     * @constant
+                     */
                     type: "payout.paid";
                     /**
                      * Format: date-time
@@ -11285,15 +11532,25 @@ export interface operations {
                     timestamp: string;
                     sequence: number;
                     data: {
-                        /** Format: uuid */
+                        /**
+                         * Format: uuid
+                         * @description The account
+                         */
                         account_id: string;
+                        /** @description Your own customer number */
                         cpo_external_ref: string | null;
                         /** @constant */
                         status: "paid";
                     } | {
-                        /** Format: uuid */
+                        /**
+                         * Format: uuid
+                         * @description The payout
+                         */
                         payout_id: string;
-                        /** @example 2026-Q1 */
+                        /**
+                         * @description The month
+                         * @example 2026-Q1
+                         */
                         period: string;
                         /** @constant */
                         status: "paid";
@@ -11335,7 +11592,10 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @constant */
+                    /**
+                     * @description particulier: private household; zakelijk: business; vve: homeowners' association
+                     * @constant
+                     */
                     type: "payout.failed";
                     /**
                      * Format: date-time
@@ -11344,15 +11604,25 @@ export interface operations {
                     timestamp: string;
                     sequence: number;
                     data: {
-                        /** Format: uuid */
+                        /**
+                         * Format: uuid
+                         * @description The account
+                         */
                         account_id: string;
+                        /** @description Your own customer number */
                         cpo_external_ref: string | null;
                         /** @constant */
                         status: "failed";
                     } | {
-                        /** Format: uuid */
+                        /**
+                         * Format: uuid
+                         * @description The payout
+                         */
                         payout_id: string;
-                        /** @example 2026-Q1 */
+                        /**
+                         * @description The month
+                         * @example 2026-Q1
+                         */
                         period: string;
                         /** @constant */
                         status: "failed";
@@ -11394,7 +11664,10 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @constant */
+                    /**
+                     * @description particulier: private household; zakelijk: business; vve: homeowners' association
+                     * @constant
+                     */
                     type: "payout.reversed";
                     /**
                      * Format: date-time
@@ -11403,15 +11676,25 @@ export interface operations {
                     timestamp: string;
                     sequence: number;
                     data: {
-                        /** Format: uuid */
+                        /**
+                         * Format: uuid
+                         * @description The account
+                         */
                         account_id: string;
+                        /** @description Your own customer number */
                         cpo_external_ref: string | null;
                         /** @constant */
                         status: "pending";
                     } | {
-                        /** Format: uuid */
+                        /**
+                         * Format: uuid
+                         * @description The payout
+                         */
                         payout_id: string;
-                        /** @example 2026-Q1 */
+                        /**
+                         * @description The month
+                         * @example 2026-Q1
+                         */
                         period: string;
                         /** @constant */
                         status: "pending";
@@ -11453,7 +11736,10 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @constant */
+                    /**
+                     * @description particulier: private household; zakelijk: business; vve: homeowners' association
+                     * @constant
+                     */
                     type: "webhook_endpoint.disabled";
                     /**
                      * Format: date-time
@@ -11462,7 +11748,10 @@ export interface operations {
                     timestamp: string;
                     sequence: number;
                     data: {
-                        /** Format: uuid */
+                        /**
+                         * Format: uuid
+                         * @description The id of an endpoint, of GET /partner/webhooks
+                         */
                         webhook_id: string;
                         disabled_reason: string;
                     };
@@ -11503,7 +11792,10 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @constant */
+                    /**
+                     * @description particulier: private household; zakelijk: business; vve: homeowners' association
+                     * @constant
+                     */
                     type: "ping";
                     /**
                      * Format: date-time

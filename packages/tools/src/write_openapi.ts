@@ -1,7 +1,6 @@
 // Writes openapi.json from the endpoints' declarations: `npm run openapi`. A test fails when the committed file is out of date.
 import { readFileSync, writeFileSync } from "node:fs";
-import { describeWebhooks } from "#shared/domain/webhooks/describe.ts";
-import { describe, type Examples } from "#shared/http/openapi.ts";
+
 import { surface as cpo } from "../../../supabase/functions/cpo-v1/app.ts";
 import { surface as oauthAuthorize } from "../../../supabase/functions/oauth-authorize/app.ts";
 import { surface as oauthRevoke } from "../../../supabase/functions/oauth-revoke/app.ts";
@@ -9,6 +8,8 @@ import { surface as oauthToken } from "../../../supabase/functions/oauth-token/a
 import { surface as partner } from "../../../supabase/functions/partner/app.ts";
 import { surface as personal } from "../../../supabase/functions/personal/app.ts";
 import { surface as sandbox } from "../../../supabase/functions/sandbox/app.ts";
+import { describe, type Examples } from "./openapi.ts";
+import { describeWebhooks } from "./webhooks.ts";
 
 const root = new URL("../../../", import.meta.url);
 

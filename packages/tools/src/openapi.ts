@@ -2,11 +2,11 @@ import * as z from "zod";
 import { createDocument, createSchema, type ZodOpenApiPathsObject, type ZodOpenApiResponsesObject } from "zod-openapi";
 import { ERROR_FIELDS } from "#shared/foundation/error_fields.ts";
 import { ERRORS, type ErrorCode, wireText } from "#shared/foundation/errors.ts";
+import { bucketOf, type CallerRule, type Endpoint, errorsOf } from "#shared/http/endpoint.ts";
+import type { Surface } from "#shared/http/surface.ts";
 import { RATE_LIMITS } from "#shared/values/rate_limits.ts";
 import { CPO_SCOPES, USER_SCOPES } from "#shared/values/scopes.ts";
-import { bucketOf, type CallerRule, type Endpoint, errorsOf } from "./endpoint.ts";
 import { descriptionOf } from "./glossary.ts";
-import type { Surface } from "./surface.ts";
 
 /** Requests and answers as a test saw them: by operation, and errors by the name of their example. */
 export type Examples = {
@@ -337,8 +337,9 @@ const isObject = (value: unknown): value is Node =>
 
 /** The document with a description of every field and parameter: its own, that of the schema it refers to, or the glossary's. */
 function explained(document: unknown): unknown {
-  const { paths, components } = document as {
+  const { paths, webhooks, components } = document as {
     paths: Record<string, Node>;
+    webhooks?: Record<string, Node>;
     components: { schemas: Node; responses: Node };
   };
   const referred = (ref: unknown) =>
@@ -367,7 +368,7 @@ function explained(document: unknown): unknown {
       if (!["properties", "example", "examples"].includes(key)) walk(owner, value);
   };
   for (const [name, schema] of Object.entries(components.schemas)) walk(name, schema);
-  for (const operations of Object.values(paths)) {
+  for (const operations of [...Object.values(paths), ...Object.values(webhooks ?? {})]) {
     for (const operation of Object.values(operations) as Node[]) {
       const owner = String(operation.operationId);
       for (const parameter of (operation.parameters ?? []) as Node[]) {
