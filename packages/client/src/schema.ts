@@ -2861,7 +2861,6 @@ export interface components {
              * @example 2026-01-01
              */
             mandate_valid_from: string | null;
-            /** @description The four gates */
             checklist: components["schemas"]["Checklist"];
             /** @description Every month delivered, newest first */
             delivered_months: components["schemas"]["DeliveredMonth"][];
@@ -9885,10 +9884,13 @@ export interface operations {
                     type: "account.created";
                     /**
                      * Format: date-time
+                     * @description When it happened
                      * @example 2026-11-20T09:30:00Z
                      */
                     timestamp: string;
+                    /** @description Its place in the log, as GET /v1/events or /partner/events has it */
                     sequence: number;
+                    /** @description What is new, by ids, your own references and statuses; nothing of a person */
                     data: {
                         /**
                          * Format: uuid
@@ -9947,10 +9949,13 @@ export interface operations {
                     type: "account.eligibility_changed";
                     /**
                      * Format: date-time
+                     * @description When it happened
                      * @example 2026-11-20T09:30:00Z
                      */
                     timestamp: string;
+                    /** @description Its place in the log, as GET /v1/events or /partner/events has it */
                     sequence: number;
+                    /** @description What is new, by ids, your own references and statuses; nothing of a person */
                     data: {
                         /**
                          * Format: uuid
@@ -9959,7 +9964,9 @@ export interface operations {
                         account_id: string;
                         /** @description Your own customer number */
                         cpo_external_ref: string | null;
+                        /** @description Whether all four of them hold */
                         ere_eligible: boolean;
+                        /** @description The four gates */
                         checklist: {
                             /** @description A mandate is signed and holds */
                             mandate_signed: boolean;
@@ -10015,10 +10022,13 @@ export interface operations {
                     type: "mandate.signed";
                     /**
                      * Format: date-time
+                     * @description When it happened
                      * @example 2026-11-20T09:30:00Z
                      */
                     timestamp: string;
+                    /** @description Its place in the log, as GET /v1/events or /partner/events has it */
                     sequence: number;
+                    /** @description What is new, by ids, your own references and statuses; nothing of a person */
                     data: {
                         /**
                          * Format: uuid
@@ -10032,7 +10042,10 @@ export interface operations {
                          * @description The connection: one metering point (EAN) of an account
                          */
                         connection_id: string;
-                        /** @constant */
+                        /**
+                         * @description Where the mandate stands now
+                         * @constant
+                         */
                         mandate_status: "signed";
                     } | {
                         /** @description As in GET /partner/customers */
@@ -10084,10 +10097,13 @@ export interface operations {
                     type: "mandate.renewed";
                     /**
                      * Format: date-time
+                     * @description When it happened
                      * @example 2026-11-20T09:30:00Z
                      */
                     timestamp: string;
+                    /** @description Its place in the log, as GET /v1/events or /partner/events has it */
                     sequence: number;
+                    /** @description What is new, by ids, your own references and statuses; nothing of a person */
                     data: {
                         /**
                          * Format: uuid
@@ -10101,7 +10117,10 @@ export interface operations {
                          * @description The connection: one metering point (EAN) of an account
                          */
                         connection_id: string;
-                        /** @constant */
+                        /**
+                         * @description Where the mandate stands now
+                         * @constant
+                         */
                         mandate_status: "signed";
                     } | {
                         /** @description As in GET /partner/customers */
@@ -10153,10 +10172,13 @@ export interface operations {
                     type: "mandate.declined";
                     /**
                      * Format: date-time
+                     * @description When it happened
                      * @example 2026-11-20T09:30:00Z
                      */
                     timestamp: string;
+                    /** @description Its place in the log, as GET /v1/events or /partner/events has it */
                     sequence: number;
+                    /** @description What is new, by ids, your own references and statuses; nothing of a person */
                     data: {
                         /**
                          * Format: uuid
@@ -10170,7 +10192,10 @@ export interface operations {
                          * @description The connection: one metering point (EAN) of an account
                          */
                         connection_id: string;
-                        /** @constant */
+                        /**
+                         * @description Where the mandate stands now
+                         * @constant
+                         */
                         mandate_status: "declined";
                     };
                 };
@@ -10217,10 +10242,13 @@ export interface operations {
                     type: "mandate.revoked";
                     /**
                      * Format: date-time
+                     * @description When it happened
                      * @example 2026-11-20T09:30:00Z
                      */
                     timestamp: string;
+                    /** @description Its place in the log, as GET /v1/events or /partner/events has it */
                     sequence: number;
+                    /** @description What is new, by ids, your own references and statuses; nothing of a person */
                     data: {
                         /**
                          * Format: uuid
@@ -10234,7 +10262,10 @@ export interface operations {
                          * @description The connection: one metering point (EAN) of an account
                          */
                         connection_id: string;
-                        /** @constant */
+                        /**
+                         * @description Where the mandate stands now
+                         * @constant
+                         */
                         mandate_status: "revoked";
                     } | {
                         /** @description As in GET /partner/customers */
@@ -10286,10 +10317,13 @@ export interface operations {
                     type: "mandate.expired";
                     /**
                      * Format: date-time
+                     * @description When it happened
                      * @example 2026-11-20T09:30:00Z
                      */
                     timestamp: string;
+                    /** @description Its place in the log, as GET /v1/events or /partner/events has it */
                     sequence: number;
+                    /** @description What is new, by ids, your own references and statuses; nothing of a person */
                     data: {
                         /**
                          * Format: uuid
@@ -10303,7 +10337,10 @@ export interface operations {
                          * @description The connection: one metering point (EAN) of an account
                          */
                         connection_id: string;
-                        /** @constant */
+                        /**
+                         * @description Where the mandate stands now
+                         * @constant
+                         */
                         mandate_status: "expired";
                     } | {
                         /** @description As in GET /partner/customers */
@@ -10355,10 +10392,13 @@ export interface operations {
                     type: "ean.status_changed";
                     /**
                      * Format: date-time
+                     * @description When it happened
                      * @example 2026-11-20T09:30:00Z
                      */
                     timestamp: string;
+                    /** @description Its place in the log, as GET /v1/events or /partner/events has it */
                     sequence: number;
+                    /** @description What is new, by ids, your own references and statuses; nothing of a person */
                     data: {
                         /**
                          * Format: uuid
@@ -10418,10 +10458,13 @@ export interface operations {
                     type: "charger.registered";
                     /**
                      * Format: date-time
+                     * @description When it happened
                      * @example 2026-11-20T09:30:00Z
                      */
                     timestamp: string;
+                    /** @description Its place in the log, as GET /v1/events or /partner/events has it */
                     sequence: number;
+                    /** @description What is new, by ids, your own references and statuses; nothing of a person */
                     data: {
                         /** @description As in GET /partner/customers */
                         customer_ref: string;
@@ -10474,10 +10517,13 @@ export interface operations {
                     type: "charger.mid_confirmed";
                     /**
                      * Format: date-time
+                     * @description When it happened
                      * @example 2026-11-20T09:30:00Z
                      */
                     timestamp: string;
+                    /** @description Its place in the log, as GET /v1/events or /partner/events has it */
                     sequence: number;
+                    /** @description What is new, by ids, your own references and statuses; nothing of a person */
                     data: {
                         /**
                          * Format: uuid
@@ -10550,10 +10596,13 @@ export interface operations {
                     type: "registration.submitted";
                     /**
                      * Format: date-time
+                     * @description When it happened
                      * @example 2026-11-20T09:30:00Z
                      */
                     timestamp: string;
+                    /** @description Its place in the log, as GET /v1/events or /partner/events has it */
                     sequence: number;
+                    /** @description What is new, by ids, your own references and statuses; nothing of a person */
                     data: {
                         /**
                          * Format: uuid
@@ -10627,10 +10676,13 @@ export interface operations {
                     type: "registration.approved";
                     /**
                      * Format: date-time
+                     * @description When it happened
                      * @example 2026-11-20T09:30:00Z
                      */
                     timestamp: string;
+                    /** @description Its place in the log, as GET /v1/events or /partner/events has it */
                     sequence: number;
+                    /** @description What is new, by ids, your own references and statuses; nothing of a person */
                     data: {
                         /**
                          * Format: uuid
@@ -10704,10 +10756,13 @@ export interface operations {
                     type: "registration.rejected";
                     /**
                      * Format: date-time
+                     * @description When it happened
                      * @example 2026-11-20T09:30:00Z
                      */
                     timestamp: string;
+                    /** @description Its place in the log, as GET /v1/events or /partner/events has it */
                     sequence: number;
+                    /** @description What is new, by ids, your own references and statuses; nothing of a person */
                     data: {
                         /**
                          * Format: uuid
@@ -10781,10 +10836,13 @@ export interface operations {
                     type: "draft.claimed";
                     /**
                      * Format: date-time
+                     * @description When it happened
                      * @example 2026-11-20T09:30:00Z
                      */
                     timestamp: string;
+                    /** @description Its place in the log, as GET /v1/events or /partner/events has it */
                     sequence: number;
+                    /** @description What is new, by ids, your own references and statuses; nothing of a person */
                     data: {
                         /**
                          * Format: uuid
@@ -10793,7 +10851,10 @@ export interface operations {
                         draft_id: string;
                         /** @description Your own reference; null where a person or application reads */
                         external_ref: string | null;
-                        /** @constant */
+                        /**
+                         * @description Where it stands now
+                         * @constant
+                         */
                         status: "claimed";
                     };
                 };
@@ -10840,10 +10901,13 @@ export interface operations {
                     type: "draft.active";
                     /**
                      * Format: date-time
+                     * @description When it happened
                      * @example 2026-11-20T09:30:00Z
                      */
                     timestamp: string;
+                    /** @description Its place in the log, as GET /v1/events or /partner/events has it */
                     sequence: number;
+                    /** @description What is new, by ids, your own references and statuses; nothing of a person */
                     data: {
                         /**
                          * Format: uuid
@@ -10852,7 +10916,10 @@ export interface operations {
                         draft_id: string;
                         /** @description Your own reference; null where a person or application reads */
                         external_ref: string | null;
-                        /** @constant */
+                        /**
+                         * @description Where it stands now
+                         * @constant
+                         */
                         status: "active";
                     };
                 };
@@ -10899,10 +10966,13 @@ export interface operations {
                     type: "draft.expired";
                     /**
                      * Format: date-time
+                     * @description When it happened
                      * @example 2026-11-20T09:30:00Z
                      */
                     timestamp: string;
+                    /** @description Its place in the log, as GET /v1/events or /partner/events has it */
                     sequence: number;
+                    /** @description What is new, by ids, your own references and statuses; nothing of a person */
                     data: {
                         /**
                          * Format: uuid
@@ -10911,7 +10981,10 @@ export interface operations {
                         draft_id: string;
                         /** @description Your own reference; null where a person or application reads */
                         external_ref: string | null;
-                        /** @constant */
+                        /**
+                         * @description Where it stands now
+                         * @constant
+                         */
                         status: "expired";
                     };
                 };
@@ -10958,10 +11031,13 @@ export interface operations {
                     type: "draft.conflict";
                     /**
                      * Format: date-time
+                     * @description When it happened
                      * @example 2026-11-20T09:30:00Z
                      */
                     timestamp: string;
+                    /** @description Its place in the log, as GET /v1/events or /partner/events has it */
                     sequence: number;
+                    /** @description What is new, by ids, your own references and statuses; nothing of a person */
                     data: {
                         /**
                          * Format: uuid
@@ -10970,7 +11046,10 @@ export interface operations {
                         draft_id: string;
                         /** @description Your own reference; null where a person or application reads */
                         external_ref: string | null;
-                        /** @constant */
+                        /**
+                         * @description Where it stands now
+                         * @constant
+                         */
                         status: "conflict";
                     };
                 };
@@ -11017,10 +11096,13 @@ export interface operations {
                     type: "customer.sharing_ended";
                     /**
                      * Format: date-time
+                     * @description When it happened
                      * @example 2026-11-20T09:30:00Z
                      */
                     timestamp: string;
+                    /** @description Its place in the log, as GET /v1/events or /partner/events has it */
                     sequence: number;
+                    /** @description What is new, by ids, your own references and statuses; nothing of a person */
                     data: {
                         /** @description As in GET /partner/customers */
                         customer_ref: string;
@@ -11071,10 +11153,13 @@ export interface operations {
                     type: "account.months_locked";
                     /**
                      * Format: date-time
+                     * @description When it happened
                      * @example 2026-11-20T09:30:00Z
                      */
                     timestamp: string;
+                    /** @description Its place in the log, as GET /v1/events or /partner/events has it */
                     sequence: number;
+                    /** @description What is new, by ids, your own references and statuses; nothing of a person */
                     data: {
                         /**
                          * Format: uuid
@@ -11085,7 +11170,10 @@ export interface operations {
                         cpo_external_ref: string | null;
                         /** @description The months, each by its first day */
                         periods: string[];
-                        /** @constant */
+                        /**
+                         * @description Where it stands now
+                         * @constant
+                         */
                         status: "submitted";
                     };
                 };
@@ -11132,10 +11220,13 @@ export interface operations {
                     type: "account.months_registered";
                     /**
                      * Format: date-time
+                     * @description When it happened
                      * @example 2026-11-20T09:30:00Z
                      */
                     timestamp: string;
+                    /** @description Its place in the log, as GET /v1/events or /partner/events has it */
                     sequence: number;
+                    /** @description What is new, by ids, your own references and statuses; nothing of a person */
                     data: {
                         /**
                          * Format: uuid
@@ -11146,7 +11237,10 @@ export interface operations {
                         cpo_external_ref: string | null;
                         /** @description The months, each by its first day */
                         periods: string[];
-                        /** @constant */
+                        /**
+                         * @description Where it stands now
+                         * @constant
+                         */
                         status: "registered";
                     };
                 };
@@ -11193,10 +11287,13 @@ export interface operations {
                     type: "account.months_rejected";
                     /**
                      * Format: date-time
+                     * @description When it happened
                      * @example 2026-11-20T09:30:00Z
                      */
                     timestamp: string;
+                    /** @description Its place in the log, as GET /v1/events or /partner/events has it */
                     sequence: number;
+                    /** @description What is new, by ids, your own references and statuses; nothing of a person */
                     data: {
                         /**
                          * Format: uuid
@@ -11207,7 +11304,10 @@ export interface operations {
                         cpo_external_ref: string | null;
                         /** @description The months, each by its first day */
                         periods: string[];
-                        /** @constant */
+                        /**
+                         * @description Where it stands now
+                         * @constant
+                         */
                         status: "rejected";
                     };
                 };
@@ -11254,10 +11354,13 @@ export interface operations {
                     type: "account.months_reopened";
                     /**
                      * Format: date-time
+                     * @description When it happened
                      * @example 2026-11-20T09:30:00Z
                      */
                     timestamp: string;
+                    /** @description Its place in the log, as GET /v1/events or /partner/events has it */
                     sequence: number;
+                    /** @description What is new, by ids, your own references and statuses; nothing of a person */
                     data: {
                         /**
                          * Format: uuid
@@ -11268,7 +11371,10 @@ export interface operations {
                         cpo_external_ref: string | null;
                         /** @description The months, each by its first day */
                         periods: string[];
-                        /** @constant */
+                        /**
+                         * @description Where it stands now
+                         * @constant
+                         */
                         status: "staged";
                     };
                 };
@@ -11315,10 +11421,13 @@ export interface operations {
                     type: "ere.sold";
                     /**
                      * Format: date-time
+                     * @description When it happened
                      * @example 2026-11-20T09:30:00Z
                      */
                     timestamp: string;
+                    /** @description Its place in the log, as GET /v1/events or /partner/events has it */
                     sequence: number;
+                    /** @description What is new, by ids, your own references and statuses; nothing of a person */
                     data: {
                         /**
                          * Format: uuid
@@ -11385,10 +11494,13 @@ export interface operations {
                     type: "ere.sale_reversed";
                     /**
                      * Format: date-time
+                     * @description When it happened
                      * @example 2026-11-20T09:30:00Z
                      */
                     timestamp: string;
+                    /** @description Its place in the log, as GET /v1/events or /partner/events has it */
                     sequence: number;
+                    /** @description What is new, by ids, your own references and statuses; nothing of a person */
                     data: {
                         /**
                          * Format: uuid
@@ -11455,10 +11567,13 @@ export interface operations {
                     type: "payout.approved";
                     /**
                      * Format: date-time
+                     * @description When it happened
                      * @example 2026-11-20T09:30:00Z
                      */
                     timestamp: string;
+                    /** @description Its place in the log, as GET /v1/events or /partner/events has it */
                     sequence: number;
+                    /** @description What is new, by ids, your own references and statuses; nothing of a person */
                     data: {
                         /**
                          * Format: uuid
@@ -11467,7 +11582,10 @@ export interface operations {
                         account_id: string;
                         /** @description Your own customer number */
                         cpo_external_ref: string | null;
-                        /** @constant */
+                        /**
+                         * @description Where it stands now
+                         * @constant
+                         */
                         status: "approved";
                     } | {
                         /**
@@ -11480,7 +11598,10 @@ export interface operations {
                          * @example 2026-Q1
                          */
                         period: string;
-                        /** @constant */
+                        /**
+                         * @description Where it stands now
+                         * @constant
+                         */
                         status: "approved";
                     };
                 };
@@ -11527,10 +11648,13 @@ export interface operations {
                     type: "payout.paid";
                     /**
                      * Format: date-time
+                     * @description When it happened
                      * @example 2026-11-20T09:30:00Z
                      */
                     timestamp: string;
+                    /** @description Its place in the log, as GET /v1/events or /partner/events has it */
                     sequence: number;
+                    /** @description What is new, by ids, your own references and statuses; nothing of a person */
                     data: {
                         /**
                          * Format: uuid
@@ -11539,7 +11663,10 @@ export interface operations {
                         account_id: string;
                         /** @description Your own customer number */
                         cpo_external_ref: string | null;
-                        /** @constant */
+                        /**
+                         * @description Where it stands now
+                         * @constant
+                         */
                         status: "paid";
                     } | {
                         /**
@@ -11552,7 +11679,10 @@ export interface operations {
                          * @example 2026-Q1
                          */
                         period: string;
-                        /** @constant */
+                        /**
+                         * @description Where it stands now
+                         * @constant
+                         */
                         status: "paid";
                     };
                 };
@@ -11599,10 +11729,13 @@ export interface operations {
                     type: "payout.failed";
                     /**
                      * Format: date-time
+                     * @description When it happened
                      * @example 2026-11-20T09:30:00Z
                      */
                     timestamp: string;
+                    /** @description Its place in the log, as GET /v1/events or /partner/events has it */
                     sequence: number;
+                    /** @description What is new, by ids, your own references and statuses; nothing of a person */
                     data: {
                         /**
                          * Format: uuid
@@ -11611,7 +11744,10 @@ export interface operations {
                         account_id: string;
                         /** @description Your own customer number */
                         cpo_external_ref: string | null;
-                        /** @constant */
+                        /**
+                         * @description Where it stands now
+                         * @constant
+                         */
                         status: "failed";
                     } | {
                         /**
@@ -11624,7 +11760,10 @@ export interface operations {
                          * @example 2026-Q1
                          */
                         period: string;
-                        /** @constant */
+                        /**
+                         * @description Where it stands now
+                         * @constant
+                         */
                         status: "failed";
                     };
                 };
@@ -11671,10 +11810,13 @@ export interface operations {
                     type: "payout.reversed";
                     /**
                      * Format: date-time
+                     * @description When it happened
                      * @example 2026-11-20T09:30:00Z
                      */
                     timestamp: string;
+                    /** @description Its place in the log, as GET /v1/events or /partner/events has it */
                     sequence: number;
+                    /** @description What is new, by ids, your own references and statuses; nothing of a person */
                     data: {
                         /**
                          * Format: uuid
@@ -11683,7 +11825,10 @@ export interface operations {
                         account_id: string;
                         /** @description Your own customer number */
                         cpo_external_ref: string | null;
-                        /** @constant */
+                        /**
+                         * @description Where it stands now
+                         * @constant
+                         */
                         status: "pending";
                     } | {
                         /**
@@ -11696,7 +11841,10 @@ export interface operations {
                          * @example 2026-Q1
                          */
                         period: string;
-                        /** @constant */
+                        /**
+                         * @description Where it stands now
+                         * @constant
+                         */
                         status: "pending";
                     };
                 };
@@ -11743,16 +11891,20 @@ export interface operations {
                     type: "webhook_endpoint.disabled";
                     /**
                      * Format: date-time
+                     * @description When it happened
                      * @example 2026-11-20T09:30:00Z
                      */
                     timestamp: string;
+                    /** @description Its place in the log, as GET /v1/events or /partner/events has it */
                     sequence: number;
+                    /** @description What is new, by ids, your own references and statuses; nothing of a person */
                     data: {
                         /**
                          * Format: uuid
                          * @description The id of an endpoint, of GET /partner/webhooks
                          */
                         webhook_id: string;
+                        /** @description Why nothing is sent there any more */
                         disabled_reason: string;
                     };
                 };
@@ -11799,9 +11951,11 @@ export interface operations {
                     type: "ping";
                     /**
                      * Format: date-time
+                     * @description When it happened
                      * @example 2026-11-20T09:30:00Z
                      */
                     timestamp: string;
+                    /** @description What is new, by ids, your own references and statuses; nothing of a person */
                     data: Record<string, never>;
                 };
             };

@@ -23,10 +23,18 @@ export function describeWebhooks(): ZodOpenApiPathsObject {
       .map((shape) => z.object(shape));
     const body = z.object({
       type: z.literal(type),
-      timestamp: instant(),
+      timestamp: instant().meta({ description: "When it happened" }),
       // a ping is in no log
-      ...(type === "ping" ? {} : { sequence: z.int() }),
-      data: second ? z.union([first, second]) : first,
+      ...(type === "ping"
+        ? {}
+        : {
+            sequence: z
+              .int()
+              .meta({ description: "Its place in the log, as GET /v1/events or /partner/events has it" }),
+          }),
+      data: (second ? z.union([first, second]) : first).meta({
+        description: "What is new, by ids, your own references and statuses; nothing of a person",
+      }),
     });
     const operation = {
       operationId: `on ${type}`.replace(/[ ._](\w)/g, (_, letter: string) => letter.toUpperCase()),
