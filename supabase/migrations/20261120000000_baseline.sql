@@ -16563,7 +16563,9 @@ declare
 begin
   perform private.act_as_operator(input);
   batch := private.payout_batch_named(input ->> 'batch');
-  if batch.status <> 'approved' then
+  if batch.status = 'cancelled' then
+    perform private.refuse('payout_cancelled', json_build_object('batch', batch.id));
+  elsif batch.status <> 'approved' then
     perform private.refuse('payout_exported', json_build_object('batch', batch.id, 'exported_at', private.iso(batch.exported_at)));
   end if;
   update core.payout_batches b

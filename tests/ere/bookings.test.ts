@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Papa from "papaparse";
@@ -464,6 +464,7 @@ describe("contract §3 what a row keeps, and the file for the register", () => {
     const command = ["booking", "export", "2026-Q2", "--out", file];
     const first = await world.done(command);
     const bytes = readFileSync(file);
+    expect(statSync(file).mode & 0o777, "it names people").toBe(0o600);
     expect(first).toEqual({
       booking_id: booking.booking_id,
       quarter: "2026-Q2",

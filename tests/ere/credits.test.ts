@@ -166,6 +166,14 @@ describe("contract §3 booking credit", () => {
     await refusedWhole(bad("row_id,accepted_kwh,reason\n"), "has no rows");
     await refusedWhole(bad(`row_id,accepted_kwh,reason\n${row["2026-04"]},1,a,b\n`), /Line 2 of .* cannot be read/);
     await refusedWhole(bad('row_id,accepted_kwh,reason\nx,1,"a\n'), /Line 2 of .* cannot be read/);
+    const [one, kwh] = [row["2026-04"], "1"];
+    await refusedWhole(
+      bad(`row_id,accepted_kwh, accepted_kwh,reason\n${one},${kwh},2,b\n`),
+      "names accepted_kwh more than once",
+    );
+    await refusedWhole(bad(`row_id,accepted_kwh,reason\r\n${one},${kwh},b\0\r\n`), /Line 2 of .*NUL/);
+    for (const typed of ["1e1", "NaN", "-0", "0x10", "1,5", "١٢", "+1", "1.0000", "Infinity", "9999999999"])
+      await refusedWhole(credit(`${one},"${typed}",b`), "has an accepted_kwh that is no number");
     await refusedWhole(bad(Uint8Array.of(0xff, 0xfe, 0x00)), "is not written in UTF-8");
     // semicolons, a byte order mark, other columns and blank lines are no obstacle
     const path = file();

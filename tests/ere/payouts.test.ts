@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { readFileSync, statSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import pg from "pg";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -348,6 +348,23 @@ describe("contract §3 payout export", () => {
       "select actor, details from core.audit_log where action = 'payout.exported_again'",
     );
     expect(rows).toEqual([{ actor: "operator_bram:tester", details: { reason: "lost" } }]);
+  });
+
+  test("contract §3 a batch that is cancelled while its file is made has none, and is said to be cancelled", async () => {
+    await world.sold([100]);
+    const { batch } = await prepare();
+    expect((await world.bram(["payout", "approve", batch.batch_id, "--yes"])).code).toBe(0);
+    const [exported, cancelled] = await Promise.all([
+      world.anna(["payout", "export", batch.batch_id, "--out", join(world.folder, "raced.xml")]),
+      world.bram(["payout", "cancel", batch.batch_id, "--reason", "too early", "--yes"]),
+    ]);
+    // one of them was first
+    if (cancelled.code === 0) expect([exported.code, exported.err]).toEqual([1, expect.stringMatching(/cancelled/)]);
+    else expect([exported.code, cancelled.err]).toEqual([0, expect.stringMatching(/at the bank|exported/)]);
+    expect(existsSync(join(world.folder, "raced.xml"))).toBe(exported.code === 0);
+    const keep = "select ops.payout_keep_file(json_build_object('batch', $1::uuid)::jsonb)";
+    if (cancelled.code === 0) await expect(world.row(keep, batch.batch_id)).rejects.toThrow("payout_cancelled");
+    await world.agrees();
   });
 
   test("contract §3 of ten at once one file is kept", async () => {

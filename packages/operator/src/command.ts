@@ -33,8 +33,8 @@ export type Command = {
     input: (row: Row) => Input;
     label: (row: Row) => string;
   };
-  /** A field of the answer that goes into the file which an option names; readable by nobody else where it is `secret`. */
-  writes?: { field: string; option: string; secret?: true };
+  /** A field of the answer that goes into the file which an option names: of people or of money, so nobody else can read it. */
+  writes?: { field: string; option: string };
   /** Whether the answer says that something is wrong, which is exit code 1. */
   fails?: (answer: Answer) => boolean;
   /** Makes a secret, stored as its hash, and shows it once. */

@@ -14,7 +14,13 @@ export type CreditLine = { line: number; row_id: string; accepted_kwh: string; r
  * @throws {OperatorError} a file that cannot be read as such
  */
 export function readCreditFile(path: string): CreditLine[] {
-  const { data, errors, meta } = Papa.parse<Record<string, string>>(textOf(path), {
+  const text = textOf(path);
+  const nul = text.indexOf("\0");
+  if (nul >= 0) {
+    const line = text.slice(0, nul).split(/\r\n|\r|\n/).length;
+    throw new OperatorError(`Line ${line} of ${path} cannot be read: it has a sign that no text has (NUL).`);
+  }
+  const { data, errors, meta } = Papa.parse<Record<string, string>>(text, {
     header: true,
     skipEmptyLines: "greedy",
     transformHeader: (name) => name.trim(),
@@ -22,6 +28,9 @@ export function readCreditFile(path: string): CreditLine[] {
   const missing = COLUMNS.filter((name) => !meta.fields?.includes(name));
   if (missing.length > 0)
     throw new OperatorError(`The first line of ${path} must name ${COLUMNS.join(",")}; it lacks ${missing.join(",")}.`);
+  // of two columns one would be taken without a word
+  const twice = COLUMNS.filter((name) => Object.values(meta.renamedHeaders ?? {}).includes(name));
+  if (twice.length > 0) throw new OperatorError(`The first line of ${path} names ${twice.join(",")} more than once.`);
   const [error] = errors.filter(({ code }) => code !== "UndetectableDelimiter");
   if (error) {
     // papaparse counts from 0, with the header where a quote is at fault, without it where a field is

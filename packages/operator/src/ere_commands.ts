@@ -146,7 +146,8 @@ export const ERE_COMMANDS: Command[] = [
   {
     name: "booking export",
     summary: "Write the file for the register",
-    details: "CSV in UTF-8, described in docs/ere.md. Its SHA-256 is kept, and each time it is the same bytes.",
+    details:
+      "CSV in UTF-8, described in docs/ere.md. Its SHA-256 is kept, and each time it is the same bytes. Nobody but you can read the file.",
     example: "booking export 2026-Q2 --partner laadpunt-zuid --out 2026-Q2.csv",
     takes: [booking(), ofPartner(), new Option("--out <file>", "the file to write").makeOptionMandatory()],
     ops: "booking_export",

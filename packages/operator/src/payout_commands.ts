@@ -109,7 +109,7 @@ export const PAYOUT_COMMANDS: Command[] = [
     ],
     ops: "payout_export",
     perform: { also: ["payout_keep_file"], run: exportBatch },
-    writes: { field: "xml", option: "out", secret: true },
+    writes: { field: "xml", option: "out" },
     view: ({ batch, file }) => `Written to ${file}.\n${fields(batch as Row)}`,
   },
   {

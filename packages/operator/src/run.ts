@@ -181,8 +181,8 @@ function writeFile({ writes }: Command, answer: Answer, typed: Input): Answer {
   if (path === undefined) return shown;
   writing(path, (file) => {
     // a mode is for a new file: what is there already is closed to others before anything is in it
-    if (writes.secret && existsSync(file)) chmodSync(file, 0o600);
-    writeFileSync(file, String(content), writes.secret && { mode: 0o600 });
+    if (existsSync(file) && statSync(file).isFile()) chmodSync(file, 0o600);
+    writeFileSync(file, String(content), { mode: 0o600 });
   });
   return { ...shown, file: path };
 }
