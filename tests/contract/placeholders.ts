@@ -44,11 +44,12 @@ export function placeholders(url: string, example: string): (value: unknown) => 
       .replace(/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g, (found) =>
         stand("uuid", found, uuid),
       )
-      .replace(/[A-Za-z0-9_-]{22,}/g, (found) =>
-        /[A-Z]/.test(found) && /[a-z]/.test(found) && /[0-9]/.test(found)
-          ? stand("secret", found, (count) => `${/^[a-z]+_[a-z]+_/.exec(found)?.[0] ?? ""}${letters(count, 43)}`)
-          : found,
-      )
+      .replace(/whsec_[A-Za-z0-9+/]{43}=|[A-Za-z0-9_-]{22,}/g, (found) => {
+        if (found.startsWith("whsec_")) return stand("webhook", found, (count) => `whsec_${letters(-count, 43)}=`);
+        // a name of ours is of small letters
+        if (!/[A-Z]/.test(found) || !/[a-z]/.test(found) || !/[0-9]/.test(found)) return found;
+        return stand("secret", found, (count) => `${/^[a-z]+_[a-z]+_/.exec(found)?.[0] ?? ""}${letters(count, 43)}`);
+      })
       .replace(/\bKL-[0-9a-f]{10}\b/g, (found) => stand("reference", found, (count) => `KL-${1000 + count}`))
       .replace(/\b[0-9a-f]{10,12}(?=@)/g, (found) => stand("mailbox", found, (count) => `klant${count}`))
       .replace(/\b8716871\d{11}\b/g, (found) =>

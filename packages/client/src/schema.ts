@@ -8546,7 +8546,7 @@ export interface operations {
                      *       "delivered_to": 0,
                      *       "failing_since": null,
                      *       "disabled_reason": null,
-                     *       "secret": "whsec_HvW/PuR4E1QGbiZhmEnI+5NTJSEI2P71WfdMZzVHl+M="
+                     *       "secret": "whsec_AVKMiyuEHCDqR3E3iKf8b8RT3XXIbbVAdGqQQa-692c="
                      *     }
                      */
                     "application/json": components["schemas"]["WebhookWithSecret"];
@@ -8662,7 +8662,7 @@ export interface operations {
                      *       "delivered_to": 0,
                      *       "failing_since": null,
                      *       "disabled_reason": null,
-                     *       "secret": "whsec_G+M5Jlh33eTb8xOdn1XltJk4qvsiiHI78pL1Rz2MT9y5E="
+                     *       "secret": "whsec_Cg7dP-R4iDbW0-5qSexeKCj-Ss4c1W-dzUXsB0S3doE="
                      *     }
                      */
                     "application/json": components["schemas"]["WebhookWithSecret"];
