@@ -2,14 +2,43 @@
 
 import { execFileSync } from "node:child_process";
 import { createHmac } from "node:crypto";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { ApiError, createClient, events, orThrow, paginate, verifyWebhook } from "../../packages/client/src/index.ts";
+import { afterEach, beforeEach, describe, expect, expectTypeOf, test, vi } from "vitest";
+import {
+  ApiError,
+  type components,
+  createClient,
+  events,
+  orThrow,
+  paginate,
+  type paths,
+  verifyWebhook,
+  type Webhook,
+} from "../../packages/client/src/index.ts";
 import { ROOT } from "../../packages/local/src/checkout.ts";
 
 test("§9.5 the client's types are those of openapi.json: npm run openapi", () => {
   const program = `${ROOT}packages/client/node_modules/openapi-typescript/bin/cli.js`;
   const check = [program, "../../openapi.json", "-o", "src/schema.ts", "--check"];
   execFileSync(process.execPath, check, { cwd: `${ROOT}packages/client`, stdio: "pipe" });
+});
+
+test("§9.5 the types ask for what is required, leave out what has a default, and promise what is always there", () => {
+  type Schemas = components["schemas"];
+  const connection = { ean_code: "871687110000000018", postal_code: "3818 LH", house_number: 8 };
+  expectTypeOf<{ person: { full_name: string }; connection: typeof connection }>().toExtend<Schemas["CreateAccount"]>();
+  expectTypeOf<{ consent: true; email: string; naam: string }>().toExtend<Schemas["AddCustomers"]>();
+  expectTypeOf<{ consent: true; rows: { email: string }[] }>().toExtend<Schemas["AddCustomers"]>();
+  expectTypeOf<{ rows: { email: string }[] }>().not.toExtend<Schemas["AddCustomers"]>();
+  expectTypeOf<{ email: string }>().not.toExtend<Schemas["AddCustomers"]>();
+  expectTypeOf<{ consent: boolean; csv: string }>().not.toExtend<Schemas["ImportDrafts"]>();
+  expectTypeOf<Schemas["CreatedAccount"]["account_id"]>().toEqualTypeOf<string>();
+  expectTypeOf<Schemas["ErePosition"]["ere"]>().toEqualTypeOf<Schemas["Ere"] | null>();
+  expectTypeOf<paths["/v1/accounts"]["get"]["parameters"]["query"]>().toEqualTypeOf<
+    { limit?: number; offset?: number; cpo_external_ref?: string } | undefined
+  >();
+  expectTypeOf<Extract<Webhook, { type: "registration.approved" }>["data"]>().toExtend<{
+    registration_status: "goedgekeurd";
+  }>();
 });
 
 const BASE = "https://api.example.com";

@@ -1,10 +1,18 @@
+import type { webhooks } from "./schema.ts";
+
 /** A webhook that is not ours, or not of now. */
 export class WebhookError extends Error {
   override readonly name = "WebhookError";
 }
 
-/** What a webhook says. `id` is the event's: the same on every attempt, so that a repeat can be told. */
-export type Webhook = { id: string; type: string; timestamp: string; sequence?: number; data: Record<string, unknown> };
+/** What a webhook says: `type` tells what `data` is. `id` is the event's, the same on every attempt, so that a repeat can be told. */
+export type Webhook = {
+  [Type in keyof webhooks]: webhooks[Type]["post"] extends {
+    requestBody: { content: { "application/json": infer Body } };
+  }
+    ? Body & { id: string }
+    : never;
+}[keyof webhooks];
 
 /** So many seconds a webhook may be old, or its sender's clock be wrong. */
 const TOLERANCE_S = 5 * 60;
