@@ -13539,6 +13539,164 @@ comment on function api.stop_application(jsonb, jsonb) is
   'A person takes back what they allowed an application: {client_id} to {ended}. Its tokens end at once. A second time changes nothing.';
 select private.expose('api.stop_application(jsonb, jsonb)');
 
+-- A person's own data: all of it as one document, and the end of the account.
+
+create function private.own_balance() returns numeric
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  return (select coalesce(sum(private.balance(a.partner_id, 'EUR', 'customer', a.id)), 0) from core.accounts a where a.user_id = private.user_id());
+end $$;
+comment on function private.own_balance() is
+  'What the person of this transaction is still to be paid, in euro. Definer, because nobody reads the ledger.';
+grant execute on function private.own_balance() to api_owner;
+
+create function private.own_end() returns json
+language sql stable
+set search_path = ''
+as $$
+  select json_build_object(
+    'balance_eur', private.own_balance(),
+    'accounts', count(*),
+    'iban_missing', coalesce(bool_or(a.iban_ciphertext is null and a.payout_handler = 'service_pays_customer'), false),
+    -- of this delivery year, which is the last one
+    'kept_until', case when count(*) > 0 then make_date(extract(year from private.today())::int + 7, 1, 1) end)
+    from core.accounts a where a.user_id = private.user_id()
+$$;
+comment on function private.own_end() is
+  'What the end of the account means for the person of this transaction: {balance_eur, accounts, iban_missing, kept_until}; without accounts nothing is kept.';
+grant execute on function private.own_end() to api_owner;
+
+create function api.read_own_end(caller jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'session');
+  return json_build_object('email', (private.user_profile(private.user_id())).email, 'end', private.own_end());
+end $$;
+comment on function api.read_own_end(jsonb) is 'What the end of a person''s account means: {email, end}.';
+select private.expose('api.read_own_end(jsonb)');
+
+create function api.export_own_data(caller jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+declare
+  house  constant uuid := private.house();
+  person uuid;
+begin
+  perform private.act_as(caller, 'session');
+  person := private.user_id();
+  return json_build_object(
+    'exported_at', private.iso(private.now()),
+    'login', (select json_build_object('email', p.email, 'name', p.name, 'created_at', private.iso(p.created_at)) from private.user_profile(person) p),
+    'accounts', (select coalesce(json_agg(json_build_object(
+        'account_id', a.id, 'type', a.type, 'display_name', a.display_name, 'company', a.company, 'iban_last4', a.iban_last4,
+        'payout_handler', a.payout_handler, 'created_at', private.iso(a.created_at),
+        'signatory', (select json_build_object('full_name', s.full_name, 'email', s.email, 'phone', s.phone)
+                        from core.signatories s where s.partner_id = house and s.account_id = a.id),
+        'connections', (select coalesce(json_agg(json_build_object(
+              'connection_id', c.id, 'ean_code', c.ean_code, 'ean_validation_status', c.ean_validation_status, 'status', c.status,
+              'registration_status', c.registration_status, 'street', l.street, 'house_number', l.house_number,
+              'house_number_addition', l.house_number_addition, 'postal_code', l.postal_code, 'city', l.city,
+              'mandates', (select coalesce(json_agg(private.shown_mandate(m) || jsonb_build_object('address', m.address, 'user_agent', m.user_agent)
+                                                    order by m.created_at), '[]')
+                             from core.mandates m where m.partner_id = house and m.connection_id = c.id),
+              'months', (select coalesce(json_agg(json_build_object('month', to_char(d.period, 'YYYY-MM'), 'kwh', d.total_kwh, 'status', d.status) order by d.period), '[]')
+                           from core.delivered_months d where d.partner_id = house and d.connection_id = c.id)) order by c.created_at), '[]')
+            from core.connections c join core.locations l on l.partner_id = c.partner_id and l.id = c.location_id
+           where c.partner_id = house and c.account_id = a.id),
+        'payouts', (select coalesce(json_agg(json_build_object('paid_at', private.iso(p.paid_at), 'amount_eur', p.amount, 'iban_last4', p.iban_last4) order by p.arrival), '[]')
+                      from core.payout_lines p where p.partner_id = house and p.account_id = a.id and p.status = 'paid')) order by a.created_at), '[]')
+      from core.accounts a where a.partner_id = house and a.user_id = person),
+    'chargers', (select coalesce(json_agg(json_build_object(
+        'charger_id', h.id, 'name', private.charger_name(h), 'brand', h.brand, 'serial_number', h.serial_number, 'ocpp_identity', h.ocpp_identity,
+        'mid_eligible', h.mid_eligible, 'status', h.status, 'created_at', private.iso(h.created_at)) order by h.created_at), '[]')
+      from core.chargers h where h.partner_id = house and h.user_id = person),
+    'charging_sessions', (select coalesce(json_agg(json_build_object(
+        'charger_id', s.charger_id, 'started_at', private.iso(s.started_at), 'ended_at', private.iso(s.ended_at), 'kwh', s.wh / 1000.0,
+        'status', s.status, 'flags', s.flags) order by s.started_at), '[]')
+      from core.charging_sessions s where s.owner_id = person),
+    'partner', private.own_brand(),
+    'applications', private.own_applications(),
+    'tokens', private.own_tokens());
+end $$;
+comment on function api.export_own_data(jsonb) is
+  'Everything of a person that stands under their name, as one document. Ten years of sessions are some three megabytes.';
+select private.expose('api.export_own_data(jsonb)');
+
+create function private.close_login(person uuid) returns void
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  held uuid;
+begin
+  for held in select g.id from core.oauth_grants g where g.user_id = person and g.revoked_at is null order by g.id loop
+    perform private.end_grant(held, 'account_closed');
+  end loop;
+  delete from core.oauth_consents o where o.user_id = person;
+  delete from core.personal_tokens t where t.user_id = person;
+  delete from core.page_sessions s where s.user_id = person;
+  delete from core.partner_managers m where m.user_id = person;
+  if exists (select from core.accounts a where a.user_id = person) or exists (select from core.chargers h where h.user_id = person) then
+    -- as Supabase Auth deletes where rows must stay: by a mark, and with nothing left that says who it was
+    update auth.users u
+       set deleted_at = private.now(), email = 'closed-' || u.id || '@deleted.invalid', encrypted_password = null, raw_user_meta_data = '{}'
+     where u.id = person;
+  else
+    delete from auth.users u where u.id = person;
+  end if;
+end $$;
+comment on function private.close_login(uuid) is
+  'Ends every credential of a person, and the login: whole where nothing of theirs must be kept, else by a mark. Definer, because logins belong to Supabase Auth.';
+grant execute on function private.close_login(uuid) to api_owner;
+
+create function api.close_own_account(caller jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  person     uuid;
+  ending     json;
+  connection uuid;
+  brand      jsonb;
+begin
+  perform private.act_as(caller, 'session');
+  person := private.user_id();
+  if private.session_began() < private.now() - interval '15 minutes' then
+    -- whoever finds an open browser does not end what is another's
+    perform private.refuse('recent_sign_in_required');
+  end if;
+  ending := private.own_end();
+  if (ending ->> 'balance_eur')::numeric > 0 and (ending ->> 'iban_missing')::boolean then
+    return json_build_object('closed', false);
+  end if;
+  perform from core.connections c
+    join core.accounts a on a.partner_id = c.partner_id and a.id = c.account_id
+   where a.user_id = person and c.status = 'active' order by c.id for update of c;
+  for connection in
+    select c.connection_id from core.connection_mandates c
+      join core.accounts a on a.partner_id = c.partner_id and a.id = c.account_id
+     where a.user_id = person and c.status = 'active' and c.mandate_status = 'signed' order by c.connection_id
+  loop
+    perform private.end_mandate(connection, 'revoked', 'customer');
+  end loop;
+  update core.chargers h set status = 'removed' where h.partner_id = private.partner_id() and h.user_id = person and h.status = 'active';
+  brand := private.own_brand();
+  if brand is not null then
+    perform private.stop_sharing(person, (brand ->> 'partner_id')::uuid);
+  end if;
+  perform private.audit('user.account_closed', person);
+  perform private.close_login(person);
+  return json_build_object('closed', true);
+end $$;
+comment on function api.close_own_account(jsonb) is
+  'A person ends their account: mandates end, chargers and everything that lets somebody in goes, and what they are owed is paid without a minimum. Answers {closed}, false where there is money and nowhere to pay it. Refused with recent_sign_in_required a quarter of an hour after signing in. What shows how kWh became money is kept as docs/retention.md says.';
+select private.expose('api.close_own_account(jsonb)');
+
 -- The sandbox: an integrator plays the customer, the charger, the reviewer and the mailbox. What happens here happens through the
 -- functions that production runs; only who starts them differs. Nothing of it runs on another host.
 

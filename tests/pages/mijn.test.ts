@@ -28,7 +28,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-const PAGES = ["", "/charging", "/earnings", "/mandate", "/chargers", "/sharing", "/tokens"];
+const PAGES = ["", "/charging", "/earnings", "/mandate", "/chargers", "/sharing", "/tokens", "/data", "/data/end"];
 
 describe("contract §7 signing in to one's own pages", () => {
   test("by a mailed code, in twelve hours' cookie of these pages alone, and on to the page that was asked for", async () => {
@@ -417,5 +417,94 @@ describe("§3 a person stops sharing", () => {
       id,
     );
     expect(live).toEqual([{ user_id: other.user_id }]);
+  });
+});
+
+describe("contract §6 a person's own data", () => {
+  test("all of it is one document, and nothing of others is in it", async () => {
+    const ask = await browserOf(world, paid);
+    const { text, headers } = await ask(mijn(world, "/data.json"));
+    expect(headers.get("content-disposition")).toBe('attachment; filename="mijn-gegevens.json"');
+    const data = JSON.parse(text);
+    expect(data.login.email).toBe(paid.email);
+    expect(data.accounts).toHaveLength(1);
+    expect(data.accounts[0]).toMatchObject({ account_id: paid.account_id, payouts: [{ iban_last4: "4300" }] });
+    expect(data.accounts[0].connections[0].mandates[0].document).toContain("Machtiging");
+    const { count } = await world.row(
+      "select count(*)::int from core.charging_sessions where owner_id = $1",
+      paid.user_id,
+    );
+    expect(data.charging_sessions).toHaveLength(count);
+    for (const secret of ["ciphertext", "token_hash", "password", other.email, other.account_id])
+      expect(text).not.toContain(secret);
+  });
+
+  test("the account ends only shortly after signing in, and everything with it but what must be kept", async () => {
+    const customer = await paidCustomer(world);
+    const ask = await browserOf(world, customer);
+    const page = await ask(mijn(world, "/data/end"));
+    expect(page.text).toContain("1 januari 2033");
+    const form = { form_token: formToken(page.text) };
+    await world.row(
+      "update auth.sessions set created_at = private.now() - interval '16 minutes' where user_id = $1",
+      customer.user_id,
+    );
+    expect((await ask(mijn(world, "/data/end"), { form })).text).toContain("langer dan 15 minuten geleden");
+    await world.row("update auth.sessions set created_at = private.now() where user_id = $1", customer.user_id);
+
+    const closed = await ask(mijn(world, "/data/end"), { form });
+    expect(closed.location).toContain("/mijn/sign-in");
+    expect((await ask(closed.location ?? "")).text).toContain("Uw account is beëindigd.");
+    expect((await ask(mijn(world))).location).toContain("/mijn/sign-in");
+    const login = await world.row(
+      "select email, deleted_at, raw_user_meta_data from auth.users where id = $1",
+      customer.user_id,
+    );
+    expect(login).toMatchObject({ email: `closed-${customer.user_id}@deleted.invalid`, raw_user_meta_data: {} });
+    expect((await signIn(world, newBrowser(world), customer.email)).text, "nobody signs in any more").toContain(
+      "Fout: ",
+    );
+    const left = await world.row(
+      `select (select m.status from core.mandates m join core.connections c on c.id = m.connection_id where c.account_id = $1 order by m.created_at desc limit 1) as mandate,
+              (select count(*)::int from core.chargers where account_id = $1 and status = 'active') as chargers,
+              (select count(*)::int from core.attributions where user_id = $2) as attributions,
+              (select count(*)::int from core.page_sessions where user_id = $2) as browsers,
+              (select count(*)::int from core.payout_lines where account_id = $1) as payouts`,
+      customer.account_id,
+      customer.user_id,
+    );
+    expect(left).toEqual({ mandate: "revoked", chargers: 0, attributions: 0, browsers: 0, payouts: 1 });
+  });
+
+  test("a login that nothing hangs on is deleted whole", async () => {
+    const email = "alleen@example.nl";
+    const { id } = await world.row(
+      "insert into auth.users (id, email, email_confirmed_at) values (gen_random_uuid(), $1, now()) returning id",
+      email,
+    );
+    const ask = newBrowser(world);
+    await signIn(world, ask, email);
+    const page = await ask(mijn(world, "/data/end"));
+    expect(page.text).toContain("Wij bewaren daarna niets meer van u.");
+    const closed = await ask(mijn(world, "/data/end"), { form: { form_token: formToken(page.text) } });
+    expect(closed.location).toContain("out=closed");
+    expect(await world.rows("select id from auth.users where id = $1", id)).toEqual([]);
+  });
+
+  test("who is owed money, and has no account number, is told to give one first", async () => {
+    const customer = await newCustomer(world);
+    await world.row(
+      `select private.post(private.house(), array[row('test:' || $1, 'EUR', 12.34, 'buyer', private.house(), 'customer', $1::uuid)::private.posting])`,
+      customer.account_id,
+    );
+    const ask = await browserOf(world, customer);
+    const page = await ask(mijn(world, "/data/end"));
+    expect(page.text).toContain("€\u00a012,34");
+    const refused = await ask(mijn(world, "/data/end"), { form: { form_token: formToken(page.text) } });
+    expect(refused.text).toContain("Vul eerst uw rekeningnummer in");
+    expect((await ask(mijn(world))).status, "nothing ended").toBe(200);
+    const status =
+      "select m.status from core.mandates m join core.connections c on c.id = m.connection_id where c.account_id = $1";
+    expect(await world.row(status, customer.account_id)).toEqual({ status: "signed" });
   });
 });

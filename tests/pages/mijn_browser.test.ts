@@ -86,6 +86,8 @@ describe.skipIf(noBrowser)(
       { name: "mijn-sharing", who: () => paid, path: "/sharing" },
       { name: "mijn-sharing-stop", who: () => paid, path: "/sharing/stop" },
       { name: "mijn-tokens", who: () => paid, path: "/tokens" },
+      { name: "mijn-data", who: () => paid, path: "/data" },
+      { name: "mijn-data-end", who: () => paid, path: "/data/end" },
       { name: "mijn-new", who: () => fresh, path: "" },
       { name: "mijn-new-charging", who: () => fresh, path: "/charging" },
       { name: "mijn-new-earnings", who: () => fresh, path: "/earnings" },

@@ -144,7 +144,7 @@ test.each([
 ])("contract §2 Accept-Language %s is answered in %s", (header, locale) => expect(acceptedLocale(header)).toBe(locale));
 
 describe("§6 mail", () => {
-  const config = { SERVICE_NAME: "ERE & Co", SUPPORT_EMAIL: "hulp@example.nl" };
+  const config = { SERVICE_NAME: "ERE & Co", SUPPORT_EMAIL: "hulp@example.nl", PAGES_URL: "https://api.test/pages" };
   const hostile = "<img src=x onerror=alert(1)>\"'&";
 
   test.each(["nl", "en"] as const)(

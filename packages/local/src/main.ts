@@ -50,6 +50,12 @@ function welcome(
     database   ${database_url}
     log        ${resolve(data_dir, "functions.log")}
 
+  To open in a browser:
+
+    a customer's own pages   ${base_url}/pages/mijn  (${demo.user.email} / ${demo.user.password})
+    the API's description    ${base_url}/docs/openapi.json
+    mail, which is captured  npm run -s operator -- mail list
+
     client_id      ${demo.cpo.client_id}
     client_secret  ${demo.cpo.client_secret}
     partner key    ${demo.partner.api_key}

@@ -16,6 +16,7 @@ export const en: MijnWords = {
     "/chargers": "Chargers",
     "/sharing": "Who sees what",
     "/tokens": "Tokens",
+    "/data": "My data",
   },
   signed_in: (email) => `You are signed in as ${email}.`,
   sign_out: "Sign out",
@@ -268,5 +269,36 @@ export const en: MijnWords = {
       name: "Enter a name of at most 100 characters",
       limit: "You have 10 chargers already. Remove one first",
     },
+  },
+
+  data: {
+    title: "Your data",
+    download_title: "Everything in one file",
+    download_what:
+      "This file has everything that we keep under your name: your details, mandates, charging sessions and payments. It is a JSON file, which another program can read too.",
+    download: "Download your data",
+    file: "my-data",
+    end_title: "End your account",
+    end_what: "Do you want to stop altogether? You first see what that means.",
+    end_link: "End your account",
+    ask_title: "Do you want to end your account?",
+    mandate_ends:
+      "Your mandate ends. What you charged before this month still counts. What you charged in this month does not.",
+    access_ends:
+      "You cannot sign in any more. Your tokens, and the apps you gave access, stop working. You share nothing any more.",
+    chargers_end: "Your chargers do not connect to us any more.",
+    paid: (euro) =>
+      `We still pay you ${euro}, even where that is less than the usual minimum. If more comes of it later, we pay that too.`,
+    paid_later: "If your ERE earn anything later, we pay you that, even where it is less than the usual minimum.",
+    kept: (date) =>
+      `What shows how your charging became money has to be kept for seven years: your mandates with your name and address, the months, and the payments. We delete that from ${date} on.`,
+    nothing_kept: "After that we keep nothing of you.",
+    gone: "You cannot undo this.",
+    first_download: "Do you want to keep your data? Then download it first.",
+    iban: "We still owe you money, but do not know which account to pay. First enter your account number, under ERE and money.",
+    recent: "You signed in more than 15 minutes ago. Sign out and in again, so that we know that it is you.",
+    yes: "Yes, end my account",
+    no: "No, go back",
+    closed: "Your account has ended.",
   },
 };

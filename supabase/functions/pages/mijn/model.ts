@@ -124,3 +124,7 @@ export type Token = {
   last_used_at: string | null;
 };
 export type Tokens = { email: string; tokens: Token[] };
+
+/** What the end of the account means. */
+export type End = { balance_eur: number; accounts: number; iban_missing: boolean; kept_until: string | null };
+export type Ending = { email: string; end: End };

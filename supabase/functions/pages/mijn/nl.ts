@@ -15,6 +15,7 @@ export const nl = {
     "/chargers": "Laadpalen",
     "/sharing": "Wie ziet wat",
     "/tokens": "Tokens",
+    "/data": "Gegevens",
   },
   signed_in: (email: string) => `U bent ingelogd als ${email}.`,
   sign_out: "Log uit",
@@ -268,6 +269,38 @@ export const nl = {
       name: "Vul een naam in van hoogstens 100 tekens",
       limit: "U heeft al 10 laadpalen. Haal er eerst een weg",
     },
+  },
+
+  data: {
+    title: "Uw gegevens",
+    download_title: "Alles in één bestand",
+    download_what:
+      "In dit bestand staat alles wat wij onder uw naam bewaren: uw gegevens, machtigingen, laadbeurten en betalingen. Het is een JSON-bestand, dat ook een ander programma kan lezen.",
+    download: "Download uw gegevens",
+    file: "mijn-gegevens",
+    end_title: "Stop met uw account",
+    end_what: "Wilt u helemaal stoppen? U ziet eerst wat dat betekent.",
+    end_link: "Beëindig uw account",
+    ask_title: "Wilt u uw account beëindigen?",
+    mandate_ends:
+      "Uw machtiging eindigt. Wat u tot deze maand laadde, telt nog mee. Wat u deze maand laadde niet meer.",
+    access_ends:
+      "U kunt niet meer inloggen. Uw tokens en de apps die u toegang gaf, werken niet meer. U deelt niets meer.",
+    chargers_end: "Uw laadpalen maken geen verbinding meer met ons.",
+    paid: (euro: string) =>
+      `Wij betalen u nog ${euro}, ook als dat minder is dan het gewone minimum. Komt er later nog iets bij, dan betalen wij dat ook.`,
+    paid_later:
+      "Brengen uw ERE later nog iets op, dan betalen wij u dat, ook als het minder is dan het gewone minimum.",
+    kept: (date: string) =>
+      `Wat laat zien hoe uw laadstroom geld werd, moeten wij zeven jaar bewaren: uw machtigingen met uw naam en adres, de maanden, en de betalingen. Wij verwijderen dat vanaf ${date}.`,
+    nothing_kept: "Wij bewaren daarna niets meer van u.",
+    gone: "U kunt dit niet terugdraaien.",
+    first_download: "Wilt u uw gegevens bewaren? Download ze dan eerst.",
+    iban: "U krijgt nog geld, maar wij weten niet op welke rekening. Vul eerst uw rekeningnummer in, bij ERE en geld.",
+    recent: "U bent langer dan 15 minuten geleden ingelogd. Log uit en weer in, dan weten wij zeker dat u het bent.",
+    yes: "Ja, beëindig mijn account",
+    no: "Nee, terug",
+    closed: "Uw account is beëindigd.",
   },
 };
 

@@ -10,9 +10,10 @@ import { signInHandlers } from "../kit/sign_in.ts";
 import type { Answer, Handler } from "../kit/visit.ts";
 import { chargersPage, removeChargerPage } from "./chargers.ts";
 import { type Asked, chargingPage, monthsCsv, sessionsCsv } from "./charging.ts";
+import { dataPage, endPage } from "./data.ts";
 import { earningsPage } from "./earnings.ts";
 import { mandatesPage } from "./mandates.ts";
-import type { Chargers, Charging, Earnings, Mandates, Overview, Sharing, Tokens } from "./model.ts";
+import type { Chargers, Charging, Earnings, Ending, Mandates, Overview, Sharing, Tokens } from "./model.ts";
 import { overviewPage } from "./overview.ts";
 import { sharingPage, stopSharingPage } from "./sharing.ts";
 import { PATH } from "./sql.ts";
@@ -233,6 +234,31 @@ const revokeToken = signedIn(async (visit) => {
   return refused ? visit.unknown() : visit.told("/tokens", "revoked");
 });
 
+const showData = signedIn(async (visit) => visit.page(dataPage(visit.frame, await visit.own<Ending>("read_own_end"))));
+
+const downloadData = signedIn(async (visit) =>
+  visit.c.body(JSON.stringify(await visit.own("export_own_data"), null, 2), 200, {
+    "Content-Type": "application/json; charset=utf-8",
+    "Content-Disposition": `attachment; filename="${WORDS[visit.locale].data.file}.json"`,
+  }),
+);
+
+const askEnd = signedIn(async (visit) => {
+  const news = visit.news().typed.get("news");
+  const refused = news === "recent" || news === "iban" ? news : null;
+  return visit.page(endPage(visit.frame, await visit.own<Ending>("read_own_end"), refused));
+});
+
+const endAccount = signedIn(async (visit) => {
+  const ending = visit.own<{ closed: boolean }>("close_own_account");
+  const { answer, refused } = await visit.attempt(ending, ["recent_sign_in_required"]);
+  if (refused) return visit.told("/data/end", "recent");
+  if (!answer.closed) return visit.told("/data/end", "iban");
+  visit.became("closed");
+  visit.forget("session");
+  return visit.go("/sign-in", { out: "closed" });
+});
+
 /** Ends what this browser has: its session, and those of the claims it may have been led to. */
 const signOut = signedIn(async (visit) => {
   const { c, environment } = visit;
@@ -273,5 +299,9 @@ export const pages = {
   showTokens,
   createToken,
   revokeToken,
+  showData,
+  downloadData,
+  askEnd,
+  endAccount,
   inEnglish,
 };

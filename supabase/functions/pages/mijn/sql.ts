@@ -20,6 +20,9 @@ export const OWN_SQL = [
   "read_own_tokens",
   "create_personal_token",
   "revoke_personal_token",
+  "read_own_end",
+  "export_own_data",
+  "close_own_account",
   "end_page_session",
 ] as const;
 

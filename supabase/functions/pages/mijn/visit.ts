@@ -13,7 +13,16 @@ import { OWN_SQL, PATH, type SQL } from "./sql.ts";
 import { WORDS } from "./words.ts";
 
 /** The pages that the menu leads to, under PATH. */
-export const SECTIONS = ["", "/charging", "/earnings", "/mandate", "/chargers", "/sharing", "/tokens"] as const;
+export const SECTIONS = [
+  "",
+  "/charging",
+  "/earnings",
+  "/mandate",
+  "/chargers",
+  "/sharing",
+  "/tokens",
+  "/data",
+] as const;
 export type Section = (typeof SECTIONS)[number];
 
 type OwnName = (typeof OWN_SQL)[number];
@@ -67,8 +76,9 @@ export class MijnVisit extends SignInVisit<Name> {
   }
 
   protected signInPage(shown: SignInShown): Html {
-    const { sign_in: words } = WORDS[this.locale];
-    const why = html`${this.c.req.query("out") !== undefined ? html`<p class="panel" role="status">${words.signed_out}</p>` : ""}
+    const { sign_in: words, data } = WORDS[this.locale];
+    const out = this.c.req.query("out");
+    const why = html`${out === undefined ? "" : html`<p class="panel" role="status">${out === "closed" ? data.closed : words.signed_out}</p>`}
 <p class="lead">${words.why(this.frame.config.SERVICE_NAME)}</p>
 <p>${words.which}</p>`;
     return signInPage(this.frame, shown, why);
@@ -108,7 +118,7 @@ export class MijnVisit extends SignInVisit<Name> {
   }
 
   /** What a form did is told on the page at `page`, once. `shown` is what only this browser sees, and only now. */
-  told(page: Section, news: string, shown: Record<string, string> = {}): Response {
+  told(page: Section | "/data/end", news: string, shown: Record<string, string> = {}): Response {
     const to = this.frame.to(page);
     const typed = new URLSearchParams({ news, ...shown });
     leave(this.c, this.environment, to.split("?")[0] ?? "", { typed, errors: {} });

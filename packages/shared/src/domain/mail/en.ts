@@ -34,8 +34,8 @@ export const en: MailMessages = {
     button: "View your mandate",
     after:
       "Would you like to stop? You can withdraw the mandate at any time. Let us know; the address is at the end of this mail.",
-    after_claim:
-      "The button also shows where your registration stands. There you can add what is missing, and withdraw the mandate at any time.",
+    after_claim: (own_pages) =>
+      `The button also shows where your registration stands. There you can add what is missing, and withdraw the mandate at any time. What you charge and what it earns you see at ${own_pages}.`,
     document: "This is what you signed",
     unexpected: "Did you not sign this yourself? Tell us at once.",
   },

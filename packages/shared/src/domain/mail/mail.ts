@@ -85,6 +85,7 @@ export function composeMandateSigned({
   document,
   brand,
 }: Sender & {
+  config: Pick<Configuration, "PAGES_URL">;
   link: string;
   full_name: string;
   partner_name: string;
@@ -98,7 +99,7 @@ export function composeMandateSigned({
     greeting: greeting(full_name),
     lines: message.lines(brand?.name ?? partner_name),
     button: { label: message.button, link },
-    after: brand ? message.after_claim : message.after,
+    after: brand ? message.after_claim(`${config.PAGES_URL}/mijn`) : message.after,
     unexpected: message.unexpected,
     document: { title: message.document, text: document },
   });

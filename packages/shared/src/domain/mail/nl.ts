@@ -35,8 +35,8 @@ export const nl = {
     button: "Bekijk uw machtiging",
     after:
       "Wilt u stoppen? U kunt de machtiging op elk moment intrekken. Laat het ons weten; het adres staat onder aan deze mail.",
-    after_claim:
-      "Met deze knop ziet u ook hoe uw aanmelding ervoor staat. Daar kunt u iets doorgeven, en de machtiging op elk moment intrekken.",
+    after_claim: (own_pages: string) =>
+      `Met deze knop ziet u ook hoe uw aanmelding ervoor staat. Daar kunt u iets doorgeven, en de machtiging op elk moment intrekken. Wat u laadt en wat het oplevert, ziet u op ${own_pages}.`,
     document: "Dit heeft u ondertekend",
     unexpected: "Heeft u dit niet zelf ondertekend? Laat het ons meteen weten.",
   },
