@@ -73,6 +73,60 @@ describe("contract §3 statements", () => {
       expect(text).toContain(said);
   });
 
+  test("of two payments of which the bank makes the later one first, each has its own months", async () => {
+    const [customer] = await world.sold([10]);
+    if (!customer) throw new Error("nobody was paid");
+    const { batch_id: earlier } = await world.exported();
+    await world.sell(customer, 20, "2026-05");
+    const { batch_id: later } = await world.exported();
+    await world.anna(["payout", "settle", later]);
+    const periods = async () =>
+      (await statementsOf(world, customer.account_id)).map(({ content }) => [
+        content.rows.map(({ period }) => period),
+        content.other,
+      ]);
+    expect(await periods()).toEqual([[["2026-05"], "0.00"]]);
+    await world.anna(["payout", "settle", earlier]);
+    expect(await periods()).toEqual([
+      [["2026-04"], "0.00"],
+      [["2026-05"], "0.00"],
+    ]);
+  });
+
+  test("what retention deleted, of sales or of payments, moves no month to another statement", async () => {
+    const [customer] = await world.sold([10], { period: "2026-01" });
+    if (!customer) throw new Error("nobody was paid");
+    await pay();
+    await world.sell(customer, 20, "2026-04");
+    const last = async () =>
+      (await statementsOf(world, customer.account_id))
+        .map(({ content }) => [content.rows.map(({ period }) => period), content.other])
+        .at(-1);
+    const states = async () =>
+      (
+        await world.database.admin.query(
+          "select amount::float, state from private.payments($1, 'customer', $2) order by amount",
+          [world.partnerA.id, customer.account_id],
+        )
+      ).rows;
+    // the months of the first quarter go, and what paid them is younger
+    await world.row("select private.forget_bookings('2026-04-01', 1000)");
+    expect(await states()).toEqual([{ amount: 16, state: "pending" }]);
+    await pay();
+    expect(await last()).toEqual([["2026-04"], "0.00"]);
+    expect(await states()).toEqual([{ amount: 16, state: "paid" }]);
+    // then every payment that there was, and months that they paid stay
+    await world.sell(customer, 5, "2026-05");
+    await world.row("update core.payout_batches set settled_at = '2026-06-01' where status = 'settled'");
+    await world.row("update core.payout_lines set paid_at = '2026-06-01' where status = 'paid'");
+    await world.row("select private.forget_payouts('2026-07-01', 1000)");
+    expect(await states()).toEqual([{ amount: 4, state: "pending" }, expect.objectContaining({ amount: 16 })]);
+    await world.sell(customer, 10, "2026-06");
+    await pay();
+    expect(await last()).toEqual([["2026-05", "2026-06"], "0.00"]);
+    await world.agrees();
+  });
+
   test("a payment that came back has none any more, and its months are on that of the next one", async () => {
     const [customer] = await world.sold([10]);
     if (!customer) throw new Error("nobody was paid");

@@ -36,7 +36,9 @@ as $$
   with line as materialized (
     select l.partner_id, l.id, p.account_id, p.amount, l.account_id is null as to_partner, l.paid_at, l.iban_last4,
            coalesce((select sum(o.amount) from core.payout_parts o
-                       join core.payout_lines e on e.partner_id = o.partner_id and e.id = o.line_id and e.status = 'paid' and e.arrival < l.arrival
+                       -- one that is still on its way took its part before this one
+                       join core.payout_lines e
+                         on e.partner_id = o.partner_id and e.id = o.line_id and e.status in ('pending', 'paid') and e.arrival < l.arrival
                       where o.ledger_partner_id = p.ledger_partner_id and o.payee_id = p.payee_id and o.kind = 'customer'), 0) as before
       from core.payout_parts p
       join core.payout_lines l on l.partner_id = p.partner_id and l.id = p.line_id
@@ -44,8 +46,9 @@ as $$
        and (p.line_id = document.line_id or p.id = document.part_id)
   ), due as materialized (
     -- the oldest part of a balance is paid first; what was taken back since was paid by this line all the same
-    select a.row_id, a.ere, a.gross, a.fee, a.net, sum(a.net) over (order by s.arrival, a.id) as up_to
+    select a.row_id, a.ere, a.gross, a.fee, a.net, f.amount + sum(a.net) over (order by s.arrival, a.id) as up_to
       from line l
+      cross join lateral (select private.forgotten_of(l.partner_id, 'customer', l.account_id) as amount offset 0) f
       join core.allocations a on a.partner_id = l.partner_id and a.account_id = l.account_id and a.net > 0
       join core.sales s on s.partner_id = a.partner_id and s.id = a.sale_id
       left join core.sale_reversals v on v.partner_id = a.partner_id and v.id = a.reversal_id

@@ -154,16 +154,36 @@ begin
 end $$;
 comment on function private.notify_paid(uuid) is 'Has the customers of a batch told that their money is on its way.';
 
+create function private.forgotten_of(tenant uuid, kind text, payee uuid) returns numeric
+language plpgsql stable
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+begin
+  return private.balance(tenant, 'EUR', kind, payee)
+    + coalesce((select sum(p.amount)
+                  from core.payout_parts p
+                  join core.payout_lines l on l.partner_id = p.partner_id and l.id = p.line_id and l.status in ('pending', 'paid')
+                 where p.ledger_partner_id = tenant and p.payee_id = payee and p.kind = forgotten_of.kind), 0)
+    - coalesce((select sum(case forgotten_of.kind when 'customer' then a.net else a.partner_share end)
+                  from core.allocations a
+                 where a.partner_id = tenant and a.reversal_id is null
+                   and case forgotten_of.kind when 'customer' then a.account_id = payee else a.share_partner_id = payee end), 0);
+end $$;
+comment on function private.forgotten_of(uuid, text, uuid) is
+  'What a payee got of sales that retention deleted, less what payments brought that it deleted: the ledger carries both. 0 as long as it deleted neither.';
+
 create function private.payments(tenant uuid, kind text, payee uuid)
 returns table (allocation_id uuid, amount numeric, state text, paid_at timestamptz)
 language plpgsql stable
 set search_path = '' set plan_cache_mode = 'force_custom_plan'
 as $$
+declare
+  forgotten constant numeric := private.forgotten_of(tenant, kind, payee);
 begin
   return query
   with due as materialized (
     -- the oldest part of a balance is paid first
-    select a.id, k.amount, sum(k.amount) over (order by s.arrival, a.id) as up_to
+    select a.id, k.amount, forgotten + sum(k.amount) over (order by s.arrival, a.id) as up_to
       from core.allocations a
       join core.sales s on s.partner_id = a.partner_id and s.id = a.sale_id
       cross join lateral (select case payments.kind when 'customer' then a.net else a.partner_share end as amount) k
