@@ -204,6 +204,25 @@ describe("contract §3 payout prepare", () => {
     await world.agrees();
   });
 
+  test("contract §3 months that wait of a customer who went, and took the charger along, hold no cent back", async () => {
+    const [customer] = await world.sold([1]);
+    const { booking_id } = await world.row(
+      "select booking_id from core.booking_rows where account_id = $1",
+      id(customer),
+    );
+    await world.done(`sale record ${booking_id} --ere 2.32694 --price 0.01 --buyer B --reference R-1`);
+    await world.deliver(customer as Customer, { "2026-07": 40 });
+    await world.done(["mandate", "revoke", customer?.connection_id ?? "", "--asked-by-customer", "--yes"]);
+    expect(await world.statuses(customer as Customer)).toMatchObject({ "2026-07": "staged" });
+    expect((await prepare()).reasons, "July can still be booked").toMatchObject({ [id(customer)]: "below_minimum" });
+    await world.row("update core.chargers set status = 'removed' where account_id = $1", id(customer));
+    const { batch } = await prepare();
+    expect((await world.linesOf(batch.batch_id)).map(({ payee, amount_eur }) => [payee, amount_eur])).toEqual([
+      [id(customer), 0.82],
+    ]);
+    await world.agrees();
+  });
+
   test("contract §3 of ten at once one takes the balances; then there is nobody to pay", async () => {
     await world.sold([100, 50]);
     const ran = await Promise.all(
