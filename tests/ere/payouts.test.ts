@@ -238,7 +238,7 @@ describe("contract §3 payout prepare", () => {
 
   test("contract §3 takes the keys, a login of one's own and a minimum that is one", async () => {
     await world.sold([100]);
-    await refused(world.run, "payout prepare", "IBANs are encrypted: set IBAN_KEYS");
+    await refused(world.run, "payout prepare", "IBANs, and the secrets of webhooks, are encrypted: set IBAN_KEYS");
     const keys = { IBAN_KEYS: JSON.stringify(world.environment.config.IBAN_KEYS) };
     const { operate } = await import("../operator/operator.ts");
     const shared: Run = (command) =>
