@@ -83,12 +83,13 @@ const DAY = 86_400_000;
 
 /**
  * A person with a MID charger, a mandate and four sessions a day for the last `days` days, taken in as the gateway does. Gives their
- * personal token, and how long taking the sessions in took.
+ * personal token, the secret of a browser in which they are signed in to their pages, and how long taking the sessions in took.
  */
 export async function addPerson(
   db: pg.Pool,
   days: number,
-): Promise<{ token: string; sessions: number; seconds: number }> {
+): Promise<{ token: string; page_secret: string; sessions: number; seconds: number }> {
+  const page_secret = randomBytes(24).toString("hex");
   const token = `ere_pat_${randomBytes(24).toString("hex")}`;
   const { rows } = await db.query<{ charger_id: string }>(
     `with person as (insert into auth.users (id, email) values (gen_random_uuid(), $1) returning id),
@@ -103,10 +104,17 @@ export async function addPerson(
      mandate as (insert into core.mandates (partner_id, connection_id, link_id, status, valid_from, valid_until, fee_pct, partner_share_pct, signed_name, signed_at, document, document_sha256)
        select partner_id, connection_id, id, 'signed', '2026-01-01', '2030-12-31', 20, 25, 'Bench', now(), 'bench', 'bench' from link),
      token as (insert into core.personal_tokens (user_id, name, token_hash, last4, scopes)
-       select id, 'Bench', decode($3, 'hex'), 'abcd', private.scopes_of('personal_token') from person)
+       select id, 'Bench', decode($3, 'hex'), 'abcd', private.scopes_of('personal_token') from person),
+     sign_in as (insert into auth.sessions (id, user_id) select gen_random_uuid(), id from person returning id, user_id),
+     page as (insert into core.page_sessions (token_hash, user_id, sign_in_session_id)
+       select decode($4, 'hex'), user_id, id from sign_in)
      insert into core.chargers (partner_id, account_id, connection_id, user_id, connection_type, power_kw, mid_eligible)
      select c.partner_id, a.id, c.id, a.user_id, 'ocpp', 11, true from connection c, account a returning id as charger_id`,
-    [`${token.slice(-12)}@example.nl`, days, createHash("sha256").update(token).digest("hex")],
+    [
+      `${token.slice(-12)}@example.nl`,
+      days,
+      ...[token, page_secret].map((secret) => createHash("sha256").update(secret).digest("hex")),
+    ],
   );
   const start = Math.floor(Date.now() / DAY) * DAY - days * DAY;
   const iso = (ms: number) => new Date(ms).toISOString();
@@ -123,5 +131,5 @@ export async function addPerson(
     const batch = { sessions: sessions.slice(n, n + 5000) };
     await db.query("select api.ingest_charging_sessions($1, $2)", [{ kind: "worker" }, batch]);
   }
-  return { token, sessions: sessions.length, seconds: (performance.now() - begun) / 1000 };
+  return { token, page_secret, sessions: sessions.length, seconds: (performance.now() - begun) / 1000 };
 }

@@ -4,6 +4,7 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { hashSecret } from "#shared/auth/tokens.ts";
 import { mac } from "#shared/domain/claim/links.ts";
+import { giveMandate } from "../harness/mandate.ts";
 import { rowCounts } from "../harness/world.ts";
 import type { SandboxWorld } from "../sandbox/sandbox_world.ts";
 import { formToken, heading, newBrowser } from "./claimant.ts";
@@ -233,6 +234,17 @@ describe("contract §6 a person's own pages", () => {
     expect((await ask(`${root}/me`)).location).toBe("/pages/mijn?lang=en");
     expect((await ask(`${root}/me/charging?year=2026`)).location).toBe("/pages/mijn/charging?year=2026&lang=en");
     expect((await ask(`${root}/mexico`)).status).toBe(404);
+  });
+
+  test("who has no claim of ours has every page too, and a mail address where a claim's pages would be", async () => {
+    const user = await world.addUser();
+    await world.row("update auth.users set email_confirmed_at = private.now() where id = $1", user.id);
+    await giveMandate(world, user);
+    const ask = newBrowser(world);
+    await signIn(world, ask, user.email);
+    for (const path of PAGES) expect((await ask(mijn(world, path))).status, path).toBe(200);
+    expect((await ask(mijn(world))).text).toContain("Mail ons");
+    expect((await ask(mijn(world, "/mandate"))).text).not.toContain("/mijn/open");
   });
 
   test("a page is one statement", async () => {

@@ -4,7 +4,6 @@ export const en: MijnWords = {
   sign_in: {
     why: (service) => `Here you see what you charge, what it earns and what ${service} still needs from you.`,
     which: "Sign in with the e-mail address that our mail reaches you at.",
-    hint: "No mail arriving? We may know you by another e-mail address.",
     signed_out: "You are signed out.",
   },
   menu: {
@@ -51,7 +50,8 @@ export const en: MijnWords = {
     unknown_rest: "What the rest earns in euro is not known yet.",
     nothing:
       "Nothing we know of was charged this year yet. Was your charger connected just now? Then what you charge shows here within a day.",
-    more: "See each month",
+    table: "See the months as a table",
+    more: "See the sessions of each month",
     todo: "What is still needed of you",
     todo_done: "Nothing is needed of you now.",
     no_account:

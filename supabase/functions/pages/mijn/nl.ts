@@ -3,7 +3,6 @@ export const nl = {
   sign_in: {
     why: (service: string) => `Hier ziet u wat u laadt, wat het oplevert en wat er van u nodig is bij ${service}.`,
     which: "Log in met het e-mailadres waarop u onze mail krijgt.",
-    hint: "Krijgt u geen mail? Misschien kennen wij u onder een ander e-mailadres.",
     signed_out: "U bent uitgelogd.",
   },
   menu: {
@@ -51,7 +50,8 @@ export const nl = {
     unknown_rest: "Wat de rest in euro oplevert, is nog niet bekend.",
     nothing:
       "Er is dit jaar nog niets geladen dat wij weten. Is uw laadpaal net gekoppeld? Dan ziet u hier binnen een dag wat u laadt.",
-    more: "Bekijk per maand",
+    table: "Bekijk de maanden als tabel",
+    more: "Bekijk de laadbeurten van elke maand",
     todo: "Wat er nog van u nodig is",
     todo_done: "Er is nu niets van u nodig.",
     no_account:

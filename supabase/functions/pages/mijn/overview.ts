@@ -3,7 +3,7 @@ import { inEuro } from "#shared/domain/mail/notices.ts";
 import type { Html } from "../kit/frame.ts";
 import { claimButton, inNumbers, ownPage } from "./frame.ts";
 import type { Account, Overview, Position, Prices } from "./model.ts";
-import { monthBars } from "./months.ts";
+import { monthBars, monthTable } from "./months.ts";
 import type { MijnFrame } from "./visit.ts";
 import { WORDS } from "./words.ts";
 
@@ -29,6 +29,8 @@ ${worth(frame, position, prices)}
 </dl>
 ${computed(frame, position, prices)}
 ${monthBars(frame, year, months)}
+<details><summary>${words.table}</summary>
+${monthTable(frame, year, months, words.table)}</details>
 <p><a class="link" href="${frame.to("/charging")}">${words.more}</a></p>`
 }</section>`,
   });
