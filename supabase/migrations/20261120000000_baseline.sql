@@ -852,7 +852,7 @@ begin
     update core.events e set sequence = head.sequence + n.place
       from (select u.id, row_number() over (order by u.arrival) as place
               from core.events u where u.partner_id = partner and u.owner_id = owner and u.sequence is null) n
-     where e.partner_id = partner and e.id = n.id and e.sequence is null;
+     where e.partner_id = partner and e.id = n.id;  -- by the key: said to be unnumbered too, it would be looked up among all that are
     update core.event_heads h
        set sequence = greatest(h.sequence, (select max(e.sequence) from core.events e where e.partner_id = partner and e.owner_id = owner))
      where h.partner_id = partner and h.owner_id = owner;
@@ -916,18 +916,32 @@ begin
 end $$;
 comment on function private.kick_for(uuid, uuid) is 'private.kick where somebody is sent the events of this log.';
 
-create function private.tell(partner uuid, owner uuid, type text, subject uuid, data jsonb default '{}', customer uuid default null) returns void
+create function private.tell(
+  partner uuid, owner uuid, type text, subject uuid, data jsonb default '{}', customer uuid default null, account uuid default null) returns void
 language plpgsql security definer
 set search_path = ''
 as $$
 begin
-  insert into core.events (partner_id, owner_id, type, user_id, subject_id, data, request_id)
-  values (partner, owner, tell.type, customer, subject, tell.data, nullif(current_setting('app.request_id', true), ''));
+  insert into core.events (partner_id, owner_id, type, account_id, user_id, subject_id, data, request_id)
+  values (partner, owner, tell.type, account, customer, subject, tell.data, nullif(current_setting('app.request_id', true), ''));
   perform private.kick_for(partner, owner);
 end $$;
-comment on function private.tell(uuid, uuid, text, uuid, jsonb, uuid) is
+comment on function private.tell(uuid, uuid, text, uuid, jsonb, uuid, uuid) is
   'Writes an event into one log. Definer, because events are otherwise only read, and what happens to a person in the house is told to a partner.';
-grant execute on function private.tell(uuid, uuid, text, uuid, jsonb, uuid) to api_owner;
+grant execute on function private.tell(uuid, uuid, text, uuid, jsonb, uuid, uuid) to api_owner;
+
+create function private.told_of_customer(type text, source text) returns boolean
+language sql immutable
+-- what GET /partner/customers shows: no gates, no EAN, no months, and where somebody stands with their registration only if the partner
+-- uploaded or invited them
+return type in ('mandate.signed', 'mandate.renewed', 'mandate.revoked', 'mandate.expired', 'charger.registered', 'charger.mid_confirmed')
+       or type like 'registration.%' and source in ('partner_upload', 'partner_invite');
+comment on function private.told_of_customer(text, text) is 'Whether a partner is told an event of a customer, whom it brought in this way.';
+
+create function private.customer_data(data jsonb) returns jsonb
+language sql immutable
+return jsonb_strip_nulls(jsonb_build_object('registration_status', data -> 'registration_status', 'mid_eligible', data -> 'mid_eligible'));
+comment on function private.customer_data(jsonb) is 'What of an event a partner is told of a customer.';
 
 create function private.emit_all(tenant uuid, type text, occurrences private.occurrence[]) returns void
 language plpgsql security definer
@@ -942,16 +956,11 @@ begin
         from unnest(occurrences) with ordinality as o (account_id, subject_id, data, place)
         join core.accounts a on a.partner_id = tenant and a.id = o.account_id and a.client_id is not null
       union all
-      -- of its customers a partner is told what GET /partner/customers shows: no gates, no EAN, no months, and where somebody stands with
-      -- their registration only if it uploaded or invited them
-      select t.partner_id, t.partner_id, a.id, t.user_id, o.subject_id,
-             jsonb_strip_nulls(jsonb_build_object('registration_status', o.data -> 'registration_status', 'mid_eligible', o.data -> 'mid_eligible')), o.place
+      select t.partner_id, t.partner_id, a.id, t.user_id, o.subject_id, private.customer_data(o.data), o.place
         from unnest(occurrences) with ordinality as o (account_id, subject_id, data, place)
         join core.accounts a on a.partner_id = tenant and a.id = o.account_id
         join core.attributions t on t.user_id = a.user_id
-       where tenant = private.house()
-         and (emit_all.type in ('mandate.signed', 'mandate.renewed', 'mandate.revoked', 'mandate.expired', 'charger.registered', 'charger.mid_confirmed')
-              or emit_all.type like 'registration.%' and t.source in ('partner_upload', 'partner_invite'))
+       where tenant = private.house() and private.told_of_customer(emit_all.type, t.source)
     ), written as (
       insert into core.events (partner_id, owner_id, type, account_id, user_id, subject_id, data, request_id)
       select t.partner_id, t.owner_id, emit_all.type, t.account_id, t.user_id, t.subject_id, t.data, nullif(current_setting('app.request_id', true), '')
@@ -966,12 +975,32 @@ comment on function private.emit_all(uuid, text, private.occurrence[]) is
   'Writes an event of each occurrence in a tenant: into the log of the client whose account it is, or of the partner who brought the person. Definer, because people are in the house and their partner is another tenant.';
 grant execute on function private.emit_all(uuid, text, private.occurrence[]) to api_owner;
 
+create function private.emit_of(tenant uuid, type text, account uuid, subject uuid, data jsonb) returns void
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  client uuid;
+  person uuid;
+begin
+  select a.client_id, a.user_id into client, person from core.accounts a where a.partner_id = tenant and a.id = account;
+  if client is not null then
+    perform private.tell(tenant, client, emit_of.type, subject, emit_of.data, null, account);
+  else
+    perform private.tell(t.partner_id, t.partner_id, emit_of.type, subject, private.customer_data(emit_of.data), t.user_id, account)
+       from core.attributions t where t.user_id = person and private.told_of_customer(emit_of.type, t.source);
+  end if;
+end $$;
+comment on function private.emit_of(uuid, text, uuid, uuid, jsonb) is
+  'private.emit_all for one occurrence, by plans that are kept. Definer, as that.';
+grant execute on function private.emit_of(uuid, text, uuid, uuid, jsonb) to api_owner;
+
 create function private.emit(type text, account uuid, subject uuid, data jsonb) returns void
 language plpgsql
 set search_path = ''
 as $$
 begin
-  perform private.emit_all(private.partner_id(), emit.type, array[row(account, subject, emit.data)::private.occurrence]);
+  perform private.emit_of(private.partner_id(), emit.type, account, subject, emit.data);
 end $$;
 comment on function private.emit(text, uuid, uuid, jsonb) is
   'Writes an event of an account of this tenant, in the same transaction as the change. Not for what a client asked for by name: it has the answer.';
@@ -4553,7 +4582,7 @@ declare
   about constant jsonb := jsonb_build_object('charger_id', charger.id, 'connection_id', charger.connection_id, 'mid_eligible', charger.mid_eligible);
 begin
   if charger.account_id is not null then
-    perform private.emit_all(charger.partner_id, emit_charger.type, array[row(charger.account_id, charger.id, about)::private.occurrence]);
+    perform private.emit_of(charger.partner_id, emit_charger.type, charger.account_id, charger.id, about);
   else
     perform private.tell(t.partner_id, t.partner_id, emit_charger.type, charger.id, about - 'charger_id' - 'connection_id', t.user_id)
        from core.attributions t where t.user_id = charger.user_id;
@@ -12052,6 +12081,17 @@ end $$;
 comment on function private.enable_webhook(core.webhook_endpoints) is 'Sends to an endpoint again, from where it stood.';
 grant execute on function private.enable_webhook(core.webhook_endpoints) to api_owner;
 
+create function private.revoke_webhook(endpoint core.webhook_endpoints) returns void
+language plpgsql
+set search_path = ''
+as $$
+begin
+  delete from core.webhook_endpoints e where e.partner_id = endpoint.partner_id and e.id = endpoint.id;
+  perform private.audit('webhook.revoked', endpoint.id);
+end $$;
+comment on function private.revoke_webhook(core.webhook_endpoints) is 'Deletes an endpoint, with its attempts and with what was still to be sent to it.';
+grant execute on function private.revoke_webhook(core.webhook_endpoints) to api_owner;
+
 create function private.require_enabled(endpoint core.webhook_endpoints) returns void
 language plpgsql
 set search_path = ''
@@ -12209,13 +12249,9 @@ create function api.revoke_webhook(caller jsonb, input jsonb) returns json
 language plpgsql security definer
 set search_path = ''
 as $$
-declare
-  endpoint core.webhook_endpoints;
 begin
   perform private.act_as(caller, 'partner'), private.act_as_manager();
-  endpoint := private.own_webhook(input ->> 'webhook_id');
-  delete from core.webhook_endpoints e where e.partner_id = endpoint.partner_id and e.id = endpoint.id;
-  perform private.audit('webhook.revoked', endpoint.id);
+  perform private.revoke_webhook(private.own_webhook(input ->> 'webhook_id'));
   return json_build_object('ok', true);
 end $$;
 comment on function api.revoke_webhook(jsonb, jsonb) is 'POST /partner/webhooks/{webhook_id}/revoke: {webhook_id}. What was still to be sent to it is not.';
@@ -17878,6 +17914,17 @@ begin
 end $$;
 comment on function ops.webhook_pinged(jsonb) is 'What came of a ping: {webhook, ping} to {ok, attempt}; attempt is null as long as it was not sent.';
 select private.expose_ops('ops.webhook_pinged(jsonb)');
+
+create function ops.webhook_revoke(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  perform private.revoke_webhook(private.any_webhook(input));
+  return json_build_object('ok', true);
+end $$;
+comment on function ops.webhook_revoke(jsonb) is 'Deletes an endpoint, with what was still to be sent to it: {webhook} to {ok}.';
+select private.expose_ops('ops.webhook_revoke(jsonb)');
 
 -- The operator on customers: find, show. Who looks somebody up leaves an audit row.
 

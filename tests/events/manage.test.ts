@@ -315,6 +315,7 @@ describe("contract §8 operator webhook", () => {
     expect((await operator(`webhook add https://10.0.0.1 --partner partner-a`)).err).toMatch(/must name a host/);
     expect((await operator(`webhook add ${receiver.url}`)).err).toMatch(/Say whose log/);
     expect((await operator(`webhook enable x`)).err).toMatch(/No endpoint has that id/);
-    await clear();
+    expect((await operator(`webhook revoke ${id} --yes`)).json).toEqual({ ok: true });
+    expect((await operator("webhook list")).json.webhooks).toEqual([]);
   });
 });

@@ -213,6 +213,7 @@ describe("contract §8 exit codes and errors", () => {
         "retention run",
         "sale reverse",
         "token revoke",
+        "webhook revoke",
         "webhook rotate",
       ]);
     });

@@ -1,7 +1,13 @@
 // npm run demo: the whole story of the main job, told against the running stack (or one started for it), request by request.
 
 import { randomInt } from "node:crypto";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
+import { Webhook } from "standardwebhooks";
+import { newWebhookId, newWebhookSecret, sealWebhookSecret } from "#shared/domain/webhooks/secret.ts";
+import { ibanKeys } from "#shared/foundation/environment.ts";
 import { operate, signMandate } from "./customer.ts";
 import { startStack } from "./runner.ts";
 import { DATA_DIRS, DEFAULT_PORT, DEFAULT_STACK_FILE, readStack, type Stack } from "./stack.ts";
@@ -52,7 +58,46 @@ function hideSecret(value: Json): Json {
   );
 }
 
-async function tell({ host, base_url, auth_url, operator_database_url, demo }: Stack): Promise<void> {
+/** A receiver of the client's events on this machine, as docs/events.md writes one. `arrived` waits for one of a type. */
+async function receiveEvents({ demo, operator_database_url, operator_environment }: Stack) {
+  const id = newWebhookId();
+  const secret = newWebhookSecret();
+  const seen: { type: string; sequence: number; data: Json }[] = [];
+  const server = createServer(async (request, response) => {
+    let body = "";
+    for await (const chunk of request.setEncoding("utf8")) body += chunk;
+    seen.push(new Webhook(secret).verify(body, request.headers as Record<string, string>) as (typeof seen)[0]);
+    response.writeHead(204).end();
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  const keys = { config: { IBAN_KEYS: ibanKeys.parse(operator_environment.IBAN_KEYS) } };
+  await operate(operator_database_url, "webhook_add", {
+    client: demo.cpo.client_id,
+    id,
+    url,
+    secret: sealWebhookSecret(keys, id, secret),
+  });
+  return {
+    url,
+    async arrived(type: string) {
+      for (let patience = 0; patience < 600; patience++) {
+        const event = seen.find((one) => one.type === type);
+        if (event) return event;
+        await sleep(50);
+      }
+      throw new Error(`no ${type} arrived`);
+    },
+    async close() {
+      server.closeAllConnections();
+      server.close();
+      await operate(operator_database_url, "webhook_revoke", { webhook: id });
+    },
+  };
+}
+
+async function tell(stack: Stack): Promise<void> {
+  const { host, base_url, auth_url, operator_database_url, demo } = stack;
   const year = new Date().getFullYear();
   const reference = `KL-${randomInt(1e9)}`;
 
@@ -126,6 +171,13 @@ async function tell({ host, base_url, auth_url, operator_database_url, demo }: S
   step("Read the position", "Three gates are open; the mandate waits for its signature.");
   await call("GET", position, { token });
 
+  // nothing is sent to this machine but on the sandbox
+  const receiver = host === "sandbox" ? await receiveEvents(stack) : null;
+  if (receiver) {
+    step("Listen", "Events are sent to an endpoint of yours, signed; here to a receiver of this demo.");
+    console.log(indent(`npm run -s operator -- webhook add ${receiver.url} --client ${demo.cpo.client_id}`));
+  }
+
   const mailbox =
     host === "sandbox"
       ? "The sandbox captures all mail; the operator reads it."
@@ -139,6 +191,17 @@ async function tell({ host, base_url, auth_url, operator_database_url, demo }: S
     console.log(indent(`POST ${sent}  ${fields}`));
     console.log(dim(indent(`\n${status} ${title}\n`)));
   });
+
+  if (receiver) {
+    const signed = performance.now();
+    const event = await receiver.arrived("account.eligibility_changed");
+    step(
+      "Hear of it",
+      `The signature was an event, and so is what followed from it; the receiver has it ${Math.round(performance.now() - signed)} ms after the page said thanks.`,
+    );
+    console.log(dim(indent(JSON.stringify(event, null, 2))));
+    await receiver.close();
+  }
 
   step("Read the position again", "Four gates are open: these kWh become ERE.");
   const { positions } = await call<{ positions: { ere_eligible: boolean }[] }>("GET", position, { token });

@@ -119,6 +119,15 @@ export const WEBHOOK_COMMANDS: Command[] = [
     view: changed("webhook", "Endpoint disabled."),
   },
   {
+    name: "webhook revoke",
+    summary: "Delete an endpoint, with what was still to be sent to it",
+    example: "webhook revoke 0b0d1e00-0000-4000-8000-000000000000",
+    takes: [webhook()],
+    ends: about("webhook", "will be gone, with what waits for it and what was tried"),
+    ops: "webhook_revoke",
+    view: () => "Endpoint revoked.",
+  },
+  {
     name: "webhook replay",
     summary: "Send events again, with the ids they have",
     details: "A receiver that leaves out what it has had leaves these out too.",

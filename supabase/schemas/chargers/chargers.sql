@@ -173,7 +173,7 @@ declare
   about constant jsonb := jsonb_build_object('charger_id', charger.id, 'connection_id', charger.connection_id, 'mid_eligible', charger.mid_eligible);
 begin
   if charger.account_id is not null then
-    perform private.emit_all(charger.partner_id, emit_charger.type, array[row(charger.account_id, charger.id, about)::private.occurrence]);
+    perform private.emit_of(charger.partner_id, emit_charger.type, charger.account_id, charger.id, about);
   else
     perform private.tell(t.partner_id, t.partner_id, emit_charger.type, charger.id, about - 'charger_id' - 'connection_id', t.user_id)
        from core.attributions t where t.user_id = charger.user_id;

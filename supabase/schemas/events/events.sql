@@ -70,7 +70,7 @@ begin
     update core.events e set sequence = head.sequence + n.place
       from (select u.id, row_number() over (order by u.arrival) as place
               from core.events u where u.partner_id = partner and u.owner_id = owner and u.sequence is null) n
-     where e.partner_id = partner and e.id = n.id and e.sequence is null;
+     where e.partner_id = partner and e.id = n.id;  -- by the key: said to be unnumbered too, it would be looked up among all that are
     update core.event_heads h
        set sequence = greatest(h.sequence, (select max(e.sequence) from core.events e where e.partner_id = partner and e.owner_id = owner))
      where h.partner_id = partner and h.owner_id = owner;

@@ -71,13 +71,9 @@ create function api.revoke_webhook(caller jsonb, input jsonb) returns json
 language plpgsql security definer
 set search_path = ''
 as $$
-declare
-  endpoint core.webhook_endpoints;
 begin
   perform private.act_as(caller, 'partner'), private.act_as_manager();
-  endpoint := private.own_webhook(input ->> 'webhook_id');
-  delete from core.webhook_endpoints e where e.partner_id = endpoint.partner_id and e.id = endpoint.id;
-  perform private.audit('webhook.revoked', endpoint.id);
+  perform private.revoke_webhook(private.own_webhook(input ->> 'webhook_id'));
   return json_build_object('ok', true);
 end $$;
 comment on function api.revoke_webhook(jsonb, jsonb) is 'POST /partner/webhooks/{webhook_id}/revoke: {webhook_id}. What was still to be sent to it is not.';

@@ -145,3 +145,14 @@ begin
 end $$;
 comment on function ops.webhook_pinged(jsonb) is 'What came of a ping: {webhook, ping} to {ok, attempt}; attempt is null as long as it was not sent.';
 select private.expose_ops('ops.webhook_pinged(jsonb)');
+
+create function ops.webhook_revoke(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  perform private.revoke_webhook(private.any_webhook(input));
+  return json_build_object('ok', true);
+end $$;
+comment on function ops.webhook_revoke(jsonb) is 'Deletes an endpoint, with what was still to be sent to it: {webhook} to {ok}.';
+select private.expose_ops('ops.webhook_revoke(jsonb)');

@@ -215,6 +215,17 @@ end $$;
 comment on function private.enable_webhook(core.webhook_endpoints) is 'Sends to an endpoint again, from where it stood.';
 grant execute on function private.enable_webhook(core.webhook_endpoints) to api_owner;
 
+create function private.revoke_webhook(endpoint core.webhook_endpoints) returns void
+language plpgsql
+set search_path = ''
+as $$
+begin
+  delete from core.webhook_endpoints e where e.partner_id = endpoint.partner_id and e.id = endpoint.id;
+  perform private.audit('webhook.revoked', endpoint.id);
+end $$;
+comment on function private.revoke_webhook(core.webhook_endpoints) is 'Deletes an endpoint, with its attempts and with what was still to be sent to it.';
+grant execute on function private.revoke_webhook(core.webhook_endpoints) to api_owner;
+
 create function private.require_enabled(endpoint core.webhook_endpoints) returns void
 language plpgsql
 set search_path = ''
