@@ -14048,7 +14048,8 @@ begin
    where c.partner_id = private.partner_id() and c.account_id = customer.account_id and c.status = 'active'
    order by c.registration_status = 'ingediend' desc, c.submitted_at desc nulls last, c.id limit 1 for update;
   if connection.registration_status is distinct from 'ingediend' then
-    perform private.refuse('nothing_to_review', json_build_object('registration_status', connection.registration_status));
+    perform private.refuse('nothing_to_review', json_build_object(
+      'registration_status', connection.registration_status, 'closed_gates', private.closed_gates(connection)));
   end if;
   perform private.review_registration(connection, outcome);
   return json_build_object('ok', true, 'from', 'ingediend', 'to', outcome, 'closed_gates', private.closed_gates(connection));
@@ -17010,12 +17011,8 @@ declare
   account core.accounts;
 begin
   perform private.act_as_operator(input);
-  select * into account from core.accounts a
-   where a.partner_id = any (array(select p.id from core.partners p)) and a.id = private.as_uuid(input ->> 'account');
-  if not found then
-    perform private.refuse('account_not_found', json_build_object('account', input ->> 'account'));
-  end if;
-  perform private.act_for_partner(account.partner_id), private.audit('account.overview_read', account.id);
+  account := private.account_named(input ->> 'account');
+  perform private.audit('account.overview_read', account.id);
   return json_build_object('overview', private.yearly_overview(account, (input ->> 'year')::int));
 end $$;
 comment on function ops.payout_overview(jsonb) is

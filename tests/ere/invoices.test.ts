@@ -333,5 +333,9 @@ test("contract §3 a customer's year: what was sold in it, what was taken back, 
     net_eur: 0,
     sales: [],
   });
+  const { rows } = await world.database.admin.query("select cpo_external_ref from core.accounts where id = $1", [
+    customer?.account_id,
+  ]);
+  expect((await world.done(`payout overview ${rows[0].cpo_external_ref} 2026`)).overview).toEqual(overview);
   await world.refused("payout overview nobody 2026", 'No account has the id or cpo_external_ref "nobody"');
 });

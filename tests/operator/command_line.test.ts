@@ -329,6 +329,13 @@ describe("contract §8 which database", () => {
     });
   });
 
+  test("contract §8 OPERATOR_STACK that no stack runs at: says what it is", async () => {
+    expect(await operate(["partner", "list"], { OPERATOR_STACK: "gone/stack.json" })).toMatchObject({
+      ...{ code: 1, out: "" },
+      err: "error: No stack runs that wrote gone/stack.json; OPERATOR_STACK is the stack.json of one.\n",
+    });
+  });
+
   test("contract §8 each way a database cannot be used has its own sentence, without the password", async () => {
     const url = new URL(database.url("operator"));
     const change = (fields: Partial<Record<"password" | "pathname" | "port" | "protocol", string>>) =>

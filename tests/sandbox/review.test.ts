@@ -71,6 +71,7 @@ describe("§4.3 review", () => {
     for (const outcome of ["goedgekeurd", "afgekeurd"])
       expect((await world.play(account_id, "review", { outcome })).body).toMatchObject({
         ...{ error: "nothing_to_review", registration_status: "concept" },
+        closed_gates: expect.arrayContaining(["mid_charger_registered"]),
       });
   });
 

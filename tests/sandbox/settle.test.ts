@@ -209,6 +209,12 @@ describe("§4.3 contract §5 POST /sandbox/v1/settle", () => {
     expect([status, answer.error]).toEqual([400, "invalid_request"]);
   });
 
+  test("a quarter that is none is told how one is written", async () => {
+    expect((await settle({ quarter: "2026-03" })).body.issues).toEqual([
+      { path: "quarter", message: "must be a quarter such as 2026-Q2" },
+    ]);
+  });
+
   test("another partner's customers, and people who only share with an application, stay as they are", async () => {
     await customer();
     await customer(world.keyB);

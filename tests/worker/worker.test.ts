@@ -279,7 +279,7 @@ describe("§6 mail", () => {
     const id = await enqueue("sanne@example.nl");
     const { ok, mail } = await run(environment);
     expect(ok).toBe(false);
-    expect(mail.problem).toBe("SMTP_URL is not set: 1 mails wait and none is sent");
+    expect(mail.problem).toBe("SMTP_URL is not set: 1 mail waits and none is sent");
     expect(world.log).toContainEqual(
       expect.objectContaining({ level: "error", event: "mail_not_configured", waiting: 1 }),
     );

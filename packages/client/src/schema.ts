@@ -1073,7 +1073,7 @@ export interface paths {
         put?: never;
         /**
          * Book, credit, sell and pay a quarter of your own customers now
-         * @description What the operator does once a quarter happens at once, by the same functions, to your CPO accounts and to the customers you uploaded or invited: every month that may be booked is booked, the register credits all of it, it is sold at `price_per_ere`, and whoever has an IBAN is paid: without the bank, the 48 hours that an IBAN waits, and a minimum. Of the running quarter the months that are over. The figures of the year are published to you. A call settles 1000 accounts at most: repeat it until `accounts_left` is 0. Safe to repeat: the answer says what is settled of the quarter by now; months that are keep their price. `booking_id` is the newest booking, of your CPO accounts where they are in one. `reset` takes it back.
+         * @description What the operator does once a quarter happens at once, by the same functions, to your CPO accounts and to the customers you uploaded or invited: every month that may be booked is booked, the register credits all of it, it is sold at `price_per_ere`, and whoever has an IBAN is paid, you too (`POST /partner/payout-iban`; before that nothing is in `GET /v1/settlements`): without the bank, the 48 hours that an IBAN waits, and a minimum. Of the running quarter the months that are over. The figures of the year are published to you. A call settles 1000 accounts at most: repeat it until `accounts_left` is 0. Safe to repeat: the answer says what is settled of the quarter by now; months that are keep their price. `booking_id` is the newest booking, of your CPO accounts where they are in one. `reset` takes it back.
          *
          *     Limit: 60 requests in 60 seconds for each partner, counted with all of `sandbox` and refilled continuously; then 429 with `Retry-After`.
          */
@@ -1896,6 +1896,8 @@ export interface components {
             ocpp_identity?: string;
             left_out?: components["schemas"]["LeftOutMonths"];
             registration_status?: components["schemas"]["RegistrationStatus"];
+            /** @description The gates of the checklist that are closed; null without a connection */
+            closed_gates?: string[] | null;
             /**
              * Format: uuid
              * @description Quote it when you ask about the error
@@ -5825,7 +5827,7 @@ export interface components {
                 } & WithRequired<components["schemas"]["Error"], "error">;
             };
         };
-        /** @description `nothing_to_review`: No registration of this customer waits for review: it is submitted once there are a signature and a charger, and decided once. */
+        /** @description `nothing_to_review`: No registration of this customer waits for review. One is decided once. Of a CPO account it is submitted when the last of the four gates opens, and closed_gates says which are closed; of a draft when the customer submits. */
         NothingToReview: {
             headers: {
                 /** @description Quote it when you ask about a request */
@@ -5889,7 +5891,7 @@ export interface components {
          *
          *     `unsupported_type`: A virtual charger and submission are for particulier drafts; claim this one without submit. Nothing was done.
          *
-         *     `nothing_to_review`: No registration of this customer waits for review: it is submitted once there are a signature and a charger, and decided once.
+         *     `nothing_to_review`: No registration of this customer waits for review. One is decided once. Of a CPO account it is submitted when the last of the four gates opens, and closed_gates says which are closed; of a draft when the customer submits.
          *
          *     `charger_limit_reached`: An account, or a person, holds at most 10 active chargers.
          *

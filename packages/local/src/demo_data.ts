@@ -2,6 +2,7 @@
 
 import pg from "pg";
 import { hashSecret, newPartnerKey } from "#shared/auth/tokens.ts";
+import { sealIban } from "#shared/values/iban.ts";
 import { USER_SCOPES } from "#shared/values/scopes.ts";
 import { hashPassword } from "./auth.ts";
 import { ensureCharging } from "./demo_charging.ts";
@@ -9,17 +10,20 @@ import type { Secrets } from "./secrets.ts";
 import type { Demo, Stack } from "./stack.ts";
 
 const PARTNER = { name: "Demo Laadpunten", slug: "demo" };
+/** Where the partner is paid, for its share and for the customers it settles with itself. */
+const IBAN = "NL20INGB0001234567";
 const CLIENT = { name: "Demo CPO", client_id: "demo-cpo" };
 const APP = { name: "Demo Laadapp", operated_by: "Demo Laadpunten", client_id: "demo-app" };
 const REDIRECT_URI = "http://localhost:3000/callback";
 const USER = { email: "demo@example.nl", name: "Sanne de Vries" };
 
 /** Makes them as an operator would, where they are missing; what an operator changed since stays. */
-export async function ensureDemo(admin_url: string, host: Stack["host"], secrets: Secrets["demo"]): Promise<Demo> {
-  const { client_secret, app_secret, password } = secrets;
+export async function ensureDemo(admin_url: string, host: Stack["host"], secrets: Secrets): Promise<Demo> {
+  const { client_secret, app_secret, password } = secrets.demo;
+  const keys = { config: { IBAN_KEYS: JSON.parse(secrets.functions.IBAN_KEYS) } };
   const KEY_PREFIX = process.env.KEY_PREFIX || "ere";
-  const personal_token = `${KEY_PREFIX}_pat_${secrets.personal_token}`;
-  const { api_key, stored } = newPartnerKey({ KEY_PREFIX, API_HOST: host }, secrets.partner_key);
+  const personal_token = `${KEY_PREFIX}_pat_${secrets.demo.personal_token}`;
+  const { api_key, stored } = newPartnerKey({ KEY_PREFIX, API_HOST: host }, secrets.demo.partner_key);
   const client = new pg.Client({ connectionString: admin_url });
   await client.connect();
   const make = (name: string, input: object) =>
@@ -53,6 +57,12 @@ export async function ensureDemo(admin_url: string, host: Stack["host"], secrets
     if (!rows[0].manager) await make("partner_add_manager", { partner, user: USER.email });
     if (!rows[0].key) await make("partner_mint_key", { partner, ...stored });
     partner_id = (await client.query("select id from core.partners where slug = $1", [partner])).rows[0].id;
+    const { ciphertext, key_id, last4 } = sealIban(keys, partner_id, IBAN);
+    await client.query(
+      `update core.partners set iban_ciphertext = $2, iban_key_id = $3, iban_last4 = $4, iban_holder = name
+        where id = $1 and iban_ciphertext is null`,
+      [partner_id, ciphertext, key_id, last4],
+    );
     await ensureCharging(client, USER.email, personal_token);
   } finally {
     await client.end();

@@ -126,7 +126,7 @@ export async function startStack(options: Options, say: Say = () => {}): Promise
         ...(host === "sandbox" ? { WEBHOOK_ALLOW_LOOPBACK: "true" } : {}),
       },
       auth: { url: base_url, publishable_key: secrets.publishable_key, secret_key: secrets.secret_key },
-      demo: await ensureDemo(admin_url, host, secrets.demo),
+      demo: await ensureDemo(admin_url, host, secrets),
       process: runner,
     };
 

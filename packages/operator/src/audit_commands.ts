@@ -19,7 +19,7 @@ function verified({ ok, rows, expected, wrong, seals, sealed }: Answer): string 
       ? [table(wrong as Row[], ["partner_slug", "log", "fault", "position", "row", "at", "what", "day"])]
       : []),
     ...(expected === false ? ["The expected hash is not there: a chain was cut off or made anew."] : []),
-    `${rows} rows, ${seals} seals${last ? `; the last of ${last.day} is ${last.hash}` : ""}.`,
+    `${rows} ${rows === 1 ? "row" : "rows"}, ${seals} ${seals === 1 ? "seal" : "seals"}${last ? `; the last of ${last.day} is ${last.hash}` : ""}.`,
     ok
       ? "Everything is as it was written."
       : "Not everything is as it was written; the first row of each chain is named.",

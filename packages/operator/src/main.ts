@@ -29,6 +29,6 @@ process.exitCode = await run(process.argv.slice(2), {
   err: (text) => process.stderr.write(text),
   env: process.env,
   operator: osUser(),
-  local: () => readStack() ?? undefined,
+  local: () => readStack(process.env.OPERATOR_STACK || undefined) ?? undefined,
   ...(process.stdin.isTTY && process.stderr.isTTY && { confirm }),
 });

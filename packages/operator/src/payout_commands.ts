@@ -145,8 +145,11 @@ export const PAYOUT_COMMANDS: Command[] = [
     name: "payout overview",
     summary: "Show what was sold of a customer in a calendar year, and what they were paid in it",
     details: "Of a person, so it leaves an audit row. --json has every sale and payment.",
-    example: "payout overview 0b0d1e00-0000-4000-8000-000000000000 2026",
-    takes: [new Argument("<account>", "account id"), new Argument("<year>", "a calendar year").argParser(whole(2100))],
+    example: "payout overview KLANT-1001 2026",
+    takes: [
+      new Argument("<account>", "account id, or its cpo_external_ref where that means one"),
+      new Argument("<year>", "a calendar year").argParser(whole(2100)),
+    ],
     ops: "payout_overview",
     view: ({ overview }) => {
       const { sales, payments, ...sums } = overview as Row;

@@ -116,7 +116,7 @@ export const SENTENCES: Record<string, (detail: Detail) => string> = {
     `${period} of row ${row} was delivered or booked again since it was rejected; it goes into another booking.`,
   granted_below_sold: ({ granted_ere, sold_ere }) =>
     `The register cannot have granted ${granted_ere} ERE, because ${sold_ere} of them are sold.`,
-  invalid_reason: () => "A reason is 1 to 500 characters on one line.",
+  invalid_reason: () => "Say why with --reason: 1 to 500 characters on one line.",
 
   invalid_ere: () => "A number of ERE is above zero, with at most nine digits and six decimals, and without a sign.",
   invalid_price: () => "A price is above zero and below a million euro, with at most six decimals.",

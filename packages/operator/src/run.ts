@@ -75,7 +75,7 @@ function build(io: Io, run: (command: Command, leaf: Program) => Promise<void>):
     .helpCommand("help [command...]", "how to use a command, such as: help partner create")
     .addHelpText(
       "after",
-      `\nThe database is --database-url, else OPERATOR_DATABASE_URL, else the running local stack.\nOn that stack --as, or OPERATOR_NAME, is the login to act by; elsewhere the URL has it.\n${EXIT_CODES}`,
+      `\nThe database is --database-url, else OPERATOR_DATABASE_URL, else the running local stack;\nof two that run, OPERATOR_STACK names the stack.json of one. On that stack --as, or OPERATOR_NAME, is the login to act by; elsewhere the URL has it.\n${EXIT_CODES}`,
     );
   for (const command of COMMANDS) {
     const [noun = "", verb] = command.name.split(" ");
@@ -266,6 +266,9 @@ function findDatabase(
   if (named && as) throw new OperatorError("--as picks a login of the local stack; elsewhere the URL has the login.");
   if (named) return { url: named, env };
   const stack = local();
+  if (!stack && env.OPERATOR_STACK) {
+    throw new OperatorError(`No stack runs that wrote ${env.OPERATOR_STACK}; OPERATOR_STACK is the stack.json of one.`);
+  }
   if (!stack) {
     throw new OperatorError(
       `No database is named and no local stack runs here. Start one (npm start), set ${owner ? "OWNER" : "OPERATOR"}_DATABASE_URL, or give --database-url.`,

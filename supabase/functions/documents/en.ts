@@ -42,7 +42,7 @@ export const en: DocumentWords = {
     how: (service) => [
       "1 ERE (emission reduction unit) stands for 1 kg of CO2 avoided. The government sets each year how many ERE a kWh gives.",
       `Yield: your part of what ${service} was paid for the ERE.`,
-      `Fee: what ${service} keeps of it, as agreed in your mandate, including VAT.`,
+      `Fee: what ${service} keeps of it, as shown when you signed the mandate, including VAT.`,
     ],
   },
 

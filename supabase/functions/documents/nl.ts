@@ -41,7 +41,7 @@ export const nl = {
     how: (service: string) => [
       "1 ERE (emissiereductie-eenheid) staat voor 1 kg vermeden CO2. De overheid bepaalt elk jaar hoeveel ERE een kWh geeft.",
       `Opbrengst: uw deel van wat ${service} voor de ERE heeft gekregen.`,
-      `Vergoeding: wat ${service} daarvan houdt, zoals afgesproken in uw machtiging, inclusief btw.`,
+      `Vergoeding: wat ${service} daarvan houdt, zoals getoond toen u de machtiging ondertekende, inclusief btw.`,
     ],
   },
 

@@ -37,7 +37,7 @@ export const settleQuarter = endpoint(
     summary: "Book, credit, sell and pay a quarter of your own customers now",
     description:
       "What the operator does once a quarter happens at once, by the same functions, to your CPO accounts and to the customers you uploaded or invited: every month that may be booked " +
-      "is booked, the register credits all of it, it is sold at `price_per_ere`, and whoever has an IBAN is paid: without the bank, the 48 hours that an IBAN waits, and a minimum. Of the running quarter the months that are over. The figures of the year are published to you. " +
+      "is booked, the register credits all of it, it is sold at `price_per_ere`, and whoever has an IBAN is paid, you too (`POST /partner/payout-iban`; before that nothing is in `GET /v1/settlements`): without the bank, the 48 hours that an IBAN waits, and a minimum. Of the running quarter the months that are over. The figures of the year are published to you. " +
       "A call settles 1000 accounts at most: repeat it until `accounts_left` is 0. " +
       "Safe to repeat: the answer says what is settled of the quarter by now; months that are keep their price. `booking_id` is the newest booking, of your CPO accounts where they are in one. " +
       "`reset` takes it back.",
@@ -49,7 +49,7 @@ export const settleQuarter = endpoint(
       .object({
         quarter: z
           .string()
-          .regex(/^20\d\d-Q[1-4]$/)
+          .regex(/^20\d\d-Q[1-4]$/, "must be a quarter such as 2026-Q2")
           .meta({ example: "2026-Q2" }),
         price_per_ere: z
           .number()

@@ -39,7 +39,7 @@ export async function deliverMail(
   if (!config.SMTP_URL) {
     const { waiting } = JSON.parse(await call("count_waiting_mail")) as { waiting: number };
     if (waiting > 0) {
-      result.problem = `SMTP_URL is not set: ${waiting} mails wait and none is sent`;
+      result.problem = `SMTP_URL is not set: ${waiting === 1 ? "1 mail waits" : `${waiting} mails wait`} and none is sent`;
       log({ level: "error", event: "mail_not_configured", request_id, waiting });
     }
     return result;

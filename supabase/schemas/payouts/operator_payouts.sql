@@ -414,12 +414,8 @@ declare
   account core.accounts;
 begin
   perform private.act_as_operator(input);
-  select * into account from core.accounts a
-   where a.partner_id = any (array(select p.id from core.partners p)) and a.id = private.as_uuid(input ->> 'account');
-  if not found then
-    perform private.refuse('account_not_found', json_build_object('account', input ->> 'account'));
-  end if;
-  perform private.act_for_partner(account.partner_id), private.audit('account.overview_read', account.id);
+  account := private.account_named(input ->> 'account');
+  perform private.audit('account.overview_read', account.id);
   return json_build_object('overview', private.yearly_overview(account, (input ->> 'year')::int));
 end $$;
 comment on function ops.payout_overview(jsonb) is

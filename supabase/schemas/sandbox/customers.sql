@@ -152,7 +152,8 @@ begin
    where c.partner_id = private.partner_id() and c.account_id = customer.account_id and c.status = 'active'
    order by c.registration_status = 'ingediend' desc, c.submitted_at desc nulls last, c.id limit 1 for update;
   if connection.registration_status is distinct from 'ingediend' then
-    perform private.refuse('nothing_to_review', json_build_object('registration_status', connection.registration_status));
+    perform private.refuse('nothing_to_review', json_build_object(
+      'registration_status', connection.registration_status, 'closed_gates', private.closed_gates(connection)));
   end if;
   perform private.review_registration(connection, outcome);
   return json_build_object('ok', true, 'from', 'ingediend', 'to', outcome, 'closed_gates', private.closed_gates(connection));

@@ -24,6 +24,10 @@ export const ERROR_FIELDS = {
   ocpp_identity: z.string().meta({ description: "The one that is taken" }),
   left_out: z.unknown().meta({ override: { $ref: "#/components/schemas/LeftOutMonths" } }),
   registration_status: z.unknown().meta({ override: { $ref: "#/components/schemas/RegistrationStatus" } }),
+  closed_gates: z
+    .array(z.string())
+    .nullable()
+    .meta({ description: "The gates of the checklist that are closed; null without a connection" }),
 };
 
 export type ErrorField = keyof typeof ERROR_FIELDS;

@@ -182,8 +182,8 @@ const table = {
   nothing_to_review: {
     status: 409,
     detail:
-      "No registration of this customer waits for review: it is submitted once there are a signature and a charger, and decided once.",
-    fields: ["registration_status"],
+      "No registration of this customer waits for review. One is decided once. Of a CPO account it is submitted when the last of the four gates opens, and closed_gates says which are closed; of a draft when the customer submits.",
+    fields: ["registration_status", "closed_gates"],
   },
   nothing_to_settle: {
     status: 409,
