@@ -86,6 +86,21 @@ test("§1 docs/tour.md: the main job in six calls, by curl, exactly as written",
 
   const document = await bash(`${last.slice(0, -1).join("\n")}\n${commandsAfter("Once the customer has signed")}`);
   expect(document.stdout).toBe("200 application/pdf\n");
+
+  const { account_id } = JSON.parse(stdout).positions[0];
+  const money = await bash(
+    `${last.slice(0, -1).join("\n")}\nACCOUNT=${account_id}\n${commandsAfter("### From months to euros")}`,
+  );
+  const [review, settled, after, log, settlements] = money.stdout
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+  expect(review).toMatchObject({ ok: true, to: "goedgekeurd" });
+  expect(settled).toMatchObject({ ok: true, accounts: 1, left_out: [] });
+  expect(after.positions[0].delivered_months).toMatchObject([{ status: "registered" }]);
+  expect(after.positions[0].ere.net_eur).toBeGreaterThan(0);
+  expect(log.events[0].type).toBe("account.created");
+  expect(settlements.settlements).toEqual([]);
 });
 
 test("§4.4 docs/tour.md: a person's own charging, by curl, exactly as written", { timeout: 60_000 }, async () => {
