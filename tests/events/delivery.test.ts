@@ -343,16 +343,16 @@ describe("§6 a receiver that fails", () => {
     await endpoint();
     await happen(200);
     const began = performance.now();
-    let done = 0;
     receiver.answer = (response) => {
-      if (receiver.received.length === 200) done = performance.now() - began;
       response.writeHead(204).end();
+      if (receiver.received.length < 200) return;
+      // all of them are there while the other one still hangs, which ends now
+      console.log(`200 events beside a receiver that hangs: ${Math.round(performance.now() - began)} ms`);
+      expect(hanging.received).toHaveLength(1);
+      void hanging.close();
     };
     await deliver();
     expect(receiver.received).toHaveLength(200);
-    expect(done).toBeLessThan(8_000);
-    console.log(`200 events beside a receiver that hangs: ${Math.round(done)} ms`);
-    await hanging.close();
   }, 40_000);
 
   test("with 410 is disabled at once; with nothing good for five days after mails at 24 and 96 hours; and nothing is lost", async () => {
