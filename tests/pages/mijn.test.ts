@@ -4,6 +4,7 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { hashSecret } from "#shared/auth/tokens.ts";
 import { mac } from "#shared/domain/claim/links.ts";
+import { hashPassword } from "../../packages/local/src/auth.ts";
 import { giveMandate } from "../harness/mandate.ts";
 import { rowCounts } from "../harness/world.ts";
 import type { SandboxWorld } from "../sandbox/sandbox_world.ts";
@@ -44,6 +45,26 @@ describe("contract §7 signing in to one's own pages", () => {
     const stored = await world.row("select * from core.page_sessions where user_id = $1", paid.user_id);
     const secret = /^mijn=([^;]*)/.exec(cookie)?.[1] ?? "";
     expect(stored.token_hash.toString("hex")).toBe(hashSecret(secret));
+  });
+
+  test("by a password, where there is one; a wrong one says no more than that", async () => {
+    const email = "wachtwoord@example.nl";
+    await world.row(
+      "insert into auth.users (id, email, email_confirmed_at, encrypted_password) values (gen_random_uuid(), $1, now(), $2)",
+      email,
+      await hashPassword("een lang wachtwoord"),
+    );
+    const ask = newBrowser(world);
+    const form = { form_token: formToken((await ask(mijn(world, "/sign-in"))).text), email };
+    const wrong = await ask(mijn(world, "/sign-in"), { form: { ...form, password: "verkeerd" } });
+    const unknown = await ask(mijn(world, "/sign-in"), {
+      form: { ...form, email: "niemand@example.nl", password: "verkeerd" },
+    });
+    expect([wrong.status, unknown.status]).toEqual([422, 422]);
+    expect(wrong.text.replaceAll(email, "")).toBe(unknown.text.replaceAll("niemand@example.nl", ""));
+    const right = await ask(mijn(world, "/sign-in"), { form: { ...form, password: "een lang wachtwoord" } });
+    expect([right.status, right.location]).toEqual([303, "/pages/mijn?lang=nl"]);
+    expect((await ask(mijn(world))).text).toContain("U heeft nog geen aansluiting bij ons aangemeld.");
   });
 
   test("an address without a login has the same answers, and nothing is mailed to it", async () => {
