@@ -26,8 +26,8 @@ export const cold: Bench = {
         const first = usual[slug];
         const starts = await inTurns(
           {
-            healthz: () => firstAnswer(stack.serve(slug), { path: `/${slug}/healthz` }),
-            empty: () => firstAnswer(stack.serveEntry(ownEntry("deno/empty")), { path: "/healthz" }),
+            health: () => firstAnswer(stack.serve(slug), { path: `/${slug}/health` }),
+            empty: () => firstAnswer(stack.serveEntry(ownEntry("deno/empty")), { path: "/health" }),
             ...(first && {
               usual: () => firstAnswer(stack.serve(slug), first),
               statement: () => firstAnswer(stack.serveFloor({ one: "select 1 as one" }), { path: "/one" }),
@@ -43,7 +43,7 @@ export const cold: Bench = {
           const beside = { what: floor_what, value: floor.ms };
           findings.push(against(`${slug}: ${what}`, "ms", ours.ms, beside, { at_most: 2 }, details));
         };
-        compare("first answer", starts.healthz, starts.empty, "an empty Hono function");
+        compare("first answer", starts.health, starts.empty, "an empty Hono function");
         // what is loaded late is late for somebody
         compare(
           "first answer to a usual request",

@@ -45,6 +45,7 @@ export const BESIDE: readonly string[] = [
   "bench/bench.test.ts",
   "deno/deploy.test.ts",
   "docs/add_an_endpoint.test.ts",
+  "docs/operations.test.ts",
   "local/auth.test.ts",
   "local/migrate.test.ts",
   "local/start.test.ts",

@@ -3,5 +3,5 @@
 import { Hono } from "hono";
 
 const app = new Hono();
-app.get("/healthz", (c) => c.json({ ok: true }));
+app.get("/health", (c) => c.json({ ok: true }));
 Deno.serve(app.fetch);

@@ -3284,6 +3284,8 @@ create table core.ean_checks (
 comment on table core.ean_checks is 'Every question put to the EAN register and what it answered, refused creations included. Personal data; kept for audit.';
 -- serves: the check history of a connection
 create index ean_checks_connection on core.ean_checks (partner_id, connection_id, id);
+-- serves: how often the register did not answer lately
+create index ean_checks_unavailable on core.ean_checks (checked_at) where outcome = 'unavailable';
 select private.isolate('core.ean_checks', 'select, insert');
 select private.belong_with('core.ean_checks', 'core.connections', 'connection_id');
 
@@ -8701,6 +8703,73 @@ as $$
 $$;
 comment on function private.check_ledger(uuid) is
   'What must hold of a tenant''s ledger, months, bookings, sales and payouts: what should be, what is, how many things are wrong, and the first of them.';
+
+-- Each tenant's books are checked once a day, one tenant in each run of the worker: to read all that a large one has takes seconds.
+
+create table core.ledger_checks (
+  partner_id uuid        not null,
+  begun_at   timestamptz not null default private.now(),
+  checked_at timestamptz,
+  wrong      bigint      not null default 0,
+  constraint ledger_checks_pkey primary key (partner_id),
+  constraint ledger_checks_partner_id_fkey foreign key (partner_id) references core.partners (id)
+);
+comment on table core.ledger_checks is
+  'When a tenant''s books were last checked, and how many things did not agree then. A check that was begun and not finished leaves the last result. No personal data.';
+select private.isolate('core.ledger_checks', 'select');
+
+create function private.begin_ledger_check() returns uuid
+language sql security definer
+set search_path = ''
+as $$
+  insert into core.ledger_checks as k (partner_id)
+  select p.id
+    from core.partners p left join core.ledger_checks c on c.partner_id = p.id
+   where c.begun_at is null or c.begun_at <= private.now() - interval '1 day'
+   order by c.begun_at nulls first, p.id limit 1
+  on conflict on constraint ledger_checks_pkey do update set begun_at = excluded.begun_at
+   where k.begun_at <= excluded.begun_at - interval '1 day'
+  returning k.partner_id
+$$;
+comment on function private.begin_ledger_check() is
+  'A tenant whose books are due to be checked, who is then not due for a day; null where none is. Definer: every tenant''s turn comes.';
+grant execute on function private.begin_ledger_check() to api_owner;
+
+create function private.finish_ledger_check(tenant uuid) returns bigint
+language sql security definer
+set search_path = ''
+as $$
+  update core.ledger_checks c
+     set checked_at = private.now(), wrong = (select coalesce(sum(k.wrong), 0) from private.check_ledger(tenant) k)
+   where c.partner_id = tenant
+  returning c.wrong
+$$;
+comment on function private.finish_ledger_check(uuid) is
+  'Checks a tenant''s books and keeps how many things do not agree. Definer, because nobody else reads all that a tenant has.';
+grant execute on function private.finish_ledger_check(uuid) to api_owner;
+
+create function api.begin_ledger_check(caller jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'worker');
+  return json_build_object('partner_id', private.begin_ledger_check());
+end $$;
+comment on function api.begin_ledger_check(jsonb) is
+  'Whose books are to be checked now: {partner_id}, null where nobody''s are. Claimed for a day, so that a check which does not end is not begun again at once.';
+select private.expose('api.begin_ledger_check(jsonb)', 'edge_slow');
+
+create function api.finish_ledger_check(caller jsonb, due jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'worker');
+  return json_build_object('wrong', private.finish_ledger_check((due ->> 'partner_id')::uuid));
+end $$;
+comment on function api.finish_ledger_check(jsonb, jsonb) is 'Checks the books of one tenant: {partner_id} to {wrong}, how many things do not agree.';
+select private.expose('api.finish_ledger_check(jsonb, jsonb)', 'edge_slow');
 
 -- The mail outbox: written in the transaction of what it is about, sent by the worker.
 
@@ -14659,6 +14728,99 @@ comment on function api.settle_sandbox(jsonb, jsonb) is
   'POST /sandbox/v1/settle: {quarter, price_per_ere} to {ok, quarter, booking_id, accounts, kwh, ere, gross_eur, net_eur, accounts_left, left_out}. What is settled already stays as it is; the price is that of months which were not.';
 select private.expose('api.settle_sandbox(jsonb, jsonb)', 'edge_slow');
 
+-- That the scheduled jobs run: what /health/ready and the figures for monitoring say of them.
+
+create table core.job_runs (
+  id          bigint      not null generated always as identity,
+  job         text        not null,
+  ok          boolean     not null,
+  ms          int         not null,
+  finished_at timestamptz not null default private.now(),
+  constraint job_runs_pkey primary key (id),
+  constraint job_runs_job_known check (job in ('worker', 'documents')),
+  constraint job_runs_ms_positive check (ms >= 0)
+);
+comment on table core.job_runs is
+  'Runs of the scheduled jobs that came to their end, newest last: whether all went well, and how long it took. No personal data. Kept a week, the newest 100,000 at most.';
+-- serves: the last run of a job
+create index job_runs_newest on core.job_runs (job, id desc);
+-- serves: the sweep
+create index job_runs_age on core.job_runs (finished_at);
+alter table core.job_runs enable row level security;
+
+create function private.record_job_run(job text, ok boolean, ms int) returns void
+language sql security definer
+set search_path = ''
+as $$ insert into core.job_runs (job, ok, ms) values (record_job_run.job, record_job_run.ok, record_job_run.ms) $$;
+comment on function private.record_job_run(text, boolean, int) is 'Definer, because runs belong to no tenant, and nobody else writes them.';
+grant execute on function private.record_job_run(text, boolean, int) to api_owner;
+
+create function private.sweep_job_runs() returns bigint
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  swept bigint;
+begin
+  delete from core.job_runs r
+   where r.finished_at < private.now() - interval '7 days'
+      or r.id <= (select max(n.id) from core.job_runs n) - 100000;
+  get diagnostics swept = row_count;
+  return swept;
+end $$;
+comment on function private.sweep_job_runs() is 'Deletes runs that are older than a week, and all but the newest 100,000. Definer, because runs belong to no tenant.';
+grant execute on function private.sweep_job_runs() to api_owner;
+
+create function api.record_job_run(caller jsonb, run jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'worker');
+  perform private.record_job_run(run ->> 'job', (run ->> 'ok')::boolean, (run ->> 'ms')::int);
+  return json_build_object('recorded', true);
+end $$;
+comment on function api.record_job_run(jsonb, jsonb) is 'Notes that a run of a job came to its end: {job: worker or documents, ok, ms}.';
+select private.expose('api.record_job_run(jsonb, jsonb)', 'edge_slow');
+
+create function private.schema_version() returns text
+language plpgsql stable security definer
+set search_path = ''
+as $$
+declare
+  version text;
+begin
+  -- the CLI's own table, which a database that was made of the schema files does not have
+  if to_regclass('supabase_migrations.schema_migrations') is not null then
+    execute 'select max(m.version) from supabase_migrations.schema_migrations m' into version;
+  end if;
+  return version;
+end $$;
+comment on function private.schema_version() is
+  'The newest migration of this database; null where it was made without. Definer, because the table is the owner''s.';
+grant execute on function private.schema_version() to api_owner;
+
+create function private.job_age(job text) returns int
+language sql stable security definer
+set search_path = ''
+as $$
+  select extract(epoch from private.now() - r.finished_at)::int
+    from core.job_runs r where r.job = job_age.job order by r.id desc limit 1
+$$;
+comment on function private.job_age(text) is 'Seconds since a job last came to its end; null where it never did. Definer, because runs belong to no tenant.';
+grant execute on function private.job_age(text) to api_owner;
+
+create function api.ready(caller jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'anyone');
+  return json_build_object('schema_version', private.schema_version(), 'worker_age_seconds', private.job_age('worker'));
+end $$;
+comment on function api.ready(jsonb) is 'What /health/ready asks: {schema_version, worker_age_seconds}, each null where there is none.';
+select private.expose('api.ready(jsonb)');
+
 -- Scheduled work: each call does what is due. The worker calls.
 
 create function api.run_due_jobs(caller jsonb) returns json
@@ -14678,6 +14840,7 @@ begin
     'partitions_made', private.make_due_partitions(),
     'events_swept', private.sweep_events(),
     'webhook_attempts_swept', private.sweep_webhook_attempts(),
+    'job_runs_swept', private.sweep_job_runs(),
     -- last: whose bucket it deletes waits until this transaction ends
     'rate_limits_swept', private.sweep_rate_limits());
 end $$;
@@ -14756,6 +14919,135 @@ end $$;
 comment on function api.record_ean_recheck(jsonb, jsonb, jsonb) is
   'The EAN register''s answer for a due connection: matched, mismatch, not_found, or unverified for another week.';
 select private.expose('api.record_ean_recheck(jsonb, jsonb, jsonb)', 'edge_slow');
+
+-- Figures for monitoring: of the service as a whole, never of a partner or a person. Each is read by an index and counted no further than
+-- ten thousand, so that a scrape costs the same of a million rows as of ten thousand.
+
+create function private.seconds_since(moment timestamptz) returns numeric
+language sql stable
+return coalesce(round(extract(epoch from private.now() - moment), 3), 0);
+comment on function private.seconds_since(timestamptz) is 'How long ago a moment was; 0 where there is none.';
+
+create function private.months_by_status() returns table (status text, months numeric)
+language plpgsql stable
+set search_path = ''
+as $$
+declare
+  most   constant int := 10000;
+  counts jsonb;
+begin
+  select jsonb_object_agg(s.status, s.months) into counts
+    from (select m.status, count(*) as months
+            from (select d.status from core.delivered_months d limit most + 1) m group by m.status) s;
+  if (select sum(c.value::numeric) from jsonb_each_text(counts) c) > most then
+    -- what the planner knows since the last analyze; an estimate of a million costs no more than one of a thousand
+    counts := coalesce((
+      select jsonb_object_agg(v.status, round(v.share * greatest(c.reltuples, 0)))
+        from pg_catalog.pg_class c
+        join pg_catalog.pg_stats s on s.schemaname = 'core' and s.tablename = 'delivered_months' and s.attname = 'status'
+       cross join unnest(s.most_common_vals::text::text[], s.most_common_freqs) v (status, share)
+       where c.oid = 'core.delivered_months'::regclass), counts);
+  end if;
+  return query
+    select k.status, coalesce((counts ->> k.status)::numeric, 0)
+      from unnest(array['staged', 'outside_mandate', 'submitted', 'registered', 'rejected']) k (status);
+end $$;
+comment on function private.months_by_status() is 'Delivered months by status: exact up to ten thousand in all, above that what the planner reckons.';
+
+create function private.unchained(of_log text) returns bigint
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  return (
+    select count(*)
+      from (select
+              from core.audit_chains c
+             cross join lateral (
+               select from core.audit_log a where of_log = 'audit' and a.partner_id = c.partner_id and a.id > c.last_id limit 10000) r
+             where c.log = of_log and of_log = 'audit'
+            union all
+            select
+              from core.audit_chains c
+             cross join lateral (
+               select from core.ledger_entries e where of_log = 'ledger' and e.partner_id = c.partner_id and e.id > c.last_id limit 10000) r
+             where c.log = of_log and of_log = 'ledger'
+            limit 10000) w);
+end $$;
+comment on function private.unchained(text) is 'How many rows of a log wait for their hash, counted up to ten thousand.';
+
+create function private.metrics() returns table (name text, label text, value numeric)
+language sql stable security definer
+set search_path = ''
+as $$
+  with due_mail as materialized (
+    select m.next_attempt_at from core.mail_outbox m
+     where m.status in ('queued', 'nobody') and m.status = 'queued' and m.next_attempt_at <= private.now()
+     order by m.next_attempt_at limit 10000
+  ), due_documents as materialized (
+    select d.created_at from core.documents d where d.pdf is null order by d.due_at limit 10000
+  ), last_runs as materialized (
+    select j.job, r.ok, r.ms, r.finished_at
+      from unnest(array['worker', 'documents']) j (job)
+      left join lateral (select r.* from core.job_runs r where r.job = j.job order by r.id desc limit 1) r on true
+  )
+  select 'mail_due', null::text, count(*)::numeric from due_mail
+  union all select 'mail_oldest_due_seconds', null, private.seconds_since(min(m.next_attempt_at)) from due_mail m
+  union all
+  select 'mail_failed', null, count(*) from (
+    select from core.mail_outbox m
+     where (m.status = 'failed' or m.status = 'queued' and m.last_error is not null) and m.status = 'failed'
+       and m.created_at > private.now() - interval '1 day' limit 10000) f
+  union all
+  select 'notices_oldest_due_seconds', null, private.seconds_since(min(n.due_at)) from core.notices n where n.due_at <= private.now()
+  union all
+  select 'webhooks_oldest_due_seconds', null, private.seconds_since(min(w.since))
+    from core.webhook_endpoints e
+    join core.partners p on p.id = e.partner_id and p.is_active
+   cross join lateral (
+     select least(
+       (select n.created_at from core.events n
+         where n.partner_id = e.partner_id and n.owner_id = e.owner_id and n.sequence > e.delivered_to order by n.sequence limit 1),
+       (select n.created_at from core.events n
+         where n.partner_id = e.partner_id and n.owner_id = e.owner_id and n.sequence is null order by n.arrival limit 1),
+       (select r.next_attempt_at from core.webhook_retries r
+         where r.partner_id = e.partner_id and r.endpoint_id = e.id and r.next_attempt_at > '-infinity' and r.next_attempt_at <= private.now()
+         order by r.next_attempt_at limit 1)) as since) w
+   where e.status = 'enabled' and e.failures < 5
+  union all select 'webhooks_failing', null, count(*) from core.webhook_endpoints e where e.status = 'enabled' and e.failures >= 5
+  union all select 'job_age_seconds', r.job, extract(epoch from private.now() - r.finished_at) from last_runs r
+  union all select 'job_ok', r.job, r.ok::int from last_runs r where r.job is not null and r.ok is not null
+  union all select 'job_duration_seconds', r.job, r.ms / 1000.0 from last_runs r where r.ms is not null
+  union all
+  select 'register_failures', null, count(*) from (
+    select from core.ean_checks e where e.outcome = 'unavailable' and e.checked_at > private.now() - interval '1 hour' limit 10000) f
+  union all
+  select 'register_lookups_failed', null, count(*) from (
+    select from core.drafts d
+     where d.ean_status in ('pending', 'failed') and d.status in ('invited', 'claimed') and d.ean_status = 'failed' limit 10000) f
+  union all select 'months', m.status, m.months from private.months_by_status() m
+  union all select 'ledger_wrong', null, coalesce(sum(c.wrong), 0) from core.ledger_checks c
+  union all
+  select 'ledger_check_age_seconds', null, private.seconds_since(min(coalesce(c.checked_at, p.created_at)))
+    from core.partners p left join core.ledger_checks c on c.partner_id = p.id
+  union all select 'documents_due', null, count(*) from due_documents
+  union all select 'documents_oldest_due_seconds', null, private.seconds_since(min(d.created_at)) from due_documents d
+  union all select 'unchained_entries', l.log, private.unchained(l.log) from unnest(array['audit', 'ledger']) l (log)
+$$;
+comment on function private.metrics() is 'Definer: the figures are of all tenants at once, and of none.';
+grant execute on function private.metrics() to api_owner;
+
+create function api.metrics(caller jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'worker');
+  return (select json_agg(json_build_object('name', m.name, 'label', m.label, 'value', m.value)) from private.metrics() m);
+end $$;
+comment on function api.metrics(jsonb) is
+  'Figures for monitoring: [{name, label, value}]. label is the job, status or log that it is of, value null where nothing was ever counted. No personal data, no partner.';
+select private.expose('api.metrics(jsonb)', 'edge_slow');
 
 -- The operator on the host that the database belongs to.
 

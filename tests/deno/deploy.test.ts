@@ -270,7 +270,7 @@ describe("what was uploaded, in an empty folder on Deno 2.1.4", () => {
   });
 
   test.each(FOLDERS)("%s is healthy", async (slug) => {
-    const response = await send(slug, `/${slug}/healthz`);
+    const response = await send(slug, `/${slug}/health`);
     expect([response.status, await response.json()]).toEqual([200, { ok: true, function: slug }]);
   });
 

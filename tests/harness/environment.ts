@@ -25,6 +25,7 @@ export function variables(overrides: Record<string, string> = {}): Record<string
     IBAN_KEYS: JSON.stringify({ current: "test", keys: { test: randomBytes(32).toString("base64") } }),
     WORKER_SECRET: randomBytes(32).toString("hex"),
     CLIENT_ADDRESS: "x-forwarded-for:1",
+    LOG_REQUESTS: "all",
     ...TEST_SERVICE,
     ...overrides,
   };

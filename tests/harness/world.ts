@@ -58,7 +58,7 @@ const LIFTED = 1_000_000;
 function readBody(response: Response): Promise<Answer["body"]> {
   const type = response.headers.get("content-type") ?? "";
   if (type === "application/pdf") return response.arrayBuffer().then((bytes) => new Uint8Array(bytes));
-  if (type.startsWith("text/csv")) return response.text();
+  if (/^text\/(csv|plain)/.test(type)) return response.text();
   return response.json().catch(() => undefined);
 }
 

@@ -465,7 +465,7 @@ test("a connection stripped of TLS: every answer over https asks for https from 
   for (const [surface, path] of [
     [cpo, "/v1/accounts"],
     [cpo, "/v1/nothing"],
-    [cpo, "/cpo-v1/healthz"],
+    [cpo, "/cpo-v1/health"],
     [oauthToken, "/oauth-token"],
     [pages, "/pages"],
     [pages, "/pages/style.css"],

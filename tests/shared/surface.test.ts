@@ -81,7 +81,7 @@ describe("contract §1 every answer", () => {
     ["a success", async () => toCpo("/v1/accounts", await authorized()), 200],
     ["a refusal", () => toCpo("/v1/accounts"), 401],
     ["an unknown route", () => toCpo("/v1/nothing"), 404],
-    ["the health check", () => toCpo("/cpo-v1/healthz"), 200],
+    ["the health check", () => toCpo("/cpo-v1/health"), 200],
     ["a token refused", () => toToken({ method: "POST", body: "{}" }), 400],
     ["a preflight", () => toToken({ method: "OPTIONS", headers: { origin: "https://x.example" } }), 204],
   ];

@@ -140,6 +140,7 @@ export async function startStack(options: Options, say: Say = () => {}): Promise
       CLIENT_ADDRESS: "x-forwarded-for:1", // serve.ts writes it
       // a receiver under development is on this machine
       ...(host === "sandbox" ? { WEBHOOK_ALLOW_LOOPBACK: "true" } : {}),
+      LOG_REQUESTS: "all",
       EDGE_DATABASE_URL: server.url("postgres", "edge", passwords.edge),
       EDGE_SLOW_DATABASE_URL: server.url("postgres", "edge_slow", passwords.edge_slow),
       AUTH_DATABASE_URL: server.url("postgres", "supabase_auth_admin", passwords.supabase_auth_admin),

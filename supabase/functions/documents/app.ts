@@ -14,7 +14,7 @@ const run = endpoint(
       "second; what is left is for the next run.",
     caller: { kind: "worker" },
     limit: null,
-    sql: ["claim_documents", "store_document"] as const,
+    sql: ["claim_documents", "store_document", "record_job_run"] as const,
     slow: true,
     response: z
       .object({
@@ -28,8 +28,11 @@ const run = endpoint(
   },
   async ({ call, environment, admitted }) => {
     const { request_id } = await admitted();
+    const begun = performance.now();
     const result = await renderDue(environment, call, request_id);
-    return { ok: result.failed === 0, ...result };
+    const ok = result.failed === 0;
+    await call("record_job_run", { job: "documents", ok, ms: Math.round(performance.now() - begun) });
+    return { ok, ...result };
   },
 );
 

@@ -7,7 +7,9 @@ import { tendDrafts } from "./drafts.ts";
 import { checkEans } from "./ean_checks.ts";
 import { admitCharger, ingestChargingSessions } from "./gateway.ts";
 import { kick } from "./kick.ts";
+import { checkLedger } from "./ledger.ts";
 import { deliverMail } from "./mail.ts";
+import { showMetrics } from "./metrics.ts";
 import { mailNotices } from "./notices.ts";
 import { deliverWebhooks } from "./webhooks.ts";
 
@@ -20,7 +22,7 @@ const run = endpoint(
     method: "POST",
     path: "/worker/run",
     summary:
-      "Run what is due: jobs of the database, drafts, notices to customers, mail, webhooks, the weekly re-check of EANs, the hashes of the audit log and the ledger",
+      "Run what is due: jobs of the database, drafts, notices to customers, mail, webhooks, the weekly re-check of EANs, the hashes of the audit log and the ledger, the daily check of the books",
     description:
       "Called by the scheduler with WORKER_SECRET as bearer; safe to call at any time, from several callers at once.",
     caller: { kind: "worker" },
@@ -40,6 +42,9 @@ const run = endpoint(
       "chain_audit",
       "claim_webhooks",
       "settle_webhook",
+      "begin_ledger_check",
+      "finish_ledger_check",
+      "record_job_run",
     ] as const,
     slow: true,
     response: z
@@ -79,6 +84,11 @@ const run = endpoint(
             .nullable()
             .meta({ description: "The last day that was sealed, and its hash: to be kept elsewhere" }),
         }),
+        ledger: z.object({
+          checked: z.int().meta({ description: "Tenants whose books were checked: one in a run, each once a day" }),
+          wrong: z.int().meta({ description: "What does not agree in them; `operator ledger check` says what" }),
+          failed: z.int().meta({ description: "Our failures, the cause in the log; due again in a day" }),
+        }),
       })
       .meta({ id: "WorkerRun" }),
     errors: [],
@@ -86,6 +96,7 @@ const run = endpoint(
   },
   async ({ call, environment, admitted }) => {
     const { request_id } = await admitted();
+    const begun = performance.now();
     const deadline = Date.now() + BUDGET_MS;
     const jobs = JSON.parse(await call("run_due_jobs"));
     const others = async () => {
@@ -94,22 +105,20 @@ const run = endpoint(
       const notices = await mailNotices(environment, call, deadline);
       const mail = await deliverMail(environment, call, deadline, request_id);
       const ean_checks = await checkEans(environment, call, deadline, request_id);
-      return { drafts, notices, mail, ean_checks, audit };
+      const ledger = await checkLedger(environment, call, request_id);
+      return { drafts, notices, mail, ean_checks, audit, ledger };
     };
     // beside each other: a receiver of webhooks may take its ten seconds
     const [webhooks, rest] = await Promise.all([deliverWebhooks(environment, call, deadline, request_id), others()]);
-    const { mail, ean_checks, drafts } = rest;
-    return {
-      ok: mail.problem === undefined && ean_checks.failed + drafts.failed === 0,
-      jobs,
-      webhooks,
-      ...rest,
-    };
+    const { mail, ean_checks, drafts, ledger } = rest;
+    const ok = mail.problem === undefined && ean_checks.failed + drafts.failed + ledger.failed + ledger.wrong === 0;
+    await call("record_job_run", { job: "worker", ok, ms: Math.round(performance.now() - begun) });
+    return { ok, jobs, webhooks, ...rest };
   },
 );
 
 export const surface: Surface = {
   slug: "worker",
   prefix: "/worker",
-  endpoints: [run, kick, ingestChargingSessions, admitCharger, showClientAddress],
+  endpoints: [run, kick, ingestChargingSessions, admitCharger, showClientAddress, showMetrics],
 };

@@ -64,6 +64,8 @@ create table core.ean_checks (
 comment on table core.ean_checks is 'Every question put to the EAN register and what it answered, refused creations included. Personal data; kept for audit.';
 -- serves: the check history of a connection
 create index ean_checks_connection on core.ean_checks (partner_id, connection_id, id);
+-- serves: how often the register did not answer lately
+create index ean_checks_unavailable on core.ean_checks (checked_at) where outcome = 'unavailable';
 select private.isolate('core.ean_checks', 'select, insert');
 select private.belong_with('core.ean_checks', 'core.connections', 'connection_id');
 

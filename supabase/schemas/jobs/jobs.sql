@@ -17,6 +17,7 @@ begin
     'partitions_made', private.make_due_partitions(),
     'events_swept', private.sweep_events(),
     'webhook_attempts_swept', private.sweep_webhook_attempts(),
+    'job_runs_swept', private.sweep_job_runs(),
     -- last: whose bucket it deletes waits until this transaction ends
     'rate_limits_swept', private.sweep_rate_limits());
 end $$;

@@ -2,7 +2,7 @@ import process from "node:process";
 import * as z from "zod";
 import { connect, type Db, QUICK, SLOW } from "./db.ts";
 import { gather } from "./gather.ts";
-import { type Log, logToConsole } from "./log.ts";
+import { consoleLog, type Log } from "./log.ts";
 
 const url = z.url().transform((value) => value.replace(/\/+$/, ""));
 const json = z.string().transform((value, context) => {
@@ -114,6 +114,7 @@ const Configuration = z.object({
   OCPP_GATEWAY_URL: url.default("wss://ocpp.example.com"),
   SMTP_URL: z.string().optional(),
   WEBHOOK_ALLOW_LOOPBACK: z.enum(["true", "false"]).default("false"),
+  LOG_REQUESTS: z.enum(["all", "sampled"]).default("sampled"),
 });
 
 /** On production nothing stands in for who the service is. */
@@ -157,7 +158,7 @@ export function readEnvironment(variables: Record<string, string | undefined> = 
     db: connect(config.EDGE_DATABASE_URL, QUICK, kick),
     slowDb: connect(config.EDGE_SLOW_DATABASE_URL, SLOW, kick),
     now: () => new Date(),
-    log: logToConsole,
+    log: consoleLog(config.LOG_REQUESTS),
     kick,
     waitUntil,
   };

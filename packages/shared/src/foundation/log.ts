@@ -1,7 +1,7 @@
 import { ApiError } from "./errors.ts";
 
 /**
- * One JSON line per request: what happened, to which client, how long it took. Never a secret, a body, a query string or a
+ * One JSON line: what happened, to which client, how long it took. Never a secret, a body, a query string or a
  * path with a token in it; a person appears nowhere.
  */
 export type LogLine = {
@@ -13,7 +13,54 @@ export type LogLine = {
 
 export type Log = (line: LogLine) => void;
 
-export const logToConsole: Log = (line) => console.log(JSON.stringify({ time: new Date().toISOString(), ...line }));
+/** Of requests that were answered as asked, one in so many has a line where not all are kept. */
+const ONE_IN = 20;
+/** The longest line, in bytes of UTF-8. */
+const MAX_LINE = 2_000;
+
+/**
+ * Writes lines to standard output. Hosted functions keep a hundred lines of ten seconds, so a busy one would lose the very lines that
+ * say what is wrong: unless `all` are kept, a request that succeeded has one in twenty, chosen by its id, with `one_in` in it. What was
+ * refused, what failed and what is no request always has its line. A line has at most 2 kB.
+ */
+export function logTo(write: (line: string) => void, keep: "all" | "sampled"): Log {
+  return (line) => {
+    const isOrdinary = line.event === "request" && line.level === "info" && Number(line.status) < 400;
+    if (keep === "sampled" && isOrdinary) {
+      if (!isChosen(line.request_id)) return;
+      line = { ...line, one_in: ONE_IN };
+    }
+    write(oneLine({ time: new Date().toISOString(), ...line }));
+  };
+}
+
+export const consoleLog = (keep: "all" | "sampled"): Log => logTo((line) => console.log(line), keep);
+
+/** The first digits of a random id are as good as dice, and the same for whoever looks at them. */
+const isChosen = (request_id = "") => Number.parseInt(request_id.slice(0, 8), 16) % ONE_IN === 0;
+
+function oneLine(line: Record<string, unknown>): string {
+  const whole = JSON.stringify(line);
+  if (fits(whole)) return whole;
+  for (const most of [400, 150, 50]) {
+    const text = JSON.stringify({ ...shortened(line, most), cut: true });
+    if (fits(text)) return text;
+  }
+  const { time, level, event, request_id } = line;
+  return JSON.stringify({ ...shortened({ time, level, event, request_id }, 50), cut: true });
+}
+
+const fits = (text: string) => text.length <= MAX_LINE / 3 || new TextEncoder().encode(text).length <= MAX_LINE;
+
+/** Texts and lists cut down, however deep they are. */
+function shortened(value: object, most: number): object {
+  return JSON.parse(
+    JSON.stringify(value, (_key, each) => {
+      if (typeof each === "string" && each.length > most) return `${each.slice(0, most)}…`;
+      return Array.isArray(each) ? each.slice(0, 3) : each;
+    }),
+  );
+}
 
 /**
  * What may be logged of a thrown value. A database error's message and detail can quote a row, so only its SQLSTATE, the

@@ -86,7 +86,7 @@ export type EndpointSpec<
   maxBody?: number;
   response: z.ZodType;
   /** What the answer is, where it is not JSON: a Response of the endpoint's own. */
-  produces?: "application/pdf" | "text/csv";
+  produces?: "application/pdf" | "text/csv" | "text/plain";
   /** The status of success; 200 unless told. */
   status?: 201;
   /** Errors beyond those that follow from caller, limit and body. */

@@ -6,13 +6,14 @@ import { callFor } from "#shared/foundation/call.ts";
 import type { Caller } from "#shared/foundation/caller.ts";
 import { type Environment, readEnvironment } from "#shared/foundation/environment.ts";
 import { ApiError, type ErrorCode } from "#shared/foundation/errors.ts";
-import { describeCause, logToConsole } from "#shared/foundation/log.ts";
+import { consoleLog, describeCause } from "#shared/foundation/log.ts";
 import { type Rate, remaining, resetsIn } from "#shared/foundation/rate.ts";
 import { storable } from "#shared/values/fields.ts";
 import { readVisitor, type Visitor } from "./admit.ts";
 import { dropBody, MAX_BODY, readMultipart, readParameters, readText } from "./body.ts";
 import { clientAddress, clientHash } from "./client_address.ts";
 import { type Answer, type Context, type Endpoint, errorsOf } from "./endpoint.ts";
+import { readinessOf } from "./health.ts";
 import { ruleText } from "./rules.ts";
 
 /** What one edge function answers: plain data, so that documents, tests and tools can read it without running it. */
@@ -82,7 +83,7 @@ export function serve(surface: Surface, given?: Environment): { fetch: (request:
         ...(surface.cors ? READABLE_ANYWHERE : {}),
         ...(surface.errors === "oauth" ? { "Cache-Control": "no-store", Pragma: "no-cache" } : {}),
       });
-      const log = environment?.log ?? logToConsole;
+      const log = environment?.log ?? consoleLog("all");
       log({
         level: response.status >= 500 ? "error" : "info",
         event: "request",
@@ -124,7 +125,15 @@ function build(surface: Surface, environment: Environment): App {
   const app: App = new Hono({ getPath: (request) => getPath(request).replace(/%3A/gi, ":") });
   // what other requests of a browser are answered is among the headers of every answer: as middleware, cors() makes a second Response of it
   if (surface.cors) app.options("*", cors({ origin: "*" }));
-  app.get(`/${surface.slug}/healthz`, (c) => c.json({ ok: true, function: surface.slug }));
+  // at the root too, which leads to one of the functions (routes.ts)
+  app.on("GET", ["/health", `/${surface.slug}/health`], (c) => c.json({ ok: true, function: surface.slug }));
+  app.on("GET", ["/health/ready", `/${surface.slug}/health/ready`], async (c) => {
+    const { cause, ...readiness } = await readinessOf(environment)();
+    const ok = readiness.failing.length === 0;
+    if (!ok) c.env.refusal = new ApiError("service_unavailable", {}, cause);
+    const headers = { "Cache-Control": "no-store" };
+    return c.json({ ok, function: surface.slug, ...readiness }, ok ? 200 : 503, headers);
+  });
   const here = !surface.host || surface.host === environment.config.API_HOST;
   for (const endpoint of here ? surface.endpoints : []) {
     const paths = pathsOf(surface, endpoint).map((path) => path.replace(/\{(\w+)\}/g, ":$1"));

@@ -1,0 +1,25 @@
+import type { Environment } from "#shared/foundation/environment.ts";
+import { describeCause } from "#shared/foundation/log.ts";
+
+type LedgerResult = { checked: number; wrong: number; failed: number };
+type Call = (name: "begin_ledger_check" | "finish_ledger_check", ...input: (object | null)[]) => Promise<string>;
+
+/**
+ * Checks the books of one tenant that was not checked for a day. The turn is taken first: a check that takes longer than a statement
+ * may is not begun again in the next run, and shows as a check that is overdue (docs/operations.md).
+ */
+export async function checkLedger({ log }: Environment, call: Call, request_id: string): Promise<LedgerResult> {
+  const result = { checked: 0, wrong: 0, failed: 0 };
+  const { partner_id } = JSON.parse(await call("begin_ledger_check")) as { partner_id: string | null };
+  if (!partner_id) return result;
+  try {
+    const { wrong } = JSON.parse(await call("finish_ledger_check", { partner_id })) as { wrong: number };
+    result.checked = 1;
+    result.wrong = wrong;
+    if (wrong > 0) log({ level: "error", event: "ledger_wrong", request_id, partner_id, wrong });
+  } catch (error) {
+    result.failed = 1;
+    log({ level: "error", event: "ledger_check_failed", request_id, partner_id, ...describeCause(error) });
+  }
+  return result;
+}

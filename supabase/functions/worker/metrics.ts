@@ -1,0 +1,71 @@
+import * as z from "zod";
+import { endpoint } from "#shared/http/endpoint.ts";
+
+type Metric = {
+  /** What it says, as a scraper shows it. */
+  help: string;
+  /** The one label it has. */
+  label?: "job" | "status" | "log";
+};
+
+/** Every figure of the SQL function `api.metrics`. All are gauges; docs/operations.md says what to be alarmed by. */
+export const METRICS: Readonly<Record<string, Metric>> = {
+  mail_due: { help: "Mails that could be sent now, counted up to 10000" },
+  mail_oldest_due_seconds: { help: "How long the oldest of them could have been sent" },
+  mail_failed: { help: "Mails of the last day that were given up, counted up to 10000" },
+  notices_oldest_due_seconds: { help: "How long the oldest notice to a customer waits to be written as mail" },
+  webhooks_oldest_due_seconds: {
+    help: "How long the oldest event could have been sent to an endpoint that takes them",
+  },
+  webhooks_failing: { help: "Enabled endpoints whose last five attempts failed" },
+  job_age_seconds: { help: "Time since the job last came to its end; +Inf where it never did", label: "job" },
+  job_ok: { help: "Whether its last run was without a problem: 1 or 0", label: "job" },
+  job_duration_seconds: { help: "How long its last run took", label: "job" },
+  register_failures: { help: "Questions of the last hour that the EAN register did not answer, counted up to 10000" },
+  register_lookups_failed: { help: "Drafts whose address could not be looked up yet, counted up to 10000" },
+  months: { help: "Delivered months; above 10000 in all what the database reckons", label: "status" },
+  ledger_wrong: { help: "What did not agree in the books at the last daily check of each tenant" },
+  ledger_check_age_seconds: { help: "Time since the books of the tenant checked longest ago were checked" },
+  documents_due: { help: "Documents to be rendered, counted up to 10000" },
+  documents_oldest_due_seconds: { help: "How long the oldest of them was asked for" },
+  unchained_entries: { help: "Rows without their hash yet, counted up to 10000 of a tenant", label: "log" },
+};
+
+const PREFIX = "ere_";
+
+type Figure = { name: string; label: string | null; value: number | null };
+
+/** Prometheus text exposition format, version 0.0.4. */
+function toText(figures: readonly Figure[]): string {
+  const lines = Object.entries(METRICS).flatMap(([name, { help, label }]) => {
+    const samples = figures
+      .filter((figure) => figure.name === name)
+      .map(({ label: of, value }) => `${PREFIX}${name}${label ? `{${label}="${of}"}` : ""} ${value ?? "+Inf"}`);
+    return [`# HELP ${PREFIX}${name} ${help}`, `# TYPE ${PREFIX}${name} gauge`, ...samples];
+  });
+  return `${lines.join("\n")}\n`;
+}
+
+export const showMetrics = endpoint(
+  {
+    id: "showMetrics",
+    method: "GET",
+    path: "/worker/metrics",
+    summary: "Show figures of the service for Prometheus",
+    description:
+      "With WORKER_SECRET as bearer. Figures of the service as a whole: no personal data, and no partner. It takes as long of a million " +
+      "rows as of ten thousand.",
+    caller: { kind: "worker" },
+    limit: null,
+    sql: ["metrics"],
+    slow: true,
+    produces: "text/plain",
+    response: z.string(),
+    errors: [],
+    failure: "internal_error",
+  },
+  async ({ call }) =>
+    new Response(toText(JSON.parse(await call("metrics"))), {
+      headers: { "Content-Type": "text/plain; version=0.0.4; charset=utf-8", "Cache-Control": "no-store" },
+    }),
+);

@@ -1,0 +1,92 @@
+-- That the scheduled jobs run: what /health/ready and the figures for monitoring say of them.
+
+create table core.job_runs (
+  id          bigint      not null generated always as identity,
+  job         text        not null,
+  ok          boolean     not null,
+  ms          int         not null,
+  finished_at timestamptz not null default private.now(),
+  constraint job_runs_pkey primary key (id),
+  constraint job_runs_job_known check (job in ('worker', 'documents')),
+  constraint job_runs_ms_positive check (ms >= 0)
+);
+comment on table core.job_runs is
+  'Runs of the scheduled jobs that came to their end, newest last: whether all went well, and how long it took. No personal data. Kept a week, the newest 100,000 at most.';
+-- serves: the last run of a job
+create index job_runs_newest on core.job_runs (job, id desc);
+-- serves: the sweep
+create index job_runs_age on core.job_runs (finished_at);
+alter table core.job_runs enable row level security;
+
+create function private.record_job_run(job text, ok boolean, ms int) returns void
+language sql security definer
+set search_path = ''
+as $$ insert into core.job_runs (job, ok, ms) values (record_job_run.job, record_job_run.ok, record_job_run.ms) $$;
+comment on function private.record_job_run(text, boolean, int) is 'Definer, because runs belong to no tenant, and nobody else writes them.';
+grant execute on function private.record_job_run(text, boolean, int) to api_owner;
+
+create function private.sweep_job_runs() returns bigint
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  swept bigint;
+begin
+  delete from core.job_runs r
+   where r.finished_at < private.now() - interval '7 days'
+      or r.id <= (select max(n.id) from core.job_runs n) - 100000;
+  get diagnostics swept = row_count;
+  return swept;
+end $$;
+comment on function private.sweep_job_runs() is 'Deletes runs that are older than a week, and all but the newest 100,000. Definer, because runs belong to no tenant.';
+grant execute on function private.sweep_job_runs() to api_owner;
+
+create function api.record_job_run(caller jsonb, run jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'worker');
+  perform private.record_job_run(run ->> 'job', (run ->> 'ok')::boolean, (run ->> 'ms')::int);
+  return json_build_object('recorded', true);
+end $$;
+comment on function api.record_job_run(jsonb, jsonb) is 'Notes that a run of a job came to its end: {job: worker or documents, ok, ms}.';
+select private.expose('api.record_job_run(jsonb, jsonb)', 'edge_slow');
+
+create function private.schema_version() returns text
+language plpgsql stable security definer
+set search_path = ''
+as $$
+declare
+  version text;
+begin
+  -- the CLI's own table, which a database that was made of the schema files does not have
+  if to_regclass('supabase_migrations.schema_migrations') is not null then
+    execute 'select max(m.version) from supabase_migrations.schema_migrations m' into version;
+  end if;
+  return version;
+end $$;
+comment on function private.schema_version() is
+  'The newest migration of this database; null where it was made without. Definer, because the table is the owner''s.';
+grant execute on function private.schema_version() to api_owner;
+
+create function private.job_age(job text) returns int
+language sql stable security definer
+set search_path = ''
+as $$
+  select extract(epoch from private.now() - r.finished_at)::int
+    from core.job_runs r where r.job = job_age.job order by r.id desc limit 1
+$$;
+comment on function private.job_age(text) is 'Seconds since a job last came to its end; null where it never did. Definer, because runs belong to no tenant.';
+grant execute on function private.job_age(text) to api_owner;
+
+create function api.ready(caller jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'anyone');
+  return json_build_object('schema_version', private.schema_version(), 'worker_age_seconds', private.job_age('worker'));
+end $$;
+comment on function api.ready(jsonb) is 'What /health/ready asks: {schema_version, worker_age_seconds}, each null where there is none.';
+select private.expose('api.ready(jsonb)');

@@ -1,0 +1,66 @@
+-- Each tenant's books are checked once a day, one tenant in each run of the worker: to read all that a large one has takes seconds.
+
+create table core.ledger_checks (
+  partner_id uuid        not null,
+  begun_at   timestamptz not null default private.now(),
+  checked_at timestamptz,
+  wrong      bigint      not null default 0,
+  constraint ledger_checks_pkey primary key (partner_id),
+  constraint ledger_checks_partner_id_fkey foreign key (partner_id) references core.partners (id)
+);
+comment on table core.ledger_checks is
+  'When a tenant''s books were last checked, and how many things did not agree then. A check that was begun and not finished leaves the last result. No personal data.';
+select private.isolate('core.ledger_checks', 'select');
+
+create function private.begin_ledger_check() returns uuid
+language sql security definer
+set search_path = ''
+as $$
+  insert into core.ledger_checks as k (partner_id)
+  select p.id
+    from core.partners p left join core.ledger_checks c on c.partner_id = p.id
+   where c.begun_at is null or c.begun_at <= private.now() - interval '1 day'
+   order by c.begun_at nulls first, p.id limit 1
+  on conflict on constraint ledger_checks_pkey do update set begun_at = excluded.begun_at
+   where k.begun_at <= excluded.begun_at - interval '1 day'
+  returning k.partner_id
+$$;
+comment on function private.begin_ledger_check() is
+  'A tenant whose books are due to be checked, who is then not due for a day; null where none is. Definer: every tenant''s turn comes.';
+grant execute on function private.begin_ledger_check() to api_owner;
+
+create function private.finish_ledger_check(tenant uuid) returns bigint
+language sql security definer
+set search_path = ''
+as $$
+  update core.ledger_checks c
+     set checked_at = private.now(), wrong = (select coalesce(sum(k.wrong), 0) from private.check_ledger(tenant) k)
+   where c.partner_id = tenant
+  returning c.wrong
+$$;
+comment on function private.finish_ledger_check(uuid) is
+  'Checks a tenant''s books and keeps how many things do not agree. Definer, because nobody else reads all that a tenant has.';
+grant execute on function private.finish_ledger_check(uuid) to api_owner;
+
+create function api.begin_ledger_check(caller jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'worker');
+  return json_build_object('partner_id', private.begin_ledger_check());
+end $$;
+comment on function api.begin_ledger_check(jsonb) is
+  'Whose books are to be checked now: {partner_id}, null where nobody''s are. Claimed for a day, so that a check which does not end is not begun again at once.';
+select private.expose('api.begin_ledger_check(jsonb)', 'edge_slow');
+
+create function api.finish_ledger_check(caller jsonb, due jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'worker');
+  return json_build_object('wrong', private.finish_ledger_check((due ->> 'partner_id')::uuid));
+end $$;
+comment on function api.finish_ledger_check(jsonb, jsonb) is 'Checks the books of one tenant: {partner_id} to {wrong}, how many things do not agree.';
+select private.expose('api.finish_ledger_check(jsonb, jsonb)', 'edge_slow');

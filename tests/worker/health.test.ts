@@ -1,0 +1,109 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { connect } from "#shared/foundation/db.ts";
+import type { Environment } from "#shared/foundation/environment.ts";
+import { serve } from "#shared/http/surface.ts";
+import { SERVED } from "../harness/answers.ts";
+import { asProduction, createWorld, statementsOf, type World } from "../harness/world.ts";
+
+let world: World;
+beforeAll(async () => {
+  world = await createWorld({ now: "2026-11-22T12:00:00Z" });
+});
+afterAll(() => world.close());
+beforeEach(async () => {
+  await world.database.admin.query("truncate core.job_runs");
+});
+
+/** As a process of its own, which remembers nothing. */
+const fresh = (other: Partial<Environment> = {}): Environment => ({ ...world.environment, ...other });
+const ask = async (path: string, environment = fresh(), slug = "worker") => {
+  const surface = SERVED.find((each) => each.slug === slug);
+  if (!surface) throw new Error(`no function ${slug}`);
+  const answer = await serve(surface, environment).fetch(new Request(`http://api.test${path}`));
+  return { status: answer.status, body: await answer.json(), headers: answer.headers };
+};
+const ran = (ago: string) =>
+  world.row(
+    "insert into core.job_runs (job, ok, ms, finished_at) values ('worker', true, 5, private.now() - $1::interval)",
+    ago,
+  );
+
+describe("contract §1 /health", () => {
+  test.each(SERVED.map(({ slug }) => slug))("contract §1 %s says that it runs, and asks nobody", async (slug) => {
+    const names = await statementsOf(world, async () => {
+      expect(await ask(`/${slug}/health`, fresh(), slug)).toMatchObject({
+        status: 200,
+        body: { ok: true, function: slug },
+      });
+    });
+    expect(names).toEqual([]);
+  });
+
+  test("contract §1 at the root one of the functions answers", async () => {
+    expect(await ask("/health")).toMatchObject({ status: 200, body: { ok: true, function: "worker" } });
+    await ran("10 seconds");
+    expect(await ask("/health/ready")).toMatchObject({ status: 200, body: { ok: true } });
+  });
+});
+
+describe("contract §1 /health/ready", () => {
+  test("contract §1 says of the database its version and of the worker when it last came to its end", async () => {
+    await ran("299 seconds");
+    const { status, body, headers } = await ask("/cpo-v1/health/ready", fresh(), "cpo-v1");
+    expect([status, body]).toEqual([
+      200,
+      { ok: true, function: "cpo-v1", failing: [], schema_version: expect.anything(), worker_age_seconds: 299 },
+    ]);
+    expect(headers.get("cache-control")).toBe("no-store");
+  });
+
+  test.each([
+    ["five minutes late", "301 seconds", 301],
+    ["that never ran", null, null],
+  ])("contract §1 a worker %s is named with 503", async (_what, ago, age) => {
+    if (ago) await ran(ago);
+    const { status, body } = await ask("/worker/health/ready");
+    expect([status, body]).toMatchObject([503, { ok: false, failing: ["worker"], worker_age_seconds: age }]);
+    expect(world.log.at(-1)).toMatchObject({ level: "error", event: "request", status: 503 });
+  });
+
+  test("contract §1 a database that is away is named with 503, and its name and login are not", async () => {
+    const away = connect("postgresql://edge:geheim@127.0.0.1:1/weg");
+    const { status, body } = await ask("/worker/health/ready", fresh({ db: away }));
+    expect([status, body]).toEqual([
+      503,
+      { ok: false, function: "worker", failing: ["database"], schema_version: null, worker_age_seconds: null },
+    ]);
+    expect(JSON.stringify(world.log.at(-1))).not.toMatch(/geheim|weg/);
+    expect(world.log.at(-1)).toMatchObject({ error: "service_unavailable", cause: { code: "ECONNREFUSED" } });
+  });
+
+  test("contract §1 a function of the other host has no database here", async () => {
+    await ran("1 second");
+    const { environment } = world;
+    const other: Environment = { ...environment, config: { ...environment.config, API_HOST: "production" } };
+    expect(await ask("/worker/health/ready", other)).toMatchObject({ status: 503, body: { failing: ["database"] } });
+    await asProduction(world, async (own) => {
+      expect(await ask("/worker/health/ready", own)).toMatchObject({ status: 200 });
+    });
+  });
+
+  test("contract §1 the database is asked once a second, however many ask, and whether they ask at once or one by one", async () => {
+    await ran("1 second");
+    const environment = fresh();
+    const names = await statementsOf(world, async () => {
+      Object.assign(environment, { db: world.environment.db });
+      await Promise.all(Array.from({ length: 50 }, () => ask("/worker/health/ready", environment)));
+      await ask("/worker/health/ready", environment);
+      expect(world.log.at(-1)).toMatchObject({ status: 200 });
+    });
+    expect(names).toEqual(["ready"]);
+    const later = await statementsOf(world, async () => {
+      Object.assign(environment, { db: world.environment.db });
+      await world.freeze("2026-11-22T12:06:00Z");
+      expect(await ask("/worker/health/ready", environment)).toMatchObject({ status: 503 });
+      await world.freeze("2026-11-22T12:00:00Z");
+    });
+    expect(later).toEqual(["ready"]);
+  });
+});
