@@ -116,6 +116,7 @@ const SHARED: Record<string, string> = {
   "core.invoice_entries": "is about an invoice in a partner's name",
   "core.invoices": "is a partner's, and names no customer",
   "core.ledger_accounts": "is the tenant's books, which name accounts by their ids",
+  "core.ledger_checks": "is whether the tenant's books agree",
   "core.ledger_entries":
     "is the tenant's books; an owner's part of them stands in booking rows, credits and allocations",
   "core.locations": "is an address, of whoever has a connection there",

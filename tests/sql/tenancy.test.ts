@@ -75,6 +75,7 @@ async function live(partner: Partner) {
 await live(A);
 await live(B);
 await admin.query("select private.chain_audit(1000)");
+await admin.query("insert into core.ledger_checks (partner_id) values ($1), ($2)", [A.id, B.id]);
 
 const { rows: TABLES } = await admin.query<{ name: string; columns: string }>(
   `select c.oid::regclass::text as name,

@@ -98,6 +98,33 @@ describe("contract §1 GET /worker/metrics", () => {
     await world.database.admin.query("truncate core.mail_outbox");
   });
 
+  test("contract §1 says how long events wait for an endpoint that takes them, and how many endpoints do not", async () => {
+    const { id } = world.partnerB;
+    const endpoint = (failures: number) =>
+      world.row(
+        `insert into core.webhook_endpoints (partner_id, id, owner_id, url, secret_ciphertext, secret_key_id, delivered_to, failures)
+         values ($1, gen_random_uuid(), $1, 'https://receiver.example.com/', 'x', 'x', 0, $2)`,
+        id,
+        failures,
+      );
+    const event = (ago: string, sequence: number | null) =>
+      world.row(
+        `insert into core.events (partner_id, owner_id, type, sequence, created_at) values ($1, $1, 'account.created', $2, private.now() - $3::interval)`,
+        id,
+        sequence,
+        ago,
+      );
+    await endpoint(5);
+    await event("1 minute", null);
+    const failing = await scrape();
+    expect([failing.value("webhooks_oldest_due_seconds"), failing.value("webhooks_failing")]).toEqual(["0", "1"]);
+    await endpoint(0);
+    expect((await scrape()).value("webhooks_oldest_due_seconds")).toBe("60");
+    await event("2 minutes", 1);
+    expect((await scrape()).value("webhooks_oldest_due_seconds")).toBe("120");
+    await world.database.admin.query("delete from core.webhook_endpoints; delete from core.events");
+  });
+
   test("contract §1 counts months by status", async () => {
     const { connection_id } = await createAccount(world);
     await world.row(

@@ -108,6 +108,7 @@ describe("§6 mail", () => {
       drafts: { expired: 0, purged: 0, reminded: 0, looked_up: 0, failed: 0 },
       ean_checks: { checked: 0, failed: 0 },
       audit: { chained: 0, more: false, sealed: null },
+      ledger: { checked: 1, wrong: 0, failed: 0 },
     });
   });
 

@@ -13,7 +13,6 @@ import { readVisitor, type Visitor } from "./admit.ts";
 import { dropBody, MAX_BODY, readMultipart, readParameters, readText } from "./body.ts";
 import { clientAddress, clientHash } from "./client_address.ts";
 import { type Answer, type Context, type Endpoint, errorsOf } from "./endpoint.ts";
-import { readinessOf } from "./health.ts";
 import { ruleText } from "./rules.ts";
 
 /** What one edge function answers: plain data, so that documents, tests and tools can read it without running it. */
@@ -128,6 +127,7 @@ function build(surface: Surface, environment: Environment): App {
   // at the root too, which leads to one of the functions (routes.ts)
   app.on("GET", ["/health", `/${surface.slug}/health`], (c) => c.json({ ok: true, function: surface.slug }));
   app.on("GET", ["/health/ready", `/${surface.slug}/health/ready`], async (c) => {
+    const { readinessOf } = await import("./health.ts");
     const { cause, ...readiness } = await readinessOf(environment)();
     const ok = readiness.failing.length === 0;
     if (!ok) c.env.refusal = new ApiError("service_unavailable", {}, cause);
