@@ -40,17 +40,14 @@ export const consoleLog = (keep: "all" | "sampled"): Log => logTo((line) => cons
 const isChosen = (request_id = "") => Number.parseInt(request_id.slice(0, 8), 16) % ONE_IN === 0;
 
 function oneLine(line: Record<string, unknown>): string {
+  const { time, level, event, request_id } = line;
   const whole = JSON.stringify(line);
   if (fits(whole)) return whole;
-  for (const most of [400, 150, 50]) {
-    const text = JSON.stringify({ ...shortened(line, most), cut: true });
-    if (fits(text)) return text;
-  }
-  const { time, level, event, request_id } = line;
-  return JSON.stringify({ ...shortened({ time, level, event, request_id }, 50), cut: true });
+  const cut = (fields: object, most: number) => JSON.stringify({ ...shortened(fields, most), cut: true });
+  return [400, 100].map((most) => cut(line, most)).find(fits) ?? cut({ time, level, event, request_id }, 50);
 }
 
-const fits = (text: string) => text.length <= MAX_LINE / 3 || new TextEncoder().encode(text).length <= MAX_LINE;
+const fits = (text: string) => new TextEncoder().encode(text).length <= MAX_LINE;
 
 /** Texts and lists cut down, however deep they are. */
 function shortened(value: object, most: number): object {

@@ -1,6 +1,7 @@
 // Whether a function works, for whoever watches it: without a credential, and with nothing in the answer that is anybody's.
 
 import { type Environment, oncePerEnvironment } from "#shared/foundation/environment.ts";
+import { ApiError } from "#shared/foundation/errors.ts";
 
 /** The worker is scheduled every ten seconds. */
 const LATE_SECONDS = 300;
@@ -9,7 +10,7 @@ const MEMORY_MS = 1_000;
 
 type Seen = { schema_version: string | null; worker_age_seconds: number | null };
 
-export type Readiness = Seen & {
+type Readiness = Seen & {
   /** What is not as it should be. */
   failing: ("database" | "worker")[];
   /** Why the database did not answer, for the log. */
@@ -31,7 +32,7 @@ async function ask({ db, config }: Environment): Promise<Readiness> {
  * Whether the database answers, of which version it is, and when the worker last came to its end. One statement, whose answer holds
  * for a second and for all who ask meanwhile.
  */
-export const readinessOf = oncePerEnvironment((environment) => {
+const readinessOf = oncePerEnvironment((environment) => {
   let known: { until: number; answer: Promise<Readiness> } | undefined;
   return (): Promise<Readiness> => {
     if (known && environment.now().getTime() < known.until) return known.answer;
@@ -43,3 +44,21 @@ export const readinessOf = oncePerEnvironment((environment) => {
     return current.answer;
   };
 });
+
+/**
+ * The answer to `/<slug>/health/ready`: 200, or 503 when something is failing.
+ * @param note what the log line says: gets the reason.
+ */
+export async function answerReady(
+  slug: string,
+  environment: Environment,
+  note: { refusal?: ApiError },
+): Promise<Response> {
+  const { cause, ...readiness } = await readinessOf(environment)();
+  const ok = readiness.failing.length === 0;
+  if (!ok) note.refusal = new ApiError("service_unavailable", {}, cause);
+  return Response.json(
+    { ok, function: slug, ...readiness },
+    { status: ok ? 200 : 503, headers: { "Cache-Control": "no-store" } },
+  );
+}

@@ -127,12 +127,8 @@ function build(surface: Surface, environment: Environment): App {
   // at the root too, which leads to one of the functions (routes.ts)
   app.on("GET", ["/health", `/${surface.slug}/health`], (c) => c.json({ ok: true, function: surface.slug }));
   app.on("GET", ["/health/ready", `/${surface.slug}/health/ready`], async (c) => {
-    const { readinessOf } = await import("./health.ts");
-    const { cause, ...readiness } = await readinessOf(environment)();
-    const ok = readiness.failing.length === 0;
-    if (!ok) c.env.refusal = new ApiError("service_unavailable", {}, cause);
-    const headers = { "Cache-Control": "no-store" };
-    return c.json({ ok, function: surface.slug, ...readiness }, ok ? 200 : 503, headers);
+    const { answerReady } = await import("./health.ts");
+    return answerReady(surface.slug, environment, c.env);
   });
   const here = !surface.host || surface.host === environment.config.API_HOST;
   for (const endpoint of here ? surface.endpoints : []) {
