@@ -43,21 +43,17 @@ function oneLine(line: Record<string, unknown>): string {
   const { time, level, event, request_id } = line;
   const whole = JSON.stringify(line);
   if (fits(whole)) return whole;
-  const cut = (fields: object, most: number) => JSON.stringify({ ...shortened(fields, most), cut: true });
   return [400, 100].map((most) => cut(line, most)).find(fits) ?? cut({ time, level, event, request_id }, 50);
 }
 
 const fits = (text: string) => new TextEncoder().encode(text).length <= MAX_LINE;
 
-/** Texts and lists cut down, however deep they are. */
-function shortened(value: object, most: number): object {
-  return JSON.parse(
-    JSON.stringify(value, (_key, each) => {
-      if (typeof each === "string" && each.length > most) return `${each.slice(0, most)}…`;
-      return Array.isArray(each) ? each.slice(0, 3) : each;
-    }),
-  );
-}
+/** With texts and lists cut down, however deep they are. */
+const cut = (fields: object, most: number) =>
+  JSON.stringify({ ...fields, cut: true }, (_key, each) => {
+    if (typeof each === "string" && each.length > most) return `${each.slice(0, most)}…`;
+    return Array.isArray(each) ? each.slice(0, 3) : each;
+  });
 
 /**
  * What may be logged of a thrown value. A database error's message and detail can quote a row, so only its SQLSTATE, the

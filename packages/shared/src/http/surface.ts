@@ -125,11 +125,12 @@ function build(surface: Surface, environment: Environment): App {
   // what other requests of a browser are answered is among the headers of every answer: as middleware, cors() makes a second Response of it
   if (surface.cors) app.options("*", cors({ origin: "*" }));
   // at the root too, which leads to one of the functions (routes.ts)
-  app.on("GET", ["/health", `/${surface.slug}/health`], (c) => c.json({ ok: true, function: surface.slug }));
-  app.on("GET", ["/health/ready", `/${surface.slug}/health/ready`], async (c) => {
-    const { answerReady } = await import("./health.ts");
-    return answerReady(surface.slug, environment, c.env);
-  });
+  for (const root of ["", `/${surface.slug}`]) {
+    app.get(`${root}/health`, (c) => c.json({ ok: true, function: surface.slug }));
+    app.get(`${root}/health/ready`, async (c) =>
+      (await import("./health.ts")).answerReady(surface.slug, environment, c.env),
+    );
+  }
   const here = !surface.host || surface.host === environment.config.API_HOST;
   for (const endpoint of here ? surface.endpoints : []) {
     const paths = pathsOf(surface, endpoint).map((path) => path.replace(/\{(\w+)\}/g, ":$1"));
