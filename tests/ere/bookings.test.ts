@@ -489,4 +489,22 @@ describe("contract §3 what a row keeps, and the file for the register", () => {
     expect((await bookingsOf("booking list 2026-Q2"))[0].export_sha256).toBe(first.sha256);
     await world.refused(["booking", "export", "2026-Q2", "--out", folder], "cannot be written");
   });
+
+  test("contract §3 a booking that was exported is withdrawn with a reason, since the register may have its file", async () => {
+    await world.customer({ "2026-04": 10 });
+    await world.done("booking open 2026-Q2");
+    await world.done("booking submit 2026-Q2");
+    await world.done(["booking", "export", "2026-Q2", "--out", join(folder, "sent.csv")]);
+    await world.refused(
+      "booking withdraw 2026-Q2",
+      "was exported on 2026-08-15T12:00:00Z, so the register may have its file",
+    );
+    await world.refused(["booking", "withdraw", "2026-Q2", "--reason", " "], "1 to 500 characters");
+    const why = "dropped by the register, case 12";
+    const { booking } = await world.done(["booking", "withdraw", "2026-Q2", "--reason", why]);
+    expect(booking.status).toBe("withdrawn");
+    const { details } = await world.row("select details from core.audit_log where action = 'booking.withdrawn'");
+    expect(details).toEqual({ rows: 1, reason: why });
+    await world.agrees();
+  });
 });

@@ -227,7 +227,10 @@ describe("contract §3 booking reverse-credit", () => {
 
   test("contract §3 a row must be known, a reason given, and its ERE not sold", async () => {
     await world.refused(reverse("nonsense"), 'No booking has a row with the id "nonsense"');
-    await world.refused(["booking", "reverse-credit", String(row["2026-04"]), "--reason", " "], "A reason is 1 to 500");
+    await world.refused(
+      ["booking", "reverse-credit", String(row["2026-04"]), "--reason", " "],
+      "Say why with --reason: 1 to 500",
+    );
     await world.done(`booking credit ${booking_id}`);
     await world.done(`sale record ${booking_id} --ere 216.2511 --price 0.5 --buyer B --reference R-1`);
     await world.refused(reverse(row["2026-04"]), `ERE of row ${row["2026-04"]} are sold, by R-1`);

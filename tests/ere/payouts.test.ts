@@ -348,7 +348,11 @@ describe("contract §3 payout export", () => {
     const { batch_id, xml } = await world.exported();
     const out = join(world.folder, "again.xml");
     await refused(world.anna, ["payout", "export", batch_id, "--out", out], "was exported on 2026-08-15T12:00:00Z");
-    await refused(world.anna, ["payout", "export", batch_id, "--out", out, "--again"], "A reason is 1 to 500");
+    await refused(
+      world.anna,
+      ["payout", "export", batch_id, "--out", out, "--again"],
+      "Say why with --reason: 1 to 500",
+    );
     await world.freeze("2026-09-01T12:00:00Z");
     await world.row("update core.signatories set full_name = 'Another'");
     const again = await done(world.bram, ["payout", "export", batch_id, "--out", out, "--again", "--reason", "lost"]);

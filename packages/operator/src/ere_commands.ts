@@ -123,9 +123,10 @@ export const ERE_COMMANDS: Command[] = [
   {
     name: "booking withdraw",
     summary: "Take a booking back, before anything of it was credited or rejected",
-    details: "Its months are open again: they can be delivered anew, and booked anew.",
+    details:
+      "Its months are open again: they can be delivered anew, and booked anew. One that was exported needs a --reason: the register may have its file, and has to drop it too.",
     example: "booking withdraw 2026-Q2 --partner laadpunt-zuid",
-    takes: [booking(), ofPartner()],
+    takes: [booking(), ofPartner(), new Option("--reason <text>", "why, for the audit; no personal data")],
     ends: ({ booking }) => `The booking ${booking} will be taken back, and its months will be open again.`,
     ops: "booking_withdraw",
     view: changed("booking", "Booking withdrawn."),

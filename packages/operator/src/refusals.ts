@@ -107,6 +107,8 @@ export const SENTENCES: Record<string, (detail: Detail) => string> = {
   booking_withdrawn: ({ booking }) => `The booking ${booking} was withdrawn; open another with booking open.`,
   booking_credited: ({ booking }) =>
     `The register has credited or rejected rows of booking ${booking}, so it cannot be withdrawn; take those back with booking reverse-credit first.`,
+  booking_exported: ({ booking, exported_at }) =>
+    `The booking ${booking} was exported on ${exported_at}, so the register may have its file. Have it dropped there, then withdraw with a --reason.`,
   credit_file_refused: ({ line, row, problem, others }) =>
     `Line ${line} of the file${row ? `, row ${row},` : ""} ${CREDIT_PROBLEMS[String(problem)]}${moreAtFault(Number(others))}. Nothing was credited.`,
   row_not_found: ({ row }) => `No booking has a row with the id "${row}"; it stands in the file of booking export.`,

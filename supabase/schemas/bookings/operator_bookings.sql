@@ -173,14 +173,15 @@ language plpgsql security definer
 set search_path = ''
 as $$
 declare
+  reason  constant text := case when input ->> 'reason' is not null then private.operator_reason(input ->> 'reason') end;
   booking core.bookings;
   changed boolean;
 begin
   perform private.act_as_operator(input);
   booking := private.booking_named(input);
-  changed := private.withdraw_booking(booking.partner_id, booking.id);
+  changed := private.withdraw_booking(booking.partner_id, booking.id, reason);
   return private.booking_answer(booking, changed);
 end $$;
 comment on function ops.booking_withdraw(jsonb) is
-  'Takes a booking back before the register has credited or rejected anything of it: {booking, partner?} to {changed, booking}. Its months are open again.';
+  'Takes a booking back before the register has credited or rejected anything of it: {booking, partner?, reason?} to {changed, booking}. Its months are open again. One that was exported needs a reason.';
 select private.expose_ops('ops.booking_withdraw(jsonb)');

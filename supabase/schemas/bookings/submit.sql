@@ -141,7 +141,7 @@ end $$;
 comment on function private.unlock_months(uuid, uuid[], date[]) is
   'Opens months again, as staged or outside_mandate, whichever each now is; what came in meanwhile counts. Their connections are locked.';
 
-create function private.withdraw_booking(tenant uuid, booking_id uuid) returns boolean
+create function private.withdraw_booking(tenant uuid, booking_id uuid, reason text) returns boolean
 language plpgsql
 set search_path = ''
 as $$
@@ -153,6 +153,8 @@ begin
     return false;
   elsif exists (select from core.booking_rows r where r.partner_id = tenant and r.booking_id = booking.id and r.status in ('registered', 'rejected')) then
     perform private.refuse('booking_credited', json_build_object('booking', booking.id));
+  elsif booking.exported_at is not null and reason is null then
+    perform private.refuse('booking_exported', json_build_object('booking', booking.id, 'exported_at', private.iso(booking.exported_at)));
   end if;
   taken := array(select r from core.booking_rows r where r.partner_id = tenant and r.booking_id = booking.id);
   perform private.lock_connections(tenant, array(select r.connection_id from unnest(taken) r));
@@ -160,9 +162,9 @@ begin
   perform private.reverse_postings(tenant, array(select 'row:' || r.id || ':submitted' from unnest(taken) r));
   perform private.unlock_months(tenant, array_agg(r.connection_id), array_agg(r.period)) from unnest(taken) r;
   update core.bookings b set status = 'withdrawn', withdrawn_at = private.now() where b.partner_id = tenant and b.id = booking.id;
-  perform private.audit('booking.withdrawn', booking.id, jsonb_build_object('rows', cardinality(taken)));
+  perform private.audit('booking.withdrawn', booking.id, jsonb_strip_nulls(jsonb_build_object('rows', cardinality(taken), 'reason', reason)));
   perform private.emit_months(tenant, 'account.months_reopened', array(select r.id from unnest(taken) r));
   return true;
 end $$;
-comment on function private.withdraw_booking(uuid, uuid) is
-  'Takes a booking back before anything of it was credited: its months can be delivered and booked again. False: it was withdrawn already.';
+comment on function private.withdraw_booking(uuid, uuid, text) is
+  'Takes a booking back before anything of it was credited: its months can be delivered and booked again. With a reason where it was exported, since the register may have its file. False: it was withdrawn already.';
