@@ -62,6 +62,7 @@ export const BESIDE: readonly string[] = [
   "unit/benches.test.ts",
   "unit/call.test.ts",
   "unit/environment.test.ts",
+  "unit/front.test.ts",
   "unit/gather.test.ts",
   "unit/imports.test.ts",
   "unit/links.test.ts",

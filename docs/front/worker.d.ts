@@ -1,0 +1,2 @@
+declare const worker: { fetch(request: Request, variables: { PROJECT: string }): Promise<Response> };
+export default worker;
