@@ -838,6 +838,12 @@ return private.now() - interval '90 days';
 comment on function private.events_kept_since() is 'An event of this moment or before it is not there any more, whether or not it was swept.';
 grant execute on function private.events_kept_since() to api_owner;
 
+create function private.events_at_once() returns int
+language sql immutable parallel safe
+return 10000;
+comment on function private.events_at_once() is 'How many events of a log one statement looks through for those that are asked for.';
+grant execute on function private.events_at_once() to api_owner;
+
 create function private.sequence_events(partner uuid, owner uuid) returns core.event_heads
 language plpgsql security definer
 set search_path = ''
@@ -880,7 +886,12 @@ begin
      where (e.partner_id, e.id) in (
        select d.partner_id, d.id from core.events d
         where d.created_at <= private.events_kept_since() order by d.created_at limit 10000 for update skip locked)
-    returning e.partner_id, e.owner_id, e.sequence
+    returning e.partner_id, e.owner_id, e.sequence, e.id
+  ), given_up as (
+    delete from core.webhook_retries r
+     using gone g, core.webhook_endpoints w
+     where w.partner_id = g.partner_id and w.owner_id = g.owner_id
+       and r.partner_id = w.partner_id and r.endpoint_id = w.id and r.event_id = g.id
   ), noted as (
     update core.event_heads h set swept = greatest(h.swept, g.sequence)
       from (select g.partner_id, g.owner_id, max(g.sequence) as sequence from gone g group by g.partner_id, g.owner_id) g
@@ -11890,6 +11901,7 @@ declare
   disclosing boolean;
   head    core.event_heads;
   start   bigint;
+  upto    bigint;
   page    core.events[];
 begin
   perform private.act_as(caller, 'cpo', 'partner');
@@ -11897,15 +11909,17 @@ begin
   -- a client's log is its own, and a partner's is that of no client
   head := private.sequence_events(private.partner_id(), coalesce(private.owner_id(), private.partner_id()));
   start := private.start_of(head, query ->> 'after');
+  -- what is rare is looked for in parts, so that each answer takes no longer than another
+  upto := least(head.sequence, start + private.events_at_once());
   page := array(
     select e from core.events e
-     where e.partner_id = private.partner_id() and e.owner_id = head.owner_id and e.sequence > start and e.sequence <= head.sequence
+     where e.partner_id = private.partner_id() and e.owner_id = head.owner_id and e.sequence > start and e.sequence <= upto
        and (types is null or e.type = any (types)) and (account is null or e.account_id = account) and private.is_shown(e, disclosing)
      order by e.sequence limit size + 1);
   return json_build_object(
     'events', (select coalesce(json_agg(private.event_answer(p, disclosing, query ->> 'key') order by p.sequence), '[]') from unnest(page[:size]) p),
-    'next_cursor', private.cursor_at(head.owner_id, case when cardinality(page) > size then page[size].sequence else head.sequence end),
-    'has_more', cardinality(page) > size);
+    'next_cursor', private.cursor_at(head.owner_id, case when cardinality(page) > size then page[size].sequence else upto end),
+    'has_more', cardinality(page) > size or upto < head.sequence);
 end $$;
 comment on function api.list_events(jsonb, jsonb) is
   'GET /v1/events and GET /partner/events: {after, limit, type, account_id, key} to {events, next_cursor, has_more}, oldest first.';
@@ -12393,6 +12407,18 @@ begin
 end $$;
 comment on function private.webhook_is_due(core.webhook_endpoints) is 'Whether there may be something to send to an enabled endpoint now.';
 
+create function private.may_be_told(endpoint core.webhook_endpoints) returns boolean
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  return exists (select from core.partners p where p.id = endpoint.partner_id and p.is_active)
+     and (endpoint.owner_id = endpoint.partner_id
+          or exists (select from core.oauth_clients c
+                      where c.partner_id = endpoint.partner_id and c.id = endpoint.owner_id and c.disabled_at is null and 'cpo:accounts:read' = any (c.scopes)));
+end $$;
+comment on function private.may_be_told(core.webhook_endpoints) is 'Whether whose log it is may read it: what GET /v1/events refuses is not sent either.';
+
 create function private.posts_of(endpoint core.webhook_endpoints, head core.event_heads, key text, most int) returns jsonb
 language plpgsql stable
 set search_path = '' set plan_cache_mode = 'force_custom_plan'
@@ -12435,6 +12461,7 @@ declare
   endpoint core.webhook_endpoints;
   head     core.event_heads;
   posts    jsonb;
+  more     boolean;
   claimed  jsonb := '[]';
 begin
   for endpoint in
@@ -12443,7 +12470,7 @@ begin
        where (e.partner_id, e.id) in (
          select w.partner_id, w.id from core.webhook_endpoints w
           where w.status = 'enabled' and (w.lease_until is null or w.lease_until <= private.now()) and private.webhook_is_due(w)
-            and exists (select from core.partners p where p.id = w.partner_id and p.is_active)
+            and private.may_be_told(w)
           order by w.lease_until nulls first limit size for update skip locked)
       returning e.*)
     -- two workers that number the same logs do so in one order
@@ -12452,18 +12479,26 @@ begin
     head := private.sequence_events(endpoint.partner_id, endpoint.owner_id);
     -- that of a log that begins later, where the rest is not kept any more
     endpoint.delivered_to := greatest(endpoint.delivered_to, head.swept);
-    -- an event that is not kept any more is not sent again
+    -- for a rare type a long log is looked through in parts
+    more := head.sequence > endpoint.delivered_to + private.events_at_once();
+    head.sequence := least(head.sequence, endpoint.delivered_to + private.events_at_once());
+    -- an event that is not kept any more is not sent again; only those that come next are looked at, because many may wait
     delete from core.webhook_retries r
-     where r.partner_id = endpoint.partner_id and r.endpoint_id = endpoint.id and r.next_attempt_at is distinct from '-infinity'
+     using (select n.event_id from core.webhook_retries n
+             where n.partner_id = endpoint.partner_id and n.endpoint_id = endpoint.id and n.next_attempt_at > '-infinity' and n.next_attempt_at <= private.now()
+             order by n.next_attempt_at limit 50) n
+     where r.partner_id = endpoint.partner_id and r.endpoint_id = endpoint.id and r.event_id = n.event_id
        and not exists (select from core.events e where e.partner_id = r.partner_id and e.id = r.event_id and e.created_at > private.events_kept_since());
     posts := private.posts_of(endpoint, head, key, case when endpoint.failures >= 5 then 1 else 50 end);
     if jsonb_array_length(posts) = 0 then
       -- the events since are of other types; of what failed the next retry is yet to come
       update core.webhook_endpoints e
-         set delivered_to = case when endpoint.failures < 5 then head.sequence else e.delivered_to end, lease_id = null, lease_until = null,
-             probe_at = null, failures = case when endpoint.failures >= 5 then 4 else e.failures end
+         set delivered_to = case when endpoint.failures < 5 then head.sequence else e.delivered_to end, lease_id = case when more then e.lease_id end,
+             lease_until = case when more then e.lease_until else private.now() end, probe_at = null, failures = case when endpoint.failures >= 5 then 4 else e.failures end
        where e.partner_id = endpoint.partner_id and e.id = endpoint.id;
-    else
+    end if;
+    -- without posts, where the rest of the log is for the next turn
+    if more or jsonb_array_length(posts) > 0 then
       claimed := claimed || jsonb_build_object(
         'partner_id', endpoint.partner_id, 'webhook_id', endpoint.id, 'lease_id', endpoint.lease_id, 'url', endpoint.url, 'posts', posts,
         'secrets', jsonb_build_array(jsonb_build_object('ciphertext', endpoint.secret_ciphertext, 'key_id', endpoint.secret_key_id))
@@ -12603,7 +12638,8 @@ begin
      set failures = endpoint.failures, failing_since = endpoint.failing_since, probe_at = endpoint.probe_at, delivered_to = endpoint.delivered_to,
          warnings = case when endpoint.failing_since <= private.now() - interval '96 hours' then 2
                          when endpoint.failing_since <= private.now() - interval '24 hours' then 1 else 0 end,
-         lease_id = null, lease_until = null
+         -- who had a turn just now comes after all who wait
+         lease_id = null, lease_until = private.now()
    where e.partner_id = endpoint.partner_id and e.id = endpoint.id;
   if endpoint.status = 'disabled' then
     return true;

@@ -56,6 +56,12 @@ return private.now() - interval '90 days';
 comment on function private.events_kept_since() is 'An event of this moment or before it is not there any more, whether or not it was swept.';
 grant execute on function private.events_kept_since() to api_owner;
 
+create function private.events_at_once() returns int
+language sql immutable parallel safe
+return 10000;
+comment on function private.events_at_once() is 'How many events of a log one statement looks through for those that are asked for.';
+grant execute on function private.events_at_once() to api_owner;
+
 create function private.sequence_events(partner uuid, owner uuid) returns core.event_heads
 language plpgsql security definer
 set search_path = ''
@@ -98,7 +104,12 @@ begin
      where (e.partner_id, e.id) in (
        select d.partner_id, d.id from core.events d
         where d.created_at <= private.events_kept_since() order by d.created_at limit 10000 for update skip locked)
-    returning e.partner_id, e.owner_id, e.sequence
+    returning e.partner_id, e.owner_id, e.sequence, e.id
+  ), given_up as (
+    delete from core.webhook_retries r
+     using gone g, core.webhook_endpoints w
+     where w.partner_id = g.partner_id and w.owner_id = g.owner_id
+       and r.partner_id = w.partner_id and r.endpoint_id = w.id and r.event_id = g.id
   ), noted as (
     update core.event_heads h set swept = greatest(h.swept, g.sequence)
       from (select g.partner_id, g.owner_id, max(g.sequence) as sequence from gone g group by g.partner_id, g.owner_id) g
