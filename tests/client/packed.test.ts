@@ -127,7 +127,7 @@ test("§9.5 every call of README and docs compiles against the packed client", {
   const pages = [
     "README.md",
     "packages/client/README.md",
-    ...readdirSync(join(ROOT, "docs")).map((name) => `docs/${name}`),
+    ...readdirSync(join(ROOT, "docs"), { recursive: true, encoding: "utf8" }).map((name) => `docs/${name}`),
   ];
   const calls = pages
     .filter((page) => page.endsWith(".md"))

@@ -1,4 +1,5 @@
-// README's first account, the commands of docs/tour.md and npm run demo, as a newcomer runs them, against a stack of their own.
+// README's first account, commands of docs/deploy.md and npm run demo, as a newcomer runs them, against a stack of their own.
+// tests/docs/guides.test.ts runs those of the guides.
 
 import { execFile } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -7,7 +8,6 @@ import { delimiter, dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ROOT } from "../../packages/local/src/checkout.ts";
-import { signMandate } from "../../packages/local/src/customer.ts";
 import { freePort } from "../../packages/local/src/postgres.ts";
 import { type RunningStack, startStack } from "../../packages/local/src/runner.ts";
 
@@ -25,15 +25,12 @@ afterAll(async () => {
 });
 
 /** The commands of a page between a sentence and the end of the code block that follows it. */
-function commandsAfter(sentence: string, page = "docs/tour.md"): string {
+function commandsAfter(sentence: string, page: string): string {
   const [, after] = readFileSync(join(ROOT, page), "utf8").split(sentence);
   const commands = after && /```sh\n(.*?)```/s.exec(after)?.[1];
   if (!commands) throw new Error(`${page} has no commands after "${sentence}"`);
   return commands;
 }
-
-/** The tour's first block: what it sets at its head, the later ones use. */
-const MAIN_JOB = commandsAfter("the main job in six calls");
 
 /** The checkout as a newcomer has it, beside the stack.json of this stack. */
 function newcomer(name: string): (script: string) => Promise<{ stdout: string }> {
@@ -53,114 +50,10 @@ function newcomer(name: string): (script: string) => Promise<{ stdout: string }>
     });
 }
 
-/** Lines that later commands build on: what they set, and nothing that is sent. */
-const setUp = (commands: string) =>
-  commands
-    .split("\n")
-    .filter((line) => /^(get|field)\(\)|^API=/.test(line))
-    .join("\n");
-
 test("§1 README: a first account, by curl, exactly as written", { timeout: 60_000 }, async () => {
   const bash = newcomer("first-account");
   const { stdout } = await bash(commandsAfter("your first account", "README.md"));
   expect(JSON.parse(stdout)).toMatchObject({ ok: true, ean_validation_status: "matched", iban_stored: true });
-});
-
-test("§1 docs/tour.md: the main job in six calls, by curl, exactly as written", { timeout: 60_000 }, async () => {
-  const bash = newcomer("main-job");
-  const first = await bash(MAIN_JOB);
-  const link = /http:\S+\/pages\/mandate\/\w+/.exec(first.stdout)?.[0] ?? "";
-  expect(first.stdout).toMatch(/"mandate_signed" ?: ?false/);
-  const customer = { name: "Sanne de Vries", email: "sanne@example.nl" };
-  await signMandate(link, customer, running.stack.operator_database_url);
-
-  const last = MAIN_JOB.split("\n").filter(
-    (line) => /^(get|API|field|TOKEN)\b|^curl/.test(line) || line.includes("() {"),
-  );
-  const { stdout } = await bash(last.join("\n"));
-  expect(JSON.parse(stdout).positions[0]).toMatchObject({
-    ere_eligible: true,
-    checklist: { mandate_signed: true, ean_validated: true, mid_charger_registered: true, iban_present: true },
-    total_kwh_delivered: 312.5,
-  });
-
-  const document = await bash(`${last.slice(0, -1).join("\n")}\n${commandsAfter("Once the customer has signed")}`);
-  expect(document.stdout).toBe("200 application/pdf\n");
-
-  const { account_id } = JSON.parse(stdout).positions[0];
-  const money = await bash(
-    `${last.slice(0, -1).join("\n")}\nACCOUNT=${account_id}\n${commandsAfter("### From months to euros")}`,
-  );
-  const [review, settled, after, log, settlements] = money.stdout
-    .trim()
-    .split("\n")
-    .map((line) => JSON.parse(line));
-  expect(review).toMatchObject({ ok: true, to: "goedgekeurd" });
-  expect(settled).toMatchObject({ ok: true, accounts: 1, left_out: [] });
-  expect(after.positions[0].delivered_months).toMatchObject([{ status: "registered" }]);
-  expect(after.positions[0].ere.net_eur).toBeGreaterThan(0);
-  expect(log.events[0].type).toBe("account.created");
-  expect(settlements.settlements).toEqual([]);
-});
-
-test("§4.4 docs/tour.md: a person's own charging, by curl, exactly as written", { timeout: 60_000 }, async () => {
-  const bash = newcomer("own-charging");
-  const { stdout } = await bash(`${setUp(MAIN_JOB)}\n${commandsAfter("## A person's own charging")}`);
-  const { total_sessions, months } = JSON.parse(stdout);
-  expect(total_sessions).toBeGreaterThan(0);
-  expect(months.length).toBeGreaterThan(0);
-});
-
-test("§4.2 docs/tour.md: bring customers, by curl, exactly as written", { timeout: 60_000 }, async () => {
-  const bash = newcomer("customers");
-  const { stdout } = await bash(`${setUp(MAIN_JOB)}\n${commandsAfter("## Bring customers")}`);
-  const [claim_url = ""] = /http:\S+\/pages\/claim\/\S+/.exec(stdout) ?? [];
-  expect((await fetch(claim_url)).status).toBe(200);
-  const [drafts, customers] = stdout.trim().split(/(?=\{ ?"customers")/);
-  expect(JSON.parse(drafts?.slice(drafts.indexOf('{"drafts"')) ?? "").drafts).toMatchObject([
-    { external_ref: "K-1", status: "invited", naam: "Eva Jansen", claim_url },
-  ]);
-  expect(JSON.parse(customers ?? "")).toEqual({ customers: [] });
-});
-
-test("§4.3 docs/tour.md: rehearse an integration, by curl, exactly as written", { timeout: 60_000 }, async () => {
-  const bash = newcomer("rehearsal");
-  const { stdout } = await bash(`${setUp(MAIN_JOB)}\n${commandsAfter("## Rehearse an integration")}`);
-  const answers = stdout
-    .trim()
-    .split("\n")
-    .map((line) => JSON.parse(line));
-  const [imported, mailbox, again, review, sync, drafts, customers, dashboard, withdrawn, fixtures, settled, reset] =
-    answers;
-  expect(answers).toHaveLength(12);
-  expect(imported).toMatchObject({ added: 1, rejected: [] });
-  const [mail] = mailbox.mail;
-  expect(mail).toMatchObject({ to: "mila@example.nl", template: "claim" });
-  expect(mail.links[0]).toBe(imported.created[0].claim_url);
-  expect(again).toMatchObject({
-    draft_status: "active",
-    registration_status: "ingediend",
-    steps: { claim: "already_done", activate: "already_done", iban: "already_done", submit: "already_done" },
-    charger: { mid: true },
-  });
-  expect(review).toMatchObject({ ok: true, from: "ingediend", to: "goedgekeurd" });
-  expect(sync).toEqual({ ok: true, sessions_created: 0, error: null });
-  expect(drafts.drafts).toMatchObject([{ external_ref: "R-1", status: "active" }]);
-  const mila = customers.customers.find(({ external_ref }: { external_ref: string }) => external_ref === "R-1");
-  expect(mila).toMatchObject({ naam: "Mila Bakker", source: "partner_upload", registration_status: "goedgekeurd" });
-  expect(dashboard.kwh_total).toBeGreaterThan(0);
-  expect(dashboard.kwh_total % 20).toBe(0);
-  expect(withdrawn).toMatchObject({ ok: true });
-  expect(fixtures.fixtures.map(({ state, ok }: { state: string; ok: boolean }) => [state, ok])).toEqual(
-    ["eligible", "rejected", "no_mandate", "ean_unverified", "no_mid_charger", "no_iban"].map((state) => [state, true]),
-  );
-  // Mila, and the fixture of which everything is in order
-  expect(settled).toMatchObject({ ok: true, quarter: "2026-Q2", accounts: 2 });
-  expect(settled.net_eur).toBeGreaterThan(0);
-  expect(reset.ok).toBe(true);
-  expect(reset.customers_deleted).toBe(7);
-  // her link leads nowhere now, and kindly
-  expect((await fetch(mail.links[0])).status).toBe(404);
 });
 
 test("contract §9 docs/deploy.md: the check of the client's address, exactly as written", {

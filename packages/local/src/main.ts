@@ -43,6 +43,7 @@ function welcome(
   return `
   ${host === "sandbox" ? "Sandbox" : "Production"} host is running. Ctrl-C stops it; the data stays.
 
+    docs       ${base_url}/docs
     API        ${base_url}/v1/…
     token      ${auth_url}/oauth-token
     functions  ${functions_url}/<slug>/…

@@ -17,6 +17,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
 import { TEST_SERVICE } from "#shared/foundation/environment.ts";
+import { writeSite } from "../../docs/src/write_site.ts";
 import { denoProgram, ROOT } from "./checkout.ts";
 import { ensureDemo } from "./demo_data.ts";
 import { bootstrap, MigrationError, makeOperatorLogins, migrate, setPasswords } from "./migrate.ts";
@@ -130,12 +131,15 @@ export async function startStack(options: Options, say: Say = () => {}): Promise
       process: runner,
     };
 
+    writeSite(join(data_dir, "docs"));
     const functions = await serveFunctions(data_dir, {
       PORT: String(port),
       API_HOST: host,
       BASE_URL: base_url,
       AUTH_URL: base_url,
       PAGES_URL: `${base_url}/pages`,
+      DOCS_URL: `${base_url}/docs`,
+      DOCS_FOLDER: join(data_dir, "docs"),
       SUPABASE_URL: base_url,
       CLIENT_ADDRESS: "x-forwarded-for:1", // serve.ts writes it
       // a receiver under development is on this machine
@@ -219,6 +223,7 @@ const OURS = [
   "postgres.new",
   "secrets.json",
   "deno",
+  "docs",
   "stack.json",
   "running.json",
   "postgres.log",
@@ -259,7 +264,16 @@ async function serveFunctions(data_dir: string, variables: Record<string, string
   );
   const child: ChildProcess = spawn(
     program,
-    ["run", "--quiet", "--no-prompt", "--allow-net", "--allow-env", "--allow-sys", `--allow-read=${ROOT}`, SERVE],
+    [
+      "run",
+      "--quiet",
+      "--no-prompt",
+      "--allow-net",
+      "--allow-env",
+      "--allow-sys",
+      `--allow-read=${ROOT},${join(data_dir, "docs")}`,
+      SERVE,
+    ],
     {
       cwd: ROOT,
       detached: true, // Ctrl-C reaches the runner only, which then stops things in order

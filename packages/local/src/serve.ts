@@ -31,6 +31,32 @@ const issuer = auth({
   secret_key: variable("SECRET_KEY"),
 });
 
+// The documentation, which npm start wrote: on a real host any web server has it.
+const docs = variable("DOCS_FOLDER");
+const docs_files = new Set(Array.from(Deno.readDirSync(docs), ({ name }) => name));
+const DOCS_TYPES: Readonly<Record<string, string>> = {
+  html: "text/html",
+  css: "text/css",
+  js: "text/javascript",
+  json: "application/json",
+  md: "text/markdown",
+  txt: "text/plain",
+};
+
+/** A page of the documentation, or the way to it; null where the path is somebody else's. */
+async function documentation({ method, url }: Request): Promise<Response | null> {
+  if (method !== "GET" && method !== "HEAD") return null;
+  const { pathname } = new URL(url);
+  if (pathname === "/" || pathname === "/docs")
+    return new Response(null, { status: 302, headers: { Location: "/docs/" } });
+  const name = /^\/docs\/([^/]*)$/.exec(pathname)?.[1] ?? null;
+  const file = name === "" ? "index.html" : name;
+  if (file === null || !docs_files.has(file)) return null;
+  const type = DOCS_TYPES[file.slice(file.lastIndexOf(".") + 1)] ?? "application/octet-stream";
+  const headers = { "Content-Type": `${type}; charset=utf-8`, "X-Content-Type-Options": "nosniff" };
+  return new Response(await Deno.readFile(`${docs}/${file}`), { headers });
+}
+
 /** Answers what reaches no function, as a function answers what it does not know. */
 const nobody: Handler = serve({ slug: "npm-start", prefix: "", endpoints: [] });
 /** Of these the Fetch standard lets nobody make a Request; no function knows them either. */
@@ -50,7 +76,9 @@ const server = Deno.serve(
     port: Number(variable("PORT")),
     onListen: () => console.log("listening"),
   },
-  (request, { remoteAddr }) => {
+  async (request, { remoteAddr }) => {
+    const page = await documentation(request);
+    if (page) return page;
     const url = new URL(request.url);
     const { handler, path } = route(url.pathname);
     if (!handler || FORBIDDEN.has(request.method)) return nobody.fetch(request);

@@ -1,5 +1,6 @@
+import { Hono } from "hono";
 import * as z from "zod";
-import { oncePerEnvironment } from "#shared/foundation/environment.ts";
+import { type Environment, oncePerEnvironment } from "#shared/foundation/environment.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
 import type { Surface } from "#shared/http/surface.ts";
 
@@ -34,4 +35,14 @@ const openApi = endpoint(
     }),
 );
 
-export const surface: Surface = { slug: "docs", prefix: "", endpoints: [openApi], cors: true };
+/** The documentation is files, which a function does not serve: it leads there. */
+const leadToDocs = ({ config }: Environment) =>
+  new Hono().get("/docs", (c) => c.redirect(config.DOCS_URL ?? `${config.BASE_URL}/openapi.json`));
+
+export const surface: Surface = {
+  slug: "docs",
+  prefix: "",
+  endpoints: [openApi],
+  cors: true,
+  pages: { sql: [], routes: leadToDocs },
+};

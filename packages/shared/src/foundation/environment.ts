@@ -113,6 +113,7 @@ const Configuration = z.object({
   EAN_REGISTER_KEY: z.string().min(1).optional(),
   OCPP_GATEWAY_URL: url.default("wss://ocpp.example.com"),
   SMTP_URL: z.string().optional(),
+  DOCS_URL: url.optional(),
   WEBHOOK_ALLOW_LOOPBACK: z.enum(["true", "false"]).default("false"),
   LOG_REQUESTS: z.enum(["all", "sampled"]).default("sampled"),
 });

@@ -111,7 +111,7 @@ const table = {
   },
 
   // 404: no such thing for this caller; a foreign tenant's object answers the same
-  not_found: { status: 404, error: "Not found", detail: "No route answers this method and path." },
+  not_found: { status: 404, error: "Not found", detail: "No route answers this method and path; see GET /docs." },
   account_not_found: { status: 404, detail: "No account of this client has that id or reference." },
   connection_not_found: {
     status: 404,

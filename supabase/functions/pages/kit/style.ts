@@ -1,5 +1,5 @@
-/** The one style sheet. Plain CSS, served from the pages' own origin; nothing in it moves. */
-export const STYLE = `
+/** The colours, light and dark; the documentation has them too. */
+export const PALETTE = `
 :root {
   color-scheme: light dark;
   --ground: #f3f6f4; --sheet: #ffffff; --ink: #17211c; --quiet: #53605a; --line: #d8e0db; --edge: #7d8b83;
@@ -13,6 +13,11 @@ export const STYLE = `
     --wrong: #ff9c88; --wrong-tint: #2d1b17; --focus: #9cc2ff;
   }
 }
+`.trim();
+
+/** The one style sheet. Plain CSS, served from the pages' own origin; nothing in it moves. */
+export const STYLE = `
+${PALETTE}
 *, ::before, ::after { box-sizing: border-box; }
 html { -webkit-text-size-adjust: 100%; text-size-adjust: 100%; }
 body {

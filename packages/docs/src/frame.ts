@@ -1,0 +1,89 @@
+import { CHAPTERS, PAGES, type Page } from "./chapters.ts";
+import { escapeHtml } from "./markdown.ts";
+
+// the mark of the pages: decoration, so it has no name
+const MARK = `<svg width="28" height="28" viewBox="0 0 28 28" aria-hidden="true" focusable="false"><path class="leaf" d="M4 24V14C4 8.5 8.5 4 14 4h10v10c0 5.5-4.5 10-10 10z"/><path class="bolt" d="M15.6 7.5 9.5 15.2h4.1l-1.2 5.3 6.1-7.7h-4.1z"/></svg>`;
+
+/** Guides load a style sheet and nothing else. */
+const GUIDE_POLICY = "default-src 'none'; style-src 'self'; img-src data:; base-uri 'none'; form-action 'none'";
+
+const head = (title: string, policy: string, style: string) => `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${policy}">
+<title>${escapeHtml(title)}</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="referrer" content="no-referrer">
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="${style}">
+</head>`;
+
+type Framed = { site: string; title: string; html: string; here: Page; titles: ReadonlyMap<string, string> };
+
+function menu(here: Page, titles: ReadonlyMap<string, string>): string {
+  const link = ({ name }: Page) =>
+    `<li><a href="${name}.html"${name === here.name ? ' aria-current="page"' : ""}>${escapeHtml(titles.get(name) ?? name)}</a></li>`;
+  const chapters = CHAPTERS.map(
+    ({ title, pages }) => `<p class="chapter">${title}</p>\n<ul>${pages.map(link).join("")}</ul>`,
+  );
+  return `${chapters.join("\n")}
+<p class="chapter">Reference</p>
+<ul><li><a href="reference.html">Every operation, to try</a></li><li><a href="openapi.json">openapi.json</a></li></ul>`;
+}
+
+/** A guide as a whole page. */
+export function frame({ site, title, html, here, titles }: Framed): string {
+  const at = PAGES.indexOf(here);
+  const beside = (page: Page | undefined, rel: "prev" | "next", words: string) =>
+    page
+      ? `<a rel="${rel}" href="${page.name}.html"><small>${words}</small>${escapeHtml(titles.get(page.name) ?? "")}</a>`
+      : "";
+  return `${head(here.name === "index" ? `${title} – documentation` : `${title} – ${site}`, GUIDE_POLICY, "style.css")}
+<body>
+<a class="skip" href="#content">To the text</a>
+<header>
+<p class="service"><a href="index.html">${MARK}<span>${site} <small>documentation</small></span></a></p>
+<nav aria-label="Main"><a href="first_call.html">First call</a><a href="reference.html">Reference</a></nav>
+</header>
+<div class="columns">
+<details class="narrow"><summary>All pages</summary><nav aria-label="Pages">
+${menu(here, titles)}
+</nav></details>
+<nav class="wide" aria-label="Pages">
+${menu(here, titles)}
+</nav>
+<main id="content">
+${html}
+</main>
+</div>
+<footer>
+<nav aria-label="Before and after this page">${beside(PAGES[at - 1], "prev", "Before")}${beside(PAGES[at + 1], "next", "Next")}</nav>
+<p>This page as <a href="${here.name}.md">Markdown</a> · all of them: <a href="llms.txt">llms.txt</a></p>
+</footer>
+</body>
+</html>
+`;
+}
+
+/**
+ * The reference: Scalar, which may talk to this site and to the API and to nobody else. It sets styles on elements, hence
+ * 'unsafe-inline' for styles; scripts are ours alone.
+ */
+export function referencePage(site: string, api: string | undefined): string {
+  const connect = ["'self'", ...(api ? [new URL(api).origin] : [])].join(" ");
+  const policy = `default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; connect-src ${connect}; base-uri 'none'; form-action 'none'`;
+  return `${head(`Reference – ${site}`, policy, "reference.css")}
+<body>
+<header>
+<p class="service"><a href="index.html">${MARK}<span>${site} <small>documentation</small></span></a></p>
+<nav aria-label="Main"><a href="first_call.html">First call</a><a href="errors.html">Errors</a><a href="openapi.json">openapi.json</a></nav>
+</header>
+<div id="reference" data-api="${escapeHtml(api ?? "")}"><noscript><p>The reference to try calls from needs scripts. Everything in it is in <a href="openapi.json">openapi.json</a>.</p></noscript></div>
+<script src="scalar.js"></script>
+<script src="reference.js"></script>
+</body>
+</html>
+`;
+}

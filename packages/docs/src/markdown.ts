@@ -1,0 +1,61 @@
+// Markdown to HTML, once, when the site is built: no page needs a script for it.
+
+import hljs from "highlight.js/lib/core";
+import bash from "highlight.js/lib/languages/bash";
+import http from "highlight.js/lib/languages/http";
+import json from "highlight.js/lib/languages/json";
+import typescript from "highlight.js/lib/languages/typescript";
+import { Marked, type Tokens } from "marked";
+
+hljs.registerLanguage("sh", bash);
+hljs.registerLanguage("http", http);
+hljs.registerLanguage("json", json);
+for (const name of ["ts", "js"]) hljs.registerLanguage(name, typescript);
+
+export const escapeHtml = (text: string) => text.replace(/[&<>"]/g, (sign) => `&#${sign.codePointAt(0)};`);
+
+/** The anchor of a heading, as GitHub makes it, so that a link works in both places. */
+export function anchor(heading: string, taken: Set<string> = new Set()): string {
+  const slug = heading
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}\-_ ]/gu, "")
+    .replaceAll(" ", "-");
+  let name = slug;
+  for (let count = 1; taken.has(name); count++) name = `${slug}-${count}`;
+  taken.add(name);
+  return name;
+}
+
+/** What is read of a heading or a link: its text without marks. */
+const textOf = (tokens: readonly Tokens.Generic[]): string =>
+  tokens.map((token) => (token.tokens ? textOf(token.tokens) : (token.text ?? ""))).join("");
+
+/** A page's HTML, and its first heading, which is its title. */
+export function render(markdown: string): { title: string; html: string; anchors: Set<string> } {
+  const anchors = new Set<string>();
+  let title = "";
+  const marked = new Marked({
+    renderer: {
+      heading({ tokens, depth }) {
+        const words = textOf(tokens);
+        if (depth === 1) title = words;
+        return `<h${depth} id="${anchor(words, anchors)}">${this.parser.parseInline(tokens)}</h${depth}>\n`;
+      },
+      code({ text, lang = "" }) {
+        const [language = ""] = lang.split(" ");
+        const code = hljs.getLanguage(language)
+          ? hljs.highlight(text, { language, ignoreIllegals: true }).value
+          : escapeHtml(text);
+        // who has no mouse scrolls what has the focus
+        return `<pre tabindex="0"><code>${code}\n</code></pre>\n`;
+      },
+      table({ header, rows }) {
+        const row = (cells: readonly Tokens.TableCell[], tag: "th" | "td") =>
+          `<tr>${cells.map(({ tokens }) => `<${tag}>${this.parser.parseInline(tokens)}</${tag}>`).join("")}</tr>`;
+        const body = rows.map((cells) => row(cells, "td")).join("\n");
+        return `<div class="scroll" tabindex="0"><table>\n<thead>${row(header, "th")}</thead>\n<tbody>${body}</tbody>\n</table></div>\n`;
+      },
+    },
+  });
+  return { html: marked.parse(markdown, { async: false }), title, anchors };
+}

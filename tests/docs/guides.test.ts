@@ -1,0 +1,267 @@
+// The guides as their readers use them: every command as it is written, against a stack of its own; every page in a browser; and a
+// request sent from the reference.
+
+import { execFile } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, dirname, join } from "node:path";
+import { promisify } from "node:util";
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { CPO_SCOPES } from "#shared/values/scopes.ts";
+import { PAGES } from "../../packages/docs/src/chapters.ts";
+import { ROOT } from "../../packages/local/src/checkout.ts";
+import { signMandate } from "../../packages/local/src/customer.ts";
+import { freePort } from "../../packages/local/src/postgres.ts";
+import { type RunningStack, startStack } from "../../packages/local/src/runner.ts";
+import { look, noBrowser, onPage, startBrowser } from "../harness/browser.ts";
+
+const run = promisify(execFile);
+const folder = mkdtempSync(join(tmpdir(), "ere-guides-"));
+let running: RunningStack;
+/** What the blocks marked `sh settings` set, and a reader fills in. */
+let settings: Record<string, string>;
+
+beforeAll(async () => {
+  running = await startStack({ host: "sandbox", port: await freePort(), data_dir: join(folder, "data"), fresh: false });
+  const { base_url, demo } = running.stack;
+  settings = {
+    API: base_url,
+    CLIENT_ID: demo.cpo.client_id,
+    CLIENT_SECRET: demo.cpo.client_secret,
+    PARTNER_KEY: demo.partner.api_key,
+    PERSONAL_TOKEN: demo.personal_token,
+  };
+}, 60_000);
+afterAll(async () => {
+  await running?.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** The commands of a guide up to a heading, or all of them: its `sh` blocks, in their order. */
+function commandsOf(guide: string, until?: string): string {
+  const [page = ""] = readFileSync(join(ROOT, "docs/guides", `${guide}.md`), "utf8").split(until ?? "\0");
+  return [...page.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, code]) => code).join("\n");
+}
+
+/** What the commands wrote. The first that fails ends them, and the test. */
+async function bash(commands: string): Promise<string> {
+  const { stdout } = await run("bash", ["-euo", "pipefail", "-c", commands], {
+    cwd: folder,
+    env: { PATH: `${dirname(process.execPath)}${delimiter}${process.env.PATH}`, ...settings },
+  });
+  return stdout;
+}
+
+const answersOf = (output: string) =>
+  output
+    .trim()
+    .split("\n")
+    .filter((line) => line.startsWith("{"))
+    .map((line) => JSON.parse(line));
+
+test("§1 first_call.md: the main job in six calls, by curl, exactly as written", { timeout: 60_000 }, async () => {
+  const { API = "", CLIENT_ID = "", CLIENT_SECRET = "" } = settings;
+  const first = await bash(commandsOf("first_call", "## The signed mandate"));
+  const [link = ""] = /http:\S+\/pages\/mandate\/\w+/.exec(first) ?? [];
+  const [mail, charger, months, before] = answersOf(first);
+  expect(mail).toEqual({ mail: [] });
+  expect(charger).toMatchObject({ ok: true, mid_eligible: true });
+  expect(months).toMatchObject({ accepted: 1, results: [{ status: "ingested" }] });
+  expect(before.positions[0].checklist).toMatchObject({ mandate_signed: false, iban_present: true });
+
+  const customer = { name: "Sanne de Vries", email: "sanne@example.nl" };
+  await signMandate(link, customer, running.stack.operator_database_url);
+  const again = await bash(commandsOf("first_call"));
+  const [after, review, settled, euros, log, settlements] = answersOf(again).slice(-6);
+  expect(after.positions[0]).toMatchObject({
+    ere_eligible: true,
+    checklist: { mandate_signed: true, ean_validated: true, mid_charger_registered: true, iban_present: true },
+    total_kwh_delivered: 312.5,
+  });
+  expect(again).toContain("\n200 application/pdf\n");
+  expect(review).toMatchObject({ ok: true, to: "goedgekeurd" });
+  expect(settled).toMatchObject({ ok: true, accounts: 1, left_out: [] });
+  expect(euros.positions[0].delivered_months).toMatchObject([{ status: "registered" }]);
+  expect(euros.positions[0].ere.net_eur).toBeGreaterThan(0);
+  expect(log.events[0].type).toBe("account.created");
+  expect(settlements.settlements).toEqual([]);
+
+  // what the other guides take from this one
+  const form = { grant_type: "client_credentials", client_id: CLIENT_ID, client_secret: CLIENT_SECRET };
+  const token = await fetch(`${API}/oauth-token`, { method: "POST", body: new URLSearchParams(form) });
+  settings.TOKEN = ((await token.json()) as { access_token: string }).access_token;
+  settings.ACCOUNT = after.positions[0].account_id;
+});
+
+test("§4.2 customers.md: bring customers, by curl, exactly as written", { timeout: 60_000 }, async () => {
+  const output = await bash(commandsOf("customers"));
+  const [claim_url = ""] = /http:\S+\/pages\/claim\/\S+/.exec(output) ?? [];
+  expect((await fetch(claim_url)).status).toBe(200);
+  const [drafts, customers] = answersOf(output);
+  expect(drafts.drafts).toMatchObject([{ external_ref: "K-1", status: "invited", naam: "Eva Jansen", claim_url }]);
+  expect(customers).toEqual({ customers: [] });
+});
+
+test("§8 idempotency.md, §3 months.md, §1 eligibility.md: by curl, exactly as written", {
+  timeout: 60_000,
+}, async () => {
+  const [one, two] = answersOf(await bash(commandsOf("idempotency")));
+  expect([one.idempotent, two.idempotent]).toEqual([false, true]);
+  expect(two.account_id).toBe(one.account_id);
+
+  const [months] = answersOf(await bash(commandsOf("months")));
+  expect(months.results.map(({ status, reason }: Record<string, string>) => [status, reason])).toEqual([
+    ["locked", undefined], // the first guide settled it
+    ["ingested", undefined],
+    ["outside_mandate", undefined],
+    ["invalid", "bad_period"],
+  ]);
+
+  const [positions, resolved] = answersOf(await bash(commandsOf("eligibility")));
+  expect(positions.positions).toHaveLength(2);
+  expect(resolved).toMatchObject({ resolved: true });
+});
+
+test("§4.4 oauth.md: the metadata and a person's own token, by curl, exactly as written", async () => {
+  const [metadata, energy, chargers] = answersOf(await bash(commandsOf("oauth")));
+  expect(metadata).toMatchObject({ issuer: settings.API, code_challenge_methods_supported: ["S256"] });
+  expect(energy.months.length).toBeGreaterThan(0);
+  expect(chargers.chargers).toHaveLength(2);
+});
+
+test("§4.3 rehearse.md, ere.md: up to the first euro, by curl, exactly as written", { timeout: 60_000 }, async () => {
+  const answers = answersOf(await bash(`${commandsOf("rehearse").replace("# 9.", `${commandsOf("ere")}\n# 9.`)}`));
+  const [imported, mailbox, again, review, sync, drafts, customers, dashboard, withdrawn, fixtures, settled, figures] =
+    answers;
+  expect(imported).toMatchObject({ added: 1, rejected: [] });
+  const [mail] = mailbox.mail;
+  expect(mail).toMatchObject({ to: "mila@example.nl", template: "claim" });
+  expect(mail.links[0]).toBe(imported.created[0].claim_url);
+  expect(again).toMatchObject({
+    draft_status: "active",
+    registration_status: "ingediend",
+    steps: { claim: "already_done", activate: "already_done", iban: "already_done", submit: "already_done" },
+    charger: { mid: true },
+  });
+  expect(review).toMatchObject({ ok: true, from: "ingediend", to: "goedgekeurd" });
+  expect(sync).toEqual({ ok: true, sessions_created: 0, error: null });
+  expect(drafts.drafts).toMatchObject([{ external_ref: "R-1", status: "active" }]);
+  const mila = customers.customers.find(({ external_ref }: { external_ref: string }) => external_ref === "R-1");
+  expect(mila).toMatchObject({ naam: "Mila Bakker", source: "partner_upload", registration_status: "goedgekeurd" });
+  expect(dashboard.kwh_total).toBeGreaterThan(0);
+  expect(dashboard.kwh_total % 20).toBe(0);
+  expect(withdrawn).toMatchObject({ ok: true });
+  expect(fixtures.fixtures.map(({ state, ok }: { state: string; ok: boolean }) => [state, ok])).toEqual(
+    ["eligible", "rejected", "no_mandate", "ean_unverified", "no_mid_charger", "no_iban"].map((state) => [state, true]),
+  );
+  expect(settled).toMatchObject({ ok: true, quarter: "2026-Q2" });
+  expect(settled.net_eur).toBeGreaterThan(0);
+  expect(figures.positions[0].ere).toMatchObject({ delivery_year: 2026, ere_per_kwh: 0.332694 });
+  const reset = answers.at(-1);
+  expect(reset).toMatchObject({ ok: true, customers_deleted: 7 });
+  // her link leads nowhere now, and kindly
+  expect((await fetch(mail.links[0])).status).toBe(404);
+});
+
+test("§9.5 every guide with commands is run here", () => {
+  const RUN = ["customers", "ere", "eligibility", "first_call", "idempotency", "months", "oauth", "rehearse"];
+  const guides = readdirSync(join(ROOT, "docs/guides")).map((name) => name.replace(".md", ""));
+  expect(guides.filter((guide) => commandsOf(guide) !== "").sort()).toEqual(RUN.sort());
+});
+
+test("§7 a path that nobody answers names the documentation, and / leads there", async () => {
+  const { API = "" } = settings;
+  const missing = await fetch(`${API}/v2/accounts`);
+  expect([missing.status, ((await missing.json()) as { detail: string }).detail]).toEqual([
+    404,
+    "No route answers this method and path; see GET /docs.",
+  ]);
+  for (const path of ["/", "/docs", "/functions/v1/docs"]) {
+    const page = await fetch(API + path);
+    expect([page.status, page.url, page.headers.get("content-type")]).toEqual([
+      200,
+      `${API}/docs/`,
+      "text/html; charset=utf-8",
+    ]);
+  }
+  for (const path of ["/docs/../secrets.json", "/docs/%2e%2e%2fsecrets.json", "/docs/nothing.html"])
+    expect((await fetch(API + path)).status).toBe(404);
+});
+
+if (noBrowser) console.warn(`The documentation is not looked at in a browser: ${noBrowser}`);
+
+describe.skipIf(noBrowser)("§9.5 the documentation in a browser", () => {
+  let browser: Browser;
+  beforeAll(async () => {
+    browser = await startBrowser();
+  });
+  afterAll(() => browser?.close());
+
+  test.each(PAGES.map(({ name }) => name))(
+    "%s: nothing sticks out, and axe finds nothing",
+    { timeout: 60_000 },
+    (name) =>
+      onPage(browser, { locale: "en", bypassCSP: true }, async (page) => {
+        // axe is a script, which the policy of the page forbids
+        await page.goto(`${settings.API}/docs/${name}.html`);
+        await look(page, `docs-${name}`, "en");
+      }),
+  );
+
+  test("on a phone and by keyboard alone: to the text, and through the menu to another page", () =>
+    onPage(browser, { viewport: { width: 390, height: 844 }, javaScriptEnabled: false, locale: "en" }, async (page) => {
+      await page.goto(`${settings.API}/docs/`);
+      await page.keyboard.press("Tab");
+      await page.keyboard.press("Enter");
+      expect(page.url()).toBe(`${settings.API}/docs/#content`);
+      await page.goto(`${settings.API}/docs/`);
+      await page.getByText("All pages").focus();
+      await page.keyboard.press("Enter");
+      await page.getByRole("link", { name: "Errors", exact: true }).focus();
+      await page.keyboard.press("Enter");
+      await page.getByRole("heading", { level: 1, name: "Errors" }).waitFor();
+    }));
+
+  test(
+    "the reference sends a request that the API answers, and nothing leaves for anybody else",
+    {
+      timeout: 180_000,
+    },
+    () =>
+      onPage(browser, { viewport: { width: 1280, height: 844 }, locale: "en" }, async (page, context) => {
+        const { API = "", CLIENT_ID = "", CLIENT_SECRET = "" } = settings;
+        const origins = new Set<string>();
+        context.on("request", (request) => {
+          if (/^https?:/.test(request.url())) origins.add(new URL(request.url()).origin);
+        });
+        const refused: string[] = [];
+        page.on("console", (message) => {
+          if (message.type() === "error") refused.push(message.text());
+        });
+        page.setDefaultTimeout(60_000); // it draws three thousand fields first
+        await page.goto(`${API}/docs/reference.html#tag/cpo-v1/GET/v1/accounts`);
+        await page
+          .getByRole("button", { name: /Test Request.*get \/v1\/accounts/i })
+          .first()
+          .click();
+        for (const [label, value] of Object.entries({ "Client ID": CLIENT_ID, "Client Secret": CLIENT_SECRET })) {
+          const field = page.locator("label", { hasText: label }).filter({ visible: true }).last();
+          await page.locator(`#${await field.getAttribute("for")}`).click();
+          await page.keyboard.insertText(value);
+        }
+        const token = page.waitForResponse(`${API}/oauth-token`);
+        await page.getByRole("button", { name: "Authorize" }).filter({ visible: true }).last().click();
+        expect(await (await token).json()).toMatchObject({ scope: Object.keys(CPO_SCOPES).join(" ") });
+        const asked = page.waitForResponse((response) => response.url().startsWith(`${API}/v1/accounts`));
+        await page.getByRole("button", { name: /^Send/ }).filter({ visible: true }).last().click();
+        const answer = await asked;
+        expect([answer.status(), Object.keys(await answer.json())]).toEqual([
+          200,
+          expect.arrayContaining(["accounts"]),
+        ]);
+        expect([...origins]).toEqual([API]);
+        expect(refused).toEqual([]);
+      }),
+  );
+});
