@@ -200,7 +200,10 @@ describe("contract §1 the log holds nothing of what was sent", () => {
     return [SENTINEL, IBAN, "203.0.113", ...held.filter((text) => text.length >= 40)];
   };
   /** The request lines since `before`; the worker has more to say, which may hold as little. */
-  const requests = () => world.log.slice(before).filter(({ event }) => event === "request");
+  const requests = () =>
+    world.log.slice(before).filter(({ event, endpoint }) => event === "request" && endpoint !== "kickWorker");
+  // the worker is kicked by what is sent, as often as it has to be
+  const ASKED = ENDPOINTS.filter(({ id }) => id !== "kickWorker");
   const expectNoSecret = () => {
     const said = JSON.stringify(world.log.slice(before)).toLowerCase();
     for (const secret of secrets()) expect(said).not.toContain(secret.toLowerCase());
@@ -209,13 +212,15 @@ describe("contract §1 the log holds nothing of what was sent", () => {
   test.each(sends)(
     "contract §1 %s leaves one line for each request, without any of what was sent",
     async (_what, send) => {
-      for (const endpoint of ENDPOINTS) await send(endpoint);
-      expect(requests()).toHaveLength(ENDPOINTS.length);
+      for (const endpoint of ASKED) await send(endpoint);
+      expect(requests()).toHaveLength(ASKED.length);
       expectNoSecret();
     },
   );
 
   test("contract §1 a failure of our own that quotes the row: one line each, without any of it", async () => {
+    // an account that is made again, with the IBAN it has, writes nothing
+    await world.row("update core.accounts set cpo_external_ref = null where cpo_external_ref = $1", SENTINEL);
     // every write fails on a constraint whose message and detail quote the row; every read on a cast that quotes its value
     await world.database.admin.query(`
       create function core.quoting() returns trigger language plpgsql as $$ begin
@@ -229,7 +234,7 @@ describe("contract §1 the log holds nothing of what was sent", () => {
       );
     }
     const statuses = [];
-    for (const endpoint of ENDPOINTS) {
+    for (const endpoint of ASKED) {
       const { status } = (await request(endpoint, marked(sample(endpoint).body))) as { status: number };
       statuses.push([endpoint.id, status]);
     }
@@ -246,7 +251,7 @@ describe("contract §1 the log holds nothing of what was sent", () => {
         "mintPartnerApiKey",
       ]),
     );
-    expect(requests()).toHaveLength(ENDPOINTS.length);
+    expect(requests()).toHaveLength(ASKED.length);
     expectNoSecret();
   });
 });

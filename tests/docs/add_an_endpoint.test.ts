@@ -48,6 +48,7 @@ beforeAll(() => {
     "packages",
     "tests",
     "bench",
+    "docs",
     "deno.json",
     "openapi.json",
     "package.json",

@@ -6,7 +6,7 @@ import { Webhook as Svix } from "svix";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { newWebhookSecret, sealWebhookSecret } from "#shared/domain/webhooks/secret.ts";
 import type { LookUp } from "../../supabase/functions/worker/send_webhook.ts";
-import { deliverWebhooks } from "../../supabase/functions/worker/webhooks.ts";
+import { deliverWebhooks, startDelivering } from "../../supabase/functions/worker/webhooks.ts";
 import { createPartnerWorld, type PartnerWorld } from "../partner/partner_world.ts";
 import { type Received, type Receiver, startReceiver, status } from "./receiver.ts";
 
@@ -62,9 +62,9 @@ async function happen(count: number, { partner = world.partnerA.id, type = "draf
     type,
   );
 }
+const call = (name: string, ...input: (object | null)[]) =>
+  world.environment.slowDb.call(name, { kind: "worker", host: "sandbox", request_id: "test" }, ...input);
 async function deliver({ budget = 30_000, lookUp }: { budget?: number; lookUp?: LookUp } = {}) {
-  const caller = { kind: "worker", host: "sandbox", request_id: "test" };
-  const call = (name: string, ...input: (object | null)[]) => world.environment.slowDb.call(name, caller, ...input);
   return deliverWebhooks(world.environment, call, Date.now() + budget, "test", lookUp);
 }
 const state = ({ id }: Endpoint) => world.row("select * from core.webhook_endpoints where id = $1", id);
@@ -354,6 +354,22 @@ describe("§6 a receiver that fails", () => {
     await deliver();
     expect(receiver.received).toHaveLength(200);
   }, 40_000);
+
+  test("that hangs keeps nobody who comes after the last look of a run waiting: the next run begins beside it", async () => {
+    const hanging = await startReceiver();
+    hanging.answer = () => {};
+    await endpoint(hanging.url);
+    await happen(1);
+    // looks for a quarter of a second; a call may take its ten seconds after that
+    const first = startDelivering(world.environment, call, Date.now() + 11_250, "test");
+    await first.claimed;
+    await endpoint();
+    await happen(1);
+    expect(await deliver()).toEqual({ delivered: 2, failed: 0 });
+    expect(hanging.received).toHaveLength(1);
+    await hanging.close();
+    expect(await first.sent).toEqual({ delivered: 0, failed: 1 });
+  });
 
   test("with 410 is disabled at once; with nothing good for five days after mails at 24 and 96 hours; and nothing is lost", async () => {
     const made = await endpoint();

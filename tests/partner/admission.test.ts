@@ -36,11 +36,19 @@ async function bodyOf(id: string): Promise<object | undefined> {
     invitePeople: () => ({ emails: [newEmail()] }),
     uploadDrafts: () => ({ csv: `email,naam\n${newEmail()},Jan`, consent: true }),
     mintPartnerApiKey: () => ({ rotate: true }),
+    createWebhook: () => ({ url: "https://laadpunt-zuid.example.com/events" }),
+    replayWebhook: () => ({ failed: true }),
   };
   return bodies[id]?.();
 }
 const send = async (endpoint: Endpoint, token?: string, body?: object, at: World = world) =>
-  at.send(endpoint.path, { method: endpoint.method, ...(token ? { token } : {}), ...(body ? { body } : {}) });
+  at.send(pathOf(endpoint), { method: endpoint.method, ...(token ? { token } : {}), ...(body ? { body } : {}) });
+/** The path, of a thing that nobody has. */
+const pathOf = ({ path }: Endpoint) =>
+  path.replace(/\{\w+\}/, (id) => (id === "{invoice_number}" ? "2026-0001" : randomUUID()));
+/** What those who get in are answered; what belongs to a thing that there is, the contract tests ask. */
+const inside = ({ path }: Endpoint) =>
+  path.includes("{") ? { status: 404, body: { error: expect.stringMatching(/_not_found$/) } } : { status: 200 };
 const bare = (endpoint: Endpoint) => ({ method: endpoint.method, ...(endpoint.method === "POST" ? { raw: "" } : {}) });
 
 describe.each(named(ENDPOINTS))("%s", (_, endpoint) => {
@@ -52,10 +60,7 @@ describe.each(named(ENDPOINTS))("%s", (_, endpoint) => {
 
   test("§4.5 a managing person's token with the scope gets in; without it: 403, and which", async () => {
     const body = await bodyOf(endpoint.id);
-    expect([endpoint.id, (await send(endpoint, await world.manager(world.partnerA), body)).status]).toEqual([
-      endpoint.id,
-      200,
-    ]);
+    expect(await send(endpoint, await world.manager(world.partnerA), body)).toMatchObject(inside(endpoint));
     const other = scope === "partners:read" ? "partners:write" : "partners:read";
     for (const scopes of [[other], ["chargers:read"]])
       expect(
@@ -68,13 +73,13 @@ describe.each(named(ENDPOINTS))("%s", (_, endpoint) => {
 
   if (key) {
     test("§5 a partner key gets in", async () => {
-      expect((await send(endpoint, world.keyA, await bodyOf(endpoint.id))).status).toBe(200);
+      expect(await send(endpoint, world.keyA, await bodyOf(endpoint.id))).toMatchObject(inside(endpoint));
     });
   } else {
-    test("contract §4 a partner key does not, before anything of the body is read: 403, required_scope partners:write", async () => {
+    test("contract §4 a partner key does not, before anything of the body is read: 403, and which scope a person needs", async () => {
       expect(await world.send(endpoint.path, { ...bare(endpoint), token: world.keyA })).toMatchObject({
         status: 403,
-        body: { error: "Insufficient scope", required_scope: "partners:write", detail: expect.any(String) },
+        body: { error: "Insufficient scope", required_scope: scope, detail: expect.any(String) },
       });
     });
   }
@@ -238,7 +243,7 @@ describe("§5 keys", () => {
         const args = (
           await world.row("select pronargs::int as n from pg_proc where oid = ('api.' || $1)::regproc", name)
         ).n;
-        await expect(db.call(name, { kind: "cpo" }, ...Array(args - 1).fill({}))).rejects.toMatchObject({
+        await expect(db.call(name, { kind: "worker" }, ...Array(args - 1).fill({}))).rejects.toMatchObject({
           code: "42501",
         });
       }
@@ -252,7 +257,7 @@ describe("bodies", () => {
     async (_, endpoint) => {
       const token = await world.manager(world.partnerA);
       for (const [raw, error] of [
-        ["", "invalid_json"],
+        ...(endpoint.bodyOptional ? [] : [["", "invalid_json"]]),
         ["{", "invalid_json"],
         ["[]", "invalid_request"],
         ["null", "invalid_request"],

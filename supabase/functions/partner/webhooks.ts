@@ -207,7 +207,7 @@ export const replayWebhook = endpoint(
 
 /** A call takes ten seconds at most, and the worker is kicked. */
 const TEST_MS = 15_000;
-const LOOK_MS = 200;
+const LOOK_MS = 500;
 
 export const testWebhook = endpoint(
   {

@@ -5,7 +5,7 @@ import { describeCause } from "#shared/foundation/log.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
 import { deliverMail } from "./mail.ts";
 import { mailNotices } from "./notices.ts";
-import { deliverWebhooks } from "./webhooks.ts";
+import { startDelivering } from "./webhooks.ts";
 
 const BUDGET_MS = 20_000;
 const SQL = [
@@ -26,9 +26,12 @@ const workOf = oncePerEnvironment((environment: Environment) => ({
     await mailNotices(environment, call, deadline);
     await deliverMail(environment, call, deadline, request_id);
   }),
-  webhooks: gather((call: Call, request_id: string) =>
-    deliverWebhooks(environment, call, Date.now() + BUDGET_MS, request_id),
-  ),
+  webhooks: gather(async (call: Call, request_id: string) => {
+    const { claimed, sent } = startDelivering(environment, call, Date.now() + BUDGET_MS, request_id);
+    // what it has begun to send goes on beside the next run; if it failed, `claimed` says so
+    environment.waitUntil(sent.catch(() => {}));
+    await claimed;
+  }),
 }));
 
 export const kick = endpoint(

@@ -32,13 +32,18 @@ type Call = (name: "claim_webhooks" | "settle_webhook", ...input: (object | null
  * Sends events to the endpoints that wait for some, each in its order, until none waits. An endpoint is leased before it is sent to and
  * settled right after; of a worker that dies in between, the next one sends what it had sent once more: at least once, with the same id.
  */
-export async function deliverWebhooks(
+export function deliverWebhooks(...to: Parameters<typeof startDelivering>): Promise<WebhookResult> {
+  return startDelivering(...to).sent;
+}
+
+/** The same, which also says when it looks for no more endpoints: whoever begins the next run then waits for no receiver that hangs. */
+export function startDelivering(
   environment: Environment,
   call: Call,
   deadline: number,
   request_id: string,
   lookUp?: LookUp,
-): Promise<WebhookResult> {
+): { claimed: Promise<void>; sent: Promise<WebhookResult> } {
   const { config, log } = environment;
   const result: WebhookResult = { delivered: 0, failed: 0 };
   const mails = {
@@ -58,21 +63,24 @@ export async function deliverWebhooks(
     }
   };
   const running = new Set<Promise<void>>();
-  while (Date.now() < deadline - RESERVE_MS) {
-    const free = AT_ONCE - running.size;
-    // one that ends while it is asked may have more to be sent
-    const idle = running.size === 0;
-    const due: Claimed[] =
-      free > 0 ? JSON.parse(await call("claim_webhooks", { size: free, key: claimKey(environment) })) : [];
-    for (const endpoint of due) {
-      const sending = deliver(endpoint).finally(() => running.delete(sending));
-      running.add(sending);
+  const claim = async () => {
+    while (Date.now() < deadline - RESERVE_MS) {
+      const free = AT_ONCE - running.size;
+      // one that ends while it is asked may have more to be sent
+      const idle = running.size === 0;
+      const due: Claimed[] =
+        free > 0 ? JSON.parse(await call("claim_webhooks", { size: free, key: claimKey(environment) })) : [];
+      for (const endpoint of due) {
+        const sending = deliver(endpoint).finally(() => running.delete(sending));
+        running.add(sending);
+      }
+      if (idle && due.length === 0) break;
+      if (due.length === 0) await Promise.race([...running, pause(LOOK_MS)]);
     }
-    if (idle && due.length === 0) break;
-    if (due.length === 0) await Promise.race([...running, pause(LOOK_MS)]);
-  }
-  await Promise.all(running);
-  return result;
+  };
+  const claimed = claim();
+  const sent = claimed.finally(() => Promise.all(running)).then(() => result);
+  return { claimed, sent };
 }
 
 const isSuccess = (status: number | null) => status !== null && status >= 200 && status < 300;
