@@ -371,7 +371,7 @@ export interface paths {
         };
         /**
          * Read what happened to this client's accounts, oldest first
-         * @description Every event once, in an order that never changes, for 90 days: read from the cursor that the last answer ended with, and none is missed. Without `after` it begins with the oldest. A cursor belongs to one log, with any filter. Once an event behind it is older than 90 days it is answered 410 with `oldest_cursor`, from which on all that is left can be read. With `type` or `account_id` an answer looks through ten thousand events at most, and may be empty with `has_more`: go on from `next_cursor`. What this client asked for itself is not an event, since it has the answer; what followed from it is.
+         * @description Every event once, in an order that never changes, for 90 days: read from the cursor that the last answer ended with, and none is missed. Without `after` it begins with the oldest. A cursor belongs to one log, with any filter. Once an event behind it is older than 90 days it is answered 410 with `oldest_cursor`, from which on all that is left can be read. Filtered, a page may be empty with `has_more`. What this client asked for itself is not an event, since it has the answer; what followed from it is.
          *
          *     Limit: 300 requests in 60 seconds for each client, counted with all of `cpo_read` and refilled continuously; then 429 with `Retry-After`.
          */
@@ -637,7 +637,7 @@ export interface paths {
         };
         /**
          * Read what became of drafts, customers and payouts, oldest first
-         * @description Every event once, in an order that never changes, for 90 days: read from the cursor that the last answer ended with, and none is missed. Without `after` it begins with the oldest. A cursor belongs to one log, with any filter. Once an event behind it is older than 90 days it is answered 410 with `oldest_cursor`, from which on all that is left can be read. With `type` or `account_id` an answer looks through ten thousand events at most, and may be empty with `has_more`: go on from `next_cursor`. Of a customer it says no more than GET /partner/customers does to the same caller.
+         * @description Every event once, in an order that never changes, for 90 days: read from the cursor that the last answer ended with, and none is missed. Without `after` it begins with the oldest. A cursor belongs to one log, with any filter. Once an event behind it is older than 90 days it is answered 410 with `oldest_cursor`, from which on all that is left can be read. Filtered, a page may be empty with `has_more`. Of a customer it says no more than GET /partner/customers does to the same caller.
          *
          *     Limit: 120 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_read` and refilled continuously; then 429 with `Retry-After`.
          */
@@ -859,7 +859,7 @@ export interface paths {
         put?: never;
         /**
          * Send a ping to an endpoint and say what came of it
-         * @description A ping is sent whatever the types of the endpoint are, and is not in the log. `attempt` is null where the worker did not come to it within 15 seconds.
+         * @description A ping is sent whatever types it has, and is in no log. `attempt` is null where the worker did not come to it within 15 seconds.
          *
          *     Limit: 60 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_write` and refilled continuously; then 429 with `Retry-After`.
          */

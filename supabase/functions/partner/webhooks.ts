@@ -216,7 +216,7 @@ export const testWebhook = endpoint(
     path: "/partner/webhooks/{webhook_id}/test",
     summary: "Send a ping to an endpoint and say what came of it",
     description:
-      "A ping is sent whatever the types of the endpoint are, and is not in the log. `attempt` is null where the worker did not come to it within 15 seconds.",
+      "A ping is sent whatever types it has, and is in no log. `attempt` is null where the worker did not come to it within 15 seconds.",
     caller: MANAGER,
     limit: "partner_write",
     sql: ["ping_webhook", "pinged_webhook"],

@@ -175,8 +175,7 @@ export const eventTypes = () =>
 export const LOG_DESCRIPTION =
   "Every event once, in an order that never changes, for 90 days: read from the cursor that the last answer ended with, and none is missed. " +
   "Without `after` it begins with the oldest. A cursor belongs to one log, with any filter. Once an event behind it is older than 90 days it is " +
-  "answered 410 with `oldest_cursor`, from which on all that is left can be read. With `type` or `account_id` an answer looks through ten " +
-  "thousand events at most, and may be empty with `has_more`: go on from `next_cursor`.";
+  "answered 410 with `oldest_cursor`, from which on all that is left can be read. Filtered, a page may be empty with `has_more`.";
 
 export const WebhookAttempt = z
   .object({
