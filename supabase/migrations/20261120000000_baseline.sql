@@ -7482,10 +7482,11 @@ end $$;
 comment on function private.sepa_name(text) is
   'A name in the characters that every bank of SEPA takes (EPC217-08), at most 70 of them: letters without their accents; what has no such letter is a space. Null where nothing is left.';
 
+-- Without nested loops: right after a sale nothing counts the new rows yet, and each would be compared with each.
 create function private.payable_balances(owners uuid[])
 returns table (partner_id uuid, account_id uuid, ledger_partner_id uuid, kind text, of_account_id uuid, amount numeric)
 language plpgsql stable
-set search_path = '' set plan_cache_mode = 'force_custom_plan'
+set search_path = '' set plan_cache_mode = 'force_custom_plan' set enable_nestloop = off
 as $$
 begin
   return query
@@ -7566,7 +7567,7 @@ create type private.payee as (
 
 create function private.payees(minimum numeric, owners uuid[] default null) returns setof private.payee
 language plpgsql stable
-set search_path = '' set plan_cache_mode = 'force_custom_plan'
+set search_path = '' set plan_cache_mode = 'force_custom_plan' set enable_nestloop = off
 as $$
 begin
   return query
