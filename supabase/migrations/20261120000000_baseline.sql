@@ -1676,13 +1676,12 @@ end $$;
 comment on function private.admit_user(jsonb, jsonb) is
   'A personal token, or the access token of an application acting for a person, who may manage a partner: with partners:* it then acts for that. Definer, as all of admission.';
 
-create function private.admit_sign_in_session(credential jsonb, demand jsonb) returns jsonb
-language plpgsql security definer
+create function private.admit_signed_in(person uuid, session_id uuid, demand jsonb) returns jsonb
+language plpgsql
 set search_path = ''
 as $$
 declare
-  person constant uuid := (credential ->> 'user_id')::uuid;
-  began  constant timestamptz := private.signed_in_at(person, private.as_uuid(credential ->> 'session_id'));
+  began constant timestamptz := private.signed_in_at(person, session_id);
 begin
   if began is null or not private.login_stands(person) then
     perform private.turn_away('missing_or_invalid_token');
@@ -1692,6 +1691,16 @@ begin
   return jsonb_build_object(
     'caller', jsonb_build_object('kind', 'session', 'user_id', person, 'partner_id', private.house(), 'signed_in_at', began),
     'subject', 'user:' || person);
+end $$;
+comment on function private.admit_signed_in(uuid, uuid, jsonb) is
+  'A person by a session of Supabase Auth, whatever showed it: it must be there still, and the login too. For the definers of admission that know whose session it is.';
+
+create function private.admit_sign_in_session(credential jsonb, demand jsonb) returns jsonb
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  return private.admit_signed_in((credential ->> 'user_id')::uuid, private.as_uuid(credential ->> 'session_id'), demand);
 end $$;
 comment on function private.admit_sign_in_session(jsonb, jsonb) is 'A person signed in with Supabase Auth, its session JWT already verified: {user_id, session_id}. Signing out ends it at once. Definer, as all of admission.';
 
@@ -2316,20 +2325,11 @@ language plpgsql security definer
 set search_path = ''
 as $$
 declare
-  person uuid;
-  began  timestamptz;
+  shown core.page_sessions;
 begin
-  select s.user_id, private.signed_in_at(s.user_id, s.sign_in_session_id) into person, began
-    from core.page_sessions s
+  select * into shown from core.page_sessions s
    where s.token_hash = decode(credential ->> 'token_hash', 'hex') and s.expires_at > private.now();
-  if began is null or not private.login_stands(person) then
-    perform private.turn_away('missing_or_invalid_token');
-  elsif demand ->> 'kind' is distinct from 'session' then
-    perform private.turn_away('wrong_kind');
-  end if;
-  return jsonb_build_object(
-    'caller', jsonb_build_object('kind', 'session', 'user_id', person, 'partner_id', private.house(), 'signed_in_at', began),
-    'subject', 'user:' || person);
+  return private.admit_signed_in(shown.user_id, shown.sign_in_session_id, demand);
 end $$;
 comment on function private.admit_page_session(jsonb, jsonb) is
   'A browser in which a person is signed in to their pages: {token_hash}. As good as the session of Supabase Auth that it came of, and no better. Definer, as all of admission.';
@@ -15225,6 +15225,15 @@ begin
 end $$;
 comment on function private.partner_named(text) is 'The partner of an id or a slug, made the tenant of this transaction.';
 
+create function private.chosen_partner(input jsonb) returns uuid
+language plpgsql
+set search_path = ''
+as $$
+begin
+  return case when input ? 'partner' then (private.partner_named(input ->> 'partner')).id end;
+end $$;
+comment on function private.chosen_partner(jsonb) is 'The partner that a command was narrowed to, {partner?}, made the tenant of this transaction; null where it is about all.';
+
 create function private.business_named(named text) returns core.partners
 language plpgsql
 set search_path = ''
@@ -16328,7 +16337,7 @@ as $$
 declare
   named      constant text := input ->> 'booking';
   candidates constant core.bookings[] := array(
-    select b from private.bookings_named(coalesce(named, ''), case when input ? 'partner' then (private.partner_named(input ->> 'partner')).id end) b
+    select b from private.bookings_named(coalesce(named, ''), private.chosen_partner(input)) b
      where b.status <> 'withdrawn' or b.id = private.as_uuid(named));
 begin
   if cardinality(candidates) = 0 then
@@ -16381,11 +16390,8 @@ language plpgsql stable security definer
 set search_path = ''
 as $$
 declare
-  partner uuid;
+  partner constant uuid := private.chosen_partner(input);
 begin
-  if input ? 'partner' then
-    partner := (private.partner_named(input ->> 'partner')).id;
-  end if;
   if input ? 'booking' and not exists (select from private.bookings_named(input ->> 'booking', partner)) then
     perform private.refuse('booking_not_found', json_build_object('booking', input ->> 'booking'));
   end if;
@@ -16512,11 +16518,8 @@ set search_path = ''
 as $$
 declare
   quarter constant date := private.read_quarter(input ->> 'quarter');
-  partner uuid;
+  partner constant uuid := private.chosen_partner(input);
 begin
-  if input ? 'partner' then
-    partner := (private.partner_named(input ->> 'partner')).id;
-  end if;
   return (
     with month as materialized (
       select * from private.preview_quarter(quarter, partner)
@@ -16697,7 +16700,7 @@ set search_path = ''
 as $$
 declare
   named      constant text := input ->> 'sale';
-  partner    constant uuid := case when input ? 'partner' then (private.partner_named(input ->> 'partner')).id end;
+  partner    constant uuid := private.chosen_partner(input);
   candidates constant core.sales[] := array(
     select s from core.sales s
      where s.partner_id = any (array(select p.id from core.partners p where partner is null or p.id = partner))
@@ -16807,11 +16810,8 @@ language plpgsql stable security definer
 set search_path = ''
 as $$
 declare
-  partner uuid;
+  partner constant uuid := private.chosen_partner(input);
 begin
-  if input ? 'partner' then
-    partner := (private.partner_named(input ->> 'partner')).id;
-  end if;
   return (
     select json_build_object('sales', coalesce(json_agg(private.sale_row(s) order by s.arrival desc), '[]'))
       from (select s.* from private.bookings_named(input ->> 'booking', partner) b
@@ -16892,9 +16892,7 @@ declare
   made   boolean := false;
 begin
   perform private.act_as_operator(input);
-  if input ? 'partner' then
-    chosen := (private.partner_named(input ->> 'partner')).id;
-  end if;
+  chosen := private.chosen_partner(input);
   if not exists (select from core.ere_factors f where f.delivery_year = year) then
     perform private.refuse('factor_missing', json_build_object('delivery_year', year));
   end if;
@@ -17412,11 +17410,8 @@ language plpgsql stable security definer
 set search_path = ''
 as $$
 declare
-  chosen uuid;
+  chosen constant uuid := private.chosen_partner(input);
 begin
-  if input ? 'partner' then
-    chosen := (private.partner_named(input ->> 'partner')).id;
-  end if;
   return (
     select json_build_object('invoices', coalesce(json_agg(private.invoice_row(i) order by i.issued_on desc, i.year desc, i.number desc, i.partner_id), '[]'))
       from (select i.* from core.invoices i
@@ -17486,11 +17481,8 @@ language plpgsql stable security definer
 set search_path = ''
 as $$
 declare
-  partner uuid;
+  partner constant uuid := private.chosen_partner(input);
 begin
-  if input ? 'partner' then
-    partner := (private.partner_named(input ->> 'partner')).id;
-  end if;
   return (
     with checked as materialized (
       select p.slug, k.* from core.partners p cross join lateral private.check_ledger(p.id) k where partner is null or p.id = partner
@@ -17523,11 +17515,8 @@ language plpgsql stable security definer
 set search_path = ''
 as $$
 declare
-  partner uuid;
+  partner constant uuid := private.chosen_partner(input);
 begin
-  if input ? 'partner' then
-    partner := (private.partner_named(input ->> 'partner')).id;
-  end if;
   return (
     -- of a tenant that was made just now, or whose chains are gone, there is none yet
     select json_build_object('chains', coalesce(json_agg(json_build_object(
@@ -18165,11 +18154,8 @@ language plpgsql stable security definer
 set search_path = ''
 as $$
 declare
-  partner uuid;
+  partner constant uuid := private.chosen_partner(input);
 begin
-  if input ? 'partner' then
-    partner := (private.partner_named(input ->> 'partner')).id;
-  end if;
   return (
     select json_build_object('webhooks', coalesce(json_agg(private.webhook_row(e) order by p.slug, e.created_at, e.id), '[]'))
       from core.partners p join core.webhook_endpoints e on e.partner_id = p.id

@@ -102,13 +102,12 @@ end $$;
 comment on function private.admit_user(jsonb, jsonb) is
   'A personal token, or the access token of an application acting for a person, who may manage a partner: with partners:* it then acts for that. Definer, as all of admission.';
 
-create function private.admit_sign_in_session(credential jsonb, demand jsonb) returns jsonb
-language plpgsql security definer
+create function private.admit_signed_in(person uuid, session_id uuid, demand jsonb) returns jsonb
+language plpgsql
 set search_path = ''
 as $$
 declare
-  person constant uuid := (credential ->> 'user_id')::uuid;
-  began  constant timestamptz := private.signed_in_at(person, private.as_uuid(credential ->> 'session_id'));
+  began constant timestamptz := private.signed_in_at(person, session_id);
 begin
   if began is null or not private.login_stands(person) then
     perform private.turn_away('missing_or_invalid_token');
@@ -118,6 +117,16 @@ begin
   return jsonb_build_object(
     'caller', jsonb_build_object('kind', 'session', 'user_id', person, 'partner_id', private.house(), 'signed_in_at', began),
     'subject', 'user:' || person);
+end $$;
+comment on function private.admit_signed_in(uuid, uuid, jsonb) is
+  'A person by a session of Supabase Auth, whatever showed it: it must be there still, and the login too. For the definers of admission that know whose session it is.';
+
+create function private.admit_sign_in_session(credential jsonb, demand jsonb) returns jsonb
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  return private.admit_signed_in((credential ->> 'user_id')::uuid, private.as_uuid(credential ->> 'session_id'), demand);
 end $$;
 comment on function private.admit_sign_in_session(jsonb, jsonb) is 'A person signed in with Supabase Auth, its session JWT already verified: {user_id, session_id}. Signing out ends it at once. Definer, as all of admission.';
 

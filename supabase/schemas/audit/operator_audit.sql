@@ -13,11 +13,8 @@ language plpgsql stable security definer
 set search_path = ''
 as $$
 declare
-  partner uuid;
+  partner constant uuid := private.chosen_partner(input);
 begin
-  if input ? 'partner' then
-    partner := (private.partner_named(input ->> 'partner')).id;
-  end if;
   return (
     -- of a tenant that was made just now, or whose chains are gone, there is none yet
     select json_build_object('chains', coalesce(json_agg(json_build_object(

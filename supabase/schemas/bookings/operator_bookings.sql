@@ -36,7 +36,7 @@ as $$
 declare
   named      constant text := input ->> 'booking';
   candidates constant core.bookings[] := array(
-    select b from private.bookings_named(coalesce(named, ''), case when input ? 'partner' then (private.partner_named(input ->> 'partner')).id end) b
+    select b from private.bookings_named(coalesce(named, ''), private.chosen_partner(input)) b
      where b.status <> 'withdrawn' or b.id = private.as_uuid(named));
 begin
   if cardinality(candidates) = 0 then
@@ -89,11 +89,8 @@ language plpgsql stable security definer
 set search_path = ''
 as $$
 declare
-  partner uuid;
+  partner constant uuid := private.chosen_partner(input);
 begin
-  if input ? 'partner' then
-    partner := (private.partner_named(input ->> 'partner')).id;
-  end if;
   if input ? 'booking' and not exists (select from private.bookings_named(input ->> 'booking', partner)) then
     perform private.refuse('booking_not_found', json_build_object('booking', input ->> 'booking'));
   end if;

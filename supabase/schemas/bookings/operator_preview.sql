@@ -32,11 +32,8 @@ set search_path = ''
 as $$
 declare
   quarter constant date := private.read_quarter(input ->> 'quarter');
-  partner uuid;
+  partner constant uuid := private.chosen_partner(input);
 begin
-  if input ? 'partner' then
-    partner := (private.partner_named(input ->> 'partner')).id;
-  end if;
   return (
     with month as materialized (
       select * from private.preview_quarter(quarter, partner)

@@ -67,11 +67,8 @@ language plpgsql stable security definer
 set search_path = ''
 as $$
 declare
-  partner uuid;
+  partner constant uuid := private.chosen_partner(input);
 begin
-  if input ? 'partner' then
-    partner := (private.partner_named(input ->> 'partner')).id;
-  end if;
   return (
     select json_build_object('webhooks', coalesce(json_agg(private.webhook_row(e) order by p.slug, e.created_at, e.id), '[]'))
       from core.partners p join core.webhook_endpoints e on e.partner_id = p.id

@@ -22,9 +22,7 @@ declare
   made   boolean := false;
 begin
   perform private.act_as_operator(input);
-  if input ? 'partner' then
-    chosen := (private.partner_named(input ->> 'partner')).id;
-  end if;
+  chosen := private.chosen_partner(input);
   if not exists (select from core.ere_factors f where f.delivery_year = year) then
     perform private.refuse('factor_missing', json_build_object('delivery_year', year));
   end if;

@@ -59,11 +59,8 @@ language plpgsql stable security definer
 set search_path = ''
 as $$
 declare
-  chosen uuid;
+  chosen constant uuid := private.chosen_partner(input);
 begin
-  if input ? 'partner' then
-    chosen := (private.partner_named(input ->> 'partner')).id;
-  end if;
   return (
     select json_build_object('invoices', coalesce(json_agg(private.invoice_row(i) order by i.issued_on desc, i.year desc, i.number desc, i.partner_id), '[]'))
       from (select i.* from core.invoices i

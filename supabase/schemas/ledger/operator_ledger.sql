@@ -5,11 +5,8 @@ language plpgsql stable security definer
 set search_path = ''
 as $$
 declare
-  partner uuid;
+  partner constant uuid := private.chosen_partner(input);
 begin
-  if input ? 'partner' then
-    partner := (private.partner_named(input ->> 'partner')).id;
-  end if;
   return (
     with checked as materialized (
       select p.slug, k.* from core.partners p cross join lateral private.check_ledger(p.id) k where partner is null or p.id = partner

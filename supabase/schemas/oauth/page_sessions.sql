@@ -26,20 +26,11 @@ language plpgsql security definer
 set search_path = ''
 as $$
 declare
-  person uuid;
-  began  timestamptz;
+  shown core.page_sessions;
 begin
-  select s.user_id, private.signed_in_at(s.user_id, s.sign_in_session_id) into person, began
-    from core.page_sessions s
+  select * into shown from core.page_sessions s
    where s.token_hash = decode(credential ->> 'token_hash', 'hex') and s.expires_at > private.now();
-  if began is null or not private.login_stands(person) then
-    perform private.turn_away('missing_or_invalid_token');
-  elsif demand ->> 'kind' is distinct from 'session' then
-    perform private.turn_away('wrong_kind');
-  end if;
-  return jsonb_build_object(
-    'caller', jsonb_build_object('kind', 'session', 'user_id', person, 'partner_id', private.house(), 'signed_in_at', began),
-    'subject', 'user:' || person);
+  return private.admit_signed_in(shown.user_id, shown.sign_in_session_id, demand);
 end $$;
 comment on function private.admit_page_session(jsonb, jsonb) is
   'A browser in which a person is signed in to their pages: {token_hash}. As good as the session of Supabase Auth that it came of, and no better. Definer, as all of admission.';

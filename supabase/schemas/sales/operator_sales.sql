@@ -27,7 +27,7 @@ set search_path = ''
 as $$
 declare
   named      constant text := input ->> 'sale';
-  partner    constant uuid := case when input ? 'partner' then (private.partner_named(input ->> 'partner')).id end;
+  partner    constant uuid := private.chosen_partner(input);
   candidates constant core.sales[] := array(
     select s from core.sales s
      where s.partner_id = any (array(select p.id from core.partners p where partner is null or p.id = partner))
@@ -137,11 +137,8 @@ language plpgsql stable security definer
 set search_path = ''
 as $$
 declare
-  partner uuid;
+  partner constant uuid := private.chosen_partner(input);
 begin
-  if input ? 'partner' then
-    partner := (private.partner_named(input ->> 'partner')).id;
-  end if;
   return (
     select json_build_object('sales', coalesce(json_agg(private.sale_row(s) order by s.arrival desc), '[]'))
       from (select s.* from private.bookings_named(input ->> 'booking', partner) b

@@ -16,6 +16,15 @@ begin
 end $$;
 comment on function private.partner_named(text) is 'The partner of an id or a slug, made the tenant of this transaction.';
 
+create function private.chosen_partner(input jsonb) returns uuid
+language plpgsql
+set search_path = ''
+as $$
+begin
+  return case when input ? 'partner' then (private.partner_named(input ->> 'partner')).id end;
+end $$;
+comment on function private.chosen_partner(jsonb) is 'The partner that a command was narrowed to, {partner?}, made the tenant of this transaction; null where it is about all.';
+
 create function private.business_named(named text) returns core.partners
 language plpgsql
 set search_path = ''
