@@ -1,7 +1,7 @@
 import * as z from "zod";
-import { EventAnswer, EventPage, eventTypes, LOG_DESCRIPTION } from "#shared/domain/events.ts";
+import { EVENT_QUERY, EventAnswer, EventPage, LOG_DESCRIPTION } from "#shared/domain/events.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
-import { filter, limit, uuid } from "#shared/values/fields.ts";
+import { uuid } from "#shared/values/fields.ts";
 
 const READER = { kind: "cpo", scope: "cpo:accounts:read" } as const;
 
@@ -16,9 +16,7 @@ export const listEvents = endpoint(
     limit: "cpo_read",
     sql: ["list_events"],
     query: z.object({
-      after: filter(200).meta({ description: "next_cursor of an earlier answer" }),
-      limit: limit(100),
-      type: eventTypes(),
+      ...EVENT_QUERY,
       account_id: uuid().optional().meta({ description: "Only events of this account" }),
     }),
     response: EventPage,

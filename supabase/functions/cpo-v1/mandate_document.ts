@@ -1,5 +1,4 @@
-import * as z from "zod";
-import { answerDocument } from "#shared/domain/documents.ts";
+import { answerDocument, PdfDocument } from "#shared/domain/documents.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
 import { uuid } from "#shared/values/fields.ts";
 
@@ -17,7 +16,7 @@ export const readMandateDocument = endpoint(
     limit: "cpo_read",
     sql: ["read_connection_mandate"],
     produces: "application/pdf",
-    response: z.instanceof(Uint8Array).meta({ override: { type: "string", format: "binary" } }),
+    response: PdfDocument,
     errors: ["connection_not_found", "mandate_not_found", "document_not_ready"],
     failure: "internal_error",
   },

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { answerDocument } from "#shared/domain/documents.ts";
+import { answerDocument, PdfDocument } from "#shared/domain/documents.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
 import { filter, instant, limit, offset, uuid } from "#shared/values/fields.ts";
 import { pageFields } from "#shared/values/models.ts";
@@ -90,7 +90,7 @@ export const readSettlement = endpoint(
     limit: "cpo_read",
     sql: ["read_settlement"],
     produces: "application/pdf",
-    response: z.instanceof(Uint8Array).meta({ override: { type: "string", format: "binary" } }),
+    response: PdfDocument,
     errors: ["settlement_not_found", "document_not_ready"],
     failure: "internal_error",
   },

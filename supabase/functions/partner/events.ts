@@ -1,8 +1,8 @@
 import * as z from "zod";
 import { claimKey } from "#shared/domain/claim/links.ts";
-import { EventAnswer, EventPage, eventTypes, LOG_DESCRIPTION } from "#shared/domain/events.ts";
+import { EVENT_QUERY, EventAnswer, EventPage, LOG_DESCRIPTION } from "#shared/domain/events.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
-import { filter, limit, uuid } from "#shared/values/fields.ts";
+import { uuid } from "#shared/values/fields.ts";
 
 const READER = { kind: "partner", scope: "partners:read", key: true } as const;
 
@@ -16,11 +16,7 @@ export const listPartnerEvents = endpoint(
     caller: READER,
     limit: "partner_read",
     sql: ["list_events"],
-    query: z.object({
-      after: filter(200).meta({ description: "next_cursor of an earlier answer" }),
-      limit: limit(100),
-      type: eventTypes(),
-    }),
+    query: z.object(EVENT_QUERY),
     response: EventPage,
     errors: ["invalid_request", "invalid_cursor", "cursor_expired"],
     failure: "partner_read_failed",

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { answerDocument } from "#shared/domain/documents.ts";
+import { answerDocument, PdfDocument } from "#shared/domain/documents.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
 
 export const listInvoices = endpoint(
@@ -55,7 +55,7 @@ export const readInvoice = endpoint(
     limit: "partner_read",
     sql: ["read_invoice"],
     produces: "application/pdf",
-    response: z.instanceof(Uint8Array).meta({ override: { type: "string", format: "binary" } }),
+    response: PdfDocument,
     errors: ["invoice_not_found", "document_not_ready"],
     failure: "partner_read_failed",
   },

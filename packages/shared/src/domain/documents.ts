@@ -1,5 +1,10 @@
+import * as z from "zod";
+
 /** What private.kept_document answers: the bytes as base64, their SHA-256 as hex, and the name of the file without its ending. */
 export type KeptDocument = { pdf: string; sha256: string; name: string };
+
+/** What an endpoint that answers one says of it; its other half is `produces: "application/pdf"`. */
+export const PdfDocument = z.instanceof(Uint8Array).meta({ override: { type: "string", format: "binary" } });
 
 const bytesOf = (binary: string) => Uint8Array.from(binary, (letter) => letter.charCodeAt(0));
 

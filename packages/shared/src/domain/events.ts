@@ -2,7 +2,7 @@
  * Events: which there are, who is told them, and what each says. `core.events` holds them; its rules are in supabase/schemas/events.
  */
 import * as z from "zod";
-import { instant } from "#shared/values/fields.ts";
+import { filter, instant, limit } from "#shared/values/fields.ts";
 import {
   calendarDate,
   EanValidationStatus,
@@ -153,9 +153,11 @@ export const EventPage = z
   })
   .meta({ id: "EventPage" });
 
-/** `type` of the query: some of the types, apart by commas. */
-export const eventTypes = () =>
-  z
+/** What may be asked of a log, whoever's it is; of the types some, apart by commas. */
+export const EVENT_QUERY = {
+  after: filter(200).meta({ description: "next_cursor of an earlier answer" }),
+  limit: limit(100),
+  type: z
     .string()
     .transform((value) =>
       value
@@ -170,7 +172,8 @@ export const eventTypes = () =>
       description: "Only these types, apart by commas",
       override: { type: "string" },
       example: "mandate.signed,mandate.revoked",
-    });
+    }),
+};
 
 export const LOG_DESCRIPTION =
   "Every event once, in an order that never changes, for 90 days: read from the cursor that the last answer ended with, and none is missed. " +
