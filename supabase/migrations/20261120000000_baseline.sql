@@ -328,6 +328,14 @@ as $$ begin return nullif(current_setting('app.manager_id', true), '')::uuid; en
 comment on function private.manager_id() is 'The person who acts for a partner in this transaction; null where its API key does.';
 grant execute on function private.manager_id() to api_owner;
 
+create function private.is_partner_itself() returns boolean
+language plpgsql stable
+set search_path = ''
+as $$ begin return private.manager_id() is null or private.client_id() is null; end $$;
+comment on function private.is_partner_itself() is
+  'Whether a partner asks by its key or in its portal, and so sees whom it brought; an application that a person let in sees pseudonyms (specification section 5).';
+grant execute on function private.is_partner_itself() to api_owner;
+
 create function private.session_began() returns timestamptz
 language plpgsql stable
 set search_path = ''
@@ -2325,14 +2333,25 @@ language plpgsql security definer
 set search_path = ''
 as $$
 declare
-  shown core.page_sessions;
+  shown    core.page_sessions;
+  admitted jsonb;
+  partner  uuid;
 begin
   select * into shown from core.page_sessions s
    where s.token_hash = decode(credential ->> 'token_hash', 'hex') and s.expires_at > private.now();
-  return private.admit_signed_in(shown.user_id, shown.sign_in_session_id, demand);
+  if demand ->> 'kind' is distinct from 'partner' then
+    return private.admit_signed_in(shown.user_id, shown.sign_in_session_id, demand);
+  end if;
+  admitted := private.admit_signed_in(shown.user_id, shown.sign_in_session_id, demand || '{"kind": "session"}');
+  partner := private.managed_partner(shown.user_id);
+  if partner is null then
+    perform private.turn_away('no_partner_linked');
+  end if;
+  return jsonb_set(admitted, '{caller}', admitted -> 'caller' || jsonb_build_object(
+    'kind', 'partner', 'partner_id', partner, 'manager_id', shown.user_id, 'user_id', null));
 end $$;
 comment on function private.admit_page_session(jsonb, jsonb) is
-  'A browser in which a person is signed in to their pages: {token_hash}. As good as the session of Supabase Auth that it came of, and no better. Definer, as all of admission.';
+  'A browser in which a person is signed in to their pages: {token_hash}. As good as the session of Supabase Auth that it came of, and no better. Where pages of a partner are asked for, the person acts for the partner that they manage. Definer, as all of admission.';
 
 create function api.begin_page_session(caller jsonb, request jsonb) returns json
 language plpgsql security definer
@@ -10061,7 +10080,7 @@ declare
   disclosing boolean;
 begin
   perform private.act_as(caller, 'partner');
-  disclosing := private.manager_id() is null;
+  disclosing := private.is_partner_itself();
   return (
     select json_build_object('drafts', coalesce(json_agg(row_to_json(r) order by d.created_at desc, d.id desc), '[]'))
       from core.drafts d
@@ -10087,7 +10106,7 @@ begin
        and (query ->> 'external_ref' is null or s.disclosed and d.external_ref = query ->> 'external_ref')
        and (query ->> 'status' is null or s.status = query ->> 'status'));
 end $$;
-comment on function api.list_drafts(jsonb, jsonb) is 'GET /partner/drafts: {external_ref, status, links} to {drafts}, newest first. claim_url is null unless the draft can be claimed. For a person (manager_id) a draft that was claimed has no identity and no link, as its customer has none in private.customer_page.';
+comment on function api.list_drafts(jsonb, jsonb) is 'GET /partner/drafts: {external_ref, status, links} to {drafts}, newest first. claim_url is null unless the draft can be claimed. For an application that a person let in a draft that was claimed has no identity and no link, as its customer has none in private.customer_page.';
 select private.expose('api.list_drafts(jsonb, jsonb)');
 
 -- POST /partner/drafts/withdraw.
@@ -11781,10 +11800,10 @@ begin
     borders := private.customer_borders(partner.id, (query ->> 'size')::int);
     query := query || jsonb_build_object('until', borders -> 0);
   end if;
-  return json_build_object('borders', borders, 'customers', private.customer_page(partner, private.manager_id() is null, query));
+  return json_build_object('borders', borders, 'customers', private.customer_page(partner, private.is_partner_itself(), query));
 end $$;
 comment on function api.list_customers(jsonb, jsonb) is
-  'GET /partner/customers, in stretches: {size, key} to the first one and the borders at which the others begin, {after, until, key} to any other; {borders, customers}, newest first. For a person (manager_id) everybody is pseudonymised.';
+  'GET /partner/customers, in stretches: {size, key} to the first one and the borders at which the others begin, {after, until, key} to any other; {borders, customers}, newest first. For an application that a person let in everybody is pseudonymised.';
 select private.expose('api.list_customers(jsonb, jsonb)');
 
 -- GET /v1/events, GET /partner/events: a log, read from a cursor on.
@@ -11906,7 +11925,7 @@ declare
   page    core.events[];
 begin
   perform private.act_as(caller, 'cpo', 'partner');
-  disclosing := private.manager_id() is null;
+  disclosing := private.is_partner_itself();
   -- a client's log is its own, and a partner's is that of no client
   head := private.sequence_events(private.partner_id(), coalesce(private.owner_id(), private.partner_id()));
   start := private.start_of(head, query ->> 'after');
@@ -11936,7 +11955,7 @@ declare
   event      core.events;
 begin
   perform private.act_as(caller, 'cpo', 'partner');
-  disclosing := private.manager_id() is null;
+  disclosing := private.is_partner_itself();
   owner := coalesce(private.owner_id(), private.partner_id());
   perform private.sequence_events(private.partner_id(), owner);
   select * into event from core.events e
@@ -12938,6 +12957,29 @@ begin
 end $$;
 comment on function api.revoke_partner_key(jsonb) is 'POST /partner/api-keys/revoke: the active key, if there is one, stops working at once.';
 select private.expose('api.revoke_partner_key(jsonb)');
+
+-- What the pages of a partner show the people who manage it: one statement a page.
+
+create function private.portal_who() returns json
+language sql stable
+set search_path = ''
+as $$
+  select json_build_object('email', (private.user_profile(private.manager_id())).email,
+                           'partner_name', private.partner_display_name(private.own_partner()))
+$$;
+comment on function private.portal_who() is 'Who is signed in to the pages of a partner, and for whom: {email, partner_name}.';
+grant execute on function private.portal_who() to api_owner;
+
+create function api.read_portal_start(caller jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'partner');
+  return json_build_object('who', private.portal_who(), 'figures', private.partner_figures(private.own_partner()));
+end $$;
+comment on function api.read_portal_start(jsonb) is 'What the people who manage a partner see first: {who, figures}, figures as GET /partner/dashboard.';
+select private.expose('api.read_portal_start(jsonb)');
 
 -- GET and POST /chargers, and /profile.
 

@@ -87,7 +87,15 @@ describe("pages", () => {
   test("a flow knows kit and never another flow; kit knows none", () => {
     const flowOf = (file: string) => file.slice(PAGES.length + 1).split("/")[0] ?? "";
     const folders = readdirSync(ROOT + PAGES, { withFileTypes: true }).filter((entry) => entry.isDirectory());
-    expect(folders.map(({ name }) => name).sort()).toEqual(["claim", "consent", "home", "kit", "mandate", "mijn"]);
+    expect(folders.map(({ name }) => name).sort()).toEqual([
+      "claim",
+      "consent",
+      "home",
+      "kit",
+      "mandate",
+      "mijn",
+      "portal",
+    ]);
     const inFolders = filesUnder(PAGES).filter((file) => folders.some(({ name }) => flowOf(file) === name));
     const known = graphOf(inFolders, (file) => (file.startsWith(`${PAGES}/`) ? flowOf(file) : ""));
     for (const { name } of folders)

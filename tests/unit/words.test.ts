@@ -15,6 +15,7 @@ import { maskEmail } from "../../supabase/functions/pages/kit/views.ts";
 import { WORDS as KIT } from "../../supabase/functions/pages/kit/words.ts";
 import { WORDS as MANDATE } from "../../supabase/functions/pages/mandate/words.ts";
 import { WORDS as MIJN } from "../../supabase/functions/pages/mijn/words.ts";
+import { WORDS as PORTAL } from "../../supabase/functions/pages/portal/words.ts";
 
 /** Every leaf of a tree of messages: where it is, and what kind of thing. */
 function shape(value: unknown, path = ""): string[] {
@@ -38,6 +39,7 @@ describe.each([
   ["the pages of consent", CONSENT],
   ["the front page", HOME],
   ["a person's own pages", MIJN],
+  ["a partner's pages", PORTAL],
   ["the mails", MAIL_MESSAGES],
 ])("contract §2 the words of %s", (_name, words) => {
   const { nl, en } = words;

@@ -13,9 +13,10 @@ import { kindPage } from "./kit/views.ts";
 import { type Answer, type Flow, type PagesEnv, Visit } from "./kit/visit.ts";
 import { mandate } from "./mandate/mandate.ts";
 import { mijn } from "./mijn/mijn.ts";
+import { portal } from "./portal/portal.ts";
 
 /** Every way through the pages. */
-export const FLOWS: readonly Flow[] = [home, mandate, consent, claim, mijn];
+export const FLOWS: readonly Flow[] = [home, mandate, consent, claim, mijn, portal];
 
 const MAX_FORM = 16 * 1024;
 

@@ -9,7 +9,7 @@ declare
   disclosing boolean;
 begin
   perform private.act_as(caller, 'partner');
-  disclosing := private.manager_id() is null;
+  disclosing := private.is_partner_itself();
   return (
     select json_build_object('drafts', coalesce(json_agg(row_to_json(r) order by d.created_at desc, d.id desc), '[]'))
       from core.drafts d
@@ -35,5 +35,5 @@ begin
        and (query ->> 'external_ref' is null or s.disclosed and d.external_ref = query ->> 'external_ref')
        and (query ->> 'status' is null or s.status = query ->> 'status'));
 end $$;
-comment on function api.list_drafts(jsonb, jsonb) is 'GET /partner/drafts: {external_ref, status, links} to {drafts}, newest first. claim_url is null unless the draft can be claimed. For a person (manager_id) a draft that was claimed has no identity and no link, as its customer has none in private.customer_page.';
+comment on function api.list_drafts(jsonb, jsonb) is 'GET /partner/drafts: {external_ref, status, links} to {drafts}, newest first. claim_url is null unless the draft can be claimed. For an application that a person let in a draft that was claimed has no identity and no link, as its customer has none in private.customer_page.';
 select private.expose('api.list_drafts(jsonb, jsonb)');

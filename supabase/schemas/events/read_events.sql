@@ -117,7 +117,7 @@ declare
   page    core.events[];
 begin
   perform private.act_as(caller, 'cpo', 'partner');
-  disclosing := private.manager_id() is null;
+  disclosing := private.is_partner_itself();
   -- a client's log is its own, and a partner's is that of no client
   head := private.sequence_events(private.partner_id(), coalesce(private.owner_id(), private.partner_id()));
   start := private.start_of(head, query ->> 'after');
@@ -147,7 +147,7 @@ declare
   event      core.events;
 begin
   perform private.act_as(caller, 'cpo', 'partner');
-  disclosing := private.manager_id() is null;
+  disclosing := private.is_partner_itself();
   owner := coalesce(private.owner_id(), private.partner_id());
   perform private.sequence_events(private.partner_id(), owner);
   select * into event from core.events e

@@ -76,6 +76,14 @@ as $$ begin return nullif(current_setting('app.manager_id', true), '')::uuid; en
 comment on function private.manager_id() is 'The person who acts for a partner in this transaction; null where its API key does.';
 grant execute on function private.manager_id() to api_owner;
 
+create function private.is_partner_itself() returns boolean
+language plpgsql stable
+set search_path = ''
+as $$ begin return private.manager_id() is null or private.client_id() is null; end $$;
+comment on function private.is_partner_itself() is
+  'Whether a partner asks by its key or in its portal, and so sees whom it brought; an application that a person let in sees pseudonyms (specification section 5).';
+grant execute on function private.is_partner_itself() to api_owner;
+
 create function private.session_began() returns timestamptz
 language plpgsql stable
 set search_path = ''

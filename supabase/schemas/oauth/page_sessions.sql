@@ -26,14 +26,25 @@ language plpgsql security definer
 set search_path = ''
 as $$
 declare
-  shown core.page_sessions;
+  shown    core.page_sessions;
+  admitted jsonb;
+  partner  uuid;
 begin
   select * into shown from core.page_sessions s
    where s.token_hash = decode(credential ->> 'token_hash', 'hex') and s.expires_at > private.now();
-  return private.admit_signed_in(shown.user_id, shown.sign_in_session_id, demand);
+  if demand ->> 'kind' is distinct from 'partner' then
+    return private.admit_signed_in(shown.user_id, shown.sign_in_session_id, demand);
+  end if;
+  admitted := private.admit_signed_in(shown.user_id, shown.sign_in_session_id, demand || '{"kind": "session"}');
+  partner := private.managed_partner(shown.user_id);
+  if partner is null then
+    perform private.turn_away('no_partner_linked');
+  end if;
+  return jsonb_set(admitted, '{caller}', admitted -> 'caller' || jsonb_build_object(
+    'kind', 'partner', 'partner_id', partner, 'manager_id', shown.user_id, 'user_id', null));
 end $$;
 comment on function private.admit_page_session(jsonb, jsonb) is
-  'A browser in which a person is signed in to their pages: {token_hash}. As good as the session of Supabase Auth that it came of, and no better. Definer, as all of admission.';
+  'A browser in which a person is signed in to their pages: {token_hash}. As good as the session of Supabase Auth that it came of, and no better. Where pages of a partner are asked for, the person acts for the partner that they manage. Definer, as all of admission.';
 
 create function api.begin_page_session(caller jsonb, request jsonb) returns json
 language plpgsql security definer

@@ -115,8 +115,8 @@ begin
     borders := private.customer_borders(partner.id, (query ->> 'size')::int);
     query := query || jsonb_build_object('until', borders -> 0);
   end if;
-  return json_build_object('borders', borders, 'customers', private.customer_page(partner, private.manager_id() is null, query));
+  return json_build_object('borders', borders, 'customers', private.customer_page(partner, private.is_partner_itself(), query));
 end $$;
 comment on function api.list_customers(jsonb, jsonb) is
-  'GET /partner/customers, in stretches: {size, key} to the first one and the borders at which the others begin, {after, until, key} to any other; {borders, customers}, newest first. For a person (manager_id) everybody is pseudonymised.';
+  'GET /partner/customers, in stretches: {size, key} to the first one and the borders at which the others begin, {after, until, key} to any other; {borders, customers}, newest first. For an application that a person let in everybody is pseudonymised.';
 select private.expose('api.list_customers(jsonb, jsonb)');

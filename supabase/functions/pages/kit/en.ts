@@ -38,6 +38,8 @@ export const en: KitWords = {
     title: "Sign in",
     email: "E-mail address",
     password: "Password",
+    sign_out: "Sign out",
+    signed_out: "You are signed out.",
     submit: "Sign in",
     no_password: "No password?",
     no_password_help: "Enter your e-mail address above. We will mail you a code with which you can sign in once.",

@@ -38,6 +38,8 @@ export const nl = {
     title: "Log in",
     email: "E-mailadres",
     password: "Wachtwoord",
+    sign_out: "Log uit",
+    signed_out: "U bent uitgelogd.",
     submit: "Log in",
     no_password: "Geen wachtwoord?",
     no_password_help: "Vul hierboven uw e-mailadres in. Wij mailen u een code waarmee u één keer kunt inloggen.",

@@ -4,7 +4,6 @@ export const en: MijnWords = {
   sign_in: {
     why: (service) => `Here you see what you charge, what it earns and what ${service} still needs from you.`,
     which: "Sign in with the e-mail address that our mail reaches you at.",
-    signed_out: "You are signed out.",
   },
   menu: {
     label: "My pages",
@@ -18,7 +17,6 @@ export const en: MijnWords = {
     "/data": "My data",
   },
   signed_in: (email) => `You are signed in as ${email}.`,
-  sign_out: "Sign out",
 
   months: {
     title: (year) => `Charged each month of ${year}, in kWh`,

@@ -1,6 +1,7 @@
+import { areaSql } from "../kit/signed_in.ts";
 import type { Flow, Handler } from "../kit/visit.ts";
 import type { pages } from "./pages.ts";
-import { PATH, SQL } from "./sql.ts";
+import { OWN_SQL, PATH } from "./sql.ts";
 
 /** Loaded with the first of these pages that somebody asks for: most requests are for others. */
 const does =
@@ -16,7 +17,7 @@ const ID = ":id{[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}}";
  */
 export const mijn: Flow = {
   id: "the pages of a person",
-  sql: SQL,
+  sql: areaSql(OWN_SQL),
   routes: [
     { method: "GET", path: PATH, run: does("showOverview") },
     { method: "GET", path: `${PATH}/sign-in`, run: does("showSignIn") },

@@ -2,7 +2,7 @@ import { html } from "hono/html";
 import { bars } from "../kit/bars.ts";
 import { longMonth } from "../kit/document.ts";
 import type { Html } from "../kit/frame.ts";
-import { inNumbers, table } from "./frame.ts";
+import { inNumbers, table } from "../kit/signed_in_views.ts";
 import type { Month } from "./model.ts";
 import type { MijnFrame } from "./visit.ts";
 import { WORDS } from "./words.ts";

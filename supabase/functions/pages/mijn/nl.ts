@@ -3,7 +3,6 @@ export const nl = {
   sign_in: {
     why: (service: string) => `Hier ziet u wat u laadt, wat het oplevert en wat er van u nodig is bij ${service}.`,
     which: "Log in met het e-mailadres waarop u onze mail krijgt.",
-    signed_out: "U bent uitgelogd.",
   },
   menu: {
     label: "Mijn pagina's",
@@ -17,7 +16,6 @@ export const nl = {
     "/data": "Gegevens",
   },
   signed_in: (email: string) => `U bent ingelogd als ${email}.`,
-  sign_out: "Log uit",
 
   months: {
     title: (year: number) => `Geladen per maand in ${year}, in kWh`,

@@ -1,7 +1,8 @@
 import { html } from "hono/html";
 import { inEuro } from "#shared/domain/mail/notices.ts";
 import type { Html } from "../kit/frame.ts";
-import { claimButton, inNumbers, ownPage } from "./frame.ts";
+import { inNumbers } from "../kit/signed_in_views.ts";
+import { claimButton, ownPage } from "./frame.ts";
 import type { Account, Overview, Position, Prices } from "./model.ts";
 import { monthBars, monthTable } from "./months.ts";
 import type { MijnFrame } from "./visit.ts";

@@ -3,11 +3,9 @@ import { STEP_NAMES } from "#shared/domain/claim/flow.ts";
 import { lineOf } from "#shared/values/fields.ts";
 import { PERSONAL_SCOPES } from "#shared/values/scopes.ts";
 import { beginClaimSession, claimPath, endClaimSession } from "../kit/claim_session.ts";
-import type { Errors } from "../kit/frame.ts";
 import { asPdf } from "../kit/pdf.ts";
-import { kept, leave, type Returned } from "../kit/returned.ts";
 import { signInHandlers } from "../kit/sign_in.ts";
-import type { Answer, Handler } from "../kit/visit.ts";
+import type { Handler } from "../kit/visit.ts";
 import { chargersPage, removeChargerPage } from "./chargers.ts";
 import { type Asked, chargingPage, monthsCsv, sessionsCsv } from "./charging.ts";
 import { dataPage, endPage } from "./data.ts";
@@ -18,7 +16,7 @@ import { overviewPage } from "./overview.ts";
 import { sharingPage, stopSharingPage } from "./sharing.ts";
 import { PATH } from "./sql.ts";
 import { LASTS, tokensPage } from "./tokens.ts";
-import { type MijnVisit, onSignIn, type Section, signedIn } from "./visit.ts";
+import { type MijnVisit, onSignIn, signedIn } from "./visit.ts";
 import { WORDS } from "./words.ts";
 
 /** Sessions of a page, and of a file: more than ten chargers have in a month. */
@@ -117,11 +115,8 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const showChargers = signedIn(async (visit) => {
   const news = visit.news();
   const chargers = await visit.own<Chargers>("read_own_chargers");
-  return visit.page(chargersPage(visit.frame, chargers, news), statusOf(news));
+  return visit.pageOf(chargersPage(visit.frame, chargers, news), news);
 });
-
-/** A form that came back says what is wrong. */
-const statusOf = ({ errors }: Returned) => (Object.keys(errors).length > 0 ? 422 : 200);
 
 /** An OCPP charger: identity and password are made by the form, so that a second click shows the same. */
 const addCharger = signedIn(async (visit) => {
@@ -134,24 +129,17 @@ const addCharger = signedIn(async (visit) => {
   const identity = `${config.KEY_PREFIX}-${secret.slice(0, 12)}`;
   // 40 hex digits: the longest password that chargers of OCPP 1.6 and 2.0.1 both take
   const password = secret.slice(-40);
-  if (!name.success) return again(visit, "/chargers", { name: words.name });
+  if (!name.success) return visit.refuse("/chargers", { name: words.name });
   const adding = visit.own("register_own_charger", {
     nickname: name.data,
     ocpp_identity: identity,
     password_hash: hashSecret(password),
   });
   const { refused } = await visit.attempt(adding, ["charger_limit_reached", "ocpp_identity_taken"]);
-  if (refused?.code === "charger_limit_reached") return again(visit, "/chargers", { name: words.limit });
+  if (refused?.code === "charger_limit_reached") return visit.refuse("/chargers", { name: words.limit });
   const address = `${config.OCPP_GATEWAY_URL}/${identity}`;
   return visit.told("/chargers", "added", { address, identity, password_once: password });
 });
-
-/** Back to the page of a form, which says what is wrong. */
-function again(visit: MijnVisit, page: Section, errors: Errors): Answer {
-  const to = visit.frame.to(page);
-  leave(visit.c, visit.environment, to.split("?")[0] ?? "", { typed: kept(visit.form), errors });
-  return visit.c.redirect(to, 303);
-}
 
 const chargerOf = async (visit: MijnVisit) => {
   const { email, chargers } = await visit.own<Chargers>("read_own_chargers");
@@ -194,7 +182,7 @@ const stopApplication = signedIn(async (visit) => {
 
 const showTokens = signedIn(async (visit) => {
   const news = visit.news();
-  return visit.page(tokensPage(visit.frame, await visit.own<Tokens>("read_own_tokens"), news), statusOf(news));
+  return visit.pageOf(tokensPage(visit.frame, await visit.own<Tokens>("read_own_tokens"), news), news);
 });
 
 const createToken = signedIn(async (visit) => {
@@ -204,7 +192,7 @@ const createToken = signedIn(async (visit) => {
   const scopes = PERSONAL_SCOPES.filter((scope) => form.getAll("scope").includes(scope));
   const lasts = LASTS.find((each) => each === form.get("expires"));
   if (!name.success || scopes.length === 0 || !lasts) {
-    return again(visit, "/tokens", {
+    return visit.refuse("/tokens", {
       ...(name.success ? {} : { name: words.name }),
       ...(scopes.length > 0 ? {} : { scopes: words.scopes }),
       ...(lasts ? {} : { expires: words.expires }),
@@ -223,8 +211,8 @@ const createToken = signedIn(async (visit) => {
     last4: secret.slice(-4),
   });
   const { refused } = await visit.attempt(creating, ["token_limit_reached", "recent_sign_in_required"]);
-  if (refused?.code === "recent_sign_in_required") return again(visit, "/tokens", { expires: words.recent });
-  if (refused) return again(visit, "/tokens", { name: words.limit });
+  if (refused?.code === "recent_sign_in_required") return visit.refuse("/tokens", { expires: words.recent });
+  if (refused) return visit.refuse("/tokens", { name: words.limit });
   return visit.told("/tokens", "created", { secret });
 });
 
@@ -262,10 +250,8 @@ const endAccount = signedIn(async (visit) => {
 /** Ends what this browser has: its session, and those of the claims it may have been led to. */
 const signOut = signedIn(async (visit) => {
   const { c, environment } = visit;
-  const token_hash = hashSecret(visit.cookie("session") ?? "");
-  const { draft_ids } = await visit.own<{ draft_ids: string[] }>("end_page_session", { token_hash });
+  const { draft_ids } = await visit.endSession();
   for (const draft_id of draft_ids) endClaimSession(c, environment, draft_id, c.var.root);
-  visit.forget("session");
   return visit.go("/sign-in", { out: "" });
 });
 

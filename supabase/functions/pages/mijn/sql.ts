@@ -1,5 +1,3 @@
-import { SIGN_IN_SQL } from "../kit/sign_in.ts";
-
 /** Where the pages are under the root. */
 export const PATH = "/mijn";
 
@@ -23,8 +21,4 @@ export const OWN_SQL = [
   "read_own_end",
   "export_own_data",
   "close_own_account",
-  "end_page_session",
 ] as const;
-
-/** The api functions behind the pages: those of signing in for anyone, the others for the person. */
-export const SQL = [...SIGN_IN_SQL, "begin_page_session", ...OWN_SQL] as const;

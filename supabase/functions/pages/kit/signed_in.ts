@@ -1,0 +1,209 @@
+import { hashSecret, newSecret } from "#shared/auth/tokens.ts";
+import { callFor } from "#shared/foundation/call.ts";
+import { ApiError } from "#shared/foundation/errors.ts";
+import { readBearer, Visitor } from "#shared/http/admit.ts";
+import type { CallerRule } from "#shared/http/endpoint.ts";
+import type { Errors, Frame, Html } from "./frame.ts";
+import { kept, leave, type Returned } from "./returned.ts";
+import { formTokenOf, isFormOf, SIGN_IN_SQL, type SignedIn, SignInVisit } from "./sign_in.ts";
+import { type SignInShown, signInPage } from "./sign_in_views.ts";
+import { kindPage } from "./views.ts";
+import type { Answer, Handler, Visit } from "./visit.ts";
+
+/** Pages that somebody comes back to, signed in: where they are, what the menu leads to, and what they run as whom. */
+export type Area<Section extends string, Name extends string> = {
+  id: string;
+  /** Under the pages' root. */
+  path: string;
+  sections: readonly Section[];
+  caller: CallerRule;
+  sql: readonly Name[];
+};
+
+/** Every api function that an area may run, those of signing in included. */
+export const areaSql = (sql: readonly string[]): string[] => [...SIGN_IN_SQL, ...SESSION.sql, ...sql];
+
+/** To begin the session of a browser, and to end it: always as the person, whatever they act for in between. */
+const SESSION = {
+  id: "signing in to pages, and out",
+  caller: { kind: "session" },
+  limit: "page",
+  sql: ["begin_page_session", "end_page_session"],
+} as const;
+
+/** Twelve hours, as long as the row of core.page_sessions. */
+const SESSION_SECONDS = 12 * 3600;
+
+/** A page of somebody who is signed in: what each form of it sends along, and whose it is. */
+export type OwnFrame = Frame & { form_token: string };
+
+/** Of newSecret(16), which the page of a form that makes a secret puts in it. */
+const ONCE = /^[0-9A-Za-z]{22}$/;
+
+/** A request for a page of an area, or for the page where people sign in to it. */
+export abstract class SignedInVisit<Section extends string, Name extends string> extends SignInVisit<Name> {
+  readonly area: Area<Section, Name>;
+  declare readonly frame: OwnFrame;
+  protected override readonly signInPath = "/sign-in";
+  #visitor: Visitor | undefined;
+
+  constructor({ c, environment, declared }: Visit<Name>, area: Area<Section, Name>) {
+    const { lang: _now, ...query } = c.req.query();
+    super(c, environment, declared, {
+      path: area.path,
+      inLanguage: (other) => `?${new URLSearchParams({ ...query, lang: other })}`,
+    });
+    this.area = area;
+    const { to } = this.frame;
+    const wanted = this.#wanted;
+    const secret = this.cookie("session");
+    this.frame = {
+      ...this.frame,
+      form_token: secret ? formTokenOf(secret) : "",
+      to: (page, more = {}) => to(page, { ...(wanted ? { to: wanted } : {}), ...more }),
+    };
+  }
+
+  get home(): string {
+    return this.area.path;
+  }
+
+  /** Where signing in leads on to, as the address says. */
+  get #wanted(): Section | undefined {
+    return this.area.sections.find((section) => section !== "" && section === this.c.req.query("to"));
+  }
+
+  protected get app(): null {
+    return null;
+  }
+
+  /** What stands above the form to sign in; `out` is how the reader was signed out, null where they were not. */
+  protected abstract why(out: string | null): Html;
+
+  protected signInPage(shown: SignInShown): Html {
+    return signInPage(this.frame, shown, this.why(this.c.req.query("out") ?? null));
+  }
+
+  /** The session JWT is used this once; what the browser keeps instead ends with the session, and after twelve hours. */
+  protected async keepSession({ jwt, sessionId }: SignedIn): Promise<void> {
+    const secret = newSecret();
+    const visitor = await readBearer(SESSION, jwt, this.environment, this.c.var.request_id);
+    const request = { token_hash: hashSecret(secret), sign_in_session_id: sessionId };
+    await callFor(SESSION, this.environment, visitor)("begin_page_session", request);
+    this.keep("session", secret, SESSION_SECONDS);
+  }
+
+  protected override landing(): Response {
+    const page = this.#wanted ?? "";
+    return this.c.redirect(`${this.frame.root}${this.home}${page}?${new URLSearchParams({ lang: this.locale })}`, 303);
+  }
+
+  /** Runs a declared api function as who is signed in. @throws {ApiError} 401 where nobody is, or no longer. */
+  async own<Result>(name: Name, request?: object): Promise<Result> {
+    const { area } = this;
+    this.#visitor ??= this.#visitorFor({ ...area, limit: "page" });
+    return JSON.parse(await callFor(area, this.environment, this.#visitor)(name, ...(request ? [request] : [])));
+  }
+
+  /** Signs this browser out: the claims of the person that it may have been led to. */
+  async endSession(): Promise<{ draft_ids: string[] }> {
+    const token_hash = hashSecret(this.cookie("session") ?? "");
+    const ending = callFor(SESSION, this.environment, this.#visitorFor(SESSION))("end_page_session", { token_hash });
+    const ended = JSON.parse(await ending);
+    this.forget("session");
+    return ended;
+  }
+
+  #visitorFor(rule: Parameters<typeof Visitor.with>[2]): Visitor {
+    const secret = this.cookie("session");
+    if (!secret) throw new ApiError("missing_or_invalid_token");
+    const credential = { kind: "page_session", token_hash: hashSecret(secret) } as const;
+    return Visitor.with(credential, this.environment, rule, this.c.var.request_id);
+  }
+
+  /** Whether the form is one that this browser was shown while it was signed in as it is now. */
+  isOwn(): boolean {
+    return isFormOf(this.cookie("session"), this.form.get("form_token"));
+  }
+
+  /** What a form did is told on the page at `page`, once. `shown` is what only this browser sees, and only now. */
+  told(page: string, news: string, shown: Record<string, string> = {}): Response {
+    return this.#leave(page, { typed: new URLSearchParams({ news, ...shown }), errors: {} });
+  }
+
+  /** Back to the page of a form, which says what is wrong. */
+  refuse(page: string, errors: Errors): Response {
+    return this.#leave(page, { typed: kept(this.form), errors });
+  }
+
+  #leave(page: string, returned: Returned): Response {
+    const to = this.frame.to(page);
+    leave(this.c, this.environment, to.split("?")[0] ?? "", returned);
+    return this.c.redirect(to, 303);
+  }
+
+  /** What a form did, or what is wrong with it. */
+  news(): Returned {
+    return this.returned() ?? { typed: new URLSearchParams(), errors: {} };
+  }
+
+  /** A page with a form of its own; one that came back says what is wrong. */
+  pageOf(page: Html, { errors }: Returned): Answer {
+    return this.page(page, Object.keys(errors).length > 0 ? 422 : 200);
+  }
+
+  /** A secret that a form makes: the same however often this browser sends it, and known to no other. Null for none of our forms. */
+  secretOf(use: string): string | null {
+    const once = this.form.get("once") ?? "";
+    return ONCE.test(once) ? hashSecret([use, this.cookie("session"), once].join(":")) : null;
+  }
+
+  /** A form that is none this browser was shown while it was signed in as it is now. */
+  foreign(): Answer {
+    this.became("foreign_form");
+    return this.page(kindPage(this.frame, this.frame.words.refused), 403);
+  }
+
+  /** Whoever is signed in has none of these pages. */
+  notTheirs(): Answer {
+    return this.unknown();
+  }
+
+  /** Nobody is signed in here: to where they can, and then on to this page. */
+  toSignIn(): Response {
+    this.became("signed_out");
+    this.forget("session");
+    const here = this.c.req.path.replace(/^\/pages/, "").slice(this.home.length);
+    const to = this.area.sections.find((section) => section !== "" && section === here);
+    return this.go("/sign-in", to ? { to } : {});
+  }
+}
+
+/**
+ * How the handlers of an area open its visit. `onSignIn`: a page on which people sign in. `signedIn`: a page of somebody who is;
+ * whoever is not is led to where they can, and a form must be one of this browser's.
+ */
+export function entrances<Section extends string, Name extends string, V extends SignedInVisit<Section, Name>>(
+  open: (request: Visit<Name>) => V,
+) {
+  const onSignIn =
+    (run: (visit: V) => Answer): Handler<Name> =>
+    (request) =>
+      run(open(request));
+  const signedIn =
+    (run: (visit: V) => Answer): Handler<Name> =>
+    async (request) => {
+      const visit = open(request);
+      if (!visit.cookie("session")) return visit.toSignIn();
+      if (visit.c.req.method === "POST" && !visit.isOwn()) return visit.foreign();
+      try {
+        return await run(visit);
+      } catch (error) {
+        if (!(error instanceof ApiError)) throw error;
+        if (error.code === "no_partner_linked") return visit.notTheirs();
+        if (error.status === 401) return visit.toSignIn();
+        throw error;
+      }
+    };
+  return { onSignIn, signedIn };
+}

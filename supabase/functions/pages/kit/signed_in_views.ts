@@ -1,0 +1,77 @@
+import { html } from "hono/html";
+import { type Html, layout, type Page } from "./frame.ts";
+import { formToken } from "./sign_in_views.ts";
+import type { OwnFrame } from "./signed_in.ts";
+
+/** What an area calls its menu, and each section. */
+export type Menu<Section extends string> = { label: string } & Record<Section, string>;
+
+/** A page of somebody who is signed in: the menu above it, and the way out below. */
+export function areaPage<Section extends string>(
+  frame: OwnFrame,
+  sections: readonly Section[],
+  menu: Menu<Section>,
+  section: Section,
+  signed_in: string,
+  { body, ...page }: Page,
+): Html {
+  return layout(frame, {
+    ...page,
+    menu: html`<nav class="menu" aria-label="${menu.label}">
+${sections.map((each) => html`<a href="${frame.to(each)}"${each === section ? html` aria-current="page"` : ""}>${menu[each]}</a>`)}
+</nav>`,
+    body: html`${body}
+<form class="signed-in" method="post" action="${frame.to("/sign-out")}">
+${formToken(frame.form_token)}
+<p>${signed_in}</p>
+<button class="button second">${frame.words.sign_in.sign_out}</button>
+</form>`,
+  });
+}
+
+/** A table that may be wider than a phone: it scrolls by itself, by keyboard too. */
+export function table(label: string, head: Html, rows: Html | Html[], foot: Html = html``): Html {
+  return html`<div class="scroll" role="region" aria-label="${label}" tabindex="0">
+<table>
+<thead><tr>${head}</tr></thead>
+<tbody>${rows}</tbody>${foot}
+</table>
+</div>`;
+}
+
+/** Numbers as the reader writes them. */
+export function inNumbers({ words }: OwnFrame, value: number, digits = 0): string {
+  return new Intl.NumberFormat(words.date_locale, {
+    minimumFractionDigits: digits,
+    maximumFractionDigits: digits,
+  }).format(value);
+}
+
+/** What a form has just done. */
+export const newsOf = (text: string | undefined): Html =>
+  text ? html`<p class="panel" role="status">${text}</p>` : html``;
+
+/** A button that does something at once. `fields` say to what. */
+export function doButton(frame: OwnFrame, page: string, fields: Record<string, string>, label: string): Html {
+  return html`<form class="actions" method="post" action="${frame.to(page)}">
+${formToken(frame.form_token)}
+${Object.entries(fields).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}
+<button class="button second">${label}</button>
+</form>`;
+}
+
+/** What is asked once more, with what it means. */
+export type AskedTwice = { title: string; means: readonly string[]; yes: string; no: string };
+
+/** The body of a page that asks once more before `page` does it; `back` is where "no" leads. */
+export function askTwiceBody(
+  frame: OwnFrame,
+  { means, yes, no }: AskedTwice,
+  page: string,
+  fields: Record<string, string>,
+  back: string,
+): Html {
+  return html`<ul>${means.map((line) => html`<li>${line}</li>`)}</ul>
+${doButton(frame, page, fields, yes)}
+<p><a class="link" href="${frame.to(back)}">${no}</a></p>`;
+}

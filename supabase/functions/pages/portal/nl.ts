@@ -1,0 +1,47 @@
+/** The sentences of a partner's pages in Dutch: the original. */
+export const nl = {
+  sign_in: {
+    why: (service: string) => `Hier ziet u de klanten die u bij ${service} bracht, en wat dat u oplevert.`,
+    which: "Log in met het e-mailadres waarop u bent uitgenodigd.",
+  },
+  menu: {
+    label: "Uw pagina's",
+    "": "Overzicht",
+  },
+  signed_in: (email: string, partner: string) => `U bent ingelogd als ${email}, voor ${partner}.`,
+  not_theirs: {
+    title: "U beheert geen partner",
+    why: "U bent ingelogd, maar met dit e-mailadres beheert u geen partner, of niet meer. Vraag een collega om u uit te nodigen, of log in met een ander e-mailadres.",
+  },
+
+  start: {
+    title: (partner: string) => `Overzicht van ${partner}`,
+    customers: "Klanten",
+    customers_is: (total: string, active: string) => `${total}, waarvan ${active} met een getekende machtiging`,
+    chargers: "Laadpalen",
+    this_month: "Geladen deze maand",
+    total: "Geladen in totaal",
+    ere: "ERE",
+    ere_hint: "Van maanden die onder een machtiging vallen.",
+    share: "Uw aandeel dat nog komt",
+    share_hint: "Een schatting: de ERE die nog niet verkocht zijn, tegen de laatste gemiddelde prijs.",
+    drafts: "Aanmeldingen",
+    statuses: {
+      invited: "Uitgenodigd",
+      claimed: "Begonnen",
+      active: "Klant geworden",
+      conflict: "Al bij ons bekend",
+      expired: "Verlopen",
+    },
+    months: "Per maand",
+    months_title: "Geladen door uw klanten per maand, in kWh",
+    months_description: (total: string, most: string) => `In totaal ${total} kWh, het meest in ${most}.`,
+    no_months: "Uw klanten laadden nog niets dat wij weten.",
+    table: "Geladen per maand",
+    month: "Maand",
+    kwh: "kWh",
+    active: "Klanten die laadden",
+  },
+};
+
+export type PortalWords = typeof nl;

@@ -1,0 +1,18 @@
+import { signInHandlers } from "../kit/sign_in.ts";
+import { showStart } from "./start.ts";
+import { onSignIn, signedIn } from "./visit.ts";
+
+const showSignIn = onSignIn((visit) => visit.signIn(visit.waiting()?.email));
+
+const signOut = signedIn(async (visit) => {
+  await visit.endSession();
+  return visit.go("/sign-in", { out: "" });
+});
+
+/** What each page of portal.ts does, and each form. */
+export const pages = {
+  ...signInHandlers(onSignIn),
+  showSignIn,
+  signOut,
+  showStart,
+};

@@ -1,0 +1,28 @@
+import { areaSql } from "../kit/signed_in.ts";
+import type { Flow, Handler } from "../kit/visit.ts";
+import type { pages } from "./pages.ts";
+import { PATH, PORTAL_SQL } from "./sql.ts";
+
+/** Loaded with the first of these pages that somebody asks for: most requests are for others. */
+const does =
+  (name: keyof typeof pages): Handler =>
+  async (request) =>
+    (await import("./pages.ts")).pages[name](request);
+
+/**
+ * The pages of a partner that does not program, for the people who manage it: its customers and drafts, what it earns, its settings.
+ * They sign in with Supabase Auth; whatever they read or do runs as the partner, with their name in the audit log.
+ */
+export const portal: Flow = {
+  id: "the pages of a partner",
+  sql: areaSql(PORTAL_SQL),
+  routes: [
+    { method: "GET", path: PATH, run: does("showStart") },
+    { method: "GET", path: `${PATH}/sign-in`, run: does("showSignIn") },
+    { method: "POST", path: `${PATH}/sign-in`, run: does("signInByPassword") },
+    { method: "POST", path: `${PATH}/mail-code`, run: does("mailCode") },
+    { method: "GET", path: `${PATH}/code`, run: does("showCode") },
+    { method: "POST", path: `${PATH}/code`, run: does("signInByCode") },
+    { method: "POST", path: `${PATH}/sign-out`, run: does("signOut") },
+  ],
+};

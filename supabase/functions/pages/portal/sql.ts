@@ -1,0 +1,5 @@
+/** Where the pages are under the root. */
+export const PATH = "/portal";
+
+/** What somebody who manages a partner may run there. */
+export const PORTAL_SQL = ["read_portal_start"] as const;

@@ -1,0 +1,48 @@
+import { html } from "hono/html";
+import type { Html } from "../kit/frame.ts";
+import { type Area, entrances, type OwnFrame, SignedInVisit } from "../kit/signed_in.ts";
+import type { Answer, Visit } from "../kit/visit.ts";
+import { notTheirsPage } from "./not_theirs.ts";
+import { PATH, PORTAL_SQL } from "./sql.ts";
+import { WORDS } from "./words.ts";
+
+/** The pages that the menu leads to, under PATH. */
+export const SECTIONS = [""] as const;
+export type Section = (typeof SECTIONS)[number];
+
+type Name = (typeof PORTAL_SQL)[number];
+
+const AREA: Area<Section, Name> = {
+  id: "the pages of a partner",
+  path: PATH,
+  sections: SECTIONS,
+  // as the partner, by a person and never by its key
+  caller: { kind: "partner", scope: "partners:write", key: false },
+  sql: PORTAL_SQL,
+};
+
+/** A page of a partner. */
+export type PortalFrame = OwnFrame;
+
+/** A request for the pages of a partner, or for the page where people sign in to them. */
+export class PortalVisit extends SignedInVisit<Section, Name> {
+  constructor(request: Visit<Name>) {
+    super(request, AREA);
+  }
+
+  protected why(out: string | null): Html {
+    const { config, words: kit } = this.frame;
+    const words = WORDS[this.locale].sign_in;
+    return html`${out === null ? "" : html`<p class="panel" role="status">${kit.sign_in.signed_out}</p>`}
+<p class="lead">${words.why(config.SERVICE_NAME)}</p>
+<p>${words.which}</p>`;
+  }
+
+  /** They have a login, and manage no partner, or no longer. */
+  override notTheirs(): Answer {
+    this.became("no_partner_linked");
+    return this.page(notTheirsPage(this.frame), 403);
+  }
+}
+
+export const { onSignIn, signedIn } = entrances<Section, Name, PortalVisit>((request) => new PortalVisit(request));

@@ -1,0 +1,90 @@
+// A partner's pages by plain HTTP: who gets in, what ends it, and whose figures they show.
+
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { hashSecret } from "#shared/auth/tokens.ts";
+import type { SandboxWorld } from "../sandbox/sandbox_world.ts";
+import { formToken, heading, newBrowser } from "./claimant.ts";
+import { createCustomerWorld, mijn, paidCustomer, signIn } from "./customer.ts";
+import { type Manager, newManager, portal, portalBrowser, signInToPortal } from "./manager.ts";
+
+let world: SandboxWorld;
+let manager: Manager;
+let partnerName: string;
+beforeAll(async () => {
+  world = await createCustomerWorld();
+  await paidCustomer(world);
+  manager = await newManager(world, world.partnerA);
+  partnerName = await nameOf(world.partnerA);
+});
+afterAll(() => world.close());
+
+async function nameOf({ id }: { id: string }): Promise<string> {
+  return (await world.row("select private.partner_display_name(p) as name from core.partners p where p.id = $1", id))
+    .name;
+}
+
+describe("contract §7 signing in to the pages of a partner", () => {
+  test("by a mailed code, in twelve hours' cookie of these pages alone; the first page shows the partner's figures", async () => {
+    const ask = newBrowser(world);
+    expect((await ask(portal(world))).location).toMatch(/\/portal\/sign-in\?lang=nl$/);
+    const answer = await signInToPortal(world, ask, manager.email);
+    expect([answer.status, answer.location]).toEqual([303, "/pages/portal?lang=nl"]);
+    const [cookie = ""] = answer.headers.getSetCookie().filter((set) => set.startsWith("portal="));
+    expect(cookie).toMatch(/^portal=[0-9A-Za-z]{43}; Max-Age=43200; Path=\/pages\/portal; HttpOnly; SameSite=Lax$/);
+    const secret = /^portal=([^;]*)/.exec(cookie)?.[1] ?? "";
+    const stored = await world.row("select * from core.page_sessions where user_id = $1", manager.user_id);
+    expect(stored.token_hash.toString("hex")).toBe(hashSecret(secret));
+    const { status, text } = await ask(answer.location ?? "");
+    expect([status, heading(text)]).toEqual([200, `Overzicht van ${partnerName}`]);
+    expect(text).toContain("1, waarvan 1 met een getekende machtiging");
+    expect(text).toContain(`U bent ingelogd als ${manager.email}, voor ${partnerName}.`);
+  });
+
+  test("another partner's person sees that partner's figures, and none of these", async () => {
+    const ask = await portalBrowser(world, await newManager(world, world.partnerB));
+    const { text } = await ask(portal(world));
+    expect(heading(text)).toBe(`Overzicht van ${await nameOf(world.partnerB)}`);
+    expect(text).toContain("0, waarvan 0 met een getekende machtiging");
+  });
+
+  test("who manages no partner, or no longer an active one, is told so and may sign out", async () => {
+    const lost = await newManager(world, world.partnerA);
+    const ask = await portalBrowser(world, lost);
+    expect((await ask(portal(world))).status).toBe(200);
+    await world.row("delete from core.partner_managers where user_id = $1 returning 1", lost.user_id);
+    const { status, text } = await ask(portal(world));
+    expect([status, heading(text)]).toEqual([403, "U beheert geen partner"]);
+    const out = await ask(portal(world, "/sign-out"), { form: { form_token: formToken(text) } });
+    expect([out.status, out.location]).toEqual([303, "/pages/portal/sign-in?lang=nl&out="]);
+    expect((await ask(portal(world))).status).toBe(303);
+  });
+
+  test("what opens /mijn opens no partner's pages, and the other way round", async () => {
+    const ask = newBrowser(world);
+    expect((await signIn(world, ask, manager.email)).status).toBe(303);
+    expect((await ask(mijn(world))).status).toBe(200);
+    expect((await ask(portal(world))).location).toContain("/portal/sign-in");
+    const other = await portalBrowser(world, manager);
+    expect((await other(mijn(world))).location).toContain("/mijn/sign-in");
+  });
+
+  test("signing out everywhere, and a ban, end it at once", async () => {
+    const person = await newManager(world, world.partnerA);
+    const ask = await portalBrowser(world, person);
+    await world.row("delete from auth.sessions where user_id = $1 returning 1", person.user_id);
+    expect((await ask(portal(world))).location).toContain("/portal/sign-in");
+    const again = await portalBrowser(world, person);
+    await world.row(
+      "update auth.users set banned_until = now() + interval '1 day' where id = $1 returning 1",
+      person.user_id,
+    );
+    expect((await again(portal(world))).location).toContain("/portal/sign-in");
+  });
+
+  test("a form of elsewhere does nothing", async () => {
+    const ask = await portalBrowser(world, manager);
+    expect((await ask(portal(world, "/sign-out"), { form: {} })).status).toBe(403);
+    expect((await ask(portal(world, "/sign-out"), { form: { form_token: "0".repeat(64) } })).status).toBe(403);
+    expect((await ask(portal(world))).status).toBe(200);
+  });
+});

@@ -1,0 +1,71 @@
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { EVERY_LOOK, look, noBrowser, onPage, startBrowser } from "../harness/browser.ts";
+import type { SandboxWorld } from "../sandbox/sandbox_world.ts";
+import { createCustomerWorld, paidCustomer, signInCode } from "./customer.ts";
+import { type Manager, newManager, portal } from "./manager.ts";
+
+describe.skipIf(noBrowser)(
+  `contract §6 a partner's pages in a browser${noBrowser ? ` (skipped: ${noBrowser})` : ""}`,
+  () => {
+    let world: SandboxWorld;
+    let browser: Browser;
+    let full: Manager;
+    let empty: Manager;
+    beforeAll(async () => {
+      world = await createCustomerWorld();
+      await paidCustomer(world);
+      full = await newManager(world, world.partnerA);
+      empty = await newManager(world, world.partnerB);
+      browser = await startBrowser();
+    });
+    afterAll(async () => {
+      await browser?.close();
+      await world?.close();
+    });
+
+    async function signIn(page: Page, { email }: Manager, lang = "nl") {
+      await page.goto(`${portal(world)}?lang=${lang}`);
+      await page.locator("#email").fill(email);
+      await page.locator("[formaction]").click();
+      await page.locator("#code").fill(await signInCode(world, email));
+      await page.locator(".actions .button").click();
+      await page.locator(".signed-in").waitFor();
+    }
+
+    /** Every page, of a partner with customers and of one without. */
+    const scenes: { name: string; who: () => Manager; path: string }[] = [
+      { name: "portal", who: () => full, path: "" },
+      { name: "portal-new", who: () => empty, path: "" },
+    ];
+
+    test("every page fits a phone of 320, without script", () =>
+      onPage(browser, { viewport: { width: 320, height: 640 }, javaScriptEnabled: false }, async (page) => {
+        await signIn(page, full);
+        for (const { name, path } of scenes.filter(({ who }) => who() === full)) {
+          await page.goto(portal(world, path));
+          expect(await page.evaluate(() => document.documentElement.scrollWidth), name).toBeLessThanOrEqual(320);
+        }
+      }));
+
+    test.each(["nl", "en"])(
+      "axe finds nothing on any of them, in %s, light and dark, at 390 and 1280",
+      { timeout: 120_000 },
+      async (lang) => {
+        await onPage(browser, { bypassCSP: true }, async (page) => {
+          await page.goto(`${portal(world)}?lang=${lang}`);
+          await look(page, "portal-sign-in", lang, EVERY_LOOK);
+        });
+        for (const who of [full, empty]) {
+          await onPage(browser, { bypassCSP: true }, async (page) => {
+            await signIn(page, who, lang);
+            for (const { name, path } of scenes.filter((scene) => scene.who() === who)) {
+              await page.goto(`${portal(world, path)}${path.includes("?") ? "&" : "?"}lang=${lang}`);
+              await look(page, name, lang, EVERY_LOOK);
+            }
+          });
+        }
+      },
+    );
+  },
+);
