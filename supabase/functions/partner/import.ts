@@ -10,7 +10,7 @@ import type { Locale } from "#shared/values/locale.ts";
 import { loadNumberingPlans } from "#shared/values/phone.ts";
 import { EanStatus } from "./drafts.ts";
 import { type DraftLookup, lookUp } from "./look_up.ts";
-import { type DraftRow, readRow } from "./rows.ts";
+import type { DraftRow } from "./rows.ts";
 
 /** Rows one request may bring; what comes after them is counted and left. */
 const MAX_ROWS = 500;
@@ -158,7 +158,7 @@ function invitations({ config }: Environment, words?: string | null): Record<Loc
 /** Makes drafts of rows: reads each by itself, lets one statement judge and store them all, looks EANs up where asked to. */
 async function importRows(context: ImportContext, { rows, source, send_invite, message }: Import): Promise<string> {
   const { call, environment } = context;
-  await loadNumberingPlans();
+  const [{ readRow }] = await Promise.all([import("./rows.ts"), loadNumberingPlans()]);
   const rules = { named: source !== "invite", reserved: reservedDomains(environment) };
   const read = rows.slice(0, MAX_ROWS).map((row, index) => readRow(row, index + 1, rules));
   const answer = await call("import_drafts", {
