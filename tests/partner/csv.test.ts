@@ -2,7 +2,7 @@
 
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { CsvError, readCsv } from "../../supabase/functions/partner/csv.ts";
+import { CsvError, readCsv } from "#shared/domain/import/csv.ts";
 import { createPartnerWorld, newEmail, type PartnerWorld } from "./partner_world.ts";
 
 const fixture = (name: string) => readFileSync(new URL(`fixtures/${name}.csv`, import.meta.url));

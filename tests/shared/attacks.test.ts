@@ -2,6 +2,7 @@
 
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { hashAddress } from "#shared/auth/tokens.ts";
+import { readCsv } from "#shared/domain/import/csv.ts";
 import { attempt } from "#shared/foundation/errors.ts";
 import { BODY_MS, MAX_BODY, readParameters } from "#shared/http/body.ts";
 import { clientHash } from "#shared/http/client_address.ts";
@@ -12,7 +13,6 @@ import { surface as oauthToken } from "../../supabase/functions/oauth-token/app.
 import { surface as pages } from "../../supabase/functions/pages/app.ts";
 import { deviceHash } from "../../supabase/functions/pages/kit/device.ts";
 import { surface as partner } from "../../supabase/functions/partner/app.ts";
-import { readCsv } from "../../supabase/functions/partner/csv.ts";
 import { surface as worker } from "../../supabase/functions/worker/app.ts";
 import { ENDPOINTS, named, type Sample, samplesFor, sent } from "../contract/samples.ts";
 import { BASE_URL } from "../harness/environment.ts";

@@ -1,36 +1,10 @@
 import * as z from "zod";
 import type { oas31 } from "zod-openapi";
-import { claimLinks } from "#shared/domain/claim/links.ts";
-import { composeClaim, type Mail } from "#shared/domain/mail/mail.ts";
-import { type Configuration, type Environment, oncePerEnvironment } from "#shared/foundation/environment.ts";
+import { COUNTERS, IMPORT_SQL, type Import, type ImportSql, MAX_IMPORT } from "#shared/domain/import/model.ts";
 import type { ErrorCode } from "#shared/foundation/errors.ts";
 import { type Context, endpoint } from "#shared/http/endpoint.ts";
 import { linesOf, orNull, requiring } from "#shared/values/fields.ts";
-import type { Locale } from "#shared/values/locale.ts";
-import { loadNumberingPlans } from "#shared/values/phone.ts";
 import { EanStatus } from "./drafts.ts";
-import { type DraftLookup, lookUp } from "./look_up.ts";
-import type { DraftRow } from "./rows.ts";
-
-/** Rows one request may bring; what comes after them is counted and left. */
-const MAX_ROWS = 500;
-const MAX_BODY = 2 * 1024 * 1024;
-
-/** Why a row makes no draft, and what `skipped` counts, in its order. */
-const COUNTERS = [
-  "invalid",
-  "reserved_domain",
-  "missing_kvk",
-  "already_drafted",
-  "existing_user",
-  "suppressed",
-  "conflict",
-  "over_request_limit",
-  "over_cap",
-  "charger_brand_unsupported",
-  "charger_not_linked",
-  "charger_claimed",
-] as const;
 
 const Imported = z
   .object({
@@ -74,7 +48,6 @@ const Imported = z
     cap: z.object({ rolling_days: z.int(), rolling_cap: z.int(), remaining_before: z.int() }),
   })
   .meta({ id: "ImportedDrafts" });
-type Imported = z.input<typeof Imported>;
 
 const Consent = z
   .unknown()
@@ -137,87 +110,16 @@ function oneOrMany({ jsonSchema }: { jsonSchema: oas31.SchemaObject }) {
   ];
 }
 
-type ImportContext = Context<unknown, unknown, ErrorCode, "import_drafts" | "record_draft_lookups">;
-type Import = {
-  rows: unknown[];
-  source: "csv" | "api" | "invite";
-  send_invite: boolean;
-  /** A partner's own words, put into the invitation. */
-  message?: string | null;
-};
+type ImportContext = Context<unknown, unknown, ErrorCode, ImportSql>;
 
-/** The invitation in each language: which of them is sent, the partner's settings say. */
-function invitations({ config }: Environment, words?: string | null): Record<Locale, Mail> {
-  const message = words ? { message: words } : {};
-  return {
-    nl: composeClaim({ config, locale: "nl", ...message }),
-    en: composeClaim({ config, locale: "en", ...message }),
-  };
-}
-
-/** Makes drafts of rows: reads each by itself, lets one statement judge and store them all, looks EANs up where asked to. */
-async function importRows(context: ImportContext, { rows, source, send_invite, message }: Import): Promise<string> {
-  const { call, environment } = context;
-  const [{ readRow }] = await Promise.all([import("./rows.ts"), loadNumberingPlans()]);
-  const rules = { named: source !== "invite", reserved: reservedDomains(environment) };
-  const read = rows.slice(0, MAX_ROWS).map((row, index) => readRow(row, index + 1, rules));
-  const answer = await call("import_drafts", {
-    source,
-    send_invite,
-    rows: read,
-    over_request_limit: Math.max(rows.length - MAX_ROWS, 0),
-    counters: COUNTERS,
-    links: claimLinks(environment),
-    mails: send_invite ? invitations(environment, message) : null,
-  });
-  if (source !== "api") return answer;
-  const imported = JSON.parse(answer) as Imported;
-  const waiting = lookupsOf(read, imported);
-  if (waiting.length === 0) return answer;
-  const results = await lookUp(environment, waiting);
-  type Recorded = { draft_id: string; ean_status: z.input<typeof EanStatus>; ean_candidates: number };
-  const recorded = JSON.parse(await call("record_draft_lookups", results)) as (Recorded | null)[];
-  const byDraft = new Map(recorded.flatMap((each) => (each ? [[each.draft_id, each]] : [])));
-  for (const created of imported.created) Object.assign(created, byDraft.get(created.draft_id));
-  return JSON.stringify(imported);
-}
-
-/** The addresses to look up, in the order of the rows: of the drafts that wait for it. */
-function lookupsOf(rows: readonly DraftRow[], { created, rejected }: Imported): DraftLookup[] {
-  const refused = new Set(rejected.map(({ row }) => row));
-  // an e-mail address makes one draft at most, of the one row of it that was not rejected
-  const byEmail = new Map(rows.filter(({ place }) => !refused.has(place)).map((row) => [row.email, row]));
-  return created.flatMap(({ draft_id, email, ean_status }) => {
-    const { postal_code, house_number, house_number_addition = null } = byEmail.get(email) ?? {};
-    return ean_status === "pending" && postal_code && house_number
-      ? [{ draft_id, postal_code, house_number, house_number_addition }]
-      : [];
-  });
-}
-
-/** Domains that no customer has: those of RFC 2606, and the service's own. The sandbox takes them: nothing is sent there. */
-const reservedDomains = oncePerEnvironment(({ config }: Environment): ((domain: string) => boolean) => {
-  if (config.API_HOST === "sandbox") return () => false;
-  const reserved = [
-    "test",
-    "example",
-    "invalid",
-    "localhost",
-    "example.com",
-    "example.net",
-    "example.org",
-    ...ownDomains(config),
-  ];
-  return (domain) => reserved.some((each) => domain === each || domain.endsWith(`.${each}`));
-});
-
-function ownDomains({ MAIL_FROM, SUPPORT_EMAIL, BASE_URL }: Configuration): string[] {
-  const domains = [MAIL_FROM, SUPPORT_EMAIL].flatMap((address) => /@([^@>\s]+)>?\s*$/.exec(address)?.[1] ?? []);
-  return [...domains.map((domain) => domain.toLowerCase()), new URL(BASE_URL).hostname];
+/** What makes drafts of rows is loaded where rows come. */
+async function importRows({ call, environment }: ImportContext, asked: Import): Promise<string> {
+  const importing = await import("#shared/domain/import/import_rows.ts");
+  return importing.importRows(environment, call, asked);
 }
 
 async function rowsOfCsv(context: ImportContext, csv: string): Promise<unknown[]> {
-  const { CsvError, readCsv } = await import("./csv.ts");
+  const { CsvError, readCsv } = await import("#shared/domain/import/csv.ts");
   try {
     return readCsv(csv);
   } catch (error) {
@@ -232,8 +134,8 @@ async function rowsOfCsv(context: ImportContext, csv: string): Promise<unknown[]
 const IMPORT = {
   method: "POST",
   limit: "partner_import",
-  sql: ["import_drafts", "record_draft_lookups"],
-  maxBody: MAX_BODY,
+  sql: IMPORT_SQL,
+  maxBody: MAX_IMPORT,
   response: Imported,
   failure: "drafts_create_failed",
 } as const;

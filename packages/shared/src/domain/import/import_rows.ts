@@ -1,0 +1,81 @@
+import { claimLinks } from "#shared/domain/claim/links.ts";
+import { composeClaim, type Mail } from "#shared/domain/mail/mail.ts";
+import { type Configuration, type Environment, oncePerEnvironment } from "#shared/foundation/environment.ts";
+import type { Locale } from "#shared/values/locale.ts";
+import { loadNumberingPlans } from "#shared/values/phone.ts";
+import { type DraftLookup, lookUp } from "./look_up.ts";
+import { COUNTERS, type Import, type Imported, type ImportSql, MAX_ROWS } from "./model.ts";
+import { type DraftRow, readRow } from "./rows.ts";
+
+/** The invitation in each language: which of them is sent, the partner's settings say. */
+function invitations({ config }: Environment, words?: string | null): Record<Locale, Mail> {
+  const message = words ? { message: words } : {};
+  return {
+    nl: composeClaim({ config, locale: "nl", ...message }),
+    en: composeClaim({ config, locale: "en", ...message }),
+  };
+}
+
+/** Makes drafts of rows: reads each by itself, lets one statement judge and store them all, looks EANs up where asked to. */
+export async function importRows(
+  environment: Environment,
+  call: (name: ImportSql, input: object) => Promise<string>,
+  { rows, source, send_invite, message }: Import,
+): Promise<string> {
+  await loadNumberingPlans();
+  const rules = { named: source !== "invite", reserved: reservedDomains(environment) };
+  const read = rows.slice(0, MAX_ROWS).map((row, index) => readRow(row, index + 1, rules));
+  const answer = await call("import_drafts", {
+    source,
+    send_invite,
+    rows: read,
+    over_request_limit: Math.max(rows.length - MAX_ROWS, 0),
+    counters: COUNTERS,
+    links: claimLinks(environment),
+    mails: send_invite ? invitations(environment, message) : null,
+  });
+  if (source !== "api") return answer;
+  const imported = JSON.parse(answer) as Imported;
+  const waiting = lookupsOf(read, imported);
+  if (waiting.length === 0) return answer;
+  const results = await lookUp(environment, waiting);
+  type Recorded = { draft_id: string; ean_status: string; ean_candidates: number };
+  const recorded = JSON.parse(await call("record_draft_lookups", results)) as (Recorded | null)[];
+  const byDraft = new Map(recorded.flatMap((each) => (each ? [[each.draft_id, each]] : [])));
+  for (const created of imported.created) Object.assign(created, byDraft.get(created.draft_id));
+  return JSON.stringify(imported);
+}
+
+/** The addresses to look up, in the order of the rows: of the drafts that wait for it. */
+function lookupsOf(rows: readonly DraftRow[], { created, rejected }: Imported): DraftLookup[] {
+  const refused = new Set(rejected.map(({ row }) => row));
+  // an e-mail address makes one draft at most, of the one row of it that was not rejected
+  const byEmail = new Map(rows.filter(({ place }) => !refused.has(place)).map((row) => [row.email, row]));
+  return created.flatMap(({ draft_id, email, ean_status }) => {
+    const { postal_code, house_number, house_number_addition = null } = byEmail.get(email) ?? {};
+    return ean_status === "pending" && postal_code && house_number
+      ? [{ draft_id, postal_code, house_number, house_number_addition }]
+      : [];
+  });
+}
+
+/** Domains that no customer has: those of RFC 2606, and the service's own. The sandbox takes them: nothing is sent there. */
+const reservedDomains = oncePerEnvironment(({ config }: Environment): ((domain: string) => boolean) => {
+  if (config.API_HOST === "sandbox") return () => false;
+  const reserved = [
+    "test",
+    "example",
+    "invalid",
+    "localhost",
+    "example.com",
+    "example.net",
+    "example.org",
+    ...ownDomains(config),
+  ];
+  return (domain) => reserved.some((each) => domain === each || domain.endsWith(`.${each}`));
+});
+
+function ownDomains({ MAIL_FROM, SUPPORT_EMAIL, BASE_URL }: Configuration): string[] {
+  const domains = [MAIL_FROM, SUPPORT_EMAIL].flatMap((address) => /@([^@>\s]+)>?\s*$/.exec(address)?.[1] ?? []);
+  return [...domains.map((domain) => domain.toLowerCase()), new URL(BASE_URL).hostname];
+}
