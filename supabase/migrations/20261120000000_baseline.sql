@@ -783,9 +783,11 @@ begin
   values (
     concat_ws(':', coalesce(nullif(current_setting('app.caller_kind', true), ''), 'unknown'),
                    coalesce(nullif(current_setting('app.user_id', true), ''), nullif(current_setting('app.client_id', true), ''))),
-    action, coalesce(private.partner_id(), private.house()), subject, details, nullif(current_setting('app.request_id', true), ''));
+    action, coalesce(private.partner_id(), private.house()), subject,
+    case when private.manager_id() is null then details else details || jsonb_build_object('manager_id', private.manager_id()) end,
+    nullif(current_setting('app.request_id', true), ''));
 end $$;
-comment on function private.audit(text, uuid, jsonb) is 'Appends to the audit log in the same transaction as the change.';
+comment on function private.audit(text, uuid, jsonb) is 'Appends to the audit log in the same transaction as the change. Who acts for a partner is in details, as manager_id.';
 grant execute on function private.audit(text, uuid, jsonb) to api_owner;
 
 -- The log of events: what an integrator is told. An event is written in the transaction of the change it is about, and is numbered after that.
@@ -8044,6 +8046,7 @@ as $$
     when coalesce(partner.company ->> 'street', '') = '' or coalesce(partner.company ->> 'city', '') = '' then 'address_missing' end
 $$;
 comment on function private.why_no_invoice(core.partners) is 'What has to be known of a partner before an invoice is written in its name, the first that is not; null where it is.';
+grant execute on function private.why_no_invoice(core.partners), private.dutch_vat_number(text) to api_owner;
 
 create function private.write_invoice(partner core.partners, invoice core.invoices) returns core.invoices
 language plpgsql
@@ -12880,10 +12883,17 @@ create function api.set_partner_company(caller jsonb, company jsonb) returns jso
 language plpgsql security definer
 set search_path = ''
 as $$
+declare
+  fields text[];
 begin
   perform private.act_as(caller, 'partner'), private.act_as_manager();
-  update core.partners p set company = p.company || set_partner_company.company where p.id = private.partner_id();
-  perform private.audit('partner.company_changed', private.partner_id(), jsonb_build_object('manager_id', private.manager_id()));
+  select array_agg(f.key order by f.key) into fields
+    from core.partners p, jsonb_each_text(set_partner_company.company) f
+   where p.id = private.partner_id() and f.value is distinct from p.company ->> f.key;
+  if fields is not null then
+    update core.partners p set company = p.company || set_partner_company.company where p.id = private.partner_id();
+    perform private.audit('partner.company_changed', private.partner_id(), jsonb_build_object('fields', fields));
+  end if;
   return json_build_object('ok', true, 'company', private.partner_answer() -> 'company');
 end $$;
 comment on function api.set_partner_company(jsonb, jsonb) is 'POST /partner/company: what was sent replaces, what was not stays.';
@@ -12896,7 +12906,7 @@ as $$
 begin
   perform private.act_as(caller, 'partner'), private.act_as_manager();
   update core.partners p set branding = p.branding || set_partner_branding.branding where p.id = private.partner_id();
-  perform private.audit('partner.branding_changed', private.partner_id(), jsonb_build_object('manager_id', private.manager_id()));
+  perform private.audit('partner.branding_changed', private.partner_id());
   return json_build_object('ok', true, 'branding', private.partner_answer() -> 'branding');
 end $$;
 comment on function api.set_partner_branding(jsonb, jsonb) is 'POST /partner/branding: what was sent replaces, what was not stays. With a primary_color come light and dark, where it can be read.';
@@ -12916,7 +12926,7 @@ begin
     select jsonb_agg(jsonb_build_object('recipient', m.email, 'cause', 'partner_iban:' || gen_random_uuid(), 'fields', jsonb_build_object(
              'partner_name', (private.own_partner()).name, 'iban_masked', '**** ' || (input #>> '{iban,last4}'), 'account_holder', input ->> 'account_holder')))
       from private.manager_emails(private.partner_id()) m (email)));
-  perform private.audit('partner.iban_changed', private.partner_id(), jsonb_build_object('manager_id', private.manager_id()));
+  perform private.audit('partner.iban_changed', private.partner_id());
   return json_build_object('ok', true, 'payout', private.partner_answer() -> 'payout');
 end $$;
 comment on function api.set_partner_iban(jsonb, jsonb) is
@@ -12951,7 +12961,7 @@ begin
   update core.partner_keys k set revoked_at = private.now() where k.partner_id = private.partner_id() and k.revoked_at is null;
   revoked := found;
   if revoked then
-    perform private.audit('partner.key_revoked', private.partner_id(), jsonb_build_object('manager_id', private.manager_id()));
+    perform private.audit('partner.key_revoked', private.partner_id());
   end if;
   return json_build_object('ok', true, 'revoked', revoked);
 end $$;
@@ -12980,6 +12990,29 @@ begin
 end $$;
 comment on function api.read_portal_start(jsonb) is 'What the people who manage a partner see first: {who, figures}, figures as GET /partner/dashboard.';
 select private.expose('api.read_portal_start(jsonb)');
+
+-- What the settings in the pages of a partner show; they are changed by what the Partner API runs (settings.sql, events/manage_webhooks.sql).
+
+create function api.read_portal_settings(caller jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'partner');
+  return (
+    select json_build_object(
+      'who', private.portal_who(),
+      'partner', private.partner_answer(),
+      'iban_held_until', case when p.iban_ciphertext is not null and p.iban_changed_at > private.now() - interval '48 hours'
+                              then private.iso(p.iban_changed_at + interval '48 hours') end,
+      'invoices_need', private.why_no_invoice(p),
+      'webhooks', (select json_build_object('enabled', count(*) filter (where e.status = 'enabled'), 'disabled', count(*) filter (where e.status = 'disabled'))
+                     from core.webhook_endpoints e where e.partner_id = p.id and e.owner_id = p.id))
+      from core.partners p where p.id = private.partner_id());
+end $$;
+comment on function api.read_portal_settings(jsonb) is
+  'The settings of a partner as its pages show them: {who, partner, iban_held_until, invoices_need, webhooks: {enabled, disabled}}, partner as GET /partner/me, invoices_need as private.why_no_invoice.';
+select private.expose('api.read_portal_settings(jsonb)');
 
 -- GET and POST /chargers, and /profile.
 

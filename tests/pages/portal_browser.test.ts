@@ -37,6 +37,8 @@ describe.skipIf(noBrowser)(
     const scenes: { name: string; who: () => Manager; path: string }[] = [
       { name: "portal", who: () => full, path: "" },
       { name: "portal-new", who: () => empty, path: "" },
+      { name: "portal-settings", who: () => full, path: "/settings" },
+      { name: "portal-settings-company", who: () => full, path: "/settings/company" },
     ];
 
     test("every page fits a phone of 320, without script", () =>

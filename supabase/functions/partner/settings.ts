@@ -2,17 +2,14 @@ import * as z from "zod";
 import { newPartnerKey } from "#shared/auth/tokens.ts";
 import { accentsOf } from "#shared/domain/brand.ts";
 import { composeIbanChanged } from "#shared/domain/mail/mail.ts";
+import { COMPANY, setting } from "#shared/domain/partner_settings.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
-import { email, iban, instant, lineOf, postalCode } from "#shared/values/fields.ts";
+import { email, iban, instant, lineOf } from "#shared/values/fields.ts";
 import { isIban, sealIban } from "#shared/values/iban.ts";
 import { Branding, Company, Payout } from "./reads.ts";
 
 /** What a managing person changes: never a key (docs/decisions.md §4). */
 const MANAGER = { kind: "partner", scope: "partners:write", key: false } as const;
-
-/** Sent replaces, null or empty clears, not sent stays. */
-const setting = <T extends z.ZodType<string>>(schema: T) =>
-  z.union([z.literal("").transform(() => null), schema, z.null()]).optional();
 
 export const setCompany = endpoint(
   {
@@ -24,17 +21,7 @@ export const setCompany = endpoint(
     caller: MANAGER,
     limit: "partner_write",
     sql: ["set_partner_company"],
-    body: z
-      .object({
-        name: setting(lineOf(1, 120)),
-        kvk: setting(z.string().regex(/^\d{8}$/, "must be 8 digits")),
-        vat: setting(lineOf(4, 20)),
-        street: setting(lineOf(1, 120)),
-        house_number: setting(lineOf(1, 20)),
-        postal_code: setting(postalCode()),
-        city: setting(lineOf(1, 120)),
-      })
-      .meta({ id: "SetPartnerCompany" }),
+    body: z.object(COMPANY).meta({ id: "SetPartnerCompany" }),
     response: z.object({ ok: z.literal(true), company: Company }).meta({ id: "StoredPartnerCompany" }),
     errors: [],
     failure: "partner_update_failed",

@@ -114,6 +114,7 @@ as $$
     when coalesce(partner.company ->> 'street', '') = '' or coalesce(partner.company ->> 'city', '') = '' then 'address_missing' end
 $$;
 comment on function private.why_no_invoice(core.partners) is 'What has to be known of a partner before an invoice is written in its name, the first that is not; null where it is.';
+grant execute on function private.why_no_invoice(core.partners), private.dutch_vat_number(text) to api_owner;
 
 create function private.write_invoice(partner core.partners, invoice core.invoices) returns core.invoices
 language plpgsql

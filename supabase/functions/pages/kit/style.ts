@@ -125,6 +125,11 @@ tfoot th, tfoot td { border-bottom: 0; font-weight: 650; }
 .choices a { text-decoration: none; }
 .choices a:hover { border-color: var(--edge); }
 .choices small { grid-column: 2; color: var(--quiet); font-size: 1rem; font-weight: 400; }
+.pages { margin: 0 0 1.75rem; padding: 0; list-style: none; }
+.pages li { margin: 0; padding: .6rem 0; border-bottom: 1px solid var(--line); }
+.pages a { display: inline-flex; align-items: center; min-height: 1.75rem; font-weight: 650; }
+.pages small { display: block; color: var(--quiet); font-size: 1rem; }
+.pages strong { color: var(--ink); }
 details { margin: 0 0 1.75rem; }
 summary { display: flex; align-items: center; min-height: 2.75rem; color: var(--accent); cursor: pointer; text-decoration: underline; text-underline-offset: .18em; }
 summary::before { content: "+"; width: 1.4rem; font-weight: 700; }

@@ -1,4 +1,5 @@
 import type { PortalWords } from "./nl.ts";
+import { settings } from "./settings/en.ts";
 
 /** The sentences of a partner's pages in English. */
 export const en: PortalWords = {
@@ -9,6 +10,7 @@ export const en: PortalWords = {
   menu: {
     label: "Your pages",
     "": "Overview",
+    "/settings": "Settings",
   },
   signed_in: (email, partner) => `You are signed in as ${email}, for ${partner}.`,
   not_theirs: {
@@ -44,4 +46,6 @@ export const en: PortalWords = {
     kwh: "kWh",
     active: "Customers who charged",
   },
+
+  settings,
 };

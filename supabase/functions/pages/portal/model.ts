@@ -19,3 +19,34 @@ export type Figures = {
 };
 
 export type Start = { who: Who; figures: Figures };
+
+export type Company = Record<
+  "name" | "kvk" | "vat" | "street" | "house_number" | "postal_code" | "city",
+  string | null
+>;
+
+/** As GET /partner/me. */
+export type Partner = {
+  name: string;
+  return_url: string | null;
+  company: Company;
+  payout: { iban_masked: string | null; account_holder: string | null };
+  branding: Record<"display_name" | "logo_url" | "primary_color" | "reply_to", string | null>;
+  api_key: { prefix: string; last4: string; created_at: string; last_used_at: string | null } | null;
+};
+
+export type Settings = {
+  who: Who;
+  partner: Partner;
+  /** Until when nothing is paid to a new account number. */
+  iban_held_until: string | null;
+  /** What an invoice in the partner's name still needs: private.why_no_invoice. */
+  invoices_need:
+    | "vat_regime_missing"
+    | "vat_number_missing"
+    | "vat_number_not_dutch"
+    | "vat_number_dutch"
+    | "address_missing"
+    | null;
+  webhooks: { enabled: number; disabled: number };
+};

@@ -1,3 +1,5 @@
+import { settings } from "./settings/nl.ts";
+
 /** The sentences of a partner's pages in Dutch: the original. */
 export const nl = {
   sign_in: {
@@ -7,6 +9,7 @@ export const nl = {
   menu: {
     label: "Uw pagina's",
     "": "Overzicht",
+    "/settings": "Instellingen",
   },
   signed_in: (email: string, partner: string) => `U bent ingelogd als ${email}, voor ${partner}.`,
   not_theirs: {
@@ -42,6 +45,8 @@ export const nl = {
     kwh: "kWh",
     active: "Klanten die laadden",
   },
+
+  settings,
 };
 
 export type PortalWords = typeof nl;

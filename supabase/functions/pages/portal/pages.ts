@@ -1,4 +1,6 @@
 import { signInHandlers } from "../kit/sign_in.ts";
+import { saveCompany, showCompany } from "./settings/company.ts";
+import { showSettings } from "./settings/overview.ts";
 import { showStart } from "./start.ts";
 import { onSignIn, signedIn } from "./visit.ts";
 
@@ -15,4 +17,7 @@ export const pages = {
   showSignIn,
   signOut,
   showStart,
+  showSettings,
+  showCompany,
+  saveCompany,
 };

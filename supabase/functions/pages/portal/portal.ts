@@ -24,5 +24,8 @@ export const portal: Flow = {
     { method: "GET", path: `${PATH}/code`, run: does("showCode") },
     { method: "POST", path: `${PATH}/code`, run: does("signInByCode") },
     { method: "POST", path: `${PATH}/sign-out`, run: does("signOut") },
+    { method: "GET", path: `${PATH}/settings`, run: does("showSettings") },
+    { method: "GET", path: `${PATH}/settings/company`, run: does("showCompany") },
+    { method: "POST", path: `${PATH}/settings/company`, run: does("saveCompany") },
   ],
 };

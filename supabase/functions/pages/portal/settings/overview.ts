@@ -1,0 +1,39 @@
+import { html } from "hono/html";
+import type { Html } from "../../kit/frame.ts";
+import { portalPage } from "../frame.ts";
+import type { Settings } from "../model.ts";
+import { type PortalFrame, signedIn } from "../visit.ts";
+import { WORDS } from "../words.ts";
+
+export const showSettings = signedIn(async (visit) =>
+  visit.page(settingsPage(visit.frame, await visit.own<Settings>("read_portal_settings"))),
+);
+
+/** How a page of the settings stands: in words, and whether something has to be done there. */
+type State = { is: string; todo?: boolean };
+
+/** The pages of the settings in their order, and how each stands. */
+function statesOf({ locale }: PortalFrame, settings: Settings): [page: string, name: string, state: State][] {
+  const { overview: words } = WORDS[locale].settings;
+  const { partner, invoices_need } = settings;
+  return [["/company", words.company, companyState()]];
+
+  function companyState(): State {
+    if (invoices_need) return { is: words.company_todo, todo: true };
+    return { is: partner.company.name ?? partner.name };
+  }
+}
+
+/** Every page of the settings, and how it stands. */
+function settingsPage(frame: PortalFrame, settings: Settings): Html {
+  const words = WORDS[frame.locale].settings.overview;
+  return portalPage(frame, "/settings", settings.who, {
+    title: words.title,
+    body: html`<ul class="pages">
+${statesOf(frame, settings).map(
+  ([page, name, { is, todo }]) =>
+    html`<li><a href="${frame.to(`/settings${page}`)}">${name}</a><small>${todo ? html`<strong>${words.todo}</strong> ` : ""}${is}</small></li>`,
+)}
+</ul>`,
+  });
+}
