@@ -9809,6 +9809,7 @@ grant execute on function private.referral_code_known(text) to api_owner;
 
 create type private.draft_row as (
   place           int,
+  sheet_row       int,
   email           text,
   reason          text,
   detail          text,
@@ -9874,14 +9875,14 @@ begin
     select s.row, s.place, s.email,
            coalesce(s.reason, k.reason, case when s.charger is not null then private.judge_charger(s.charger) end) as verdict
       from sent s left join known k on s.reason is null and k.email = s.email
-  ), once as (
-    select j.place, row_number() over (partition by j.email order by j.place) as occurrence from judged j where j.verdict is null
+  ), first as (
+    select j.email, min(j.place) as place from judged j where j.verdict is null group by j.email
   ), fitting as (
-    select o.place, row_number() over (order by o.place) as rank from once o where o.occurrence = 1
+    select f.email, f.place, row_number() over (order by f.place) as rank from first f
   )
   select private.claim_draft_id(), j.row,
-         coalesce(j.verdict, case when f.place is null then 'already_drafted' when f.rank > remaining then 'over_cap' end)
-    from judged j left join fitting f on f.place = j.place;
+         coalesce(j.verdict, case when f.rank > remaining then 'over_cap' when f.place <> j.place then 'already_drafted' end)
+    from judged j left join fitting f on j.verdict is null and f.email = j.email;
 end $$;
 comment on function private.settle_rows(jsonb, uuid, text, bigint) is
   'Decides each row of an import: outcome is null where a draft with this id is to be made, else why not. A row may already come with its reason; remaining is what the cap leaves.';
@@ -9895,7 +9896,8 @@ declare
   tenant       uuid;
   links        constant jsonb   := input -> 'links';
   send_invite  constant boolean := (input ->> 'send_invite')::boolean;
-  batch        constant uuid    := gen_random_uuid();
+  dry_run      constant boolean := coalesce((input ->> 'dry_run')::boolean, false);
+  batch        constant uuid    := case when not dry_run then gen_random_uuid() end;
   emails       constant text[]  := array(select r ->> 'email' from jsonb_array_elements(input -> 'rows') r);
   brand        jsonb;
   remaining    bigint;
@@ -9904,18 +9906,22 @@ declare
 begin
   perform private.act_as(caller, 'partner');
   tenant := private.partner_id();
-  -- judged against what the import before this one made: the cap among the imports of a partner, "nobody else's" address by address
-  perform private.lock_imports(tenant);
-  perform private.claim_addresses(array(select r ->> 'email' from jsonb_array_elements(input -> 'rows') r where r ->> 'reason' is null), tenant);
+  if not dry_run then
+    -- judged against what the import before this one made: the cap among the imports of a partner, "nobody else's" address by address
+    perform private.lock_imports(tenant);
+    perform private.claim_addresses(array(select r ->> 'email' from jsonb_array_elements(input -> 'rows') r where r ->> 'reason' is null), tenant);
+    -- a draft that has expired, noted or not, no longer keeps its address from being drafted again
+    update core.drafts d set status = 'expired'
+     where d.partner_id = tenant and d.status = 'invited' and d.expires_at <= private.now()
+       and d.email = any (emails);
+  end if;
   select private.partner_brand(p) into brand from core.partners p where p.id = tenant;
   remaining := greatest(private.draft_cap() - private.drafts_made(), 0);
-  -- a draft that has expired, noted or not, no longer keeps its address from being drafted again
-  update core.drafts d set status = 'expired'
-   where d.partner_id = tenant and d.status = 'invited' and d.expires_at <= private.now()
-     and d.email = any (emails);
 
   with settled as materialized (
-    select (r.row).*, r.id, r.outcome from private.settle_rows(input -> 'rows', tenant, links ->> 'key', remaining) r
+    select (r.row).*, r.id, r.outcome,
+           case when (r.row).ean is not null then 'provided' when (r.row).postal_code is null then 'no_address' else 'pending' end as ean_status
+      from private.settle_rows(input -> 'rows', tenant, links ->> 'key', remaining) r
   ), created as (
     insert into core.drafts as d
       (partner_id, id, batch_id, source, type, name, email, phone, external_ref, kvk, vat, company_name, contact_name, referral_code,
@@ -9923,58 +9929,59 @@ begin
     select tenant, s.id, batch, input ->> 'source', s.type, s.name, s.email, s.phone, s.external_ref, s.kvk, s.vat, s.company_name,
            s.contact_name, s.referral_code, s.ean, s.postal_code, s.house_number, s.house_number_addition, s.street, s.city,
            case when s.charger is not null then s.charger || jsonb_build_object('brand', private.charger_brand(s.charger ->> 'brand')) end,
-           case when s.ean is not null then 'provided' when s.postal_code is null then 'no_address' else 'pending' end,
-           send_invite, case when send_invite then private.now() end, private.now() + interval '60 days'
-      from settled s where s.outcome is null
+           s.ean_status, send_invite, case when send_invite then private.now() end, private.now() + interval '60 days'
+      from settled s where s.outcome is null and not dry_run
     returning d as draft
   ), counted as (
     insert into core.draft_uploads (partner_id) select tenant from created
   ), shown as (
-    select s.place, private.claim_url(s.id, links) as claim_url, c.draft
-      from created c join settled s on s.id = (c.draft).id
+    select s.place, s.sheet_row, s.email, s.external_ref, s.ean_status,
+           case when not dry_run then s.id end as draft_id, case when not dry_run then private.claim_url(s.id, links) end as claim_url
+      from settled s where s.outcome is null
   )
   select json_build_object(
       'ok', true,
+      'dry_run', dry_run,
       'added', (select count(*) from shown),
       'batch_id', batch,
       'created', (select coalesce(json_agg(row_to_json(r) order by s.place), '[]')
                     from shown s
-                    cross join lateral (select (s.draft).id as draft_id, (s.draft).email, (s.draft).external_ref, s.claim_url, (s.draft).ean_status,
+                    cross join lateral (select s.place as row, s.sheet_row, s.draft_id, s.email, s.external_ref, s.claim_url, s.ean_status,
                                                0 as ean_candidates) r),
       'address_ignored', (select coalesce(json_agg(json_build_object('email', s.email, 'reason', s.address_ignored) order by s.place), '[]')
                             from settled s where s.outcome is null and s.address_ignored is not null),
       'ean_ignored', (select coalesce(json_agg(json_build_object('email', s.email, 'reason', s.ean_ignored) order by s.place), '[]')
                         from settled s where s.outcome is null and s.ean_ignored is not null),
-      'claim_urls', (select coalesce(json_agg(json_build_object('email', (s.draft).email, 'claim_url', s.claim_url) order by s.place), '[]')
-                       from shown s where not send_invite),
+      'claim_urls', (select coalesce(json_agg(json_build_object('email', s.email, 'claim_url', s.claim_url) order by s.place), '[]')
+                       from shown s where not send_invite and not dry_run),
       'referral_codes', (select coalesce(json_agg(json_build_object(
           'email', s.email, 'code', s.referral_code, 'matched', private.referral_code_known(s.referral_code)) order by s.place), '[]')
                            from settled s where s.outcome is null and s.referral_code is not null),
       'rejected', (select coalesce(json_agg(
           case when s.detail is null or s.reason is null
-               then json_build_object('email', s.email, 'reason', s.outcome, 'row', s.place)
-               else json_build_object('email', s.email, 'reason', s.outcome, 'row', s.place, 'detail', s.detail) end order by s.place), '[]')
+               then json_build_object('email', s.email, 'reason', s.outcome, 'row', s.place, 'sheet_row', s.sheet_row)
+               else json_build_object('email', s.email, 'reason', s.outcome, 'row', s.place, 'sheet_row', s.sheet_row, 'detail', s.detail) end order by s.place), '[]')
                      from settled s where s.outcome is not null),
       'skipped', (select json_object_agg(w.reason, case w.reason when 'over_request_limit' then (input ->> 'over_request_limit')::bigint
                                                                  else coalesce(n.rows, 0) end order by w.place)
                     from jsonb_array_elements_text(input -> 'counters') with ordinality as w (reason, place)
                     left join (select s.outcome, count(*) as rows from settled s group by s.outcome) n on n.outcome = w.reason),
       'cap', json_build_object('rolling_days', 30, 'rolling_cap', private.draft_cap(), 'remaining_before', remaining)),
-    (select jsonb_agg(jsonb_build_object('recipient', (s.draft).email, 'cause', 'claim:' || (s.draft).id,
-                                         'fields', private.letter_fields(s.draft, brand, links)))
-       from shown s where send_invite)
+    (select jsonb_agg(jsonb_build_object('recipient', (c.draft).email, 'cause', 'claim:' || (c.draft).id,
+                                         'fields', private.letter_fields(c.draft, brand, links)))
+       from created c where send_invite)
     into answer, letters;
 
   if letters is not null then
     perform private.enqueue_mails(input -> 'mails' -> coalesce((private.own_partner()).locale, 'nl'), letters);
   end if;
-  if (answer ->> 'added')::int > 0 then
+  if not dry_run and (answer ->> 'added')::int > 0 then
     perform private.audit('drafts.imported', batch, jsonb_build_object('added', answer -> 'added', 'source', input -> 'source'));
   end if;
   return answer;
 end $$;
 comment on function api.import_drafts(jsonb, jsonb) is
-  'POST /partner/drafts/import and /partner/customers: {source, send_invite, rows, over_request_limit, counters, links, mails: {nl, en} | null}. Rows come read and judged on their own; one set-based statement judges the rest.';
+  'POST /partner/drafts/import and /partner/customers: {source, send_invite, dry_run, rows, over_request_limit, counters, links, mails: {nl, en} | null}. Rows come read and judged on their own; one set-based statement judges the rest. A dry run is judged by the same statement, which then stores nothing.';
 select private.expose('api.import_drafts(jsonb, jsonb)');
 
 -- The EAN of a draft, looked up by its address.

@@ -98,7 +98,11 @@ test("§4.2 customers.md: bring customers, by curl, exactly as written", { timeo
   const output = await bash(commandsOf("customers"));
   const [claim_url = ""] = /http:\S+\/pages\/claim\/\S+/.exec(output) ?? [];
   expect((await fetch(claim_url)).status).toBe(200);
-  const [drafts, customers] = answersOf(output);
+  const [dry_run, drafts, customers] = answersOf(output);
+  expect(dry_run).toMatchObject({
+    ...{ dry_run: true, added: 1, created: [{ row: 1, sheet_row: 2, draft_id: null }] },
+    rejected: [{ row: 2, sheet_row: 3, reason: "invalid" }],
+  });
   expect(drafts.drafts).toMatchObject([{ external_ref: "K-1", status: "invited", naam: "Eva Jansen", claim_url }]);
   expect(customers).toEqual({ customers: [] });
 });

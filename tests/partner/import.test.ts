@@ -49,9 +49,12 @@ describe("§4.2 what an import answers", () => {
     expect(status).toBe(200);
     expect(body).toEqual({
       ok: true,
+      dry_run: false,
       added: 2,
       batch_id: expect.any(String),
       created: rows.map((row, index) => ({
+        row: index + 1,
+        sheet_row: null,
         draft_id: expect.any(String),
         email: row.email,
         external_ref: index === 0 ? "KL-1" : null,
@@ -321,6 +324,7 @@ describe("§4.2 every counter", () => {
         email: row !== null && typeof row === "object" && "email" in row ? row.email : null,
         reason: "invalid",
         row: 2,
+        sheet_row: null,
         detail: expect.stringMatching(/^\w+: /),
       },
     ]);

@@ -30,6 +30,9 @@ test("§9.5 the types ask for what is required, leave out what has a default, an
   expectTypeOf<{ consent: true; rows: { email: string }[] }>().toExtend<Schemas["AddCustomers"]>();
   expectTypeOf<{ rows: { email: string }[] }>().not.toExtend<Schemas["AddCustomers"]>();
   expectTypeOf<{ email: string }>().not.toExtend<Schemas["AddCustomers"]>();
+  expectTypeOf<{ dry_run: true; email: string }>().toExtend<Schemas["AddCustomers"]>();
+  expectTypeOf<{ dry_run: true; csv: string }>().toExtend<Schemas["ImportDrafts"]>();
+  expectTypeOf<{ dry_run: boolean; csv: string }>().not.toExtend<Schemas["ImportDrafts"]>();
   expectTypeOf<{ consent: boolean; csv: string }>().not.toExtend<Schemas["ImportDrafts"]>();
   expectTypeOf<Schemas["CreatedAccount"]["account_id"]>().toEqualTypeOf<string>();
   expectTypeOf<Schemas["ErePosition"]["ere"]>().toEqualTypeOf<Schemas["Ere"] | null>();

@@ -153,19 +153,20 @@ test("§9.5 a default is said in words and never by the keyword, which makes gen
   for (const { description, "x-default": value } of saying) expect(description).toContain(`Default: \`${value}\`.`);
 });
 
-test("§4.2 consent is required, of many rows and of one", () => {
+test("§4.2 consent is required, of many rows and of one, unless it is a dry run", () => {
   const { ImportDrafts, UploadDrafts, AddCustomers } = document.components.schemas;
-  for (const { required } of [ImportDrafts, UploadDrafts]) expect(required).toContain("consent");
-  const [
-    many,
-    {
-      allOf: [row, one],
-    },
-  ] = AddCustomers.anyOf;
-  expect([many.required, row.$ref, one.required]).toEqual([
-    ["consent", "rows"],
-    "#/components/schemas/CustomerRow",
-    ["consent"],
+  for (const { anyOf } of [ImportDrafts, UploadDrafts])
+    expect(anyOf).toMatchObject([
+      { required: ["consent"] },
+      { required: ["dry_run"], properties: { dry_run: { const: true } } },
+    ]);
+  const row = { $ref: "#/components/schemas/CustomerRow" };
+  const dry = { dry_run: { const: true } };
+  expect(AddCustomers.anyOf).toMatchObject([
+    { required: ["consent", "rows"] },
+    { allOf: [row, { required: ["consent"] }] },
+    { required: ["dry_run", "rows"], properties: dry },
+    { allOf: [row, { required: ["dry_run"], properties: dry }] },
   ]);
 });
 

@@ -769,7 +769,7 @@ export interface paths {
         put?: never;
         /**
          * Make claimable drafts from a CSV file
-         * @description As the import, for a person in the portal: multipart/form-data with file, consent and send_invite, or JSON {csv, consent}.
+         * @description As the import, for a person in the portal: multipart/form-data with file, consent, send_invite and dry_run, or JSON {csv, consent}.
          *
          *     Limit: 10 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_import` and refilled continuously; then 429 with `Retry-After`.
          */
@@ -2166,22 +2166,44 @@ export interface components {
         /** @description rows, or the fields of one row beside consent */
         AddCustomers: {
             /**
-             * @description Must be exactly true: each customer agreed that their data is passed on
+             * @description Must be exactly true, unless it is a dry run: each customer agreed that their data is passed on
              * @constant
              */
             consent: true;
             /** @description True: each customer is mailed the claim link; false: the links are only in the answer. Default: `true`. */
             send_invite?: boolean;
+            /** @description True: the answer says what the import would do, and nothing is stored or mailed; no consent is needed. It counts on the rate limit, and not on the cap. Default: `false`. */
+            dry_run?: boolean;
             /** @description The customers, one object each */
             rows: components["schemas"]["CustomerRow"][];
         } | (components["schemas"]["CustomerRow"] & {
             /**
-             * @description Must be exactly true: each customer agreed that their data is passed on
+             * @description Must be exactly true, unless it is a dry run: each customer agreed that their data is passed on
              * @constant
              */
             consent: true;
             /** @description True: each customer is mailed the claim link; false: the links are only in the answer. Default: `true`. */
             send_invite?: boolean;
+            /** @description True: the answer says what the import would do, and nothing is stored or mailed; no consent is needed. It counts on the rate limit, and not on the cap. Default: `false`. */
+            dry_run?: boolean;
+        }) | {
+            /** @description True: each customer is mailed the claim link; false: the links are only in the answer. Default: `true`. */
+            send_invite?: boolean;
+            /**
+             * @description True: the answer says what the import would do, and nothing is stored or mailed; no consent is needed. It counts on the rate limit, and not on the cap
+             * @constant
+             */
+            dry_run: true;
+            /** @description The customers, one object each */
+            rows: components["schemas"]["CustomerRow"][];
+        } | (components["schemas"]["CustomerRow"] & {
+            /** @description True: each customer is mailed the claim link; false: the links are only in the answer. Default: `true`. */
+            send_invite?: boolean;
+            /**
+             * @description True: the answer says what the import would do, and nothing is stored or mailed; no consent is needed. It counts on the rate limit, and not on the cap
+             * @constant
+             */
+            dry_run: true;
         });
         /** @description email, and naam for particulier (the default type) or kvk for zakelijk. The CSV aliases work as keys too. Longer than 120 is cut. An ean, or an address, that cannot be read is dropped and named in ean_ignored or address_ignored. A row that fails is named in rejected. */
         CustomerRow: {
@@ -2227,7 +2249,7 @@ export interface components {
         };
         ImportDrafts: {
             /**
-             * @description Must be exactly true: each customer agreed that their data is passed on
+             * @description Must be exactly true, unless it is a dry run: each customer agreed that their data is passed on
              * @constant
              */
             consent: true;
@@ -2239,6 +2261,22 @@ export interface components {
             source?: string;
             /** @description True: each customer is mailed the claim link; false: the links are only in the answer. Default: `true`. */
             send_invite?: boolean;
+            /** @description True: the answer says what the import would do, and nothing is stored or mailed; no consent is needed. It counts on the rate limit, and not on the cap. Default: `false`. */
+            dry_run?: boolean;
+        } | {
+            /** @description When present, csv is ignored; with neither, nothing is added */
+            rows?: components["schemas"]["CustomerRow"][] | null;
+            /** @description The CSV itself, with its header row */
+            csv?: string | null;
+            /** @description csv or api; any other value counts as csv. Default: `csv`. */
+            source?: string;
+            /** @description True: each customer is mailed the claim link; false: the links are only in the answer. Default: `true`. */
+            send_invite?: boolean;
+            /**
+             * @description True: the answer says what the import would do, and nothing is stored or mailed; no consent is needed. It counts on the rate limit, and not on the cap
+             * @constant
+             */
+            dry_run: true;
         };
         /**
          * @description invited: nobody claimed it yet; claimed: the customer has begun; active: they have signed, and it is an account; expired: not claimed in 60 days; conflict: the address or the EAN is registered with us in another way
@@ -2315,12 +2353,29 @@ export interface components {
             /** @description The CSV itself, where no file is sent */
             csv?: string;
             /**
-             * @description Must be exactly true: each customer agreed that their data is passed on
+             * @description Must be exactly true, unless it is a dry run: each customer agreed that their data is passed on
              * @constant
              */
             consent: true;
             /** @description True: each customer is mailed the claim link; false: the links are only in the answer. Default: `true`. */
             send_invite?: boolean | ("true" | "false");
+            /** @description True: the answer says what the import would do, and nothing is stored or mailed; no consent is needed. It counts on the rate limit, and not on the cap. Default: `false`. */
+            dry_run?: boolean | ("true" | "false");
+        } | {
+            /**
+             * Format: binary
+             * @description The CSV file
+             */
+            file?: string;
+            /** @description The CSV itself, where no file is sent */
+            csv?: string;
+            /** @description True: each customer is mailed the claim link; false: the links are only in the answer. Default: `true`. */
+            send_invite?: boolean | ("true" | "false");
+            /**
+             * @description True: the answer says what the import would do, and nothing is stored or mailed; no consent is needed. It counts on the rate limit, and not on the cap
+             * @constant
+             */
+            dry_run: true;
         };
         MintPartnerApiKey: {
             /** @description Replace the active key, which stops working at once. Default: `false`. */
@@ -3050,6 +3105,11 @@ export interface components {
              * @constant
              */
             ok: true;
+            /**
+             * @description Drafts were made; true where it was only asked what would be
+             * @constant
+             */
+            dry_run: false;
             /** @description Drafts that were made */
             added: number;
             /**
@@ -3059,6 +3119,10 @@ export interface components {
             batch_id: string;
             /** @description The drafts that were made */
             created: {
+                /** @description Which row, from 1, the header and blank lines not counted */
+                row: number;
+                /** @description The number that a spreadsheet shows beside the row of a CSV, the header and blank lines counted; null where rows came as JSON */
+                sheet_row: number | null;
                 /**
                  * Format: uuid
                  * @description The draft
@@ -3127,36 +3191,12 @@ export interface components {
                 reason: "invalid" | "reserved_domain" | "missing_kvk" | "already_drafted" | "existing_user" | "suppressed" | "conflict" | "over_request_limit" | "over_cap" | "charger_brand_unsupported" | "charger_not_linked" | "charger_claimed";
                 /** @description Which row, from 1, the header and blank lines not counted */
                 row: number;
+                /** @description The number that a spreadsheet shows beside the row of a CSV, the header and blank lines counted; null where rows came as JSON */
+                sheet_row: number | null;
                 /** @description What is wrong with the row, where more can be said than the reason does */
                 detail?: string;
             }[];
-            /** @description Rows that made no draft, by reason; those over the limit of 500 rows are only counted */
-            skipped: {
-                /** @description A field is missing or cannot be read */
-                invalid: number;
-                /** @description No customer has an address at this domain */
-                reserved_domain: number;
-                /** @description zakelijk without a KVK number of 8 digits */
-                missing_kvk: number;
-                /** @description There is an open draft for the address already */
-                already_drafted: number;
-                /** @description The address has an account already */
-                existing_user: number;
-                /** @description The address wants no mail of ours */
-                suppressed: number;
-                /** @description The address or EAN is registered with us in another way */
-                conflict: number;
-                /** @description After the first 500 rows */
-                over_request_limit: number;
-                /** @description Over the drafts of 30 days */
-                over_cap: number;
-                /** @description The charger's brand is none that this partner's customers may have */
-                charger_brand_unsupported: number;
-                /** @description The charger could not be linked */
-                charger_not_linked: number;
-                /** @description The charger is another account's */
-                charger_claimed: number;
-            };
+            skipped: components["schemas"]["SkippedRows"];
             /** @description How many drafts 30 days allow */
             cap: {
                 /** @description The days that count */
@@ -3172,6 +3212,125 @@ export interface components {
          * @enum {string}
          */
         DraftEanStatus: "pending" | "resolved" | "ambiguous" | "not_found" | "provided" | "no_address" | "failed";
+        /** @description Rows that made no draft, by reason; those over the limit of 500 rows are only counted */
+        SkippedRows: {
+            /** @description A field is missing or cannot be read */
+            invalid: number;
+            /** @description No customer has an address at this domain */
+            reserved_domain: number;
+            /** @description zakelijk without a KVK number of 8 digits */
+            missing_kvk: number;
+            /** @description There is an open draft for the address already */
+            already_drafted: number;
+            /** @description The address has an account already */
+            existing_user: number;
+            /** @description The address wants no mail of ours */
+            suppressed: number;
+            /** @description The address or EAN is registered with us in another way */
+            conflict: number;
+            /** @description After the first 500 rows */
+            over_request_limit: number;
+            /** @description Over the drafts of 30 days */
+            over_cap: number;
+            /** @description The charger's brand is none that this partner's customers may have */
+            charger_brand_unsupported: number;
+            /** @description The charger could not be linked */
+            charger_not_linked: number;
+            /** @description The charger is another account's */
+            charger_claimed: number;
+        };
+        /** @description What an import of the same rows would answer now. Nothing is stored, and nobody is mailed */
+        ImportDryRun: {
+            /**
+             * @description Always true: what was asked for is done
+             * @constant
+             */
+            ok: true;
+            /**
+             * @description Nothing was done
+             * @constant
+             */
+            dry_run: true;
+            /** @description How many drafts there would be */
+            added: number;
+            /** @description The request that made the draft */
+            batch_id: null;
+            /** @description Rows that would make a draft. No address is looked up: ean_status is then pending */
+            created: {
+                /** @description Which row, from 1, the header and blank lines not counted */
+                row: number;
+                /** @description The number that a spreadsheet shows beside the row of a CSV, the header and blank lines counted; null where rows came as JSON */
+                sheet_row: number | null;
+                /** @description The draft */
+                draft_id: null;
+                /** @description E-mail address */
+                email: string;
+                /** @description Your own customer number */
+                external_ref: string | null;
+                /** @description Where the customer turns the draft into an account */
+                claim_url: null;
+                ean_status: components["schemas"]["DraftEanStatus"];
+                /** @description Metering points found at the address */
+                ean_candidates: number;
+            }[];
+            /** @description Drafts that were made without the address of their row */
+            address_ignored: {
+                /** @description E-mail address */
+                email: string;
+                /**
+                 * @description What of the address could not be read
+                 * @enum {string}
+                 */
+                reason: "invalid_postal_code" | "invalid_house_number";
+            }[];
+            /** @description Drafts that were made without the EAN of their row; their address is looked up all the same */
+            ean_ignored: {
+                /** @description E-mail address */
+                email: string;
+                /**
+                 * @description What is wrong with the EAN
+                 * @enum {string}
+                 */
+                reason: "invalid_ean";
+            }[];
+            /** @description Empty: no draft was made */
+            claim_urls: unknown[];
+            /** @description The referral codes of drafts that were made */
+            referral_codes: {
+                /** @description E-mail address */
+                email: string;
+                /** @description The code */
+                code: string;
+                /** @description Whether it is a partner's code */
+                matched: boolean;
+            }[];
+            /** @description The rows that made no draft */
+            rejected: {
+                /** @description As it was sent */
+                email: string | null;
+                /**
+                 * @description Why not: a counter of skipped
+                 * @enum {string}
+                 */
+                reason: "invalid" | "reserved_domain" | "missing_kvk" | "already_drafted" | "existing_user" | "suppressed" | "conflict" | "over_request_limit" | "over_cap" | "charger_brand_unsupported" | "charger_not_linked" | "charger_claimed";
+                /** @description Which row, from 1, the header and blank lines not counted */
+                row: number;
+                /** @description The number that a spreadsheet shows beside the row of a CSV, the header and blank lines counted; null where rows came as JSON */
+                sheet_row: number | null;
+                /** @description What is wrong with the row, where more can be said than the reason does */
+                detail?: string;
+            }[];
+            skipped: components["schemas"]["SkippedRows"];
+            /** @description How many drafts 30 days allow */
+            cap: {
+                /** @description The days that count */
+                rolling_days: number;
+                /** @description Drafts that may be made in that many days */
+                rolling_cap: number;
+                /** @description What was left before this request */
+                remaining_before: number;
+            };
+        };
         Customers: {
             /** @description The customers */
             customers: components["schemas"]["AttributedCustomer"][];
@@ -7295,10 +7454,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "ok": true,
+                     *       "dry_run": false,
                      *       "added": 1,
                      *       "batch_id": "6492d18a-d380-4b84-8175-942d0af049c2",
                      *       "created": [
                      *         {
+                     *           "row": 1,
+                     *           "sheet_row": null,
                      *           "draft_id": "fa780915-1396-44c2-89ef-c6ee43341c65",
                      *           "email": "klant1@voorbeeld.nl",
                      *           "external_ref": null,
@@ -7333,7 +7495,7 @@ export interface operations {
                      *       }
                      *     }
                      */
-                    "application/json": components["schemas"]["ImportedDrafts"];
+                    "application/json": components["schemas"]["ImportedDrafts"] | components["schemas"]["ImportDryRun"];
                 };
             };
             400: components["responses"]["InvalidJsonOrInvalidRequestOrConsentRequired"];
@@ -7388,10 +7550,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "ok": true,
+                     *       "dry_run": false,
                      *       "added": 1,
                      *       "batch_id": "7613a36d-fae4-4c93-8766-0919c449f1ff",
                      *       "created": [
                      *         {
+                     *           "row": 1,
+                     *           "sheet_row": null,
                      *           "draft_id": "9fd01bdd-3b05-4721-8037-3c5dc781b8cd",
                      *           "email": "klant1@voorbeeld.nl",
                      *           "external_ref": null,
@@ -7431,7 +7596,7 @@ export interface operations {
                      *       }
                      *     }
                      */
-                    "application/json": components["schemas"]["ImportedDrafts"];
+                    "application/json": components["schemas"]["ImportedDrafts"] | components["schemas"]["ImportDryRun"];
                 };
             };
             400: components["responses"]["InvalidJsonOrInvalidRequestOrConsentRequired"];
@@ -8206,10 +8371,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "ok": true,
+                     *       "dry_run": false,
                      *       "added": 1,
                      *       "batch_id": "ba4510df-0684-4f51-89d8-3e6fefda3edf",
                      *       "created": [
                      *         {
+                     *           "row": 1,
+                     *           "sheet_row": null,
                      *           "draft_id": "77eeb374-ccd4-47d8-8685-5ab773990121",
                      *           "email": "klant1@voorbeeld.nl",
                      *           "external_ref": null,
@@ -8292,10 +8460,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "ok": true,
+                     *       "dry_run": false,
                      *       "added": 1,
                      *       "batch_id": "83055f49-e18b-423b-8f90-d8b217426370",
                      *       "created": [
                      *         {
+                     *           "row": 1,
+                     *           "sheet_row": 2,
                      *           "draft_id": "e3dc9caf-fb71-4726-81f4-e5c6de5ac30c",
                      *           "email": "klant1@voorbeeld.nl",
                      *           "external_ref": null,
@@ -8330,7 +8501,7 @@ export interface operations {
                      *       }
                      *     }
                      */
-                    "application/json": components["schemas"]["ImportedDrafts"];
+                    "application/json": components["schemas"]["ImportedDrafts"] | components["schemas"]["ImportDryRun"];
                 };
             };
             400: components["responses"]["InvalidJsonOrInvalidRequestOrConsentRequired"];

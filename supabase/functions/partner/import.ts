@@ -3,16 +3,26 @@ import type { oas31 } from "zod-openapi";
 import { COUNTERS, IMPORT_SQL, type Import, type ImportSql, MAX_IMPORT } from "#shared/domain/import/model.ts";
 import type { ErrorCode } from "#shared/foundation/errors.ts";
 import { type Context, endpoint } from "#shared/http/endpoint.ts";
-import { linesOf, orNull, requiring } from "#shared/values/fields.ts";
+import { linesOf, orNull } from "#shared/values/fields.ts";
 import { EanStatus } from "./drafts.ts";
+
+const Place = {
+  row: z.int().meta({ description: "Which row, from 1, the header and blank lines not counted" }),
+  sheet_row: z.int().nullable().meta({
+    description:
+      "The number that a spreadsheet shows beside the row of a CSV, the header and blank lines counted; null where rows came as JSON",
+  }),
+};
 
 const Imported = z
   .object({
     ok: z.literal(true),
+    dry_run: z.literal(false).meta({ description: "Drafts were made; true where it was only asked what would be" }),
     added: z.int(),
     batch_id: z.guid(),
     created: z.array(
       z.object({
+        ...Place,
         draft_id: z.guid(),
         email: z.string(),
         external_ref: z.string().nullable(),
@@ -22,11 +32,25 @@ const Imported = z
       }),
     ),
     address_ignored: z
-      .array(z.object({ email: z.string(), reason: z.enum(["invalid_postal_code", "invalid_house_number"]) }))
+      .array(
+        z.object({
+          email: z.string(),
+          reason: z
+            .enum(["invalid_postal_code", "invalid_house_number"])
+            .meta({ description: "What of the address could not be read" }),
+        }),
+      )
       .meta({ description: "Drafts that were made without the address of their row" }),
-    ean_ignored: z.array(z.object({ email: z.string(), reason: z.enum(["invalid_ean"]) })).meta({
-      description: "Drafts that were made without the EAN of their row; their address is looked up all the same",
-    }),
+    ean_ignored: z
+      .array(
+        z.object({
+          email: z.string(),
+          reason: z.enum(["invalid_ean"]).meta({ description: "What is wrong with the EAN" }),
+        }),
+      )
+      .meta({
+        description: "Drafts that were made without the EAN of their row; their address is looked up all the same",
+      }),
     claim_urls: z
       .array(z.object({ email: z.string(), claim_url: z.url() }))
       .meta({ description: "Filled only where send_invite is false" }),
@@ -34,8 +58,8 @@ const Imported = z
     rejected: z.array(
       z.object({
         email: z.string().nullable().meta({ description: "As it was sent" }),
-        reason: z.enum(COUNTERS),
-        row: z.int().meta({ description: "Which row, from 1, the header and blank lines not counted" }),
+        reason: z.enum(COUNTERS).meta({ description: "Why not: a counter of skipped" }),
+        ...Place,
         detail: z
           .string()
           .optional()
@@ -43,23 +67,41 @@ const Imported = z
       }),
     ),
     skipped: z.object(Object.fromEntries(COUNTERS.map((counter) => [counter, z.int()]))).meta({
+      id: "SkippedRows",
       description: "Rows that made no draft, by reason; those over the limit of 500 rows are only counted",
     }),
     cap: z.object({ rolling_days: z.int(), rolling_cap: z.int(), remaining_before: z.int() }),
   })
   .meta({ id: "ImportedDrafts" });
 
+const DryRun = Imported.extend({
+  dry_run: z.literal(true).meta({ description: "Nothing was done" }),
+  added: z.int().meta({ description: "How many drafts there would be" }),
+  batch_id: z.null(),
+  created: z
+    .array(Imported.shape.created.element.extend({ draft_id: z.null(), claim_url: z.null() }))
+    .meta({ description: "Rows that would make a draft. No address is looked up: ean_status is then pending" }),
+  claim_urls: z.array(z.never()).max(0).meta({ description: "Empty: no draft was made" }),
+}).meta({
+  id: "ImportDryRun",
+  description: "What an import of the same rows would answer now. Nothing is stored, and nobody is mailed",
+});
+
 const Consent = z
   .unknown()
   .optional()
   .meta({
     override: { type: "boolean", const: true },
-    description: "Must be exactly true: each customer agreed that their data is passed on",
+    description: "Must be exactly true, unless it is a dry run: each customer agreed that their data is passed on",
   });
 const SendInvite = z
   .boolean()
   .default(true)
   .meta({ description: "True: each customer is mailed the claim link; false: the links are only in the answer" });
+
+const DRY_RUN_IS =
+  "True: the answer says what the import would do, and nothing is stored or mailed; no consent is needed. It counts on the rate limit, and not on the cap";
+const DryRunAsked = z.boolean().default(false).meta({ description: DRY_RUN_IS });
 
 const ROW_COLUMNS =
   "type naam email ean kvk btw bedrijfsnaam contactpersoon referral_code external_ref postcode huisnummer toevoeging plaats straat phone";
@@ -86,27 +128,46 @@ const Row = z.unknown().meta({
 });
 const Rows = z.array(Row).nullish();
 
-/** For the document: the two forms of a request that takes many rows, or the fields of one. */
+const forDryRun = { type: "boolean", const: true, description: DRY_RUN_IS } as const;
+
+/** For the document: consent is required, or else `dry_run`. */
+function orDryRun({ jsonSchema }: { jsonSchema: oas31.SchemaObject }) {
+  const { properties = {} } = jsonSchema;
+  delete jsonSchema.type;
+  delete jsonSchema.properties;
+  delete jsonSchema.required;
+  const { consent: _, ...others } = properties;
+  jsonSchema.anyOf = [
+    { title: "Import", type: "object", properties, required: ["consent"] },
+    { title: "Dry run", type: "object", properties: { ...others, dry_run: forDryRun }, required: ["dry_run"] },
+  ];
+}
+
+/** For the document: the two forms of a request that takes many rows, or the fields of one; and of its dry run. */
 function oneOrMany({ jsonSchema }: { jsonSchema: oas31.SchemaObject }) {
-  const { consent, send_invite } = jsonSchema.properties ?? {};
-  const both = { ...(consent ? { consent } : {}), ...(send_invite ? { send_invite } : {}) };
+  const { consent = {}, send_invite = {}, dry_run = {} } = jsonSchema.properties ?? {};
   delete jsonSchema.type;
   delete jsonSchema.properties;
   delete jsonSchema.additionalProperties;
-  jsonSchema.anyOf = [
+  const formsOf = (
+    what: string,
+    needed: string,
+    both: Record<string, oas31.SchemaObject | oas31.ReferenceObject>,
+  ): oas31.SchemaObject[] => [
     {
-      title: "Many customers",
+      title: `Many customers${what}`,
       type: "object",
-      required: ["consent", "rows"],
+      required: [needed, "rows"],
       properties: { ...both, rows: { type: "array", items: { $ref: "#/components/schemas/CustomerRow" } } },
     },
     {
-      title: "One customer",
-      allOf: [
-        { $ref: "#/components/schemas/CustomerRow" },
-        { type: "object", required: ["consent"], properties: both },
-      ],
+      title: `One customer${what}`,
+      allOf: [{ $ref: "#/components/schemas/CustomerRow" }, { type: "object", required: [needed], properties: both }],
     },
+  ];
+  jsonSchema.anyOf = [
+    ...formsOf("", "consent", { consent, send_invite, dry_run }),
+    ...formsOf(", a dry run", "dry_run", { send_invite, dry_run: forDryRun }),
   ];
 }
 
@@ -118,7 +179,7 @@ async function importRows({ call, environment }: ImportContext, asked: Import): 
   return importing.importRows(environment, call, asked);
 }
 
-async function rowsOfCsv(context: ImportContext, csv: string): Promise<unknown[]> {
+async function rowsOfCsv(context: ImportContext, csv: string): Promise<Pick<Import, "rows" | "sheet_rows">> {
   const { CsvError, readCsv } = await import("#shared/domain/import/csv.ts");
   try {
     return readCsv(csv);
@@ -136,7 +197,7 @@ const IMPORT = {
   limit: "partner_import",
   sql: IMPORT_SQL,
   maxBody: MAX_IMPORT,
-  response: Imported,
+  response: z.union([Imported, DryRun]),
   failure: "drafts_create_failed",
 } as const;
 
@@ -164,18 +225,20 @@ export const importDrafts = endpoint(
             description: "csv or api; any other value counts as csv",
           }),
         send_invite: SendInvite,
+        dry_run: DryRunAsked,
       })
-      .meta({ id: "ImportDrafts", override: requiring("consent") }),
+      .meta({ id: "ImportDrafts", override: orDryRun }),
     errors: ["consent_required"],
   },
   async (context) => {
-    const { consent, rows, csv, source, send_invite } = context.body;
-    if (consent !== true) return context.fail("consent_required");
+    const { consent, rows, csv, source, send_invite, dry_run } = context.body;
+    if (consent !== true && !dry_run) return context.fail("consent_required");
     const given = context as unknown as ImportContext;
     return importRows(given, {
-      rows: rows ?? (csv ? await rowsOfCsv(given, csv) : []),
+      ...(!rows && csv ? await rowsOfCsv(given, csv) : { rows: rows ?? [] }),
       source: source === "api" ? "api" : "csv",
       send_invite,
+      dry_run,
     });
   },
 );
@@ -189,7 +252,7 @@ export const addCustomers = endpoint(
     description:
       "The same as the import with `source: api`: `rows`, or the fields of one row beside `consent`. Each customer turns their draft into an account by opening its claim link.",
     caller: { kind: "partner", scope: "partners:write", key: true },
-    body: z.looseObject({ consent: Consent, send_invite: SendInvite, rows: Rows }).meta({
+    body: z.looseObject({ consent: Consent, send_invite: SendInvite, dry_run: DryRunAsked, rows: Rows }).meta({
       id: "AddCustomers",
       override: oneOrMany,
       description: "rows, or the fields of one row beside consent",
@@ -197,10 +260,15 @@ export const addCustomers = endpoint(
     errors: ["consent_required"],
   },
   (context) => {
-    const { consent, send_invite, rows, ...row } = context.body;
-    if (consent !== true) return context.fail("consent_required");
+    const { consent, send_invite, dry_run, rows, ...row } = context.body;
+    if (consent !== true && !dry_run) return context.fail("consent_required");
     const given = rows ?? (Object.keys(row).length > 0 ? [row] : []);
-    return importRows(context as unknown as ImportContext, { rows: given, source: "api", send_invite });
+    return importRows(context as unknown as ImportContext, {
+      rows: given,
+      source: "api",
+      send_invite,
+      dry_run,
+    });
   },
 );
 
@@ -218,7 +286,7 @@ export const uploadDrafts = endpoint(
     path: "/partner/uploads",
     summary: "Make claimable drafts from a CSV file",
     description:
-      "As the import, for a person in the portal: multipart/form-data with file, consent and send_invite, or JSON {csv, consent}.",
+      "As the import, for a person in the portal: multipart/form-data with file, consent, send_invite and dry_run, or JSON {csv, consent}.",
     caller: { kind: "partner", scope: "partners:write", key: false },
     accepts: ["multipart"],
     body: z
@@ -230,14 +298,16 @@ export const uploadDrafts = endpoint(
         csv: z.string().optional(),
         consent: Consent,
         send_invite: flag(true),
+        dry_run: flag(false).meta({ description: DRY_RUN_IS }),
       })
-      .meta({ id: "UploadDrafts", override: requiring("consent") }),
+      .meta({ id: "UploadDrafts", override: orDryRun }),
     errors: ["consent_required"],
   },
   async (context) => {
-    const { file, csv, consent, send_invite } = context.body;
+    const { file, csv, consent, send_invite, dry_run } = context.body;
     // a form has no booleans
-    if (consent !== true && !(consent === "true" && csv === undefined)) return context.fail("consent_required");
+    if (!dry_run && consent !== true && !(consent === "true" && csv === undefined))
+      return context.fail("consent_required");
     const given = context as unknown as ImportContext;
     const text = file ?? csv;
     if (text === undefined)
@@ -245,7 +315,7 @@ export const uploadDrafts = endpoint(
         detail: "Send the CSV as file in a form, or as csv in JSON.",
         issues: [{ path: "file", message: "is missing" }],
       });
-    return importRows(given, { rows: await rowsOfCsv(given, text), source: "csv", send_invite });
+    return importRows(given, { ...(await rowsOfCsv(given, text)), source: "csv", send_invite, dry_run });
   },
 );
 
@@ -254,6 +324,7 @@ export const invitePeople = endpoint(
     ...IMPORT,
     id: "invitePeople",
     path: "/partner/invites",
+    response: Imported,
     summary: "Invite people by e-mail address alone",
     description:
       "Each gets a draft without details and a mail with its claim link; they fill in the rest. Caps and refusals are those of the import.",

@@ -16,25 +16,50 @@ function invitations({ config }: Environment, words?: string | null): Record<Loc
   };
 }
 
+/** Reads each row by itself, the first of them as row 1. */
+export async function readRows(
+  environment: Environment,
+  { rows, source, sheet_rows }: Pick<Import, "rows" | "source" | "sheet_rows">,
+): Promise<DraftRow[]> {
+  await loadNumberingPlans();
+  const rules = { named: source !== "invite", reserved: reservedDomains(environment) };
+  return rows.map((row, index) => {
+    const read = readRow(row, index + 1, rules);
+    return sheet_rows ? { ...read, sheet_row: sheet_rows[index] ?? null } : read;
+  });
+}
+
+/** What SQL is given to judge rows that were read, and, where it is no dry run, to make drafts of them. */
+export function importInput(
+  environment: Environment,
+  rows: readonly DraftRow[],
+  { source, send_invite, message, dry_run = false }: Omit<Import, "rows">,
+) {
+  return {
+    source,
+    send_invite,
+    dry_run,
+    rows,
+    over_request_limit: 0,
+    counters: COUNTERS,
+    links: claimLinks(environment),
+    mails: send_invite && !dry_run ? invitations(environment, message) : null,
+  };
+}
+
 /** Makes drafts of rows: reads each by itself, lets one statement judge and store them all, looks EANs up where asked to. */
 export async function importRows(
   environment: Environment,
   call: (name: ImportSql, input: object) => Promise<string>,
-  { rows, source, send_invite, message }: Import,
+  asked: Import,
 ): Promise<string> {
-  await loadNumberingPlans();
-  const rules = { named: source !== "invite", reserved: reservedDomains(environment) };
-  const read = rows.slice(0, MAX_ROWS).map((row, index) => readRow(row, index + 1, rules));
+  const { rows, source, dry_run } = asked;
+  const read = await readRows(environment, { ...asked, rows: rows.slice(0, MAX_ROWS) });
   const answer = await call("import_drafts", {
-    source,
-    send_invite,
-    rows: read,
+    ...importInput(environment, read, asked),
     over_request_limit: Math.max(rows.length - MAX_ROWS, 0),
-    counters: COUNTERS,
-    links: claimLinks(environment),
-    mails: send_invite ? invitations(environment, message) : null,
   });
-  if (source !== "api") return answer;
+  if (source !== "api" || dry_run) return answer;
   const imported = JSON.parse(answer) as Imported;
   const waiting = lookupsOf(read, imported);
   if (waiting.length === 0) return answer;

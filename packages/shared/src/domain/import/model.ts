@@ -22,9 +22,12 @@ export const COUNTERS = [
 /** An import's answer, as the specification has it; the schema with its texts is the partner function's. */
 export type Imported = {
   ok: true;
+  dry_run: false;
   added: number;
   batch_id: string;
   created: {
+    row: number;
+    sheet_row: number | null;
     draft_id: string;
     email: string;
     external_ref: string | null;
@@ -36,7 +39,13 @@ export type Imported = {
   ean_ignored: { email: string; reason: string }[];
   claim_urls: { email: string; claim_url: string }[];
   referral_codes: { email: string; code: string; matched: boolean }[];
-  rejected: { email: string | null; reason: (typeof COUNTERS)[number]; row: number; detail?: string }[];
+  rejected: {
+    email: string | null;
+    reason: (typeof COUNTERS)[number];
+    row: number;
+    sheet_row: number | null;
+    detail?: string;
+  }[];
   skipped: Record<string, number>;
   cap: { rolling_days: number; rolling_cap: number; remaining_before: number };
 };
@@ -44,10 +53,14 @@ export type Imported = {
 /** What is asked of an import. */
 export type Import = {
   rows: unknown[];
+  /** Of each row the number that a spreadsheet shows beside it. */
+  sheet_rows?: number[];
   source: "csv" | "api" | "invite";
   send_invite: boolean;
   /** A partner's own words, put into the invitation. */
   message?: string | null;
+  /** Only says what would happen: nothing is stored, and nobody is mailed. */
+  dry_run?: boolean;
 };
 
 /** The api functions that an import runs. */

@@ -19,7 +19,11 @@ export type DraftRow = {
   place: number;
   email: string | null;
   reason?: "invalid" | "reserved_domain" | "missing_kvk";
+  /** What is wrong with it, as a sentence in English, and as what a page can say in the reader's language. */
   detail?: string;
+  wrong?: Wrong;
+  /** The number that a spreadsheet shows beside the row. */
+  sheet_row?: number | null;
   postal_code?: string;
   house_number?: number;
   house_number_addition?: string | null;
@@ -69,8 +73,31 @@ function byColumn(row: object): RawRow {
   return columns;
 }
 
-/** A field that cannot be kept; the sentence is for the partner. */
-class Unreadable extends Error {}
+/** What can be wrong with a field, as a sentence for the partner. */
+const DETAILS = {
+  no_text: "must be text",
+  control_characters: "must not contain control characters",
+  not_utf8: 'is not UTF-8; save the file as "CSV UTF-8" and send it again',
+  no_email: "must be an e-mail address",
+  no_type: "must be particulier, zakelijk or vve",
+  no_name: "is required for particulier",
+  no_kvk: "must be 8 digits; format the column as text, spreadsheets drop a leading zero",
+  no_charger: "must be {brand, serial_number}",
+  charger_parts: "needs a brand, and a serial_number of 1 to 64 characters",
+} as const;
+export type Wrong = { column: string; what: keyof typeof DETAILS };
+
+const said = (wrong: Wrong) => ({ detail: `${wrong.column}: ${DETAILS[wrong.what]}`, wrong });
+
+/** A field that cannot be kept. */
+class Unreadable extends Error {
+  readonly wrong: Wrong;
+
+  constructor(column: string, what: Wrong["what"]) {
+    super();
+    this.wrong = { column, what };
+  }
+}
 
 /** UTF-8 that was read as Windows-1252: é has become Ã©. */
 const MOJIBAKE = /[ÃÂ][\u0080-\u00bf€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ]|â€/;
@@ -78,11 +105,10 @@ const MOJIBAKE = /[ÃÂ][\u0080-\u00bf€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’�
 function textOf(row: RawRow, column: string, length = 120): string | null {
   const value = row[column];
   if (value === undefined || value === null) return null;
-  if (typeof value !== "string" && !Number.isSafeInteger(value)) throw new Unreadable(`${column}: must be text`);
+  if (typeof value !== "string" && !Number.isSafeInteger(value)) throw new Unreadable(column, "no_text");
   const text = String(value).replace(/\s+/g, " ").trim();
-  if (!isPlain(text)) throw new Unreadable(`${column}: must not contain control characters`);
-  if (text.includes("\ufffd") || MOJIBAKE.test(text))
-    throw new Unreadable(`${column}: is not UTF-8; save the file as "CSV UTF-8" and send it again`);
+  if (!isPlain(text)) throw new Unreadable(column, "control_characters");
+  if (text.includes("\ufffd") || MOJIBAKE.test(text)) throw new Unreadable(column, "not_utf8");
   return cut(text, length) || null;
 }
 
@@ -106,7 +132,7 @@ const READ = {
   serial_number: serialNumber(),
 };
 
-type Rules = { named: boolean; reserved: (domain: string) => boolean };
+export type Rules = { named: boolean; reserved: (domain: string) => boolean };
 
 /** Reads one row by itself. Never throws: what is wrong with it is in `reason` and `detail`. */
 export function readRow(sent: unknown, place: number, { named, reserved }: Rules): DraftRow {
@@ -119,17 +145,17 @@ export function readRow(sent: unknown, place: number, { named, reserved }: Rules
     return { place, ...read(row, named, reserved) };
   } catch (error) {
     if (!(error instanceof Unreadable)) throw error;
-    return { place, email: shown, reason: "invalid", detail: error.message };
+    return { place, email: shown, reason: "invalid", ...said(error.wrong) };
   }
 }
 
 function read(row: RawRow, named: boolean, reserved: Rules["reserved"]) {
   const email = READ.email.safeParse(textOf(row, "email", 320) ?? "").data;
-  if (!email) throw new Unreadable("email: must be an e-mail address");
+  if (!email) throw new Unreadable("email", "no_email");
   const type = textOf(row, "type")?.toLowerCase() ?? "particulier";
-  if (!AccountType.safeParse(type).success) throw new Unreadable("type: must be particulier, zakelijk or vve");
+  if (!AccountType.safeParse(type).success) throw new Unreadable("type", "no_type");
   const name = textOf(row, "naam");
-  if (type === "particulier" && named && !name) throw new Unreadable("naam: is required for particulier");
+  if (type === "particulier" && named && !name) throw new Unreadable("naam", "no_name");
   const kvk = textOf(row, "kvk")?.replace(/[\s.]/g, "") ?? "";
   const fields = {
     email,
@@ -149,8 +175,8 @@ function read(row: RawRow, named: boolean, reserved: Rules["reserved"]) {
   };
   if (reserved(email.slice(email.lastIndexOf("@") + 1))) return { ...fields, reason: "reserved_domain" as const };
   if (type !== "zakelijk" || fields.kvk !== null) return fields;
-  const detail = kvk && "kvk: must be 8 digits; format the column as text, spreadsheets drop a leading zero";
-  return { ...fields, reason: "missing_kvk" as const, ...(detail ? { detail } : {}) };
+  const wrong = kvk ? said({ column: "kvk", what: "no_kvk" }) : {};
+  return { ...fields, reason: "missing_kvk" as const, ...wrong };
 }
 
 function readPhone(row: RawRow): string | null {
@@ -188,10 +214,9 @@ function readAddress(row: RawRow) {
 
 function readCharger(sent: unknown): { brand: string; serial_number: string } | null {
   if (sent === undefined || sent === null) return null;
-  if (typeof sent !== "object") throw new Unreadable("charger: must be {brand, serial_number}");
+  if (typeof sent !== "object") throw new Unreadable("charger", "no_charger");
   const brand = textOf(sent as RawRow, "brand");
   const serial_number = READ.serial_number.safeParse(textOf(sent as RawRow, "serial_number") ?? "").data;
-  if (!brand || !serial_number)
-    throw new Unreadable("charger: needs a brand, and a serial_number of 1 to 64 characters");
+  if (!brand || !serial_number) throw new Unreadable("charger", "charger_parts");
   return { brand, serial_number };
 }
