@@ -76,7 +76,7 @@ begin
     return jsonb_build_object('draft_id', event.subject_id, 'external_ref', reference) || event.data;
   elsif event.user_id is not null then
     select t.external_ref into reference from core.attributions t where t.partner_id = event.partner_id and t.user_id = event.user_id and disclosing;
-    return jsonb_build_object('customer_ref', private.customer_ref(event.user_id, event.partner_id, key), 'external_ref', reference) || event.data;
+    return jsonb_build_object('customer_ref', private.customer_ref(event.user_id, private.customer_key(event.partner_id, key)), 'external_ref', reference) || event.data;
   end if;
   return event.data;
 end $$;

@@ -1,11 +1,43 @@
 -- GET /partner/customers.
 
-create function private.customer_ref(person uuid, partner uuid, key text) returns text
+create function private.customer_key(partner uuid, key text) returns bytea
 language sql immutable
-return 'cus_' || left(encode(private.claim_mac('customer:' || partner::text || ':' || person::text, key), 'hex'), 32);
-comment on function private.customer_ref(uuid, uuid, text) is
+return substr(private.claim_mac('customers:' || partner::text, key), 1, 16);
+comment on function private.customer_key(uuid, text) is 'The AES key under which a partner knows its customers.';
+grant execute on function private.customer_key(uuid, text) to api_owner;
+
+create function private.encrypt_block(block bytea, key bytea) returns bytea
+language plpgsql immutable security definer
+set search_path = ''
+as $$ begin return extensions.encrypt(block, key, 'aes-ecb/pad:none'); end $$;
+comment on function private.encrypt_block(bytea, bytea) is 'AES of one block of 16 bytes, which is a permutation: no mode is needed. Definer, as private.claim_mac.';
+grant execute on function private.encrypt_block(bytea, bytea) to api_owner;
+
+create function private.decrypt_block(block bytea, key bytea) returns bytea
+language plpgsql immutable security definer
+set search_path = ''
+as $$ begin return extensions.decrypt(block, key, 'aes-ecb/pad:none'); end $$;
+comment on function private.decrypt_block(bytea, bytea) is 'What private.encrypt_block made this of. Definer, as private.claim_mac.';
+grant execute on function private.decrypt_block(bytea, bytea) to api_owner;
+
+create function private.customer_ref(person uuid, customer_key bytea) returns text
+language sql immutable
+-- a permutation of the ids, so that whom a reference means is looked up and not looked for
+return 'cus_' || encode(private.encrypt_block(uuid_send(person), customer_key), 'hex');
+comment on function private.customer_ref(uuid, bytea) is
   'How a partner knows a customer: always the same, different for every partner, and without meaning to anybody else.';
-grant execute on function private.customer_ref(uuid, uuid, text) to api_owner;
+grant execute on function private.customer_ref(uuid, bytea) to api_owner;
+
+create function private.customer_named(ref text, customer_key bytea) returns uuid
+language plpgsql immutable
+set search_path = ''
+as $$
+begin
+  return case when ref ~ '^cus_[0-9a-f]{32}$' then encode(private.decrypt_block(decode(substr(ref, 5), 'hex'), customer_key), 'hex')::uuid end;
+end $$;
+comment on function private.customer_named(text, bytea) is
+  'Whom a reference of private.customer_ref means, null where it is none; one of another partner, or made up, is an id that nobody has.';
+grant execute on function private.customer_named(text, bytea) to api_owner;
 
 create function private.customer_borders(partner uuid, size int) returns jsonb
 language sql stable security definer
@@ -29,7 +61,12 @@ set search_path = '' set plan_cache_mode = 'force_custom_plan'
 as $$
 declare
   house constant uuid := private.house();
-  key   constant text := query ->> 'key';
+  key   constant bytea := private.customer_key(partner.id, query ->> 'key');
+  -- of the partner's portal: these alone, and of them whoever it looks for
+  ids       constant uuid[]  := case when query ? 'ids' then array(select i::uuid from jsonb_array_elements_text(query -> 'ids') i) end;
+  looks_for constant jsonb   := coalesce(query -> 'for', '{}');
+  is_active constant boolean := (looks_for ->> 'is_active')::boolean;
+  words     constant tsquery := private.search_query(looks_for ->> 'text');
   after core.attributions;
   until core.attributions;
 begin
@@ -40,7 +77,7 @@ begin
   return (
     with shown as materialized (
       select a.* from core.attributions a
-       where a.partner_id = partner.id
+       where a.partner_id = partner.id and (ids is null or a.user_id = any (ids))
          and (a.created_at, a.user_id) < (after.created_at, after.user_id) and (a.created_at, a.user_id) >= (until.created_at, until.user_id)
     ), charger as (
       -- the newest, and how many there are
@@ -54,7 +91,8 @@ begin
       -- the oldest account, and of several connections the one that is furthest
       select distinct on (k.created_at, k.user_id) k.*, b.type, s.full_name, s.email, s.phone,
              l.postal_code, l.street, l.house_number, l.house_number_addition, l.city, c.registration_status, c.mandate_status,
-             h.brand, h.model, h.connection_type, h.mid_eligible, coalesce(h.charger_count, 0) as charger_count
+             h.brand, h.model, h.connection_type, h.mid_eligible, coalesce(h.charger_count, 0) as charger_count,
+             disclosing and k.source in ('partner_upload', 'partner_invite') as is_disclosed
         from shown k
         left join core.accounts b on b.partner_id = house and b.user_id = k.user_id
         left join core.signatories s on s.partner_id = house and s.account_id = b.id
@@ -64,11 +102,23 @@ begin
        order by k.created_at desc, k.user_id desc, b.created_at, b.id, c.mandate_status = 'signed' desc, c.created_at, c.connection_id
     )
     select coalesce(json_agg(
-             case when disclosing and k.source in ('partner_upload', 'partner_invite') then row_to_json(disclosed) else row_to_json(pseudonymous) end
+             case when k.is_disclosed then row_to_json(disclosed) else row_to_json(pseudonymous) end
              order by k.created_at desc, k.user_id desc), '[]')
-      from customers k
+      from (select * from customers k
+             -- by nothing that the row does not show
+             where (is_active is null or coalesce(k.mandate_status = 'signed', false) = is_active)
+               and (looks_for ->> 'source' is null or k.source = looks_for ->> 'source')
+               and (looks_for ->> 'city' is null or starts_with(lower(k.city), lower(looks_for ->> 'city')))
+               and (looks_for ->> 'registration' is null or k.is_disclosed and k.registration_status = looks_for ->> 'registration')
+               and case looks_for ->> 'charger' when 'with' then k.charger_count > 0
+                                                when 'without' then k.charger_count = 0
+                                                when 'without_mid' then k.charger_count > 0 and k.mid_eligible is not true else true end
+               and (looks_for ->> 'text' is null
+                    or k.is_disclosed and private.search_words(k.full_name, k.email, private.phone_end(k.phone)) @@ words
+                    or disclosing and starts_with(lower(k.external_ref), lower(looks_for ->> 'text')))
+             order by k.created_at desc, k.user_id desc limit (query ->> 'limit')::int) k
       cross join lateral (
-        select private.customer_ref(k.user_id, k.partner_id, key) as customer_ref,
+        select private.customer_ref(k.user_id, key) as customer_ref,
                -- what the partner typed itself may name the person, so an application does not get to see it
                case when disclosing then k.external_ref end as external_ref,
                coalesce(k.mandate_status = 'signed', false) as is_active, coalesce(k.type, 'particulier') as type) r
@@ -85,7 +135,7 @@ begin
                k.mid_eligible as charger_mid_eligible, k.charger_count, k.charger_count > 0 as has_charger, null as brand_asked_at) pseudonymous);
 end $$;
 comment on function private.customer_page(core.partners, boolean, jsonb) is
-  'A stretch of the people a partner brought, {after, until, key} to [customer, …]: those after one border, up to and including the other. Definer, because people own what they have in the house: this is the one place that crosses over, and it discloses who they are only where the partner itself uploaded or invited them.';
+  'A stretch of the people a partner brought, {after, until, key} to [customer, …]: those after one border, up to and including the other; or {ids, for, limit, key}: of these people the first that the portal looks for, {text, city, is_active, source, charger, registration}. Definer, because people own what they have in the house: this is the one place that crosses over, and it discloses who they are only where the partner itself uploaded or invited them.';
 grant execute on function private.customer_page(core.partners, boolean, jsonb) to api_owner;
 
 create function private.own_partner() returns core.partners

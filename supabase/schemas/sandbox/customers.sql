@@ -4,12 +4,11 @@ create function private.own_customer(named text, key text, out account_id uuid, 
 language sql stable security definer
 set search_path = ''
 as $$
-  -- a customer_ref is not stored: it is looked for among the partner's own
   select a.id, a.user_id
     from core.attributions t
     join core.accounts a on a.partner_id = private.house() and a.user_id = t.user_id
    where t.partner_id = private.partner_id() and t.source in ('partner_upload', 'partner_invite')
-     and case when named like 'cus\_%' then private.customer_ref(t.user_id, t.partner_id, key) = named else a.id = private.as_uuid(named) end
+     and case when named like 'cus\_%' then t.user_id = private.customer_named(named, private.customer_key(t.partner_id, key)) else a.id = private.as_uuid(named) end
    order by a.created_at, a.id limit 1
 $$;
 comment on function private.own_customer(text, text) is

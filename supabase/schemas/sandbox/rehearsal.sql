@@ -66,7 +66,7 @@ begin
     'foreign_login', private.foreign_login(draft.email, draft.partner_id),
     'banned_login', not private.claimant_stands(draft),
     'account_id', draft.account_id,
-    'customer_ref', private.customer_ref(draft.user_id, draft.partner_id, input ->> 'key'),
+    'customer_ref', private.customer_ref(draft.user_id, private.customer_key(draft.partner_id, input ->> 'key')),
     'brand', private.partner_brand(private.own_partner()),
     'answers', answers,
     'candidates', case when draft.postal_code is null

@@ -72,6 +72,10 @@ create trigger tell_sharing_ended after delete on core.attributions for each row
   when (current_setting('app.caller_kind', true) is distinct from 'partner') execute function private.tell_sharing_ended();
 -- serves: the customers of a partner, newest first
 create index attributions_newest on core.attributions (partner_id, created_at desc, user_id desc);
+-- serves: those of a month, in the partner's portal
+create index attributions_by_month on core.attributions (partner_id, attached_month, created_at desc, user_id desc);
+-- serves: a customer by the beginning of the partner's own reference
+create index attributions_reference on core.attributions (partner_id, lower(external_ref) text_pattern_ops) where external_ref is not null;
 
 create function private.claim_customer(person uuid, partner uuid, source text, external_ref text default null) returns text
 language plpgsql security definer

@@ -1,0 +1,111 @@
+-- The customers of a partner in its portal: looked for, and one of them.
+
+create function private.customers_examined() returns int
+language sql immutable
+return 5000;
+comment on function private.customers_examined() is 'Of so many customers a page of the portal reads who they are, however many a partner has: what is rare is looked for in parts.';
+grant execute on function private.customers_examined() to api_owner;
+
+create function private.customer_candidates(partner uuid, looks_for jsonb, after uuid, size int) returns uuid[]
+language plpgsql stable security definer
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+declare
+  -- more than these are no less work to look up than the newest are to read
+  most   constant int  := 1000;
+  typed  constant text := looks_for ->> 'text';
+  month  constant date := (looks_for ->> 'month')::date;
+  words  constant tsquery := private.search_query(typed);
+  begins constant text := replace(replace(replace(lower(typed), '\', '\\'), '%', '\%'), '_', '\_') || '%';
+  named  uuid[];
+  last   core.attributions;
+begin
+  select * into last from core.attributions a where a.partner_id = customer_candidates.partner and a.user_id = after;
+  if length(array_to_string(private.words_of(typed), '')) >= 3 then
+    named := array(
+      (select b.user_id
+         from core.signatories s join core.accounts b on b.partner_id = s.partner_id and b.id = s.account_id
+        where s.partner_id = private.house() and private.search_words(s.full_name, s.email, private.phone_end(s.phone)) @@ words limit most + 1)
+      union all
+      (select a.user_id from core.attributions a
+        where a.partner_id = customer_candidates.partner and lower(a.external_ref) like begins limit most + 1));
+    if cardinality(named) > most then
+      named := null;
+    end if;
+  end if;
+  return array(
+    select a.user_id from core.attributions a
+     where a.partner_id = customer_candidates.partner
+       and (named is null or a.user_id = any (named))
+       and (month is null or a.attached_month = month)
+       and (last.user_id is null or (a.created_at, a.user_id) < (last.created_at, last.user_id))
+     order by a.created_at desc, a.user_id desc limit size);
+end $$;
+comment on function private.customer_candidates(uuid, jsonb, uuid, int) is
+  'The next so many people a partner brought, newest first, among whom to look for {text, month}: by their words where few people have such, else all. Definer, because people own what they have in the house; it says nothing of them, and private.customer_page decides who is found by what.';
+grant execute on function private.customer_candidates(uuid, jsonb, uuid, int) to api_owner;
+
+create function api.read_portal_customers(caller jsonb, query jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+declare
+  looks_for jsonb        := jsonb_strip_nulls(query -> 'for');
+  size      constant int := (query ->> 'limit')::int;
+  partner   core.partners;
+  key       bytea;
+  examined  int;
+  ids       uuid[];
+  found     json;
+begin
+  perform private.act_as(caller, 'partner');
+  partner := private.own_partner();
+  key := private.customer_key(partner.id, query ->> 'key');
+  if private.customer_named(looks_for ->> 'text', key) is not null then
+    ids := array[private.customer_named(looks_for ->> 'text', key)];
+    looks_for := looks_for - 'text';
+  else
+    examined := case when looks_for - 'month' = '{}' then size + 1 else private.customers_examined() end;
+    ids := private.customer_candidates(partner.id, looks_for, private.customer_named(query ->> 'after', key), examined);
+  end if;
+  found := private.customer_page(partner, private.is_partner_itself(),
+                                 jsonb_build_object('ids', ids, 'for', looks_for, 'limit', size + 1, 'key', query -> 'key'));
+  return json_build_object(
+    'who', private.portal_who(),
+    'customers', (select coalesce(json_agg(f.customer order by f.place), '[]')
+                    from json_array_elements(found) with ordinality as f (customer, place) where f.place <= size),
+    'next', case when json_array_length(found) > size then found -> (size - 1) ->> 'customer_ref'
+                 when cardinality(ids) = examined then private.customer_ref(ids[examined], key) end);
+end $$;
+comment on function api.read_portal_customers(jsonb, jsonb) is
+  'A page of a partner''s customers, newest first: {for: {text, city, is_active, source, charger, month, registration}, after, limit, key} to {who, customers, next}, customers as GET /partner/customers. next is after whom to go on, null behind the last; a page may have fewer than its limit before that.';
+select private.expose('api.read_portal_customers(jsonb, jsonb)');
+
+create function api.read_portal_customer(caller jsonb, query jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+declare
+  partner  core.partners;
+  person   uuid;
+  customer jsonb;
+begin
+  perform private.act_as(caller, 'partner');
+  partner := private.own_partner();
+  person := private.customer_named(query ->> 'customer_ref', private.customer_key(partner.id, query ->> 'key'));
+  customer := private.customer_page(partner, private.is_partner_itself(), jsonb_build_object('ids', array[person], 'key', query -> 'key'))::jsonb -> 0;
+  if customer is null then
+    perform private.refuse('customer_not_found');
+  end if;
+  return json_build_object(
+    'who', private.portal_who(),
+    'customer', customer,
+    -- a draft names the person, so it is shown with one who is disclosed
+    'draft', case when customer ? 'email' then (
+      select json_build_object('draft_id', d.id, 'status', d.status, 'created_at', private.iso(d.created_at),
+                               'invited_at', private.iso(d.invited_at), 'claimed_at', private.iso(d.claimed_at))
+        from core.drafts d where d.partner_id = partner.id and d.user_id = person order by d.created_at desc, d.id limit 1) end);
+end $$;
+comment on function api.read_portal_customer(jsonb, jsonb) is
+  'One customer of a partner: {customer_ref, key} to {who, customer, draft}, customer as in GET /partner/customers, draft {draft_id, status, created_at, invited_at, claimed_at} or null. Refused with customer_not_found where they are none, or another partner''s.';
+select private.expose('api.read_portal_customer(jsonb, jsonb)');
