@@ -1337,6 +1337,10 @@ create trigger tell_sharing_ended after delete on core.attributions for each row
   when (current_setting('app.caller_kind', true) is distinct from 'partner') execute function private.tell_sharing_ended();
 -- serves: the customers of a partner, newest first
 create index attributions_newest on core.attributions (partner_id, created_at desc, user_id desc);
+-- serves: those of a month, in the partner's portal
+create index attributions_by_month on core.attributions (partner_id, attached_month, created_at desc, user_id desc);
+-- serves: a customer by the beginning of the partner's own reference
+create index attributions_reference on core.attributions (partner_id, lower(external_ref) text_pattern_ops) where external_ref is not null;
 
 create function private.claim_customer(person uuid, partner uuid, source text, external_ref text default null) returns text
 language plpgsql security definer
@@ -11695,12 +11699,44 @@ select private.expose('api.read_claim_statement(jsonb, jsonb)');
 
 -- GET /partner/customers.
 
-create function private.customer_ref(person uuid, partner uuid, key text) returns text
+create function private.customer_key(partner uuid, key text) returns bytea
 language sql immutable
-return 'cus_' || left(encode(private.claim_mac('customer:' || partner::text || ':' || person::text, key), 'hex'), 32);
-comment on function private.customer_ref(uuid, uuid, text) is
+return substr(private.claim_mac('customers:' || partner::text, key), 1, 16);
+comment on function private.customer_key(uuid, text) is 'The AES key under which a partner knows its customers.';
+grant execute on function private.customer_key(uuid, text) to api_owner;
+
+create function private.encrypt_block(block bytea, key bytea) returns bytea
+language plpgsql immutable security definer
+set search_path = ''
+as $$ begin return extensions.encrypt(block, key, 'aes-ecb/pad:none'); end $$;
+comment on function private.encrypt_block(bytea, bytea) is 'AES of one block of 16 bytes, which is a permutation: no mode is needed. Definer, as private.claim_mac.';
+grant execute on function private.encrypt_block(bytea, bytea) to api_owner;
+
+create function private.decrypt_block(block bytea, key bytea) returns bytea
+language plpgsql immutable security definer
+set search_path = ''
+as $$ begin return extensions.decrypt(block, key, 'aes-ecb/pad:none'); end $$;
+comment on function private.decrypt_block(bytea, bytea) is 'What private.encrypt_block made this of. Definer, as private.claim_mac.';
+grant execute on function private.decrypt_block(bytea, bytea) to api_owner;
+
+create function private.customer_ref(person uuid, customer_key bytea) returns text
+language sql immutable
+-- a permutation of the ids, so that whom a reference means is looked up and not looked for
+return 'cus_' || encode(private.encrypt_block(uuid_send(person), customer_key), 'hex');
+comment on function private.customer_ref(uuid, bytea) is
   'How a partner knows a customer: always the same, different for every partner, and without meaning to anybody else.';
-grant execute on function private.customer_ref(uuid, uuid, text) to api_owner;
+grant execute on function private.customer_ref(uuid, bytea) to api_owner;
+
+create function private.customer_named(ref text, customer_key bytea) returns uuid
+language plpgsql immutable
+set search_path = ''
+as $$
+begin
+  return case when ref ~ '^cus_[0-9a-f]{32}$' then encode(private.decrypt_block(decode(substr(ref, 5), 'hex'), customer_key), 'hex')::uuid end;
+end $$;
+comment on function private.customer_named(text, bytea) is
+  'Whom a reference of private.customer_ref means, null where it is none; one of another partner, or made up, is an id that nobody has.';
+grant execute on function private.customer_named(text, bytea) to api_owner;
 
 create function private.customer_borders(partner uuid, size int) returns jsonb
 language sql stable security definer
@@ -11724,7 +11760,12 @@ set search_path = '' set plan_cache_mode = 'force_custom_plan'
 as $$
 declare
   house constant uuid := private.house();
-  key   constant text := query ->> 'key';
+  key   constant bytea := private.customer_key(partner.id, query ->> 'key');
+  -- of the partner's portal: these alone, and of them whoever it looks for
+  ids       constant uuid[]  := case when query ? 'ids' then array(select i::uuid from jsonb_array_elements_text(query -> 'ids') i) end;
+  looks_for constant jsonb   := coalesce(query -> 'for', '{}');
+  is_active constant boolean := (looks_for ->> 'is_active')::boolean;
+  words     constant tsquery := private.search_query(looks_for ->> 'text');
   after core.attributions;
   until core.attributions;
 begin
@@ -11735,7 +11776,7 @@ begin
   return (
     with shown as materialized (
       select a.* from core.attributions a
-       where a.partner_id = partner.id
+       where a.partner_id = partner.id and (ids is null or a.user_id = any (ids))
          and (a.created_at, a.user_id) < (after.created_at, after.user_id) and (a.created_at, a.user_id) >= (until.created_at, until.user_id)
     ), charger as (
       -- the newest, and how many there are
@@ -11749,7 +11790,8 @@ begin
       -- the oldest account, and of several connections the one that is furthest
       select distinct on (k.created_at, k.user_id) k.*, b.type, s.full_name, s.email, s.phone,
              l.postal_code, l.street, l.house_number, l.house_number_addition, l.city, c.registration_status, c.mandate_status,
-             h.brand, h.model, h.connection_type, h.mid_eligible, coalesce(h.charger_count, 0) as charger_count
+             h.brand, h.model, h.connection_type, h.mid_eligible, coalesce(h.charger_count, 0) as charger_count,
+             disclosing and k.source in ('partner_upload', 'partner_invite') as is_disclosed
         from shown k
         left join core.accounts b on b.partner_id = house and b.user_id = k.user_id
         left join core.signatories s on s.partner_id = house and s.account_id = b.id
@@ -11759,11 +11801,23 @@ begin
        order by k.created_at desc, k.user_id desc, b.created_at, b.id, c.mandate_status = 'signed' desc, c.created_at, c.connection_id
     )
     select coalesce(json_agg(
-             case when disclosing and k.source in ('partner_upload', 'partner_invite') then row_to_json(disclosed) else row_to_json(pseudonymous) end
+             case when k.is_disclosed then row_to_json(disclosed) else row_to_json(pseudonymous) end
              order by k.created_at desc, k.user_id desc), '[]')
-      from customers k
+      from (select * from customers k
+             -- by nothing that the row does not show
+             where (is_active is null or coalesce(k.mandate_status = 'signed', false) = is_active)
+               and (looks_for ->> 'source' is null or k.source = looks_for ->> 'source')
+               and (looks_for ->> 'city' is null or starts_with(lower(k.city), lower(looks_for ->> 'city')))
+               and (looks_for ->> 'registration' is null or k.is_disclosed and k.registration_status = looks_for ->> 'registration')
+               and case looks_for ->> 'charger' when 'with' then k.charger_count > 0
+                                                when 'without' then k.charger_count = 0
+                                                when 'without_mid' then k.charger_count > 0 and k.mid_eligible is not true else true end
+               and (looks_for ->> 'text' is null
+                    or k.is_disclosed and private.search_words(k.full_name, k.email, private.phone_end(k.phone)) @@ words
+                    or disclosing and starts_with(lower(k.external_ref), lower(looks_for ->> 'text')))
+             order by k.created_at desc, k.user_id desc limit (query ->> 'limit')::int) k
       cross join lateral (
-        select private.customer_ref(k.user_id, k.partner_id, key) as customer_ref,
+        select private.customer_ref(k.user_id, key) as customer_ref,
                -- what the partner typed itself may name the person, so an application does not get to see it
                case when disclosing then k.external_ref end as external_ref,
                coalesce(k.mandate_status = 'signed', false) as is_active, coalesce(k.type, 'particulier') as type) r
@@ -11780,7 +11834,7 @@ begin
                k.mid_eligible as charger_mid_eligible, k.charger_count, k.charger_count > 0 as has_charger, null as brand_asked_at) pseudonymous);
 end $$;
 comment on function private.customer_page(core.partners, boolean, jsonb) is
-  'A stretch of the people a partner brought, {after, until, key} to [customer, …]: those after one border, up to and including the other. Definer, because people own what they have in the house: this is the one place that crosses over, and it discloses who they are only where the partner itself uploaded or invited them.';
+  'A stretch of the people a partner brought, {after, until, key} to [customer, …]: those after one border, up to and including the other; or {ids, for, limit, key}: of these people the first that the portal looks for, {text, city, is_active, source, charger, registration}. Definer, because people own what they have in the house: this is the one place that crosses over, and it discloses who they are only where the partner itself uploaded or invited them.';
 grant execute on function private.customer_page(core.partners, boolean, jsonb) to api_owner;
 
 create function private.own_partner() returns core.partners
@@ -11894,7 +11948,7 @@ begin
     return jsonb_build_object('draft_id', event.subject_id, 'external_ref', reference) || event.data;
   elsif event.user_id is not null then
     select t.external_ref into reference from core.attributions t where t.partner_id = event.partner_id and t.user_id = event.user_id and disclosing;
-    return jsonb_build_object('customer_ref', private.customer_ref(event.user_id, event.partner_id, key), 'external_ref', reference) || event.data;
+    return jsonb_build_object('customer_ref', private.customer_ref(event.user_id, private.customer_key(event.partner_id, key)), 'external_ref', reference) || event.data;
   end if;
   return event.data;
 end $$;
@@ -13021,6 +13075,118 @@ comment on function api.read_portal_settings(jsonb) is
   'The settings of a partner as its pages show them: {who, partner, iban_held_until, invoices_need, webhooks: {enabled, disabled}}, partner as GET /partner/me, invoices_need as private.why_no_invoice.';
 select private.expose('api.read_portal_settings(jsonb)');
 
+-- The customers of a partner in its portal: looked for, and one of them.
+
+create function private.customers_examined() returns int
+language sql immutable
+return 5000;
+comment on function private.customers_examined() is 'Of so many customers a page of the portal reads who they are, however many a partner has: what is rare is looked for in parts.';
+grant execute on function private.customers_examined() to api_owner;
+
+create function private.customer_candidates(partner uuid, looks_for jsonb, after uuid, size int) returns uuid[]
+language plpgsql stable security definer
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+declare
+  -- more than these are no less work to look up than the newest are to read
+  most   constant int  := 1000;
+  typed  constant text := looks_for ->> 'text';
+  month  constant date := (looks_for ->> 'month')::date;
+  words  constant tsquery := private.search_query(typed);
+  begins constant text := replace(replace(replace(lower(typed), '\', '\\'), '%', '\%'), '_', '\_') || '%';
+  named  uuid[];
+  last   core.attributions;
+begin
+  select * into last from core.attributions a where a.partner_id = customer_candidates.partner and a.user_id = after;
+  if length(array_to_string(private.words_of(typed), '')) >= 3 then
+    named := array(
+      (select b.user_id
+         from core.signatories s join core.accounts b on b.partner_id = s.partner_id and b.id = s.account_id
+        where s.partner_id = private.house() and private.search_words(s.full_name, s.email, private.phone_end(s.phone)) @@ words limit most + 1)
+      union all
+      (select a.user_id from core.attributions a
+        where a.partner_id = customer_candidates.partner and lower(a.external_ref) like begins limit most + 1));
+    if cardinality(named) > most then
+      named := null;
+    end if;
+  end if;
+  return array(
+    select a.user_id from core.attributions a
+     where a.partner_id = customer_candidates.partner
+       and (named is null or a.user_id = any (named))
+       and (month is null or a.attached_month = month)
+       and (last.user_id is null or (a.created_at, a.user_id) < (last.created_at, last.user_id))
+     order by a.created_at desc, a.user_id desc limit size);
+end $$;
+comment on function private.customer_candidates(uuid, jsonb, uuid, int) is
+  'The next so many people a partner brought, newest first, among whom to look for {text, month}: by their words where few people have such, else all. Definer, because people own what they have in the house; it says nothing of them, and private.customer_page decides who is found by what.';
+grant execute on function private.customer_candidates(uuid, jsonb, uuid, int) to api_owner;
+
+create function api.read_portal_customers(caller jsonb, query jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+declare
+  looks_for jsonb        := jsonb_strip_nulls(query -> 'for');
+  size      constant int := (query ->> 'limit')::int;
+  partner   core.partners;
+  key       bytea;
+  examined  int;
+  ids       uuid[];
+  found     json;
+begin
+  perform private.act_as(caller, 'partner');
+  partner := private.own_partner();
+  key := private.customer_key(partner.id, query ->> 'key');
+  if private.customer_named(looks_for ->> 'text', key) is not null then
+    ids := array[private.customer_named(looks_for ->> 'text', key)];
+    looks_for := looks_for - 'text';
+  else
+    examined := case when looks_for - 'month' = '{}' then size + 1 else private.customers_examined() end;
+    ids := private.customer_candidates(partner.id, looks_for, private.customer_named(query ->> 'after', key), examined);
+  end if;
+  found := private.customer_page(partner, private.is_partner_itself(),
+                                 jsonb_build_object('ids', ids, 'for', looks_for, 'limit', size + 1, 'key', query -> 'key'));
+  return json_build_object(
+    'who', private.portal_who(),
+    'customers', (select coalesce(json_agg(f.customer order by f.place), '[]')
+                    from json_array_elements(found) with ordinality as f (customer, place) where f.place <= size),
+    'more_after', case when json_array_length(found) > size then found -> (size - 1) ->> 'customer_ref'
+                 when cardinality(ids) = examined then private.customer_ref(ids[examined], key) end);
+end $$;
+comment on function api.read_portal_customers(jsonb, jsonb) is
+  'A page of a partner''s customers, newest first: {for: {text, city, is_active, source, charger, month, registration}, after, limit, key} to {who, customers, more_after}, customers as GET /partner/customers. more_after is after whom to go on, null behind the last; a page may have fewer than its limit before that.';
+select private.expose('api.read_portal_customers(jsonb, jsonb)');
+
+create function api.read_portal_customer(caller jsonb, query jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+declare
+  partner  core.partners;
+  person   uuid;
+  customer jsonb;
+begin
+  perform private.act_as(caller, 'partner');
+  partner := private.own_partner();
+  person := private.customer_named(query ->> 'customer_ref', private.customer_key(partner.id, query ->> 'key'));
+  customer := private.customer_page(partner, private.is_partner_itself(), jsonb_build_object('ids', array[person], 'key', query -> 'key'))::jsonb -> 0;
+  if customer is null then
+    perform private.refuse('customer_not_found');
+  end if;
+  return json_build_object(
+    'who', private.portal_who(),
+    'customer', customer,
+    -- a draft names the person, so it is shown with one who is disclosed
+    'draft', case when customer ? 'email' then (
+      select json_build_object('draft_id', d.id, 'status', d.status, 'created_at', private.iso(d.created_at),
+                               'invited_at', private.iso(d.invited_at), 'claimed_at', private.iso(d.claimed_at))
+        from core.drafts d where d.partner_id = partner.id and d.user_id = person order by d.created_at desc, d.id limit 1) end);
+end $$;
+comment on function api.read_portal_customer(jsonb, jsonb) is
+  'One customer of a partner: {customer_ref, key} to {who, customer, draft}, customer as in GET /partner/customers, draft {draft_id, status, created_at, invited_at, claimed_at} or null. Refused with customer_not_found where they are none, or another partner''s.';
+select private.expose('api.read_portal_customer(jsonb, jsonb)');
+
 -- GET and POST /chargers, and /profile.
 
 create function api.get_profile(caller jsonb) returns json
@@ -14090,12 +14256,11 @@ create function private.own_customer(named text, key text, out account_id uuid, 
 language sql stable security definer
 set search_path = ''
 as $$
-  -- a customer_ref is not stored: it is looked for among the partner's own
   select a.id, a.user_id
     from core.attributions t
     join core.accounts a on a.partner_id = private.house() and a.user_id = t.user_id
    where t.partner_id = private.partner_id() and t.source in ('partner_upload', 'partner_invite')
-     and case when named like 'cus\_%' then private.customer_ref(t.user_id, t.partner_id, key) = named else a.id = private.as_uuid(named) end
+     and case when named like 'cus\_%' then t.user_id = private.customer_named(named, private.customer_key(t.partner_id, key)) else a.id = private.as_uuid(named) end
    order by a.created_at, a.id limit 1
 $$;
 comment on function private.own_customer(text, text) is
@@ -14316,7 +14481,7 @@ begin
     'foreign_login', private.foreign_login(draft.email, draft.partner_id),
     'banned_login', not private.claimant_stands(draft),
     'account_id', draft.account_id,
-    'customer_ref', private.customer_ref(draft.user_id, draft.partner_id, input ->> 'key'),
+    'customer_ref', private.customer_ref(draft.user_id, private.customer_key(draft.partner_id, input ->> 'key')),
     'brand', private.partner_brand(private.own_partner()),
     'answers', answers,
     'candidates', case when draft.postal_code is null

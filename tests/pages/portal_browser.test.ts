@@ -1,6 +1,7 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { EVERY_LOOK, look, noBrowser, onPage, startBrowser } from "../harness/browser.ts";
+import { addCustomer } from "../partner/partner_world.ts";
 import type { SandboxWorld } from "../sandbox/sandbox_world.ts";
 import { createCustomerWorld, paidCustomer, signInCode } from "./customer.ts";
 import { type Manager, newManager, portal } from "./manager.ts";
@@ -12,9 +13,19 @@ describe.skipIf(noBrowser)(
     let browser: Browser;
     let full: Manager;
     let empty: Manager;
+    let disclosed: string;
+    let hidden: string;
     beforeAll(async () => {
       world = await createCustomerWorld();
       await paidCustomer(world);
+      const { partnerA } = world;
+      await addCustomer(world, partnerA, "partner_upload", { full_name: "Sanne de Vries", external_ref: "KLANT-0007" });
+      await addCustomer(world, partnerA, "oauth_consent", { postal_code: "1234AB" });
+      const { body } = await world.get("/partner/customers", world.keyA);
+      for (const { customer_ref, source } of body.customers) {
+        if (source === "oauth_consent") hidden = customer_ref;
+        else disclosed = customer_ref;
+      }
       full = await newManager(world, world.partnerA);
       empty = await newManager(world, world.partnerB);
       browser = await startBrowser();
@@ -34,18 +45,24 @@ describe.skipIf(noBrowser)(
     }
 
     /** Every page, of a partner with customers and of one without. */
-    const scenes: { name: string; who: () => Manager; path: string }[] = [
+    const at = (path: string | (() => string)) => (typeof path === "string" ? path : path());
+    const scenes: { name: string; who: () => Manager; path: string | (() => string) }[] = [
       { name: "portal", who: () => full, path: "" },
       { name: "portal-new", who: () => empty, path: "" },
       { name: "portal-settings", who: () => full, path: "/settings" },
       { name: "portal-settings-company", who: () => full, path: "/settings/company" },
+      { name: "portal-customers", who: () => full, path: "/customers" },
+      { name: "portal-customers-nobody", who: () => full, path: "/customers?active=no&city=Rhenen" },
+      { name: "portal-customers-new", who: () => empty, path: "/customers" },
+      { name: "portal-customer", who: () => full, path: () => `/customers/${disclosed}` },
+      { name: "portal-customer-hidden", who: () => full, path: () => `/customers/${hidden}` },
     ];
 
     test("every page fits a phone of 320, without script", () =>
       onPage(browser, { viewport: { width: 320, height: 640 }, javaScriptEnabled: false }, async (page) => {
         await signIn(page, full);
         for (const { name, path } of scenes.filter(({ who }) => who() === full)) {
-          await page.goto(portal(world, path));
+          await page.goto(portal(world, at(path)));
           expect(await page.evaluate(() => document.documentElement.scrollWidth), name).toBeLessThanOrEqual(320);
         }
       }));
@@ -61,7 +78,8 @@ describe.skipIf(noBrowser)(
         for (const who of [full, empty]) {
           await onPage(browser, { bypassCSP: true }, async (page) => {
             await signIn(page, who, lang);
-            for (const { name, path } of scenes.filter((scene) => scene.who() === who)) {
+            for (const { name, path: scene } of scenes.filter((each) => each.who() === who)) {
+              const path = at(scene);
               await page.goto(`${portal(world, path)}${path.includes("?") ? "&" : "?"}lang=${lang}`);
               await look(page, name, lang, EVERY_LOOK);
             }

@@ -74,11 +74,11 @@ begin
     'who', private.portal_who(),
     'customers', (select coalesce(json_agg(f.customer order by f.place), '[]')
                     from json_array_elements(found) with ordinality as f (customer, place) where f.place <= size),
-    'next', case when json_array_length(found) > size then found -> (size - 1) ->> 'customer_ref'
+    'more_after', case when json_array_length(found) > size then found -> (size - 1) ->> 'customer_ref'
                  when cardinality(ids) = examined then private.customer_ref(ids[examined], key) end);
 end $$;
 comment on function api.read_portal_customers(jsonb, jsonb) is
-  'A page of a partner''s customers, newest first: {for: {text, city, is_active, source, charger, month, registration}, after, limit, key} to {who, customers, next}, customers as GET /partner/customers. next is after whom to go on, null behind the last; a page may have fewer than its limit before that.';
+  'A page of a partner''s customers, newest first: {for: {text, city, is_active, source, charger, month, registration}, after, limit, key} to {who, customers, more_after}, customers as GET /partner/customers. more_after is after whom to go on, null behind the last; a page may have fewer than its limit before that.';
 select private.expose('api.read_portal_customers(jsonb, jsonb)');
 
 create function api.read_portal_customer(caller jsonb, query jsonb) returns json

@@ -1,11 +1,12 @@
 /** A cell: text, or a number, which is written as the language of the reader writes it. */
 export type Cell = string | number | null;
 
-/**
- * CSV as a spreadsheet of that language opens it by a double click: in Dutch with semicolons and decimal commas, UTF-8 with its mark.
- * Text that a spreadsheet would take for a formula gets an apostrophe in front.
- */
-export function toCsv(locale: "nl" | "en", rows: readonly (readonly Cell[])[]): string {
+/** CSV as a spreadsheet of that language opens it by a double click: in Dutch with semicolons and decimal commas, UTF-8 with its mark. */
+export const toCsv = (locale: "nl" | "en", rows: readonly (readonly Cell[])[]): string =>
+  `\ufeff${csvLines(locale, rows)}`;
+
+/** More of such a file. Text that a spreadsheet would take for a formula gets an apostrophe in front. */
+export function csvLines(locale: "nl" | "en", rows: readonly (readonly Cell[])[]): string {
   const separator = locale === "nl" ? ";" : ",";
   const written = (cell: Cell): string => {
     if (cell === null) return "";
@@ -13,5 +14,5 @@ export function toCsv(locale: "nl" | "en", rows: readonly (readonly Cell[])[]): 
     const text = /^\s*[=+@\t\r-]/.test(cell) ? `'${cell}` : cell;
     return /[",;\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   };
-  return `\ufeff${rows.map((row) => `${row.map(written).join(separator)}\r\n`).join("")}`;
+  return rows.map((row) => `${row.map(written).join(separator)}\r\n`).join("");
 }

@@ -34,11 +34,13 @@ export type Page = {
   errors?: Errors;
   /** The pages beside this one. */
   menu?: Html;
+  /** Whether it has tables that use the width of a desktop. */
+  wide?: boolean;
 };
 
 export function layout(
   { config, locale, words, root, inLanguage, brand }: Frame,
-  { title, body, place, errors = {}, menu }: Page,
+  { title, body, place, errors = {}, menu, wide = false }: Page,
 ): Html {
   const wrong = Object.entries(errors).filter(([, message]) => message);
   return html`<!doctype html>
@@ -54,7 +56,7 @@ export function layout(
 <link rel="stylesheet" href="${root}/style.css">
 ${brand?.light || brand?.dark ? html`<link rel="stylesheet" href="${root}/brand.css?${new URLSearchParams({ light: brand.light ?? "", dark: brand.dark ?? "" })}">` : ""}
 </head>
-<body>
+<body${wide ? html` class="wide"` : ""}>
 <header>
 <p class="service">${MARK}${brand ? html`<span>${brand.name} <small>${words.through(config.SERVICE_NAME)}</small></span>` : html`<span>${config.SERVICE_NAME}</span>`}</p>
 <nav aria-label="${words.language}">

@@ -37,6 +37,17 @@ footer p { margin: 0; padding-top: 1rem; border-top: 1px solid var(--line); }
 .menu a[aria-current], .years a[aria-current] { border-bottom-color: var(--accent); color: var(--ink); font-weight: 650; }
 .years { flex-wrap: wrap; margin-bottom: 1rem; }
 
+/* what is read keeps its measure, what is compared uses the width */
+.wide header, .wide main, .wide footer, .wide .menu { max-width: 72rem; }
+.wide main > :not(.scroll, section, nav), .wide main > section > :not(.scroll, nav) { max-width: 40rem; }
+.wide table { min-width: 62rem; }
+.wide td, .wide th { padding-left: .75rem; padding-right: .75rem; }
+[role="search"] { margin-bottom: 2rem; }
+[role="search"] details { margin: 0; }
+[role="search"] .field { margin-bottom: 1rem; }
+[role="search"] .actions { margin-top: .5rem; }
+.filters { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(15rem, 100%), 1fr)); gap: 0 1.25rem; align-items: end; padding-top: .5rem; }
+
 .service { display: flex; align-items: center; gap: .6rem; margin: 0; font-weight: 650; overflow-wrap: anywhere; }
 .service svg { flex: none; }
 .service small { display: block; font-size: .9375rem; font-weight: 400; color: var(--quiet); }

@@ -1,3 +1,4 @@
+import { customer, customers } from "./customers/en.ts";
 import type { PortalWords } from "./nl.ts";
 import { settings } from "./settings/en.ts";
 
@@ -10,6 +11,7 @@ export const en: PortalWords = {
   menu: {
     label: "Your pages",
     "": "Overview",
+    "/customers": "Customers",
     "/settings": "Settings",
   },
   signed_in: (email, partner) => `You are signed in as ${email}, for ${partner}.`,
@@ -48,4 +50,6 @@ export const en: PortalWords = {
   },
 
   settings,
+  customers,
+  customer,
 };

@@ -1,3 +1,4 @@
+import { customer, customers } from "./customers/nl.ts";
 import { settings } from "./settings/nl.ts";
 
 /** The sentences of a partner's pages in Dutch: the original. */
@@ -9,6 +10,7 @@ export const nl = {
   menu: {
     label: "Uw pagina's",
     "": "Overzicht",
+    "/customers": "Klanten",
     "/settings": "Instellingen",
   },
   signed_in: (email: string, partner: string) => `U bent ingelogd als ${email}, voor ${partner}.`,
@@ -47,6 +49,8 @@ export const nl = {
   },
 
   settings,
+  customers,
+  customer,
 };
 
 export type PortalWords = typeof nl;

@@ -1,4 +1,5 @@
 import { signInHandlers } from "../kit/sign_in.ts";
+import { customerPages } from "./customers/handlers.ts";
 import { saveCompany, showCompany } from "./settings/company.ts";
 import { showSettings } from "./settings/overview.ts";
 import { showStart } from "./start.ts";
@@ -20,4 +21,5 @@ export const pages = {
   showSettings,
   showCompany,
   saveCompany,
+  ...customerPages,
 };

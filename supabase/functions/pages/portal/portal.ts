@@ -27,5 +27,8 @@ export const portal: Flow = {
     { method: "GET", path: `${PATH}/settings`, run: does("showSettings") },
     { method: "GET", path: `${PATH}/settings/company`, run: does("showCompany") },
     { method: "POST", path: `${PATH}/settings/company`, run: does("saveCompany") },
+    { method: "GET", path: `${PATH}/customers`, run: does("showCustomers") },
+    { method: "GET", path: `${PATH}/customers.csv`, run: does("downloadCustomers") },
+    { method: "GET", path: `${PATH}/customers/:ref{cus_[0-9a-f]{32}}`, run: does("showCustomer") },
   ],
 };

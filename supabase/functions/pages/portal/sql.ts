@@ -2,4 +2,10 @@
 export const PATH = "/portal";
 
 /** What somebody who manages a partner may run there. */
-export const PORTAL_SQL = ["read_portal_start", "read_portal_settings", "set_partner_company"] as const;
+export const PORTAL_SQL = [
+  "read_portal_start",
+  "read_portal_customers",
+  "read_portal_customer",
+  "read_portal_settings",
+  "set_partner_company",
+] as const;

@@ -7,7 +7,7 @@ import { PATH, PORTAL_SQL } from "./sql.ts";
 import { WORDS } from "./words.ts";
 
 /** The pages that the menu leads to, under PATH. */
-export const SECTIONS = ["", "/settings"] as const;
+export const SECTIONS = ["", "/customers", "/settings"] as const;
 export type Section = (typeof SECTIONS)[number];
 
 type Name = (typeof PORTAL_SQL)[number];

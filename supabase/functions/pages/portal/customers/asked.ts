@@ -1,0 +1,63 @@
+import type { PortalVisit } from "../visit.ts";
+
+/** What the address looks for, as it was typed; what it cannot mean is left out. */
+export type Asked = {
+  q?: string;
+  city?: string;
+  active?: "yes" | "no";
+  source?: string;
+  charger?: string;
+  registration?: string;
+  /** As 2026-03. */
+  month?: string;
+};
+
+export const SOURCES = [
+  "partner_upload",
+  "partner_invite",
+  "referral_link",
+  "referral_code",
+  "oauth_consent",
+  "manual",
+] as const;
+export const CHARGERS = ["with", "without", "without_mid"] as const;
+export const REGISTRATIONS = ["concept", "ingediend", "goedgekeurd", "afgekeurd"] as const;
+const ACTIVE = ["yes", "no"] as const;
+
+/** As long as what is looked for can be. */
+const LONGEST = 254;
+
+/** Text of an address as a row may have it: one line, without what a database cannot store. */
+export function lineIn(value: string | undefined): string | undefined {
+  const line = value
+    ?.replace(/\p{C}+/gu, " ")
+    .trim()
+    .slice(0, LONGEST);
+  return line || undefined;
+}
+
+export function askedOf({ c }: PortalVisit): Asked {
+  const one = <Of extends string>(name: string, of: readonly Of[]) => of.find((each) => each === c.req.query(name));
+  const month = /^20\d\d-(0[1-9]|1[0-2])$/.exec(c.req.query("month") ?? "")?.[0];
+  return withoutEmpty({
+    q: lineIn(c.req.query("q")),
+    city: lineIn(c.req.query("city")),
+    active: one("active", ACTIVE),
+    source: one("source", SOURCES),
+    charger: one("charger", CHARGERS),
+    registration: one("registration", REGISTRATIONS),
+    month,
+  });
+}
+
+/** What api.read_portal_customers looks for. */
+export const lookedFor = ({ q, active, month, ...rest }: Asked) => ({
+  ...rest,
+  text: q,
+  is_active: active && active === "yes",
+  month: month && `${month}-01`,
+});
+
+function withoutEmpty(fields: { [Name in keyof Asked]: Asked[Name] | undefined }): Asked {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}

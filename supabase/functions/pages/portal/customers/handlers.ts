@@ -1,0 +1,68 @@
+import { claimKey } from "#shared/domain/claim/links.ts";
+import { csvLines, toCsv } from "../../kit/csv.ts";
+import { type PortalVisit, signedIn } from "../visit.ts";
+import { WORDS } from "../words.ts";
+import { type Asked, askedOf, lookedFor } from "./asked.ts";
+import { customerPage } from "./customer.ts";
+import { columnsOf, rowOf } from "./file.ts";
+import { customersPage } from "./list.ts";
+import type { Customers, OneCustomer } from "./model.ts";
+
+/** Customers of a page, and of what a file is written in one go. */
+const PAGE = 50;
+const STRETCH = 1000;
+
+const read = (visit: PortalVisit, asked: Asked, after: string | null, limit: number) =>
+  visit.own<Customers>("read_portal_customers", {
+    for: lookedFor(asked),
+    after,
+    limit,
+    key: claimKey(visit.environment),
+  });
+
+const showCustomers = signedIn(async (visit) => {
+  const asked = askedOf(visit);
+  const after = visit.c.req.query("after") ?? null;
+  return visit.page(
+    customersPage(visit.frame, await read(visit, asked, after, PAGE), asked, after, visit.environment.now()),
+  );
+});
+
+/** All of what is looked for, stretch by stretch: neither side ever holds more. A file that breaks off is a download that failed. */
+const downloadCustomers = signedIn(async (visit) => {
+  const asked = askedOf(visit);
+  const { frame, locale } = visit;
+  const words = WORDS[locale].customers;
+  let { customers, more_after } = await read(visit, asked, null, STRETCH);
+  const encoder = new TextEncoder();
+  const body = new ReadableStream<Uint8Array>({
+    start: (controller) => controller.enqueue(encoder.encode(toCsv(locale, [columnsOf(frame)]))),
+    async pull(controller) {
+      controller.enqueue(
+        encoder.encode(
+          csvLines(
+            locale,
+            customers.map((each) => rowOf(frame, each)),
+          ),
+        ),
+      );
+      if (more_after === null) return controller.close();
+      ({ customers, more_after } = await read(visit, asked, more_after, STRETCH));
+    },
+  });
+  return visit.c.body(body, 200, {
+    "Content-Type": "text/csv; charset=utf-8",
+    "Content-Disposition": `attachment; filename="${words.file}.csv"`,
+  });
+});
+
+const showCustomer = signedIn(async (visit) => {
+  const reading = visit.own<OneCustomer>("read_portal_customer", {
+    customer_ref: visit.c.req.param("ref"),
+    key: claimKey(visit.environment),
+  });
+  const { answer, refused } = await visit.attempt(reading, ["customer_not_found"]);
+  return refused ? visit.unknown() : visit.page(customerPage(visit.frame, answer));
+});
+
+export const customerPages = { showCustomers, downloadCustomers, showCustomer };

@@ -1,0 +1,43 @@
+import type { Figures, Who } from "../model.ts";
+
+/** What the api functions of partner/portal_customers.sql answer. */
+
+/** As GET /partner/customers; who it is only where the partner may know. */
+export type Customer = {
+  customer_ref: string;
+  external_ref: string | null;
+  naam?: string | null;
+  email?: string | null;
+  phone?: string | null;
+  postal_code?: string | null;
+  street?: string | null;
+  house_number?: string | null;
+  registration_status?: "concept" | "ingediend" | "goedgekeurd" | "afgekeurd" | null;
+  city: string | null;
+  attached_month: string;
+  is_active: boolean;
+  effective_fee_pct: number;
+  partner_share_pct: number;
+  source: "partner_upload" | "partner_invite" | "referral_link" | "referral_code" | "oauth_consent" | "manual";
+  type: "particulier" | "zakelijk" | "vve";
+  charger_brand: string | null;
+  charger_model: string | null;
+  charger_mid_eligible: boolean | null;
+  charger_count: number;
+};
+
+export type Customers = { who: Who; customers: Customer[]; more_after: string | null };
+
+export type DraftStatus = keyof Figures["drafts"];
+
+export type OneCustomer = {
+  who: Who;
+  customer: Customer;
+  draft: {
+    draft_id: string;
+    status: DraftStatus;
+    created_at: string;
+    invited_at: string | null;
+    claimed_at: string | null;
+  } | null;
+};
