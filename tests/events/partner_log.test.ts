@@ -231,7 +231,7 @@ describe("§6 the log of a partner", () => {
     const { id } = await addLogin(world);
     await world.row("select private.claim_customer($1, $2, 'oauth_consent')", id, world.partnerA.id);
     const { customer_ref } = await world.row(
-      "select private.customer_ref($1, $2, $3) as customer_ref",
+      "select private.customer_ref($1, private.customer_key($2, $3)) as customer_ref",
       id,
       world.partnerA.id,
       claimKey(world.environment),
