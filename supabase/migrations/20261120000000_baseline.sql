@@ -343,6 +343,26 @@ as $$ begin return nullif(current_setting('app.signed_in_at', true), '')::timest
 comment on function private.session_began() is 'When the person of a session signed in.';
 grant execute on function private.session_began() to api_owner;
 
+create function private.signed_in_recently() returns boolean
+language plpgsql stable
+set search_path = ''
+as $$ begin return coalesce(private.session_began() >= private.now() - interval '15 minutes', true); end $$;
+comment on function private.signed_in_recently() is
+  'Whether the person of a session signed in within the last 15 minutes: whoever finds an open browser does not redirect money, nor leave with a key. Of a token its scopes decide, so there it is true.';
+grant execute on function private.signed_in_recently() to api_owner;
+
+create function private.require_recent_sign_in() returns void
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  if not private.signed_in_recently() then
+    perform private.refuse('recent_sign_in_required');
+  end if;
+end $$;
+comment on function private.require_recent_sign_in() is 'Refuses with recent_sign_in_required a quarter of an hour after signing in: private.signed_in_recently.';
+grant execute on function private.require_recent_sign_in() to api_owner;
+
 -- What an api function answers in place of its JSON: a refusal, or what it needs first. packages/shared/src/foundation/db.ts reads both.
 
 create function private.refuse(code text, detail json default '{}') returns void
@@ -707,7 +727,22 @@ create policy "a tenant sees itself" on core.partners
 create policy "a tenant changes itself" on core.partners for update to api_owner
   using (id = (select private.partner_id())) with check (id = (select private.partner_id()));
 grant select on core.partners to api_owner;
-grant update (company, iban_ciphertext, iban_key_id, iban_last4, iban_holder, branding) on core.partners to api_owner;
+grant update (company, iban_ciphertext, iban_key_id, iban_last4, iban_holder, branding, return_url) on core.partners to api_owner;
+
+create function private.return_root(url text) returns text
+language plpgsql immutable
+set search_path = ''
+as $$
+declare
+  -- return URLs continue with / or ?, so a slash at the end would allow none
+  wanted constant text := rtrim(url, '/');
+begin
+  return case when length(wanted) <= 500
+               and wanted ~ '^(https://[^/?#@[:space:][:cntrl:]]+|http://(localhost|127\.0\.0\.1)(:[0-9]+)?)(/[^?#[:space:][:cntrl:]]*)?$' then wanted end;
+end $$;
+comment on function private.return_root(text) is
+  'The root of the return URLs of a partner or a client: https, or http on this machine; no credentials, query or fragment. Null for what is none.';
+grant execute on function private.return_root(text) to api_owner;
 
 create function private.house() returns uuid
 language sql immutable parallel safe
@@ -1147,6 +1182,12 @@ end $$;
 comment on function private.key_holder(jsonb) is
   'Whose active key this is: {key_hash, key_host, host}, where key_host is what the key''s prefix says. Definer, because admission runs before a tenant is set.';
 
+create function private.key_json(key core.partner_keys) returns json
+language plpgsql stable
+set search_path = ''
+as $$ begin return json_build_object('prefix', key.prefix, 'last4', key.last4, 'created_at', private.iso(key.created_at)); end $$;
+grant execute on function private.key_json(core.partner_keys) to api_owner;
+
 create function private.store_partner_key(key jsonb, rotate boolean) returns json
 language plpgsql
 set search_path = ''
@@ -1154,21 +1195,27 @@ as $$
 declare
   minted core.partner_keys;
 begin
+  -- a form that is sent twice mints the same key
+  select * into minted from core.partner_keys k
+   where k.partner_id = private.partner_id() and k.key_hash = decode(key ->> 'key_hash', 'hex') and k.revoked_at is null;
+  if found then
+    return private.key_json(minted);
+  end if;
   if rotate then
     update core.partner_keys k set revoked_at = private.now() where k.partner_id = private.partner_id() and k.revoked_at is null;
   end if;
   insert into core.partner_keys (partner_id, key_hash, prefix, last4)
   values (private.partner_id(), private.claim_token_hash(key ->> 'key_hash'), key ->> 'prefix', key ->> 'last4')
-  on conflict (partner_id) where revoked_at is null do nothing
+  on conflict do nothing
   returning * into minted;
   if minted.id is null then
     return null;
   end if;
   perform private.audit('partner.key_minted', minted.id, jsonb_build_object('rotated', rotate));
-  return json_build_object('prefix', minted.prefix, 'last4', minted.last4, 'created_at', private.iso(minted.created_at));
+  return private.key_json(minted);
 end $$;
 comment on function private.store_partner_key(jsonb, boolean) is
-  'Stores a new key of the tenant: {key_hash, prefix, last4}. Null while one is active, unless rotate ends that one at once.';
+  'Stores a new key of the tenant: {key_hash, prefix, last4}. Null while another is active, unless rotate ends that one at once, and for one that was revoked.';
 grant execute on function private.store_partner_key(jsonb, boolean) to api_owner;
 
 -- Scopes: what a client or a token may do. packages/shared/src/values/scopes.ts says what each of them grants; a test compares the two.
@@ -12977,22 +13024,60 @@ create function api.set_partner_iban(caller jsonb, input jsonb) returns json
 language plpgsql security definer
 set search_path = ''
 as $$
+declare
+  partner core.partners;
+  iban    constant jsonb := input -> 'iban';
+  same    boolean;
 begin
-  perform private.act_as(caller, 'partner'), private.act_as_manager();
+  perform private.act_as(caller, 'partner'), private.act_as_manager(), private.require_recent_sign_in();
+  partner := private.own_partner();
+  -- encrypted anew it is another ciphertext: whether it is another number is known to who has the keys
+  if partner.iban_last4 = iban ->> 'last4' and input #>> '{same_iban,as}' is null then
+    return private.ask('same_iban', json_build_object('partner_id', partner.id, 'sent', iban,
+      'stored', json_build_object('ciphertext', partner.iban_ciphertext, 'key_id', partner.iban_key_id)));
+  end if;
+  same := (input #> '{same_iban,same}' = 'true' and input #>> '{same_iban,as}' = partner.iban_ciphertext) is true;
+  if same and input ->> 'account_holder' = partner.iban_holder then
+    return json_build_object('ok', true, 'payout', private.partner_answer() -> 'payout');
+  end if;
   update core.partners p
-     set iban_ciphertext = input #>> '{iban,ciphertext}', iban_key_id = input #>> '{iban,key_id}', iban_last4 = input #>> '{iban,last4}',
-         iban_holder = input ->> 'account_holder'
-   where p.id = private.partner_id();
+     set iban_ciphertext = case when same then p.iban_ciphertext else iban ->> 'ciphertext' end,
+         iban_key_id = case when same then p.iban_key_id else iban ->> 'key_id' end,
+         iban_last4 = iban ->> 'last4', iban_holder = input ->> 'account_holder'
+   where p.id = partner.id;
   perform private.enqueue_mails(input -> 'mail', (
     select jsonb_agg(jsonb_build_object('recipient', m.email, 'cause', 'partner_iban:' || gen_random_uuid(), 'fields', jsonb_build_object(
-             'partner_name', (private.own_partner()).name, 'iban_masked', '**** ' || (input #>> '{iban,last4}'), 'account_holder', input ->> 'account_holder')))
-      from private.manager_emails(private.partner_id()) m (email)));
-  perform private.audit('partner.iban_changed', private.partner_id());
+             'partner_name', partner.name, 'iban_masked', '**** ' || (iban ->> 'last4'), 'account_holder', input ->> 'account_holder')))
+      from private.manager_emails(partner.id) m (email)));
+  perform private.audit('partner.iban_changed', partner.id, jsonb_build_object('fields', array_remove(array[
+    case when not same then 'iban' end, case when input ->> 'account_holder' is distinct from partner.iban_holder then 'account_holder' end], null)));
   return json_build_object('ok', true, 'payout', private.partner_answer() -> 'payout');
 end $$;
 comment on function api.set_partner_iban(jsonb, jsonb) is
-  'POST /partner/payout-iban: {iban: {ciphertext, key_id, last4}, account_holder, mail}. Everybody who manages the partner is told by mail.';
+  'POST /partner/payout-iban: {iban: {ciphertext, key_id, last4}, account_holder, mail, same_iban}. Everybody who manages the partner is told by mail. What is there already stays as it is, so that nothing waits for it anew; asks for same_iban, {as: ciphertext, same}, where the last four characters do not tell.';
 select private.expose('api.set_partner_iban(jsonb, jsonb)');
+
+create function api.set_partner_return_url(caller jsonb, input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  sent constant text := nullif(btrim(input ->> 'return_url'), '');
+  root constant text := private.return_root(sent);
+begin
+  perform private.act_as(caller, 'partner'), private.act_as_manager(), private.require_recent_sign_in();
+  if sent is not null and root is null then
+    return json_build_object('ok', false);
+  end if;
+  update core.partners p set return_url = root where p.id = private.partner_id() and p.return_url is distinct from root;
+  if found then
+    perform private.audit('partner.return_url_changed', private.partner_id());
+  end if;
+  return json_build_object('ok', true);
+end $$;
+comment on function api.set_partner_return_url(jsonb, jsonb) is
+  'Where sign-in links of the partner may lead back to, {return_url}, empty for nowhere: {ok}, false where it may be none, as private.return_root says. On its pages alone, by a person who has just signed in.';
+select private.expose('api.set_partner_return_url(jsonb, jsonb)');
 
 create function api.mint_partner_key(caller jsonb, input jsonb) returns json
 language plpgsql security definer
@@ -13001,7 +13086,7 @@ as $$
 declare
   minted json;
 begin
-  perform private.act_as(caller, 'partner'), private.act_as_manager();
+  perform private.act_as(caller, 'partner'), private.act_as_manager(), private.require_recent_sign_in();
   minted := private.store_partner_key(input, (input ->> 'rotate')::boolean);
   if minted is null then
     perform private.refuse('api_key_exists');
@@ -13063,6 +13148,7 @@ begin
   return (
     select json_build_object(
       'who', private.portal_who(),
+      'signed_in_recently', private.signed_in_recently(),
       'partner', private.partner_answer(),
       'iban_held_until', case when p.iban_ciphertext is not null and p.iban_changed_at > private.now() - interval '48 hours'
                               then private.iso(p.iban_changed_at + interval '48 hours') end,
@@ -13072,7 +13158,7 @@ begin
       from core.partners p where p.id = private.partner_id());
 end $$;
 comment on function api.read_portal_settings(jsonb) is
-  'The settings of a partner as its pages show them: {who, partner, iban_held_until, invoices_need, webhooks: {enabled, disabled}}, partner as GET /partner/me, invoices_need as private.why_no_invoice.';
+  'The settings of a partner as its pages show them: {who, signed_in_recently, partner, iban_held_until, invoices_need, webhooks: {enabled, disabled}}, partner as GET /partner/me, invoices_need as private.why_no_invoice.';
 select private.expose('api.read_portal_settings(jsonb)');
 
 -- The customers of a partner in its portal: looked for, and one of them.
@@ -13603,10 +13689,8 @@ begin
     perform private.refuse('invalid_request', json_build_object(
       'detail', 'expires_at: must be in the future',
       'issues', json_build_array(json_build_object('path', 'expires_at', 'message', 'must be in the future'))));
-  elsif (expires is null or expires > private.now() + interval '1 year')
-        and private.session_began() < private.now() - interval '15 minutes' then
-    -- whoever finds an open browser does not leave with a key for good
-    perform private.refuse('recent_sign_in_required');
+  elsif expires is null or expires > private.now() + interval '1 year' then
+    perform private.require_recent_sign_in();
   end if;
   insert into core.personal_tokens (user_id, name, token_hash, last4, scopes, expires_at)
   values (private.user_id(), input ->> 'name', private.claim_token_hash(input ->> 'token_hash'), input ->> 'last4',
@@ -14084,10 +14168,7 @@ declare
 begin
   perform private.act_as(caller, 'session');
   person := private.user_id();
-  if private.session_began() < private.now() - interval '15 minutes' then
-    -- whoever finds an open browser does not end what is another's
-    perform private.refuse('recent_sign_in_required');
-  end if;
+  perform private.require_recent_sign_in();
   ending := private.own_end();
   if (ending ->> 'balance_eur')::numeric > 0 and (ending ->> 'iban_missing')::boolean then
     return json_build_object('closed', false);
@@ -15580,17 +15661,13 @@ create function private.read_return_url(url text) returns text
 language plpgsql immutable
 set search_path = ''
 as $$
-declare
-  -- return URLs continue with / or ?, so a slash at the end would allow none
-  wanted constant text := rtrim(url, '/');
 begin
-  if length(wanted) > 500 or wanted !~ '^(https://[^/?#@[:space:][:cntrl:]]+|http://(localhost|127\.0\.0\.1)(:[0-9]+)?)(/[^?#[:space:][:cntrl:]]*)?$' then
+  if url is not null and private.return_root(url) is null then
     perform private.refuse('invalid_return_url');
   end if;
-  return wanted;
+  return private.return_root(url);
 end $$;
-comment on function private.read_return_url(text) is
-  'The root of a client''s return URLs: https, or http on this machine; no credentials, query or fragment. Null stays null.';
+comment on function private.read_return_url(text) is 'private.return_root, refused where it is none. Null stays null.';
 
 create function private.partner_settings(partner core.partners) returns json
 language sql stable

@@ -56,6 +56,11 @@ describe.skipIf(noBrowser)(
       { name: "portal-customers-new", who: () => empty, path: "/customers" },
       { name: "portal-customer", who: () => full, path: () => `/customers/${disclosed}` },
       { name: "portal-customer-hidden", who: () => full, path: () => `/customers/${hidden}` },
+      { name: "portal-settings-account", who: () => full, path: "/settings/account" },
+      { name: "portal-settings-return", who: () => full, path: "/settings/return" },
+      { name: "portal-settings-keys", who: () => full, path: "/settings/keys" },
+      { name: "portal-settings-keys-rotate", who: () => full, path: "/settings/keys/rotate" },
+      { name: "portal-settings-keys-revoke", who: () => full, path: "/settings/keys/revoke" },
     ];
 
     test("every page fits a phone of 320, without script", () =>

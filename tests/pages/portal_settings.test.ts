@@ -1,10 +1,10 @@
 // The settings in a partner's pages by plain HTTP: what a form does, once, for this partner alone.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { SandboxWorld } from "../sandbox/sandbox_world.ts";
+import { later, type SandboxWorld, START } from "../sandbox/sandbox_world.ts";
 import { type Browser, formToken, heading } from "./claimant.ts";
 import { createCustomerWorld } from "./customer.ts";
-import { type Manager, newManager, portal, portalBrowser } from "./manager.ts";
+import { type Manager, newManager, portal, portalBrowser, signInToPortal } from "./manager.ts";
 
 let world: SandboxWorld;
 let manager: Manager;
@@ -13,6 +13,10 @@ let stranger: Browser;
 beforeAll(async () => {
   world = await createCustomerWorld();
   manager = await newManager(world, world.partnerA);
+  await world.row(
+    "update core.partner_keys set revoked_at = now() where partner_id = $1 and revoked_at is null returning 1",
+    world.partnerA.id,
+  );
   ask = await portalBrowser(world, manager);
   stranger = await portalBrowser(world, await newManager(world, world.partnerB));
 });
@@ -23,6 +27,17 @@ async function send(page: string, fields: Record<string, string>, { browser = as
   const form = { form_token: formToken((await browser(portal(world, page))).text), ...fields };
   return browser(portal(world, to), { form });
 }
+
+/** Every sign-in of the manager so far was so many minutes ago. */
+const signedIn = (minutes: number) =>
+  world.rows(
+    "update auth.sessions set created_at = private.now() - make_interval(mins => $2) where user_id = $1",
+    manager.user_id,
+    minutes,
+  );
+
+/** What the page of a form that makes a secret puts in it. */
+const once = (text: string) => /name="once" value="([^"]+)"/.exec(text)?.[1] ?? "";
 
 describe("contract §4 the settings in a partner's pages", () => {
   test("name their pages, and what is still to be done there", async () => {
@@ -89,9 +104,152 @@ describe("contract §4 the settings in a partner's pages", () => {
     expect(huge.status).toBe(413);
   });
 
+  const ACCOUNT = { iban: "nl02 abna 0123 4567 89", account_holder: "Laadpunt Zuid B.V." };
+
+  test("account: kept masked, mailed to everybody who manages the partner, held for 48 hours; the same again changes nothing", async () => {
+    const colleague = await newManager(world, world.partnerA);
+    const mails = () =>
+      world.rows(
+        "select recipient from core.mail_outbox where template = 'iban_changed' and recipient in ($1, $2)",
+        manager.email,
+        colleague.email,
+      );
+    expect((await ask(portal(world, "/settings"))).text).toContain("waar wij uw aandeel naartoe overmaken");
+    const { status, text } = await send("/settings/account", ACCOUNT);
+    expect(status).toBe(200);
+    expect(text).toContain("**** 6789");
+    expect(text).toContain("maken wij er niets naar over tot 22 november 2026 om 13:00.");
+    expect(text).not.toMatch(/0123/);
+    expect(await mails()).toHaveLength(2);
+    await world.freeze(later(60));
+    const again = await send("/settings/account", ACCOUNT);
+    expect(again.text).toContain("tot 22 november 2026 om 13:00.");
+    expect(await mails()).toHaveLength(2);
+    const named = await send("/settings/account", { ...ACCOUNT, account_holder: "Zuid" });
+    expect(named.text).toContain("tot 22 november 2026 om 13:00.");
+    expect(await mails()).toHaveLength(4);
+    const other = await send("/settings/account", { ...ACCOUNT, iban: "NL91ABNA0417164300" });
+    expect(other.text).toContain("**** 4300");
+    expect(other.text).toContain("tot 22 november 2026 om 13:01.");
+    expect((await stranger(portal(world, "/settings/account"))).text).not.toContain("****");
+    expect((await ask(portal(world, "/settings"))).text).toContain("**** 4300, op naam van Laadpunt Zuid B.V.");
+    await world.freeze(START);
+  });
+
+  test.each([
+    ["NL91ABNA0417164301", "Laadpunt Zuid", "iban"],
+    ["", "Laadpunt Zuid", "iban"],
+    ["x".repeat(5000), "Laadpunt Zuid", "iban"],
+    ["NL02ABNA0123456789", "L", "account_holder"],
+  ])("account: %s of %s is refused, and nothing changes", async (iban, account_holder, field) => {
+    const { status, text } = await send("/settings/account", { iban, account_holder });
+    expect(status).toBe(422);
+    expect(text).toContain(`id="${field}-error"`);
+    expect(text).toContain("**** 4300");
+  });
+
+  test("account, return address and key need a sign-in of the last 15 minutes; the way to it leads back", async () => {
+    const late = await portalBrowser(world, manager);
+    const pages = ["/settings/account", "/settings/return", "/settings/keys"];
+    const forms = await Promise.all(pages.map(async (page) => [page, (await late(portal(world, page))).text] as const));
+    await signedIn(16);
+    for (const [page, shown] of forms) {
+      const { status, text } = await late(portal(world, page));
+      expect(status).toBe(200);
+      expect(text).toContain(`/portal/sign-in?lang=nl&amp;to=${encodeURIComponent(page)}`);
+      expect(text.match(/<form/g)).toHaveLength(1);
+      const form = { form_token: formToken(shown), once: once(shown), ...ACCOUNT, return_url: "https://dief.example" };
+      const { location } = await late(portal(world, page), { form });
+      expect(location).toBe(`/pages/portal${page}?lang=nl`);
+    }
+    expect(
+      await world.row("select return_url, iban_last4 from core.partners where id = $1", world.partnerA.id),
+    ).toMatchObject({ iban_last4: "4300", return_url: "https://zonneveld.example/klaar" });
+    const { location } = await signInToPortal(world, late, manager.email, "?to=%2Fsettings%2Freturn");
+    expect(location).toBe("/pages/portal/settings/return?lang=nl");
+    expect((await late(location ?? "")).text).toContain('id="return_url"');
+    await signedIn(0);
+  });
+
+  test("return address: kept without the slash at its end, empty clears, and what may be none is refused", async () => {
+    const stored = async () =>
+      (await world.row("select return_url from core.partners where id = $1", world.partnerA.id)).return_url;
+    expect((await send("/settings/return", { return_url: " https://laadpunt.example/klaar/ " })).text).toContain(
+      "Het adres is bewaard.",
+    );
+    expect(await stored()).toBe("https://laadpunt.example/klaar");
+    for (const return_url of [
+      "javascript:alert(1)",
+      "http://laadpunt.example",
+      "https://u:p@laadpunt.example",
+      "https://laadpunt.example/?a",
+      "https://laadpunt.example/#a",
+      `https://x/${"x".repeat(500)}`,
+      "\u0000",
+      "https://a b",
+    ]) {
+      const { status, text } = await send("/settings/return", { return_url });
+      expect([return_url, status]).toEqual([return_url, 422]);
+      expect(text).toContain('id="return_url-error"');
+    }
+    expect(await stored()).toBe("https://laadpunt.example/klaar");
+    expect((await send("/settings/return", {})).text).toContain("Het adres is weg.");
+    expect(await stored()).toBeNull();
+  });
+
+  test("key: shown once, the same however often the form is sent; replaced and revoked after a second question", async () => {
+    const works = async (key: string) => (await world.send("/partner/me", { token: key })).status;
+    const keyOf = (text: string) => /<code>(ere_test_\w{43,})<\/code>/.exec(text)?.[1] ?? "";
+    const page = (await ask(portal(world, "/settings/keys"))).text;
+    const form = { form_token: formToken(page), once: once(page) };
+    const sent = await Promise.all(Array.from({ length: 10 }, () => ask(portal(world, "/settings/keys"), { form })));
+    const keys = new Set(sent.map(({ text }) => keyOf(text)));
+    expect(keys.size).toBe(1);
+    const [key = ""] = keys;
+    expect(await works(key)).toBe(200);
+    const shown = (await ask(portal(world, "/settings/keys"))).text;
+    expect(shown).not.toContain(key);
+    expect(shown).toContain(`ere_test_…${key.slice(-4)}`);
+    expect(shown).toContain("20 november 2026 om 13:00");
+
+    const asked = (await ask(portal(world, "/settings/keys/rotate"))).text;
+    expect(asked).toContain("werkt op dat moment niet meer");
+    const rotated = await ask(portal(world, "/settings/keys/rotate"), {
+      form: { form_token: formToken(asked), once: once(asked) },
+    });
+    const successor = keyOf(rotated.text);
+    expect([await works(key), await works(successor)]).toEqual([401, 200]);
+    // the form that made the first one, from a tab that was left open
+    const old = await ask(portal(world, "/settings/keys"), { form });
+    expect(old.text).toContain("Er is niets gewijzigd");
+    expect(old.text).not.toContain(key);
+    expect(await works(successor)).toBe(200);
+
+    const revoked = await send("/settings/keys/revoke", {});
+    expect(revoked.text).toContain("De sleutel is ingetrokken");
+    expect(await works(successor)).toBe(401);
+    expect((await ask(portal(world, "/settings/keys/revoke"))).location).toContain("/portal/settings/keys?");
+    expect((await ask(portal(world, "/settings/keys/rotate"))).location).toContain("/portal/settings/keys?");
+    const revived = await ask(portal(world, "/settings/keys"), { form });
+    expect(revived.text).toContain("Er is niets gewijzigd");
+    expect(await works(key)).toBe(401);
+  });
+
+  test.each(["/settings/keys", "/settings/keys/rotate"])(
+    "key: a form of %s without the secret that our page put in is none of ours",
+    async (to) => {
+      for (const bad of ["", "x", "x".repeat(23)])
+        expect((await send("/settings/keys", { once: bad }, { to })).status).toBe(403);
+    },
+  );
+
   test("a form of elsewhere changes nothing", async () => {
-    for (const form of [{}, { form_token: "0".repeat(64) }])
-      expect((await ask(portal(world, "/settings/company"), { form: { ...form, name: "Niet ik" } })).status).toBe(403);
+    const forms = ["company", "account", "return", "keys", "keys/rotate", "keys/revoke"];
+    for (const page of forms)
+      for (const form of [{}, { form_token: "0".repeat(64) }])
+        expect((await ask(portal(world, `/settings/${page}`), { form: { ...form, name: "Niet ik" } })).status).toBe(
+          403,
+        );
     expect((await ask(portal(world, "/settings/company"))).text).not.toContain("Niet ik");
   });
 });

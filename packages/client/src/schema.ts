@@ -703,7 +703,7 @@ export interface paths {
         put?: never;
         /**
          * Change the IBAN the partner's share is paid to
-         * @description The checksum is enforced. Everybody who manages the partner is told by mail. The IBAN is never returned.
+         * @description The checksum is enforced. Everybody who manages the partner is told by mail, and nothing is paid there for 48 hours; what is there already changes nothing. The IBAN is never returned.
          *
          *     Limit: 60 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_write` and refilled continuously; then 429 with `Retry-After`.
          */

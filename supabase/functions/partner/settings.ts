@@ -1,11 +1,10 @@
 import * as z from "zod";
 import { newPartnerKey } from "#shared/auth/tokens.ts";
 import { accentsOf } from "#shared/domain/brand.ts";
-import { composeIbanChanged } from "#shared/domain/mail/mail.ts";
-import { COMPANY, setting } from "#shared/domain/partner_settings.ts";
+import { ACCOUNT_HOLDER, COMPANY, payoutAccount, setting } from "#shared/domain/partner_settings.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
-import { email, iban, instant, lineOf } from "#shared/values/fields.ts";
-import { isIban, sealIban } from "#shared/values/iban.ts";
+import { email, instant, lineOf } from "#shared/values/fields.ts";
+import { compareIbans } from "#shared/values/iban.ts";
 import { Branding, Company, Payout } from "./reads.ts";
 
 /** What a managing person changes: never a key (docs/decisions.md §4). */
@@ -71,16 +70,17 @@ export const setPayoutIban = endpoint(
     path: "/partner/payout-iban",
     summary: "Change the IBAN the partner's share is paid to",
     description:
-      "The checksum is enforced. Everybody who manages the partner is told by mail. The IBAN is never returned.",
+      "The checksum is enforced. Everybody who manages the partner is told by mail, and nothing is paid there for 48 hours; what is there already changes nothing. The IBAN is never returned.",
     caller: MANAGER,
     limit: "partner_write",
     sql: ["set_partner_iban"],
+    next: { same_iban: compareIbans },
     body: z
       .object({
         iban: z
           .unknown()
           .meta({ override: { type: "string" }, description: "Of any country", example: "NL91ABNA0417164300" }),
-        account_holder: lineOf(2, 120),
+        account_holder: ACCOUNT_HOLDER,
       })
       .meta({ id: "SetPartnerPayoutIban" }),
     response: z.object({ ok: z.literal(true), payout: Payout }).meta({ id: "StoredPartnerPayout" }),
@@ -88,19 +88,10 @@ export const setPayoutIban = endpoint(
     failure: "partner_update_failed",
   },
   async ({ body, call, tenant, environment, fail }) => {
-    const clear = iban().safeParse(body.iban).data;
-    if (!clear || !(await isIban(clear)))
+    const account = await payoutAccount(environment, body, tenant);
+    if (!account)
       return fail("invalid_iban", { detail: "This is no IBAN: its length or checksum is wrong. Nothing was changed." });
-    const sealed = sealIban(environment, await tenant(), clear);
-    const { account_holder } = body;
-    const mail = composeIbanChanged({
-      config: environment.config,
-      locale: "nl",
-      partner_name: "{{partner_name}}",
-      iban_masked: "{{iban_masked}}",
-      account_holder: "{{account_holder}}",
-    });
-    return call("set_partner_iban", { iban: sealed, account_holder, mail });
+    return call("set_partner_iban", account);
   },
 );
 

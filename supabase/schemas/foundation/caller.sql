@@ -90,3 +90,23 @@ set search_path = ''
 as $$ begin return nullif(current_setting('app.signed_in_at', true), '')::timestamptz; end $$;
 comment on function private.session_began() is 'When the person of a session signed in.';
 grant execute on function private.session_began() to api_owner;
+
+create function private.signed_in_recently() returns boolean
+language plpgsql stable
+set search_path = ''
+as $$ begin return coalesce(private.session_began() >= private.now() - interval '15 minutes', true); end $$;
+comment on function private.signed_in_recently() is
+  'Whether the person of a session signed in within the last 15 minutes: whoever finds an open browser does not redirect money, nor leave with a key. Of a token its scopes decide, so there it is true.';
+grant execute on function private.signed_in_recently() to api_owner;
+
+create function private.require_recent_sign_in() returns void
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  if not private.signed_in_recently() then
+    perform private.refuse('recent_sign_in_required');
+  end if;
+end $$;
+comment on function private.require_recent_sign_in() is 'Refuses with recent_sign_in_required a quarter of an hour after signing in: private.signed_in_recently.';
+grant execute on function private.require_recent_sign_in() to api_owner;

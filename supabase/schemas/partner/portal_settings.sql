@@ -9,6 +9,7 @@ begin
   return (
     select json_build_object(
       'who', private.portal_who(),
+      'signed_in_recently', private.signed_in_recently(),
       'partner', private.partner_answer(),
       'iban_held_until', case when p.iban_ciphertext is not null and p.iban_changed_at > private.now() - interval '48 hours'
                               then private.iso(p.iban_changed_at + interval '48 hours') end,
@@ -18,5 +19,5 @@ begin
       from core.partners p where p.id = private.partner_id());
 end $$;
 comment on function api.read_portal_settings(jsonb) is
-  'The settings of a partner as its pages show them: {who, partner, iban_held_until, invoices_need, webhooks: {enabled, disabled}}, partner as GET /partner/me, invoices_need as private.why_no_invoice.';
+  'The settings of a partner as its pages show them: {who, signed_in_recently, partner, iban_held_until, invoices_need, webhooks: {enabled, disabled}}, partner as GET /partner/me, invoices_need as private.why_no_invoice.';
 select private.expose('api.read_portal_settings(jsonb)');

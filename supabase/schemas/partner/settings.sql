@@ -37,22 +37,60 @@ create function api.set_partner_iban(caller jsonb, input jsonb) returns json
 language plpgsql security definer
 set search_path = ''
 as $$
+declare
+  partner core.partners;
+  iban    constant jsonb := input -> 'iban';
+  same    boolean;
 begin
-  perform private.act_as(caller, 'partner'), private.act_as_manager();
+  perform private.act_as(caller, 'partner'), private.act_as_manager(), private.require_recent_sign_in();
+  partner := private.own_partner();
+  -- encrypted anew it is another ciphertext: whether it is another number is known to who has the keys
+  if partner.iban_last4 = iban ->> 'last4' and input #>> '{same_iban,as}' is null then
+    return private.ask('same_iban', json_build_object('partner_id', partner.id, 'sent', iban,
+      'stored', json_build_object('ciphertext', partner.iban_ciphertext, 'key_id', partner.iban_key_id)));
+  end if;
+  same := (input #> '{same_iban,same}' = 'true' and input #>> '{same_iban,as}' = partner.iban_ciphertext) is true;
+  if same and input ->> 'account_holder' = partner.iban_holder then
+    return json_build_object('ok', true, 'payout', private.partner_answer() -> 'payout');
+  end if;
   update core.partners p
-     set iban_ciphertext = input #>> '{iban,ciphertext}', iban_key_id = input #>> '{iban,key_id}', iban_last4 = input #>> '{iban,last4}',
-         iban_holder = input ->> 'account_holder'
-   where p.id = private.partner_id();
+     set iban_ciphertext = case when same then p.iban_ciphertext else iban ->> 'ciphertext' end,
+         iban_key_id = case when same then p.iban_key_id else iban ->> 'key_id' end,
+         iban_last4 = iban ->> 'last4', iban_holder = input ->> 'account_holder'
+   where p.id = partner.id;
   perform private.enqueue_mails(input -> 'mail', (
     select jsonb_agg(jsonb_build_object('recipient', m.email, 'cause', 'partner_iban:' || gen_random_uuid(), 'fields', jsonb_build_object(
-             'partner_name', (private.own_partner()).name, 'iban_masked', '**** ' || (input #>> '{iban,last4}'), 'account_holder', input ->> 'account_holder')))
-      from private.manager_emails(private.partner_id()) m (email)));
-  perform private.audit('partner.iban_changed', private.partner_id());
+             'partner_name', partner.name, 'iban_masked', '**** ' || (iban ->> 'last4'), 'account_holder', input ->> 'account_holder')))
+      from private.manager_emails(partner.id) m (email)));
+  perform private.audit('partner.iban_changed', partner.id, jsonb_build_object('fields', array_remove(array[
+    case when not same then 'iban' end, case when input ->> 'account_holder' is distinct from partner.iban_holder then 'account_holder' end], null)));
   return json_build_object('ok', true, 'payout', private.partner_answer() -> 'payout');
 end $$;
 comment on function api.set_partner_iban(jsonb, jsonb) is
-  'POST /partner/payout-iban: {iban: {ciphertext, key_id, last4}, account_holder, mail}. Everybody who manages the partner is told by mail.';
+  'POST /partner/payout-iban: {iban: {ciphertext, key_id, last4}, account_holder, mail, same_iban}. Everybody who manages the partner is told by mail. What is there already stays as it is, so that nothing waits for it anew; asks for same_iban, {as: ciphertext, same}, where the last four characters do not tell.';
 select private.expose('api.set_partner_iban(jsonb, jsonb)');
+
+create function api.set_partner_return_url(caller jsonb, input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  sent constant text := nullif(btrim(input ->> 'return_url'), '');
+  root constant text := private.return_root(sent);
+begin
+  perform private.act_as(caller, 'partner'), private.act_as_manager(), private.require_recent_sign_in();
+  if sent is not null and root is null then
+    return json_build_object('ok', false);
+  end if;
+  update core.partners p set return_url = root where p.id = private.partner_id() and p.return_url is distinct from root;
+  if found then
+    perform private.audit('partner.return_url_changed', private.partner_id());
+  end if;
+  return json_build_object('ok', true);
+end $$;
+comment on function api.set_partner_return_url(jsonb, jsonb) is
+  'Where sign-in links of the partner may lead back to, {return_url}, empty for nowhere: {ok}, false where it may be none, as private.return_root says. On its pages alone, by a person who has just signed in.';
+select private.expose('api.set_partner_return_url(jsonb, jsonb)');
 
 create function api.mint_partner_key(caller jsonb, input jsonb) returns json
 language plpgsql security definer
@@ -61,7 +99,7 @@ as $$
 declare
   minted json;
 begin
-  perform private.act_as(caller, 'partner'), private.act_as_manager();
+  perform private.act_as(caller, 'partner'), private.act_as_manager(), private.require_recent_sign_in();
   minted := private.store_partner_key(input, (input ->> 'rotate')::boolean);
   if minted is null then
     perform private.refuse('api_key_exists');

@@ -125,10 +125,7 @@ declare
 begin
   perform private.act_as(caller, 'session');
   person := private.user_id();
-  if private.session_began() < private.now() - interval '15 minutes' then
-    -- whoever finds an open browser does not end what is another's
-    perform private.refuse('recent_sign_in_required');
-  end if;
+  perform private.require_recent_sign_in();
   ending := private.own_end();
   if (ending ->> 'balance_eur')::numeric > 0 and (ending ->> 'iban_missing')::boolean then
     return json_build_object('closed', false);

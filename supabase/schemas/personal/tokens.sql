@@ -92,10 +92,8 @@ begin
     perform private.refuse('invalid_request', json_build_object(
       'detail', 'expires_at: must be in the future',
       'issues', json_build_array(json_build_object('path', 'expires_at', 'message', 'must be in the future'))));
-  elsif (expires is null or expires > private.now() + interval '1 year')
-        and private.session_began() < private.now() - interval '15 minutes' then
-    -- whoever finds an open browser does not leave with a key for good
-    perform private.refuse('recent_sign_in_required');
+  elsif expires is null or expires > private.now() + interval '1 year' then
+    perform private.require_recent_sign_in();
   end if;
   insert into core.personal_tokens (user_id, name, token_hash, last4, scopes, expires_at)
   values (private.user_id(), input ->> 'name', private.claim_token_hash(input ->> 'token_hash'), input ->> 'last4',

@@ -33,6 +33,12 @@ end $$;
 comment on function private.key_holder(jsonb) is
   'Whose active key this is: {key_hash, key_host, host}, where key_host is what the key''s prefix says. Definer, because admission runs before a tenant is set.';
 
+create function private.key_json(key core.partner_keys) returns json
+language plpgsql stable
+set search_path = ''
+as $$ begin return json_build_object('prefix', key.prefix, 'last4', key.last4, 'created_at', private.iso(key.created_at)); end $$;
+grant execute on function private.key_json(core.partner_keys) to api_owner;
+
 create function private.store_partner_key(key jsonb, rotate boolean) returns json
 language plpgsql
 set search_path = ''
@@ -40,19 +46,25 @@ as $$
 declare
   minted core.partner_keys;
 begin
+  -- a form that is sent twice mints the same key
+  select * into minted from core.partner_keys k
+   where k.partner_id = private.partner_id() and k.key_hash = decode(key ->> 'key_hash', 'hex') and k.revoked_at is null;
+  if found then
+    return private.key_json(minted);
+  end if;
   if rotate then
     update core.partner_keys k set revoked_at = private.now() where k.partner_id = private.partner_id() and k.revoked_at is null;
   end if;
   insert into core.partner_keys (partner_id, key_hash, prefix, last4)
   values (private.partner_id(), private.claim_token_hash(key ->> 'key_hash'), key ->> 'prefix', key ->> 'last4')
-  on conflict (partner_id) where revoked_at is null do nothing
+  on conflict do nothing
   returning * into minted;
   if minted.id is null then
     return null;
   end if;
   perform private.audit('partner.key_minted', minted.id, jsonb_build_object('rotated', rotate));
-  return json_build_object('prefix', minted.prefix, 'last4', minted.last4, 'created_at', private.iso(minted.created_at));
+  return private.key_json(minted);
 end $$;
 comment on function private.store_partner_key(jsonb, boolean) is
-  'Stores a new key of the tenant: {key_hash, prefix, last4}. Null while one is active, unless rotate ends that one at once.';
+  'Stores a new key of the tenant: {key_hash, prefix, last4}. Null while another is active, unless rotate ends that one at once, and for one that was revoked.';
 grant execute on function private.store_partner_key(jsonb, boolean) to api_owner;

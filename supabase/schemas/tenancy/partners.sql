@@ -69,7 +69,22 @@ create policy "a tenant sees itself" on core.partners
 create policy "a tenant changes itself" on core.partners for update to api_owner
   using (id = (select private.partner_id())) with check (id = (select private.partner_id()));
 grant select on core.partners to api_owner;
-grant update (company, iban_ciphertext, iban_key_id, iban_last4, iban_holder, branding) on core.partners to api_owner;
+grant update (company, iban_ciphertext, iban_key_id, iban_last4, iban_holder, branding, return_url) on core.partners to api_owner;
+
+create function private.return_root(url text) returns text
+language plpgsql immutable
+set search_path = ''
+as $$
+declare
+  -- return URLs continue with / or ?, so a slash at the end would allow none
+  wanted constant text := rtrim(url, '/');
+begin
+  return case when length(wanted) <= 500
+               and wanted ~ '^(https://[^/?#@[:space:][:cntrl:]]+|http://(localhost|127\.0\.0\.1)(:[0-9]+)?)(/[^?#[:space:][:cntrl:]]*)?$' then wanted end;
+end $$;
+comment on function private.return_root(text) is
+  'The root of the return URLs of a partner or a client: https, or http on this machine; no credentials, query or fragment. Null for what is none.';
+grant execute on function private.return_root(text) to api_owner;
 
 create function private.house() returns uuid
 language sql immutable parallel safe

@@ -1,6 +1,9 @@
 /** What a partner may set of itself, by the Partner API or in its pages: the same rules for both. */
 import * as z from "zod";
-import { lineOf, postalCode } from "#shared/values/fields.ts";
+import { composeIbanChanged } from "#shared/domain/mail/mail.ts";
+import type { Environment } from "#shared/foundation/environment.ts";
+import { iban, lineOf, postalCode } from "#shared/values/fields.ts";
+import { isIban, sealIban } from "#shared/values/iban.ts";
 
 /** Sent replaces, null or empty clears, not sent stays. */
 export const setting = <T extends z.ZodType<string>>(schema: T) =>
@@ -16,3 +19,26 @@ export const COMPANY = {
   postal_code: setting(postalCode()),
   city: setting(lineOf(1, 120)),
 };
+
+export const ACCOUNT_HOLDER = lineOf(2, 120);
+
+/**
+ * The account that a partner's share is paid to, as api.set_partner_iban takes it: the IBAN sealed for the partner, and the mail to
+ * whoever manages it. Null where what was sent is no IBAN.
+ */
+export async function payoutAccount(
+  environment: Environment,
+  { iban: sent, account_holder }: { iban: unknown; account_holder: string },
+  tenant: () => Promise<string>,
+) {
+  const clear = iban().safeParse(sent).data;
+  if (!clear || !(await isIban(clear))) return null;
+  const mail = composeIbanChanged({
+    config: environment.config,
+    locale: "nl",
+    partner_name: "{{partner_name}}",
+    iban_masked: "{{iban_masked}}",
+    account_holder: "{{account_holder}}",
+  });
+  return { iban: sealIban(environment, await tenant(), clear), account_holder, mail };
+}

@@ -1,5 +1,5 @@
 import { hashSecret, newSecret } from "#shared/auth/tokens.ts";
-import { callFor } from "#shared/foundation/call.ts";
+import { callFor, type Fetchers } from "#shared/foundation/call.ts";
 import { ApiError } from "#shared/foundation/errors.ts";
 import { readBearer, Visitor } from "#shared/http/admit.ts";
 import type { CallerRule } from "#shared/http/endpoint.ts";
@@ -18,6 +18,7 @@ export type Area<Section extends string, Name extends string> = {
   sections: readonly Section[];
   caller: CallerRule;
   sql: readonly Name[];
+  next?: Fetchers;
 };
 
 /** Every api function that an area may run, those of signing in included. */
@@ -100,9 +101,19 @@ export abstract class SignedInVisit<Section extends string, Name extends string>
 
   /** Runs a declared api function as who is signed in. @throws {ApiError} 401 where nobody is, or no longer. */
   async own<Result>(name: Name, request?: object): Promise<Result> {
-    const { area } = this;
-    this.#visitor ??= this.#visitorFor({ ...area, limit: "page" });
-    return JSON.parse(await callFor(area, this.environment, this.#visitor)(name, ...(request ? [request] : [])));
+    return JSON.parse(
+      await callFor(this.area, this.environment, this.#admitted())(name, ...(request ? [request] : [])),
+    );
+  }
+
+  /** The tenant they act in, as which something is sealed before it is stored. @throws {ApiError} as own(). */
+  tenant(): Promise<string> {
+    return this.#admitted().tenant();
+  }
+
+  #admitted(): Visitor {
+    this.#visitor ??= this.#visitorFor({ ...this.area, limit: "page" });
+    return this.#visitor;
   }
 
   /** Signs this browser out: the claims of the person that it may have been led to. */

@@ -37,6 +37,8 @@ export type Partner = {
 
 export type Settings = {
   who: Who;
+  /** Within the last 15 minutes, as what moves money or shows a secret needs. */
+  signed_in_recently: boolean;
   partner: Partner;
   /** Until when nothing is paid to a new account number. */
   iban_held_until: string | null;

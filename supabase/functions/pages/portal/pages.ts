@@ -1,7 +1,6 @@
 import { signInHandlers } from "../kit/sign_in.ts";
 import { customerPages } from "./customers/handlers.ts";
-import { saveCompany, showCompany } from "./settings/company.ts";
-import { showSettings } from "./settings/overview.ts";
+import { settingsPages } from "./settings/handlers.ts";
 import { showStart } from "./start.ts";
 import { onSignIn, signedIn } from "./visit.ts";
 
@@ -18,8 +17,6 @@ export const pages = {
   showSignIn,
   signOut,
   showStart,
-  showSettings,
-  showCompany,
-  saveCompany,
   ...customerPages,
+  ...settingsPages,
 };

@@ -8,4 +8,8 @@ export const PORTAL_SQL = [
   "read_portal_customer",
   "read_portal_settings",
   "set_partner_company",
+  "set_partner_iban",
+  "set_partner_return_url",
+  "mint_partner_key",
+  "revoke_partner_key",
 ] as const;

@@ -1,4 +1,5 @@
 import { html } from "hono/html";
+import { compareIbans } from "#shared/values/iban.ts";
 import type { Html } from "../kit/frame.ts";
 import { type Area, entrances, type OwnFrame, SignedInVisit } from "../kit/signed_in.ts";
 import type { Answer, Visit } from "../kit/visit.ts";
@@ -10,22 +11,33 @@ import { WORDS } from "./words.ts";
 export const SECTIONS = ["", "/customers", "/settings"] as const;
 export type Section = (typeof SECTIONS)[number];
 
+/** Where signing in leads on to: the sections, and pages of the settings that ask somebody to sign in again. */
+const LANDINGS = [
+  ...SECTIONS,
+  "/settings/account",
+  "/settings/return",
+  "/settings/keys",
+  "/settings/webhooks",
+] as const;
+type Landing = (typeof LANDINGS)[number];
+
 type Name = (typeof PORTAL_SQL)[number];
 
-const AREA: Area<Section, Name> = {
+const AREA: Area<Landing, Name> = {
   id: "the pages of a partner",
   path: PATH,
-  sections: SECTIONS,
+  sections: LANDINGS,
   // as the partner, by a person and never by its key
   caller: { kind: "partner", scope: "partners:write", key: false },
   sql: PORTAL_SQL,
+  next: { same_iban: compareIbans },
 };
 
 /** A page of a partner. */
 export type PortalFrame = OwnFrame;
 
 /** A request for the pages of a partner, or for the page where people sign in to them. */
-export class PortalVisit extends SignedInVisit<Section, Name> {
+export class PortalVisit extends SignedInVisit<Landing, Name> {
   constructor(request: Visit<Name>) {
     super(request, AREA);
   }
@@ -45,4 +57,4 @@ export class PortalVisit extends SignedInVisit<Section, Name> {
   }
 }
 
-export const { onSignIn, signedIn } = entrances<Section, Name, PortalVisit>((request) => new PortalVisit(request));
+export const { onSignIn, signedIn } = entrances<Landing, Name, PortalVisit>((request) => new PortalVisit(request));

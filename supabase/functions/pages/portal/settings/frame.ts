@@ -1,5 +1,6 @@
 import { html } from "hono/html";
 import type { Html, Page } from "../../kit/frame.ts";
+import { type AskedTwice, askTwiceBody } from "../../kit/signed_in_views.ts";
 import { portalPage } from "../frame.ts";
 import type { Who } from "../model.ts";
 import type { PortalFrame } from "../visit.ts";
@@ -12,4 +13,42 @@ export function settingPage(frame: PortalFrame, who: Who, { body, ...page }: Pag
     body: html`${body}
 <p class="apart"><a class="link" href="${frame.to("/settings")}">${WORDS[frame.locale].settings.back}</a></p>`,
   });
+}
+
+/** Asks once more before `page` does it; `back` is where "no" leads. */
+export function askTwicePage(
+  frame: PortalFrame,
+  who: Who,
+  asked: AskedTwice,
+  page: string,
+  fields: Record<string, string>,
+  back: string,
+): Html {
+  return portalPage(frame, "/settings", who, {
+    title: asked.title,
+    body: askTwiceBody(frame, asked, page, fields, back),
+  });
+}
+
+/** In place of a form that only somebody who has just signed in may send: why, and where one signs in again. */
+export function signInAgain(frame: PortalFrame, page: string): Html {
+  const words = WORDS[frame.locale].settings.sign_in_again;
+  return html`<div class="panel"><p>${words.why}</p>
+<p><a class="link" href="${frame.to("/sign-in", { to: page })}">${words.link}</a></p></div>`;
+}
+
+/** A secret that was just made, and is not shown again. */
+export function shownOnce(title: string, once: string, secret: string | null): Html | "" {
+  return secret
+    ? html`<div class="panel" role="status"><h2 class="first">${title}</h2><p>${once}</p><p><code>${secret}</code></p></div>`
+    : "";
+}
+
+/** A moment in the Netherlands to the minute, as people write it. */
+export function inMinutes({ words }: PortalFrame, moment: string): string {
+  return new Intl.DateTimeFormat(words.date_locale, {
+    dateStyle: "long",
+    timeStyle: "short",
+    timeZone: "Europe/Amsterdam",
+  }).format(new Date(moment));
 }

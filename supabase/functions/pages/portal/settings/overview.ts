@@ -16,12 +16,23 @@ type State = { is: string; todo?: boolean };
 function statesOf({ locale }: PortalFrame, settings: Settings): [page: string, name: string, state: State][] {
   const { overview: words } = WORDS[locale].settings;
   const { partner, invoices_need } = settings;
-  return [["/company", words.company, companyState()]];
-
-  function companyState(): State {
-    if (invoices_need) return { is: words.company_todo, todo: true };
-    return { is: partner.company.name ?? partner.name };
-  }
+  const { company, payout, return_url, api_key } = partner;
+  return [
+    [
+      "/company",
+      words.company,
+      invoices_need ? { is: words.company_todo, todo: true } : { is: company.name ?? partner.name },
+    ],
+    [
+      "/account",
+      words.account,
+      payout.iban_masked
+        ? { is: words.account_is(payout.iban_masked, payout.account_holder ?? "") }
+        : { is: words.account_todo, todo: true },
+    ],
+    ["/return", words.return_url, { is: return_url ?? words.return_url_none }],
+    ["/keys", words.keys, { is: api_key ? words.keys_is(api_key.prefix, api_key.last4) : words.keys_none }],
+  ];
 }
 
 /** Every page of the settings, and how it stands. */

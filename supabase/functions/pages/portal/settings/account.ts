@@ -1,0 +1,66 @@
+import { html } from "hono/html";
+import { ACCOUNT_HOLDER, payoutAccount } from "#shared/domain/partner_settings.ts";
+import { textInput } from "../../kit/fields.ts";
+import type { Html } from "../../kit/frame.ts";
+import type { Returned } from "../../kit/returned.ts";
+import { formToken } from "../../kit/sign_in_views.ts";
+import { newsOf } from "../../kit/signed_in_views.ts";
+import type { Settings } from "../model.ts";
+import { type PortalFrame, signedIn } from "../visit.ts";
+import { WORDS } from "../words.ts";
+import { inMinutes, settingPage, signInAgain } from "./frame.ts";
+
+const PAGE = "/settings/account";
+
+export const showAccount = signedIn(async (visit) => {
+  const news = visit.news();
+  return visit.pageOf(accountPage(visit.frame, await visit.own<Settings>("read_portal_settings"), news), news);
+});
+
+export const saveAccount = signedIn(async (visit) => {
+  const { form, environment, locale } = visit;
+  const words = WORDS[locale].settings.account.errors;
+  const holder = ACCOUNT_HOLDER.safeParse(form.get("account_holder") ?? "");
+  const sent = { iban: form.get("iban") ?? "", account_holder: holder.data ?? "" };
+  const account = await payoutAccount(environment, sent, () => visit.tenant());
+  if (!account || !holder.success) {
+    return visit.refuse(PAGE, {
+      ...(account ? {} : { iban: words.iban }),
+      ...(holder.success ? {} : { account_holder: words.account_holder }),
+    });
+  }
+  const { refused } = await visit.attempt(visit.own("set_partner_iban", account), ["recent_sign_in_required"]);
+  return refused ? visit.go(PAGE) : visit.told(PAGE, "saved");
+});
+
+function accountPage(frame: PortalFrame, settings: Settings, { typed, errors }: Returned): Html {
+  const words = WORDS[frame.locale].settings.account;
+  const { who, partner, signed_in_recently, iban_held_until } = settings;
+  const { iban_masked, account_holder } = partner.payout;
+  return settingPage(frame, who, {
+    title: words.title,
+    errors,
+    body: html`${newsOf(typed.get("news") === "saved" ? words.saved : undefined)}
+${
+  iban_masked
+    ? html`<dl class="figures">
+<div><dt>${words.iban}</dt><dd>${iban_masked}</dd></div>
+<div><dt>${words.account_holder}</dt><dd>${account_holder}</dd></div>
+</dl>`
+    : html`<p>${words.none}</p>`
+}
+${iban_held_until ? html`<p class="panel">${words.held(inMinutes(frame, iban_held_until))}</p>` : ""}
+<h2>${iban_masked ? words.change : words.add}</h2>
+<p>${words.what}</p>
+${
+  signed_in_recently
+    ? html`<form method="post" action="${frame.to(PAGE)}" novalidate>
+${formToken(frame.form_token)}
+${textInput({ id: "iban", label: words.iban, hint: words.iban_hint, error: errors.iban, value: typed.get("iban"), required: true, attributes: html` autocomplete="off" maxlength="42" autocapitalize="characters" spellcheck="false"` })}
+${textInput({ id: "account_holder", label: words.account_holder, hint: words.account_holder_hint, error: errors.account_holder, value: typed.get("account_holder") ?? account_holder, required: true, attributes: html` autocomplete="off" maxlength="120"` })}
+<div class="actions"><button class="button">${words.submit}</button></div>
+</form>`
+    : signInAgain(frame, PAGE)
+}`,
+  });
+}

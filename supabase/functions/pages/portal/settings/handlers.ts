@@ -1,0 +1,22 @@
+import { saveAccount, showAccount } from "./account.ts";
+import { saveCompany, showCompany } from "./company.ts";
+import { askRevokeKey, askRotateKey, mintKey, revokeKey, rotateKey, showKeys } from "./keys.ts";
+import { showSettings } from "./overview.ts";
+import { saveReturn, showReturn } from "./return_url.ts";
+
+/** What each page of a partner's settings does, and each form. */
+export const settingsPages = {
+  showSettings,
+  showCompany,
+  saveCompany,
+  showAccount,
+  saveAccount,
+  showReturn,
+  saveReturn,
+  showKeys,
+  mintKey,
+  askRotateKey,
+  rotateKey,
+  askRevokeKey,
+  revokeKey,
+};

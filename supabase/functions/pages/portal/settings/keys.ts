@@ -1,0 +1,83 @@
+import { html } from "hono/html";
+import { newPartnerKey, newSecret } from "#shared/auth/tokens.ts";
+import type { Html } from "../../kit/frame.ts";
+import type { Returned } from "../../kit/returned.ts";
+import { doButton, newsOf } from "../../kit/signed_in_views.ts";
+import type { Partner, Settings } from "../model.ts";
+import { type PortalFrame, type PortalVisit, signedIn } from "../visit.ts";
+import { WORDS } from "../words.ts";
+import { askTwicePage, inMinutes, settingPage, shownOnce, signInAgain } from "./frame.ts";
+
+const PAGE = "/settings/keys";
+const ROTATE = `${PAGE}/rotate`;
+const REVOKE = `${PAGE}/revoke`;
+
+const read = (visit: PortalVisit) => visit.own<Settings>("read_portal_settings");
+
+export const showKeys = signedIn(async (visit) => visit.page(keysPage(visit.frame, await read(visit), visit.news())));
+
+/** A new key, which `rotate` puts in the place of the one there is. */
+const mint = (rotate: boolean) =>
+  signedIn(async (visit) => {
+    const secret = visit.secretOf("api key");
+    if (!secret) return visit.foreign();
+    const { api_key, stored } = newPartnerKey(visit.environment.config, secret);
+    const minting = visit.own("mint_partner_key", { rotate, ...stored });
+    const { refused } = await visit.attempt(minting, ["api_key_exists", "recent_sign_in_required"]);
+    if (refused?.code === "recent_sign_in_required") return visit.go(rotate ? ROTATE : PAGE);
+    if (refused) return visit.told(PAGE, "exists");
+    return visit.told(PAGE, "minted", { secret: api_key });
+  });
+
+export const mintKey = mint(false);
+export const rotateKey = mint(true);
+
+export const askRotateKey = signedIn(async (visit) => {
+  const settings = await read(visit);
+  const { frame } = visit;
+  const words = WORDS[frame.locale].settings.keys;
+  if (!settings.partner.api_key) return visit.go(PAGE);
+  if (!settings.signed_in_recently)
+    return visit.page(settingPage(frame, settings.who, { title: words.rotate.title, body: signInAgain(frame, PAGE) }));
+  return visit.page(askTwicePage(frame, settings.who, words.rotate, ROTATE, { once: newSecret(16) }, PAGE));
+});
+
+export const askRevokeKey = signedIn(async (visit) => {
+  const { who, partner } = await read(visit);
+  const words = WORDS[visit.locale].settings.keys;
+  return partner.api_key ? visit.page(askTwicePage(visit.frame, who, words.revoke, REVOKE, {}, PAGE)) : visit.go(PAGE);
+});
+
+export const revokeKey = signedIn(async (visit) => {
+  const { revoked } = await visit.own<{ revoked: boolean }>("revoke_partner_key");
+  return revoked ? visit.told(PAGE, "revoked") : visit.go(PAGE);
+});
+
+function keysPage(frame: PortalFrame, { who, partner, signed_in_recently }: Settings, { typed }: Returned): Html {
+  const words = WORDS[frame.locale].settings.keys;
+  const news = { exists: words.exists, revoked: words.revoked }[typed.get("news") ?? ""];
+  return settingPage(frame, who, {
+    title: words.title,
+    body: html`${newsOf(news)}
+${shownOnce(words.new_title, words.new_once, typed.get("secret"))}
+<p>${words.what}</p>
+${
+  partner.api_key
+    ? theKey(frame, partner.api_key)
+    : html`<p>${words.none}</p>
+${signed_in_recently ? doButton(frame, PAGE, { once: newSecret(16) }, words.mint) : signInAgain(frame, PAGE)}`
+}`,
+  });
+}
+
+function theKey(frame: PortalFrame, key: NonNullable<Partner["api_key"]>): Html {
+  const words = WORDS[frame.locale].settings.keys;
+  return html`<section class="sheet" aria-labelledby="key"><h2 id="key">${words.yours}</h2>
+<dl>
+<div><dt>${words.looks}</dt><dd><code>${key.prefix}…${key.last4}</code></dd></div>
+<div><dt>${words.made}</dt><dd>${inMinutes(frame, key.created_at)}</dd></div>
+<div><dt>${words.used}</dt><dd>${key.last_used_at ? inMinutes(frame, key.last_used_at) : words.never_used}</dd></div>
+</dl>
+<div class="actions"><a class="button second" href="${frame.to(ROTATE)}">${words.rotate.title}</a><a class="button second" href="${frame.to(REVOKE)}">${words.revoke.title}</a></div>
+</section>`;
+}
