@@ -123,6 +123,10 @@ describe("payout IBAN", () => {
   ])(
     "contract §4 the IBAN %s is stored sealed, shown by its last four, and every manager is told by mail",
     async (iban) => {
+      await world.row(
+        "update core.partners set iban_ciphertext = null, iban_key_id = null, iban_last4 = null, iban_holder = null where id = $1 returning 1",
+        world.partnerA.id,
+      );
       await world.row("delete from core.mail_outbox");
       const { body } = await post("payout-iban", { iban, account_holder: "Laadpunt <Zuid>" });
       const last4 = iban.slice(-5).replace(/\s/g, "").slice(-4);
@@ -143,6 +147,24 @@ describe("payout IBAN", () => {
       expect(JSON.stringify([rows[0], world.log])).not.toContain(iban.replace(/\s/g, "").slice(4, -4));
     },
   );
+
+  test("contract §4 the same account again, however it is written, changes nothing and mails nobody; another holder is mailed", async () => {
+    await post("payout-iban", { iban: "BE68539007547034", account_holder: "Zuid" });
+    const account = () =>
+      world.row(
+        "select iban_ciphertext, iban_changed_at, iban_holder from core.partners where id = $1",
+        world.partnerA.id,
+      );
+    const before = await account();
+    await world.row("delete from core.mail_outbox");
+    const again = await post("payout-iban", { iban: "be68 5390 0754 7034", account_holder: "Zuid" });
+    expect([again.status, again.body.payout.iban_masked]).toEqual([200, "**** 7034"]);
+    expect(await account()).toEqual(before);
+    expect((await world.database.admin.query("select * from core.mail_outbox")).rows).toEqual([]);
+    await post("payout-iban", { iban: "BE68539007547034", account_holder: "Noord" });
+    expect(await account()).toEqual({ ...before, iban_holder: "Noord" });
+    expect((await world.database.admin.query("select * from core.mail_outbox")).rows).toHaveLength(1);
+  });
 
   test.each([
     "NL92ABNA0417164300",

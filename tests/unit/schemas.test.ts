@@ -70,7 +70,8 @@ test("whoever stores what no two tenants may have takes it through the one funct
 
 /**
  * What a helper says to others only: who revokes asks for no grant, these take the first of several connections, and a virtual charger
- * has a serial number made for it; what is settled is all that was credited, and what is worth no cent is not sold.
+ * has a serial number made for it; what is settled is all that was credited, and what is worth no cent is not sold. Of a token its
+ * scopes decide, and when a person signed in is asked in their pages alone.
  */
 const NEVER_THERE = [
   "revoke: unauthorized_client",
@@ -79,6 +80,7 @@ const NEVER_THERE = [
   ),
   "connectVirtualCharger: charger_claimed",
   ...["granted_below_sold", "not_enough_ere", "worth_nothing"].map((code) => `settleSandboxQuarter: ${code}`),
+  ...["setPartnerPayoutIban", "mintPartnerApiKey"].map((id) => `${id}: recent_sign_in_required`),
 ];
 
 test("what an api function, or a helper of it, refuses with is declared by every endpoint that runs it", () => {
