@@ -276,6 +276,7 @@ begin
   ignored := set_config('app.client_id',   coalesce(admitted ->> 'client_id', ''), true);
   ignored := set_config('app.user_id',     coalesce(admitted ->> 'user_id', ''), true);
   ignored := set_config('app.manager_id',  coalesce(admitted ->> 'manager_id', ''), true);
+  ignored := set_config('app.signatory',   coalesce(admitted ->> 'signatory', ''), true);
   ignored := set_config('app.signed_in_at', coalesce(admitted ->> 'signed_in_at', ''), true);
   ignored := set_config('app.request_id',  coalesce(caller ->> 'request_id', ''), true);
 end $$;
@@ -335,6 +336,14 @@ as $$ begin return private.manager_id() is null or private.client_id() is null; 
 comment on function private.is_partner_itself() is
   'Whether a partner asks by its key or in its portal, and so sees whom it brought; an application that a person let in sees pseudonyms (specification section 5).';
 grant execute on function private.is_partner_itself() to api_owner;
+
+create function private.signatory() returns text
+language plpgsql stable
+set search_path = ''
+as $$ begin return nullif(current_setting('app.signatory', true), ''); end $$;
+comment on function private.signatory() is
+  'The address that the caller of this transaction proved by a mailed code, by which they are the signatory of a CPO''s customer; null where they proved none.';
+grant execute on function private.signatory() to api_owner;
 
 create function private.session_began() returns timestamptz
 language plpgsql stable
@@ -2210,7 +2219,7 @@ comment on function api.describe_authorization(jsonb, jsonb) is
   'What the consent page shows of {client_id, redirect_uri, scope, address_hash}: {name, operated_by, scopes}. Refusals are answers, because a visit must be counted.';
 select private.expose('api.describe_authorization(jsonb, jsonb)');
 
--- Signing in on the consent page: counted before Supabase Auth is asked, and one-time codes by mail.
+-- Signing in on a page: counted before Supabase Auth is asked, and one-time codes by mail.
 
 create table core.sign_in_codes (
   token_hash bytea       not null,
@@ -2223,7 +2232,7 @@ create table core.sign_in_codes (
 );
 comment on table core.sign_in_codes is
   'One-time codes of people who sign in by mail: good for ten minutes, five attempts and the one browser that asked. token_hash is the SHA-256 of 256 random bits in its cookie, '
-  'code_hash of the code with them. An address without a login has rows too, so that nobody can tell which addresses have one. Personal data; ends with its second use or the next clean-up.';
+  'code_hash of the code with them. An address without a login has rows too, so that nobody can tell which addresses have one. A signatory''s code to change an account number is one of these too. Personal data; ends with its second use or the next clean-up.';
 -- serves: the clean-up
 create index sign_in_codes_expiry on core.sign_in_codes (expires_at);
 alter table core.sign_in_codes enable row level security;
@@ -2269,7 +2278,7 @@ $$;
 comment on function private.keep_sign_in_code(jsonb) is 'Definer: no caller may read codes.';
 grant execute on function private.keep_sign_in_code(jsonb) to api_owner;
 
-create function private.redeem_sign_in_code(request jsonb, out refused text, out email text)
+create function private.redeem_sign_in_code(request jsonb, out refused text, out email text, out again boolean)
 language plpgsql security definer
 set search_path = ''
 as $$
@@ -2280,7 +2289,7 @@ begin
   -- of ten at once, eight wait here and then see no code
   select * into code from core.sign_in_codes c where c.token_hash = presented for update;
   refused := coalesce(private.judge_code(code.code_hash, code.expires_at, code.attempts, request ->> 'code_hash'),
-                      case when private.login_at(code.email) is null then 'wrong_code' end);
+                      case when private.login_at(code.email) is null and not private.signs(code.email) then 'wrong_code' end);
   if refused = 'wrong_code' then
     update core.sign_in_codes c set attempts = c.attempts + 1 where c.token_hash = presented;
   elsif refused is null then
@@ -2292,10 +2301,11 @@ begin
       delete from core.sign_in_codes c where c.token_hash = presented;
     end if;
     email := code.email;
+    again := code.used_at is not null;
   end if;
 end $$;
 comment on function private.redeem_sign_in_code(jsonb) is
-  'Uses a code, once and for a second click, or says why not; a wrong one is counted, and where there is no login every one is wrong. Definer: no caller may read codes.';
+  'Uses a code, once and for a second click, which again says, or says why not; a wrong one is counted, and where there is neither a login nor a signatory every one is wrong. Definer: no caller may read codes.';
 grant execute on function private.redeem_sign_in_code(jsonb) to api_owner;
 
 create function api.count_sign_in(caller jsonb, attempt jsonb) returns json
@@ -2321,7 +2331,9 @@ language plpgsql security definer
 set search_path = ''
 as $$
 declare
-  rate jsonb;
+  rate      jsonb;
+  login     uuid;
+  signatory boolean;
 begin
   perform private.act_as(caller, 'anyone');
   rate := private.count_sign_in(request, array['sign_in_code'], 'sign_in_mail');
@@ -2330,14 +2342,16 @@ begin
   end if;
   perform private.keep_sign_in_code(request);
   perform private.act_for_partner(private.house());
-  -- the same rows either way: how long the answer takes must not tell whether there is a login
+  -- the same look-ups and the same rows either way: how long the answer takes must not tell whose address it is
+  login := private.login_at(request ->> 'email');
+  signatory := private.signs(request ->> 'email');
   perform private.enqueue_mail(request -> 'mail', request ->> 'email', 'sign_in_code:' || (request ->> 'token_hash'),
-                               to_nobody => private.login_at(request ->> 'email') is null);
+                               to_nobody => login is null and not (signatory and (request ->> 'signatories')::boolean is true));
   return json_build_object('ok', true);
 end $$;
 comment on function api.send_sign_in_code(jsonb, jsonb) is
-  'Mails a one-time code, good for ten minutes and five attempts, where the address has a login, and answers alike where it has none: '
-  '{address_hash, email_hash, device_hash, email, token_hash, code_hash, mail}.';
+  'Mails a one-time code, good for ten minutes and five attempts, where the address has a login, or, with signatories, is that of one of a CPO''s customers; and answers alike where it is neither: '
+  '{address_hash, email_hash, device_hash, email, token_hash, code_hash, mail, signatories?}.';
 select private.expose('api.send_sign_in_code(jsonb, jsonb)');
 
 create function api.redeem_sign_in_code(caller jsonb, request jsonb) returns json
@@ -2352,25 +2366,35 @@ begin
   if redeemed.refused is not null then
     return private.refusal(redeemed.refused);  -- a wrong code was counted
   end if;
-  return json_build_object('email', redeemed.email);
+  return json_build_object(
+    'email', redeemed.email,
+    'login', private.login_at(redeemed.email) is not null,
+    'signatory', request ->> 'signatory_hash' is not null and private.begin_signatory_session(request ->> 'signatory_hash', redeemed.email));
 end $$;
 comment on function api.redeem_sign_in_code(jsonb, jsonb) is
-  'Uses a one-time code: {token_hash, code_hash} to {email}. Whose e-mail it is may sign in.';
+  'Uses a one-time code: {token_hash, code_hash, signatory_hash?} to {email, login, signatory}. Whose e-mail it is may sign in, where there is a login; and where they are a signatory of a CPO''s customer, the browser that has signatory_hash is signed in as that.';
 select private.expose('api.redeem_sign_in_code(jsonb, jsonb)');
 
--- Browsers in which a person is signed in to their own pages: longer than a session JWT lasts, and no longer than the session it came of.
+-- Browsers in which somebody is signed in to their own pages. A person with a login is longer than a session JWT lasts, and no longer
+-- than the session it came of. A signatory of a CPO's customer has no login: the address that was proved by a mailed code is what the
+-- browser has.
 
 create table core.page_sessions (
   token_hash         bytea       not null,
-  user_id            uuid        not null,
-  sign_in_session_id uuid        not null,
+  user_id            uuid,
+  sign_in_session_id uuid,
+  signatory          text,
   created_at         timestamptz not null default private.now(),
   expires_at         timestamptz not null default private.now() + interval '12 hours',
   constraint page_sessions_pkey primary key (token_hash),
-  constraint page_sessions_user_id_fkey foreign key (user_id) references auth.users (id) on delete cascade
+  constraint page_sessions_user_id_fkey foreign key (user_id) references auth.users (id) on delete cascade,
+  constraint page_sessions_of_somebody check (num_nonnulls(user_id, signatory) > 0),
+  constraint page_sessions_login_whole check (num_nulls(user_id, sign_in_session_id) in (0, 2))
 );
 comment on table core.page_sessions is
-  'A browser in which a person is signed in to their pages, by the SHA-256 of its cookie: twelve hours, and only while the session of Supabase Auth that it came of is there, so that signing out everywhere, a new password and a ban end it too. Ends by signing out, or with the next clean-up.';
+  'A browser in which somebody is signed in to their pages, by the SHA-256 of its cookie: twelve hours. Of a person with a login only while the session of Supabase Auth that it came of is there, so that signing out everywhere, a new password and a ban end it too; of a signatory only while there is an account that they signed for. Personal data. Ends by signing out, or with the next clean-up.';
+comment on column core.page_sessions.signatory is
+  'The address that this browser proved by a mailed code, where it is a signatory''s of a CPO''s customer: as whom it reads what private.signed_accounts finds. Null for whoever signed in by a password, or signed for nothing.';
 comment on column core.page_sessions.sign_in_session_id is 'The row of auth.sessions; no foreign key, because Supabase Auth deletes its rows as it likes.';
 -- serves: the clean-up
 create index page_sessions_expiry on core.page_sessions (expires_at);
@@ -2380,6 +2404,23 @@ alter table core.page_sessions enable row level security;
 create policy "a person reaches their own browsers" on core.page_sessions to api_owner
   using (user_id = (select private.user_id())) with check (user_id = (select private.user_id()));
 grant select, insert, delete on core.page_sessions to api_owner;
+
+create function private.admit_signatory(shown core.page_sessions, demand jsonb) returns jsonb
+language plpgsql
+set search_path = ''
+as $$
+begin
+  if not private.signs(shown.signatory) then
+    perform private.turn_away('missing_or_invalid_token');
+  elsif demand ->> 'kind' is distinct from 'session' then
+    perform private.turn_away('wrong_kind');
+  end if;
+  return jsonb_build_object(
+    'caller', jsonb_build_object('kind', 'signatory', 'signatory', shown.signatory, 'signed_in_at', shown.created_at),
+    'subject', 'signatory:' || encode(sha256(convert_to(shown.signatory, 'UTF8')), 'hex'));
+end $$;
+comment on function private.admit_signatory(core.page_sessions, jsonb) is
+  'A browser that proved the address of a signatory, for as long as that is one. Belongs to no tenant: row-level security shows it nothing.';
 
 create function private.admit_page_session(credential jsonb, demand jsonb) returns jsonb
 language plpgsql security definer
@@ -2393,7 +2434,11 @@ begin
   select * into shown from core.page_sessions s
    where s.token_hash = decode(credential ->> 'token_hash', 'hex') and s.expires_at > private.now();
   if demand ->> 'kind' is distinct from 'partner' then
-    return private.admit_signed_in(shown.user_id, shown.sign_in_session_id, demand);
+    if shown.user_id is null and shown.signatory is not null then
+      return private.admit_signatory(shown, demand);
+    end if;
+    return jsonb_set(private.admit_signed_in(shown.user_id, shown.sign_in_session_id, demand), '{caller,signatory}',
+                     coalesce(to_jsonb(shown.signatory), 'null'));
   end if;
   admitted := private.admit_signed_in(shown.user_id, shown.sign_in_session_id, demand || '{"kind": "session"}');
   partner := private.managed_partner(shown.user_id);
@@ -2406,18 +2451,61 @@ end $$;
 comment on function private.admit_page_session(jsonb, jsonb) is
   'A browser in which a person is signed in to their pages: {token_hash}. As good as the session of Supabase Auth that it came of, and no better. Where pages of a partner are asked for, the person acts for the partner that they manage. Definer, as all of admission.';
 
+create function private.begin_signatory_session(token_hash text, address text) returns boolean
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  if not private.signs(address) then
+    return false;
+  end if;
+  insert into core.page_sessions (token_hash, signatory) values (private.claim_token_hash(begin_signatory_session.token_hash), address);
+  return true;
+end $$;
+comment on function private.begin_signatory_session(text, text) is
+  'A browser that proved an address by a code goes to the pages as the signatory at that address; false where there is none. Definer, because nobody is signed in yet.';
+grant execute on function private.begin_signatory_session(text, text) to api_owner;
+
+create function private.take_signatory(token_hash text, person uuid) returns text
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  address text;
+begin
+  delete from core.page_sessions s
+   where s.token_hash = decode(take_signatory.token_hash, 'hex') and s.user_id is null
+     and s.signatory = (private.user_profile(person)).email
+  returning s.signatory into address;
+  return address;
+end $$;
+comment on function private.take_signatory(text, uuid) is
+  'The address that a browser proved as a signatory, where it is that of a person''s login too, whose page session is the only one from now on. Definer, because the row is of no person.';
+grant execute on function private.take_signatory(text, uuid) to api_owner;
+
+create function private.end_signatory_session(token_hash text) returns void
+language sql security definer
+set search_path = ''
+as $$
+  delete from core.page_sessions s
+   where s.token_hash = decode(end_signatory_session.token_hash, 'hex') and s.user_id is null and s.signatory = private.signatory()
+$$;
+comment on function private.end_signatory_session(text) is 'Signs a signatory out. Definer, because the row is of no person.';
+grant execute on function private.end_signatory_session(text) to api_owner;
+
 create function api.begin_page_session(caller jsonb, request jsonb) returns json
 language plpgsql security definer
 set search_path = ''
 as $$
 begin
   perform private.act_as(caller, 'session');
-  insert into core.page_sessions (token_hash, user_id, sign_in_session_id)
-  values (private.claim_token_hash(request ->> 'token_hash'), private.user_id(), (request ->> 'sign_in_session_id')::uuid);
+  insert into core.page_sessions (token_hash, user_id, sign_in_session_id, signatory)
+  values (private.claim_token_hash(request ->> 'token_hash'), private.user_id(), (request ->> 'sign_in_session_id')::uuid,
+          private.take_signatory(request ->> 'signatory_hash', private.user_id()));
   return json_build_object('ok', true);
 end $$;
 comment on function api.begin_page_session(jsonb, jsonb) is
-  'Who has just signed in goes to their pages: {token_hash, sign_in_session_id}. The id is that of the session JWT by which they were admitted.';
+  'Who has just signed in goes to their pages: {token_hash, sign_in_session_id, signatory_hash?}. The id is that of the session JWT by which they were admitted; signatory_hash that of the page session which the code they signed in by began, and which this one takes the place of.';
 select private.expose('api.begin_page_session(jsonb, jsonb)');
 
 create function api.end_page_session(caller jsonb, request jsonb) returns json
@@ -2425,7 +2513,8 @@ language plpgsql security definer
 set search_path = ''
 as $$
 begin
-  perform private.act_as(caller, 'session');
+  perform private.act_as(caller, 'session', 'signatory');
+  perform private.end_signatory_session(request ->> 'token_hash');
   delete from core.page_sessions s where s.user_id = private.user_id() and s.token_hash = decode(request ->> 'token_hash', 'hex');
   return json_build_object('draft_ids', private.own_drafts());
 end $$;
@@ -3221,6 +3310,8 @@ comment on table core.signatories is 'The natural person who signs for an accoun
 -- serves: the operator's search
 create index signatories_words on core.signatories using gin (private.search_words(full_name, email, private.phone_end(phone)))
   with (gin_pending_list_limit = 256);
+-- serves: whether an address is a signatory's, who signs in by a mailed code
+create index signatories_email on core.signatories (email) where email is not null;
 select private.isolate('core.signatories', 'select, insert, update');
 select private.belong_with('core.signatories', 'core.accounts', 'account_id');
 
@@ -3945,15 +4036,15 @@ comment on view core.connection_mandates is
   'A connection and where it stands with its mandate: the one that covers today, else the latest decision. A mandate has expired after its last year, whether or not the job has noted it. renewed_until: the last day of the years signed for ahead.';
 grant select on core.connection_mandates to api_owner;
 
-create function private.signed_until(connection uuid) returns date
+create function private.signed_until(connection uuid, tenant uuid default private.partner_id()) returns date
 language sql stable
 set search_path = ''
 as $$
   select max(m.valid_until) from core.mandates m
-   where m.partner_id = private.partner_id() and m.connection_id = signed_until.connection and m.status = 'signed' and m.valid_until >= private.today()
+   where m.partner_id = tenant and m.connection_id = signed_until.connection and m.status = 'signed' and m.valid_until >= private.today()
 $$;
-comment on function private.signed_until(uuid) is 'The last day of what is signed for a connection, today or later; null where nothing is.';
-grant execute on function private.signed_until(uuid) to api_owner;
+comment on function private.signed_until(uuid, uuid) is 'The last day of what is signed for a connection, today or later; null where nothing is.';
+grant execute on function private.signed_until(uuid, uuid) to api_owner;
 
 create function private.is_renewed(mandate core.mandates) returns boolean
 language sql stable
@@ -3966,18 +4057,18 @@ $$;
 comment on function private.is_renewed(core.mandates) is 'Whether the years after those of a mandate are signed for too.';
 grant execute on function private.is_renewed(core.mandates) to api_owner;
 
-create function private.can_sign(connection uuid) returns boolean
+create function private.can_sign(connection uuid, tenant uuid default private.partner_id()) returns boolean
 language plpgsql stable
 set search_path = ''
 as $$
 declare
-  held_until constant date := private.signed_until(connection);
+  held_until constant date := private.signed_until(connection, tenant);
 begin
   return held_until is null or private.today() >= make_date(extract(year from held_until)::int, 11, 1);
 end $$;
-comment on function private.can_sign(uuid) is
+comment on function private.can_sign(uuid, uuid) is
   'Whether somebody may sign for a connection: where no mandate holds, and from 1 November of the last year that is signed for.';
-grant execute on function private.can_sign(uuid) to api_owner;
+grant execute on function private.can_sign(uuid, uuid) to api_owner;
 
 create function private.mandate_periods(connection uuid, fixed_years int) returns jsonb
 language plpgsql stable
@@ -4247,19 +4338,19 @@ $$;
 comment on function private.shown_mandate(core.mandates) is 'What was signed, as its pages show it.';
 grant execute on function private.shown_mandate(core.mandates) to api_owner;
 
-create function private.may_sign_again(connection uuid) returns boolean
+create function private.may_sign_again(connection uuid, tenant uuid default private.partner_id()) returns boolean
 language plpgsql stable
 set search_path = ''
 as $$
 begin
   return exists (
     select from core.connection_mandates m
-     where m.partner_id = private.partner_id() and m.connection_id = may_sign_again.connection and m.status = 'active'
-       and m.mandate_status in ('signed', 'expired') and private.can_sign(m.connection_id));
+     where m.partner_id = tenant and m.connection_id = may_sign_again.connection and m.status = 'active'
+       and m.mandate_status in ('signed', 'expired') and private.can_sign(m.connection_id, tenant));
 end $$;
-comment on function private.may_sign_again(uuid) is
+comment on function private.may_sign_again(uuid, uuid) is
   'Whether who signed may sign again by themselves: in the last weeks of what they signed for, and after it. Not after a revocation, which somebody meant.';
-grant execute on function private.may_sign_again(uuid) to api_owner;
+grant execute on function private.may_sign_again(uuid, uuid) to api_owner;
 
 create function private.mandate_link_view(link_id uuid) returns json
 language plpgsql stable
@@ -4455,6 +4546,19 @@ end $$;
 comment on function api.decline_mandate(jsonb, jsonb) is 'Declines to sign: {token_hash, address, user_agent}. While a mandate holds that is for the years after it, and changes nothing.';
 select private.expose('api.decline_mandate(jsonb, jsonb)');
 
+create function private.link_signed_by(connection uuid) returns core.mandate_links
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  return (select l
+            from core.mandates m join core.mandate_links l on l.partner_id = m.partner_id and l.id = m.link_id
+           where m.partner_id = private.partner_id() and m.connection_id = connection and m.status <> 'declined'
+           order by m.created_at desc limit 1);
+end $$;
+comment on function private.link_signed_by(uuid) is 'The link by which a connection was signed for last.';
+grant execute on function private.link_signed_by(uuid) to api_owner;
+
 create function private.issue_renewal_link(connection uuid, signed_by core.mandate_links, token_hash text, expires_at timestamptz) returns void
 language sql
 set search_path = ''
@@ -4518,6 +4622,7 @@ create table core.chargers (
   meter_updated_at   timestamptz,
   status             text        not null default 'active',
   created_at         timestamptz not null default private.now(),
+  removed_at         timestamptz,
   constraint chargers_pkey primary key (partner_id, id),
   constraint chargers_owner_key unique (partner_id, id, owner_id),
   constraint chargers_account_fkey foreign key (partner_id, account_id, owner_id) references core.accounts (partner_id, id, owner_id),
@@ -4534,12 +4639,15 @@ create table core.chargers (
   constraint chargers_ocpp_identity_shape check (ocpp_identity ~ '^[A-Za-z0-9_-]{1,64}$'),
   constraint chargers_ocpp_credentials_whole check (num_nulls(ocpp_identity, ocpp_password_hash) in (0, 2)),
   constraint chargers_ocpp_password_is_sha256 check (length(ocpp_password_hash) = 32),
-  constraint chargers_status_known check (status in ('active', 'removed'))
+  constraint chargers_status_known check (status in ('active', 'removed')),
+  constraint chargers_active_stands check (status = 'removed' or removed_at is null)
 );
 comment on table core.chargers is
   'A charger of an account, bound to one of its connections; or of a person, who may have no account yet. serial_number is upper-case without spaces, and with its brand active on one account only, across all tenants.';
 comment on column core.chargers.mid_eligible is 'Null while the evidence of a MID meter is still to be judged: it opens no gate.';
 comment on column core.chargers.power_kw is 'The most it delivers to one car; null where nobody said. What a session is judged against.';
+comment on column core.chargers.removed_at is
+  'Until when it stood there: what it charged before goes on to count. Null where it stands, or nobody noted when it went.';
 comment on column core.chargers.ocpp_password_hash is
   'SHA-256 of the 160 random bits that the charger sends in HTTP Basic (OCPP-J security profile 2); the gateway checks it, nobody reads it back.';
 -- serves: charger_claimed; unique across tenants on purpose, taken by private.claim_serial_number
@@ -6381,6 +6489,8 @@ comment on column core.booking_rows.flags is 'What made the month look implausib
 create unique index booking_rows_live_month on core.booking_rows (partner_id, connection_id, period) where live;
 -- serves: a month of an EAN is booked once; unique across tenants on purpose, and only private.claim_months relies on it
 create unique index booking_rows_live_ean on core.booking_rows (ean_code, period) where live and ean_exclusive;
+-- serves: why the register rejected a month
+create index booking_rows_rejected on core.booking_rows (partner_id, connection_id, period) where status = 'rejected';
 -- serves: the rows of a booking
 create index booking_rows_booking on core.booking_rows (partner_id, booking_id);
 select private.isolate('core.booking_rows', 'select');
@@ -6503,7 +6613,7 @@ begin
               when s.signed is null then 'no_mandate'
               when s.mandate_id is null then 'outside_mandate'
               when g.ean_validated is not true then 'gate:ean_validated'  -- an archived connection has no gates
-              when not g.mid_charger_registered then 'gate:mid_charger_registered'
+              when h.mid_until >= m.period::timestamp at time zone 'Europe/Amsterdam' is not true then 'gate:mid_charger_registered'
               when not g.iban_present then 'gate:iban_present'
               when c.registration_status in ('concept', 'ingediend') then 'registration_open'
               when c.registration_status = 'afgekeurd' then 'registration_rejected'
@@ -6519,8 +6629,10 @@ begin
       where c.partner_id = tenant and c.id = q.connection_id and (chosen is null or c.account_id = any (chosen)) offset 0) c
     left join lateral (select * from core.connection_gates g where g.partner_id = tenant and g.connection_id = c.id offset 0) g on true
    cross join lateral (
-     -- of a charger that nobody described as much as of its sessions is believed
-     select sum(coalesce(h.power_kw, 50)) as kw from core.chargers h where h.partner_id = tenant and h.connection_id = c.id and h.status = 'active') h
+     -- of a charger that nobody described as much as of its sessions is believed; one that was taken off counts for as long as it stood there
+     select coalesce(sum(coalesce(h.power_kw, 50)) filter (where h.status = 'active'), sum(coalesce(h.power_kw, 50))) as kw,
+            max(case h.status when 'active' then 'infinity' else h.removed_at end) filter (where h.mid_eligible) as mid_until
+       from core.chargers h where h.partner_id = tenant and h.connection_id = c.id) h
    cross join lateral unnest(q.months) m
     join private.months_of(quarter) l on l.period = m.period
    cross join lateral (
@@ -6616,14 +6728,15 @@ begin
          left join core.signatories s on s.partner_id = c.partner_id and s.account_id = c.account_id
          left join core.attributions t on t.user_id = a.user_id
         where c.partner_id = booking.partner_id and c.id = q.connection_id offset 0) c
+     cross join lateral unnest(q.months) j
      cross join lateral (
        select string_agg(coalesce(h.brand, h.ocpp_vendor), '; ' order by h.created_at, h.id) as brands,
               string_agg(coalesce((select k.model from core.charger_models k where k.id = h.catalog_charger_id), h.ocpp_model), '; '
                          order by h.created_at, h.id) as models,
               string_agg(h.serial_number, '; ' order by h.created_at, h.id) as serials
          from core.chargers h
-        where h.partner_id = booking.partner_id and h.connection_id = c.id and h.status = 'active' and h.mid_eligible) h
-     cross join lateral unnest(q.months) j
+        where h.partner_id = booking.partner_id and h.connection_id = c.id and h.mid_eligible
+          and (h.status = 'active' or h.removed_at >= j.period::timestamp at time zone 'Europe/Amsterdam')) h
      cross join lateral (select * from core.mandates m where m.partner_id = booking.partner_id and m.id = j.mandate_id offset 0) m
      order by j.ean_code, j.period  -- two tenants that claim the same EANs wait for each other in one order
     -- somebody else's booking took the EAN and month a moment ago
@@ -7595,9 +7708,11 @@ begin
         join core.counted_months m on m.partner_id = c.partner_id and m.connection_id = c.id
         join core.ere_factors f on f.delivery_year = extract(year from m.period)
        where c.partner_id = account_partner and c.account_id = account and m.status = 'staged' and m.total_kwh > 0
-         -- of an archived connection, or without a charger, no month is booked: who closed their account has left neither
+         -- of an archived connection, or without a charger then, no month is booked
          and c.status = 'active'
-         and exists (select from core.chargers h where h.partner_id = c.partner_id and h.connection_id = c.id and h.status = 'active')
+         and exists (select from core.chargers h
+                      where h.partner_id = c.partner_id and h.connection_id = c.id
+                        and (h.status = 'active' or h.removed_at >= m.period::timestamp at time zone 'Europe/Amsterdam'))
          and (f.bookable_until is null or f.bookable_until >= private.today()))
     or exists (
       select from core.connections c
@@ -8585,20 +8700,30 @@ end $$;
 comment on function api.read_invoice(jsonb, jsonb) is 'GET /partner/invoices/{invoice_number}: {number} to private.kept_document.';
 select private.expose('api.read_invoice(jsonb, jsonb)');
 
-create function api.read_settlement(caller jsonb, request jsonb) returns json
-language plpgsql stable security definer
+create function private.settlement_document(part uuid) returns json
+language plpgsql stable
 set search_path = ''
 as $$
 declare
   document core.documents;
 begin
-  perform private.act_as(caller, 'cpo');
-  select d.* into document from core.documents d
-   where d.partner_id = private.partner_id() and d.part_id = (request ->> 'settlement_id')::uuid;
+  select d.* into document from core.documents d where d.partner_id = private.partner_id() and d.part_id = part;
   if document.id is null then
     perform private.refuse('settlement_not_found');
   end if;
   return private.kept_document(document, 'settlement-' || (document.created_at at time zone 'Europe/Amsterdam')::date);
+end $$;
+comment on function private.settlement_document(uuid) is
+  'private.kept_document of a customer''s part of a payment to the CPO. Refused with settlement_not_found where the transaction reaches none.';
+grant execute on function private.settlement_document(uuid) to api_owner;
+
+create function api.read_settlement(caller jsonb, request jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'cpo');
+  return private.settlement_document((request ->> 'settlement_id')::uuid);
 end $$;
 comment on function api.read_settlement(jsonb, jsonb) is
   'GET /v1/settlements/{settlement_id}: {settlement_id} to private.kept_document. Refused with settlement_not_found before the payment was made.';
@@ -9128,7 +9253,7 @@ comment on table core.notices is
   'What a customer is told: one cause is told once, ever. details is what only the moment knew; who is told, where and in which language is looked up when it is mailed. No names or addresses in it; kept as long as the account.';
 comment on column core.notices.due_at is 'When a mail is to be made of it; moved on while a worker is at it, null once that is done.';
 comment on column core.notices.details is
-  'registration_rejected {grounds}; mandate_ending {valid_until, reminder}; mandate_ended {valid_until}; mandate_withdrawn {by, covered_until}; payout_sent, payout_failed {amount_eur, iban_last4}; payout_iban_changed {iban_last4}.';
+  'registration_rejected {grounds}; mandate_ending {valid_until, reminder}; mandate_ended {valid_until}; mandate_withdrawn {by, covered_until}; payout_sent, payout_failed {amount_eur, iban_last4}; payout_iban_changed {iban_last4, by}.';
 -- serves: what the worker mails next
 create index notices_due on core.notices (due_at) where due_at is not null;
 -- serves: what an account was told
@@ -9202,6 +9327,8 @@ begin
              'brand', case when d.id is not null then private.partner_brand(p) end,
              'account', case when a.user_id is null then 'cpo' else 'own' end,
              'draft_id', d.id,
+             'may_sign_in', case when notice.kind not like 'payout\_%' then false
+                                 when a.user_id is not null then private.login_stands(a.user_id) else private.signs(s.email) end,
              'may_sign', notice.kind in ('mandate_ending', 'mandate_ended') and private.may_sign_again(notice.connection_id))
       from core.accounts a
       join core.signatories s on s.partner_id = a.partner_id and s.account_id = a.id and s.email is not null
@@ -9250,7 +9377,7 @@ begin
   return private.due_notices((batch ->> 'size')::int)::json;
 end $$;
 comment on function api.due_notices(jsonb, jsonb) is
-  'The next notices to mail: {size} to [{partner_id, notice_id, notice, locale, full_name, partner_name, brand, account, draft_id, may_sign}].';
+  'The next notices to mail: {size} to [{partner_id, notice_id, notice, locale, full_name, partner_name, brand, account, draft_id, may_sign_in, may_sign}].';
 select private.expose('api.due_notices(jsonb, jsonb)', 'edge_slow');
 
 create function private.mail_notice(post jsonb) returns boolean
@@ -9259,7 +9386,6 @@ set search_path = ''
 as $$
 declare
   notice core.notices;
-  signed core.mandate_links;
   email  text;
 begin
   -- a reset locks accounts first
@@ -9273,11 +9399,7 @@ begin
   end if;
   perform private.act_for_partner(notice.partner_id);
   if post ->> 'token_hash' is not null then
-    select l.* into signed
-      from core.mandates m join core.mandate_links l on l.partner_id = m.partner_id and l.id = m.link_id
-     where m.partner_id = notice.partner_id and m.connection_id = notice.connection_id and m.status <> 'declined'
-     order by m.created_at desc limit 1;
-    perform private.issue_renewal_link(notice.connection_id, signed, post ->> 'token_hash', greatest(
+    perform private.issue_renewal_link(notice.connection_id, private.link_signed_by(notice.connection_id), post ->> 'token_hash', greatest(
       private.now() + interval '1209600 seconds',
       -- until the January after it: who signs then loses no month
       make_timestamptz(extract(year from (notice.details ->> 'valid_until')::date)::int + 1, 2, 1, 0, 0, 0, 'Europe/Amsterdam')));
@@ -13341,7 +13463,7 @@ declare
   removed uuid;
 begin
   perform private.act_as(caller, 'session');
-  update core.chargers h set status = 'removed'
+  update core.chargers h set status = 'removed', removed_at = private.now()
    where h.partner_id = private.partner_id() and h.user_id = private.user_id() and h.id = (request ->> 'id')::uuid and h.status = 'active'
   returning h.id into removed;
   if removed is not null then
@@ -13441,23 +13563,267 @@ comment on function api.list_own_charging_sessions(jsonb, jsonb) is
   'GET /sessions: {limit, offset, charger_id, from, to} to a page of the person''s sessions, newest first. from inclusive, to exclusive.';
 select private.expose('api.list_own_charging_sessions(jsonb, jsonb)');
 
+-- Signatories of a CPO's customers on the pages of a person: they have no login, and come by a code that is mailed to the address on
+-- file. What they reach are the accounts that they signed for, of whatever CPO, looked up anew by every statement: an address that
+-- changes, an account that goes, a CPO that is switched off ends it at once. No row of a tenant is theirs by row-level security, so
+-- that all of it is read by the definers here and in this folder, which begin at private.own_account_rows.
+
+create function private.signed_accounts(address text) returns setof core.accounts
+language plpgsql stable security definer rows 1
+set search_path = ''
+as $$
+begin
+  return query
+    select a.*
+      -- more is no person's, but that of a CPO that gave its own address for all: what it costs to look has an end
+      from (select s.partner_id, s.account_id from core.signatories s where s.email = address limit 1000) s
+      join core.accounts a on a.partner_id = s.partner_id and a.id = s.account_id
+      join core.partners p on p.id = a.partner_id and p.is_active
+      join core.oauth_clients k on k.id = a.client_id and k.disabled_at is null
+     where exists (select from core.connections c join core.mandates m on m.partner_id = c.partner_id and m.connection_id = c.id
+                    where c.partner_id = a.partner_id and c.account_id = a.id and m.document is not null)
+     order by a.created_at desc, a.id
+     limit 100;
+end $$;
+comment on function private.signed_accounts(text) is
+  'The accounts of CPO clients for which the signatory at an address has signed, newest first, a hundred at most; none of a partner or a client that was switched off. A person''s own account is not among them. Definer, because it looks across tenants.';
+
+create function private.signs(address text) returns boolean
+language plpgsql stable security definer
+set search_path = ''
+as $$ begin return exists (select from private.signed_accounts(address)); end $$;
+comment on function private.signs(text) is 'Whether an address is that of a signatory who signed for an account of a CPO. Definer, because it looks across tenants.';
+grant execute on function private.signs(text) to api_owner;
+
+create function private.own_account_rows() returns setof core.accounts
+language plpgsql stable security definer rows 1
+set search_path = ''
+as $$
+begin
+  if private.user_id() is not null then
+    return query select a.* from core.accounts a where a.user_id = private.user_id();
+  end if;
+  if private.signatory() is not null then
+    return query select * from private.signed_accounts(private.signatory());
+  end if;
+end $$;
+comment on function private.own_account_rows() is
+  'The accounts of the person of this transaction, and those they signed for as a CPO''s customer: the one rule of what is theirs. Definer, because the latter are in the tenant of the CPO.';
+
+create function private.own_email() returns text
+language plpgsql stable security definer
+set search_path = ''
+as $$ begin return coalesce((private.user_profile(private.user_id())).email, private.signatory()); end $$;
+comment on function private.own_email() is 'The address of the person of this transaction, of their login where they have one.';
+grant execute on function private.own_email() to api_owner;
+
+create function private.enter_signed_account(account uuid) returns core.accounts
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  signed core.accounts;
+begin
+  select * into signed from private.signed_accounts(private.signatory()) a where a.id = account;
+  if signed.id is null then
+    perform private.refuse('account_not_found');
+  end if;
+  perform private.act_for_partner(signed.partner_id), set_config('app.caller_kind', 'signatory', true), set_config('app.user_id', '', true);
+  return signed;
+end $$;
+comment on function private.enter_signed_account(uuid) is
+  'From here the transaction is in the tenant of an account that its caller signed for, as by a mandate link. Refused with account_not_found where it is none of theirs. Definer, because it looks across tenants.';
+grant execute on function private.enter_signed_account(uuid) to api_owner;
+
+create function private.enter_signed_document(mandate uuid, line uuid, part uuid) returns void
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  account uuid;
+begin
+  select a.id into account
+    from private.signed_accounts(private.signatory()) a
+    join core.documents d on d.partner_id = a.partner_id and d.account_id = a.id
+   where d.mandate_id = mandate or d.line_id = line or d.part_id = part;
+  if account is not null then
+    perform private.enter_signed_account(account);
+  end if;
+end $$;
+comment on function private.enter_signed_document(uuid, uuid, uuid) is
+  'As private.enter_signed_account, where a document is of an account that the caller signed for; else nothing changes, and it is looked for among what is the caller''s own.';
+grant execute on function private.enter_signed_document(uuid, uuid, uuid) to api_owner;
+
+create function api.send_account_code(caller jsonb, request jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  address text;
+  account core.accounts;
+  rate    jsonb;
+begin
+  perform private.act_as(caller, 'session', 'signatory');
+  address := private.signatory();
+  account := private.enter_signed_account((request ->> 'account_id')::uuid);
+  if account.payout_handler <> 'service_pays_customer' then
+    perform private.refuse('account_not_found');
+  end if;
+  rate := private.debit('account_iban:' || account.id, 'mandate_code');
+  if not (rate ->> 'allowed')::boolean then
+    return private.refusal('too_many_codes', json_build_object('rate', rate));
+  end if;
+  perform private.keep_account_code(request, address);
+  perform private.enqueue_mail(request -> 'mail', address, 'account_code:' || (request ->> 'code_hash'),
+                               jsonb_build_object('partner_name', (select p.name from core.partners p where p.id = account.partner_id)));
+  return json_build_object('ok', true);
+end $$;
+comment on function api.send_account_code(jsonb, jsonb) is
+  'Mails a signatory the code to change the account number of an account that the service pays: {account_id, token_hash, code_hash, mail}. Ten minutes, five attempts, ten codes a day; a newer one takes the place of the older.';
+select private.expose('api.send_account_code(jsonb, jsonb)');
+
+create function private.keep_account_code(request jsonb, address text) returns void
+language sql security definer
+set search_path = ''
+as $$
+  insert into core.sign_in_codes (token_hash, code_hash, email, expires_at)
+  values (private.claim_token_hash(request ->> 'token_hash'), decode(request ->> 'code_hash', 'hex'), address, private.code_expiry())
+  on conflict on constraint sign_in_codes_pkey do update
+    set code_hash = excluded.code_hash, expires_at = excluded.expires_at, attempts = 0, used_at = null
+    where sign_in_codes.email = excluded.email
+$$;
+comment on function private.keep_account_code(jsonb, text) is
+  'The code for one account of one browser; token_hash is made of its cookie, so that another browser''s guess is none. Definer: no caller may read codes.';
+grant execute on function private.keep_account_code(jsonb, text) to api_owner;
+
+create function private.account_code_sent(token_hash text) returns boolean
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  return exists (select from core.sign_in_codes c where c.token_hash = decode(account_code_sent.token_hash, 'hex') and c.expires_at > private.now() and c.used_at is null);
+end $$;
+comment on function private.account_code_sent(text) is 'Whether a code waits to be typed. Definer: no caller may read codes.';
+grant execute on function private.account_code_sent(text) to api_owner;
+
+create function api.read_signed_account(caller jsonb, request jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  account core.accounts;
+begin
+  perform private.act_as(caller, 'session', 'signatory');
+  account := private.enter_signed_account((request ->> 'account_id')::uuid);
+  if account.payout_handler <> 'service_pays_customer' then
+    perform private.refuse('account_not_found');
+  end if;
+  return json_build_object(
+    'email', private.own_email(), 'partner_id', account.partner_id, 'iban_last4', account.iban_last4,
+    'partner_name', (select p.name from core.partners p where p.id = account.partner_id),
+    'code_sent', private.account_code_sent(request ->> 'token_hash'));
+end $$;
+comment on function api.read_signed_account(jsonb, jsonb) is
+  'An account that the service pays, for who signed for it and wants to change its account number: {account_id, token_hash} to {email, partner_id, partner_name, iban_last4, code_sent}.';
+select private.expose('api.read_signed_account(jsonb, jsonb)');
+
+create function api.change_signed_iban(caller jsonb, request jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  account core.accounts;
+  used    record;
+begin
+  perform private.act_as(caller, 'session', 'signatory');
+  account := private.enter_signed_account((request ->> 'account_id')::uuid);
+  if account.payout_handler <> 'service_pays_customer' or account.partner_id <> (request ->> 'partner_id')::uuid then
+    perform private.refuse('account_not_found');
+  end if;
+  select * into used from private.redeem_sign_in_code(request);
+  if used.refused is not null then
+    return private.refusal(used.refused);  -- a wrong code was counted
+  elsif used.email is distinct from private.signatory() then
+    perform private.refuse('account_not_found');
+  elsif used.again then
+    -- a second click: the number is there; another one takes a code of its own
+    return case when account.iban_last4 is distinct from request #>> '{iban,last4}' then private.refusal('code_expired')
+                else json_build_object('ok', true) end;
+  end if;
+  perform private.store_iban(account.id, request -> 'iban');
+  perform private.notify(account.id, 'payout_iban_changed', 'payout_iban_changed:' || account.id || ':' || gen_random_uuid(),
+                         jsonb_build_object('iban_last4', request #>> '{iban,last4}', 'by', 'signatory'));
+  return json_build_object('ok', true);
+end $$;
+comment on function api.change_signed_iban(jsonb, jsonb) is
+  'A signatory gives another account number, by a code that was mailed for it: {account_id, partner_id, token_hash, code_hash, iban}. partner_id is the tenant that the number was encrypted for. They are told of it by mail, and nothing goes there for 48 hours.';
+select private.expose('api.change_signed_iban(jsonb, jsonb)');
+
+create function api.renew_signed_mandate(caller jsonb, request jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  account    core.accounts;
+  connection uuid;
+  rate       jsonb;
+begin
+  perform private.act_as(caller, 'session', 'signatory');
+  account := private.enter_signed_account((request ->> 'account_id')::uuid);
+  select c.id into connection from core.connections c
+   where c.partner_id = account.partner_id and c.account_id = account.id and c.id = (request ->> 'connection_id')::uuid for update;
+  if connection is null or not private.may_sign_again(connection) then
+    perform private.refuse('link_not_open');
+  end if;
+  rate := private.debit('mandate_renewal:' || connection, 'mandate_code');
+  if not (rate ->> 'allowed')::boolean then
+    perform private.refuse('too_many_codes', json_build_object('rate', rate));
+  end if;
+  perform private.issue_renewal_link(connection, private.link_signed_by(connection), request ->> 'new_token_hash', private.now() + interval '1209600 seconds');
+  perform private.audit('mandate_link.issued', connection, '{"renewal": true}');
+  return json_build_object('ok', true);
+end $$;
+comment on function api.renew_signed_mandate(jsonb, jsonb) is
+  'A signatory gets a link to sign again, from 1 November of the last year on and after it: {account_id, connection_id, new_token_hash}. Ten a day. Refused with link_not_open before.';
+select private.expose('api.renew_signed_mandate(jsonb, jsonb)');
+
 -- GET /energy and GET /ere-position: months are read, never sessions.
 
 create function private.own_counted_months(since date, until date) returns table (month date, kwh numeric, ere numeric)
-language plpgsql stable
+language plpgsql stable security definer
 set search_path = ''
 as $$
 begin
   return query
   select m.period, sum(m.kwh), sum(m.ere)
-    from core.accounts a
+    from private.own_account_rows() a
     join core.connections c on c.partner_id = a.partner_id and c.account_id = a.id
     join core.earned_months m on m.partner_id = c.partner_id and m.connection_id = c.id
-   where a.user_id = private.user_id() and m.period >= since and m.period < until
+   where m.period >= since and m.period < until
    group by m.period;
 end $$;
-comment on function private.own_counted_months(date, date) is 'What counts toward ERE for the person of this transaction, over all their connections: of a credited month the kWh that the register accepted. since inclusive, until exclusive.';
+comment on function private.own_counted_months(date, date) is 'What counts toward ERE for the person of this transaction, over all their connections: of a credited month the kWh that the register accepted. since inclusive, until exclusive. Definer, because what they signed for at a CPO is in its tenant.';
 grant execute on function private.own_counted_months(date, date) to api_owner;
+
+create function private.signed_months(since date, until date) returns table (month date, kwh numeric, sessions bigint)
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  if private.signatory() is null then
+    return;
+  end if;
+  return query
+  select d.period, sum(d.total_kwh), sum(d.session_count)
+    from private.signed_accounts(private.signatory()) a
+    join core.connections c on c.partner_id = a.partner_id and c.account_id = a.id
+    join core.delivered_months d on d.partner_id = c.partner_id and d.connection_id = c.id
+   where d.period >= since and d.period < until and d.total_kwh > 0
+   group by d.period;
+end $$;
+comment on function private.signed_months(date, date) is
+  'The totals that CPOs delivered of what the caller signed for there, by month. Definer, as private.own_account_rows.';
+grant execute on function private.signed_months(date, date) to api_owner;
 
 create function private.own_months(since date, until date) returns table (month date, kwh numeric, sessions bigint, ere_credits numeric)
 language plpgsql stable
@@ -13466,16 +13832,19 @@ as $$
 begin
   return query
   with energy as (
-    select m.month, sum(m.wh) / 1000.0 as kwh, sum(m.sessions) as sessions
-      from core.charger_months m
-     where m.owner_id = private.user_id() and m.sessions > 0 and m.month >= since and m.month < until
-     group by m.month
+    select e.month, sum(e.kwh) as kwh, sum(e.sessions)::bigint as sessions
+      from (select m.month, m.wh / 1000.0 as kwh, m.sessions
+              from core.charger_months m
+             where m.owner_id = private.user_id() and m.sessions > 0 and m.month >= since and m.month < until
+            union all
+            select * from private.signed_months(since, until)) e
+     group by e.month
   )
   select coalesce(e.month, c.month), coalesce(e.kwh, 0), coalesce(e.sessions, 0), coalesce(c.ere, 0)
     from energy e full join private.own_counted_months(since, until) c on c.month = e.month;
 end $$;
 comment on function private.own_months(date, date) is
-  'What the person of this transaction charged, by month, and the ERE of it, exact. since inclusive, until exclusive.';
+  'What the person of this transaction charged, by their own chargers and by what a CPO delivered of them, by month, and the ERE of it, exact. since inclusive, until exclusive.';
 grant execute on function private.own_months(date, date) to api_owner;
 
 create function api.get_energy(caller jsonb) returns json
@@ -13527,7 +13896,7 @@ as $$
 begin
   return query
   with own as materialized (
-    select a.partner_id, a.id from core.accounts a where a.user_id = private.user_id()
+    select a.partner_id, a.id from private.own_account_rows() a
   ), paid as materialized (
     select o.partner_id, p.allocation_id, p.state from own o cross join lateral private.payments(o.partner_id, 'customer', o.id) p
   )
@@ -13762,12 +14131,13 @@ comment on function private.own_brand() is
 grant execute on function private.own_brand() to api_owner;
 
 create function private.own_accounts() returns json
-language sql stable
+language sql stable security definer
 set search_path = ''
 as $$
   select coalesce(json_agg(json_build_object(
            'account_id', a.id,
            'draft_id', private.own_draft(a.id),
+           'cpo', case when a.client_id is not null then (select p.name from core.partners p where p.id = a.partner_id) end,
            'payout_handler', a.payout_handler,
            'iban_last4', a.iban_last4,
            'iban_held_until', case when a.iban_ciphertext is not null and a.iban_changed_at > private.now() - interval '48 hours'
@@ -13782,30 +14152,31 @@ as $$
                                     'postal_code', l.postal_code, 'city', l.city,
                                     'registration_status', c.registration_status, 'mandate_status', c.mandate_status,
                                     'valid_from', c.valid_from, 'valid_until', c.valid_until, 'renewed_until', c.renewed_until,
-                                    'may_sign_again', private.may_sign_again(c.connection_id)) order by c.created_at, c.connection_id), '[]')
+                                    'may_sign_again', private.may_sign_again(c.connection_id, c.partner_id)) order by c.created_at, c.connection_id), '[]')
                              from core.connection_mandates c
                              join core.locations l on l.partner_id = c.partner_id and l.id = c.location_id
                             where c.partner_id = a.partner_id and c.account_id = a.id and c.status = 'active'))
            order by a.created_at, a.id), '[]')
-    from core.accounts a
+    from private.own_account_rows() a
     join core.account_gates g on g.partner_id = a.partner_id and g.account_id = a.id
-   where a.user_id = private.user_id()
 $$;
 comment on function private.own_accounts() is
-  'The accounts of the person of this transaction: {account_id, draft_id, payout_handler, iban_last4, iban_held_until, checklist, chargers, connections}.';
+  'The accounts of the person of this transaction: {account_id, draft_id, cpo, payout_handler, iban_last4, iban_held_until, checklist, chargers, connections}. cpo is the name of the CPO whose customer they signed as, null of an account of their own. Definer, because that is in the tenant of the CPO.';
 grant execute on function private.own_accounts() to api_owner;
 
 create function private.own_prices(year int) returns json
-language sql stable
+language sql stable security definer
 set search_path = ''
 as $$
   select json_build_object(
-    'price_per_ere_eur', private.last_price(private.house()),
+    -- ERE are sold for each tenant; who has accounts in several is told the price of the service's own
+    'price_per_ere_eur', private.last_price(coalesce(
+      (select case when count(distinct a.partner_id) = 1 then (array_agg(a.partner_id))[1] end from private.own_account_rows() a), private.house())),
     'ere_per_kwh', (select f.ere_per_kwh from core.ere_factors f where f.delivery_year = year),
-    'fee_pct', (select m.fee_pct from core.accounts a
+    'fee_pct', (select m.fee_pct from private.own_account_rows() a
                   join core.connections c on c.partner_id = a.partner_id and c.account_id = a.id
                   join core.mandates m on m.partner_id = c.partner_id and m.connection_id = c.id and m.status <> 'declined'
-                 where a.user_id = private.user_id() order by m.signed_at desc limit 1))
+                 order by m.signed_at desc limit 1))
 $$;
 comment on function private.own_prices(int) is
   'What an estimate for the person of this transaction is reckoned with: {price_per_ere_eur, ere_per_kwh, fee_pct}, the last average price, the factor of a year, and the fee they signed for last; null where there is none.';
@@ -13816,11 +14187,83 @@ language sql stable
 set search_path = ''
 as $$
   select json_agg(y order by y desc)
-    from (select min(m.month) as first from core.charger_months m where m.owner_id = private.user_id() and m.sessions > 0) k,
+    from (select least((select min(m.month) from core.charger_months m where m.owner_id = private.user_id() and m.sessions > 0),
+                       (select min(m.month) from private.signed_months('-infinity', 'infinity') m)) as first) k,
          generate_series(extract(year from coalesce(least(k.first, private.today()), private.today()))::int, extract(year from private.today())::int) y
 $$;
 comment on function private.own_years() is 'The years in which the person of this transaction charged, this one and those between included, newest first.';
 grant execute on function private.own_years() to api_owner;
+
+create function private.own_name() returns text
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  return coalesce((private.user_profile(private.user_id())).name, (
+    select s.full_name from private.own_account_rows() a
+      join core.signatories s on s.partner_id = a.partner_id and s.account_id = a.id
+     order by a.created_at limit 1));
+end $$;
+comment on function private.own_name() is 'What the person of this transaction is called, as far as anybody said. Definer, as private.own_accounts.';
+grant execute on function private.own_name() to api_owner;
+
+create function private.own_left_out(year int) returns json
+language sql stable security definer
+set search_path = ''
+as $$
+  select coalesce(json_agg(json_build_object(
+           'month', d.period, 'kwh', d.total_kwh - coalesce(k.accepted_kwh, 0),
+           'why', case when d.status = 'outside_mandate' then 'outside_mandate' else 'register' end,
+           'reason', k.reason) order by d.period, d.connection_id), '[]')
+    from private.own_account_rows() a
+    join core.connections c on c.partner_id = a.partner_id and c.account_id = a.id
+    join core.delivered_months d on d.partner_id = c.partner_id and d.connection_id = c.id
+    left join lateral (
+      select k.accepted_kwh, k.reason
+        from core.booking_rows r
+        join core.credits k on k.partner_id = r.partner_id and k.row_id = r.id and k.reversed_at is null
+       where r.partner_id = d.partner_id and r.connection_id = d.connection_id and r.period = d.period
+         and (d.status = 'registered' and r.live or d.status = 'rejected' and r.status = 'rejected')
+       order by k.credited_at desc limit 1) k on d.status in ('registered', 'rejected')
+   where d.period >= make_date(year, 1, 1) and d.period < make_date(year + 1, 1, 1)
+     and (d.status in ('outside_mandate', 'rejected') and d.total_kwh > 0 or d.status = 'registered' and k.accepted_kwh < d.total_kwh)
+$$;
+comment on function private.own_left_out(int) is
+  'What of a year of the person of this transaction does not count toward ERE: [{month, kwh, why, reason}], why is outside_mandate or register, whose own words reason has where it gave any. Definer, as private.own_accounts.';
+grant execute on function private.own_left_out(int) to api_owner;
+
+create function private.own_payouts() returns json
+language sql stable security definer
+set search_path = ''
+as $$
+  select coalesce(json_agg(json_build_object('line_id', l.id, 'part_id', l.part_id, 'cpo', l.cpo, 'paid_on', (l.paid_at at time zone 'Europe/Amsterdam')::date,
+                                             'amount_eur', l.amount) order by l.arrival desc, l.part_id), '[]')
+    from (select case when d.line_id is not null then l.id end as id, d.part_id, case when d.part_id is not null then p.name end as cpo,
+                 l.paid_at, coalesce(t.amount, l.amount) as amount, l.arrival
+            from private.own_account_rows() a
+            join core.documents d on d.partner_id = a.partner_id and d.account_id = a.id
+            left join core.payout_parts t on t.partner_id = d.partner_id and t.id = d.part_id
+            join core.payout_lines l on l.partner_id = d.partner_id and l.id = coalesce(d.line_id, t.line_id)
+            join core.partners p on p.id = a.partner_id
+           order by l.arrival desc limit 100) l
+$$;
+comment on function private.own_payouts() is
+  'What the person of this transaction was paid, newest first, a hundred at most: [{line_id, part_id, cpo, paid_on, amount_eur}]; what was paid to the CPO that settles with them has a part_id and the name of the CPO, all else a line_id. Definer, as private.own_accounts.';
+grant execute on function private.own_payouts() to api_owner;
+
+create function private.own_mandates() returns json
+language sql stable security definer
+set search_path = ''
+as $$
+  select coalesce(json_agg(m.shown order by m.signed_at desc), '[]')
+    from (select m.signed_at, private.shown_mandate(m) || jsonb_build_object('connection_id', m.connection_id) as shown
+            from private.own_account_rows() a
+            join core.connections c on c.partner_id = a.partner_id and c.account_id = a.id
+            join core.mandates m on m.partner_id = c.partner_id and m.connection_id = c.id and m.document is not null
+           order by m.signed_at desc limit 20) m
+$$;
+comment on function private.own_mandates() is 'What the person of this transaction signed, newest first, twenty at most, as private.shown_mandate. Definer, as private.own_accounts.';
+grant execute on function private.own_mandates() to api_owner;
 
 create function api.read_own_overview(caller jsonb) returns json
 language plpgsql stable security definer
@@ -13829,18 +14272,14 @@ as $$
 declare
   year constant int := extract(year from private.today());
 begin
-  perform private.act_as(caller, 'session');
-  return (
-    select json_build_object(
-      'email', p.email, 'year', year,
-      'name', coalesce(p.name, (select s.full_name from core.accounts a
-                                  join core.signatories s on s.partner_id = a.partner_id and s.account_id = a.id
-                                 where a.user_id = private.user_id() order by a.created_at limit 1)),
-      'months', (select coalesce(json_agg(m order by m.month), '[]') from private.own_months(make_date(year, 1, 1), make_date(year + 1, 1, 1)) m),
-      'position', private.own_ere_position(year),
-      'prices', private.own_prices(year),
-      'accounts', private.own_accounts())
-      from private.user_profile(private.user_id()) p);
+  perform private.act_as(caller, 'session', 'signatory');
+  return json_build_object(
+    'email', private.own_email(), 'year', year,
+    'name', private.own_name(),
+    'months', (select coalesce(json_agg(m order by m.month), '[]') from private.own_months(make_date(year, 1, 1), make_date(year + 1, 1, 1)) m),
+    'position', private.own_ere_position(year),
+    'prices', private.own_prices(year),
+    'accounts', private.own_accounts());
 end $$;
 comment on function api.read_own_overview(jsonb) is
   'What a person sees first: {email, name, year, months, position, prices, accounts}.';
@@ -13856,7 +14295,7 @@ declare
   page_limit  constant int    := (query ->> 'limit')::int;
   page_offset constant bigint := (query ->> 'offset')::bigint;
 begin
-  perform private.act_as(caller, 'session');
+  perform private.act_as(caller, 'session', 'signatory');
   return (
     with page as materialized (
       select s.* from core.charging_sessions s
@@ -13869,15 +14308,16 @@ begin
       select * from page order by started_at desc, id desc limit page_limit
     )
     select json_build_object(
-      'email', (private.user_profile(private.user_id())).email,
+      'email', private.own_email(),
       'year', year,
       'years', private.own_years(),
       'months', (select coalesce(json_agg(m order by m.month), '[]') from private.own_months(make_date(year, 1, 1), make_date(year + 1, 1, 1)) m),
+      'left_out', private.own_left_out(year),
       'sessions', (select coalesce(json_agg(private.charging_session_row(s) order by s.started_at desc, s.id desc), '[]') from shown s),
       'has_more', (select count(*) from page) > page_limit));
 end $$;
 comment on function api.read_own_charging(jsonb, jsonb) is
-  'A year of a person''s charging by months, and a page of the sessions of one of them: {year, month, limit, offset} to {email, year, years, months, sessions, has_more}. Without a month there are no sessions.';
+  'A year of a person''s charging by months, and a page of the sessions of one of them: {year, month, limit, offset} to {email, year, years, months, left_out, sessions, has_more}. Without a month there are no sessions.';
 select private.expose('api.read_own_charging(jsonb, jsonb)');
 
 create function api.read_own_earnings(caller jsonb, query jsonb) returns json
@@ -13887,21 +14327,19 @@ as $$
 declare
   year constant int := coalesce((query ->> 'year')::int, extract(year from private.today())::int);
 begin
-  perform private.act_as(caller, 'session');
+  perform private.act_as(caller, 'session', 'signatory');
   return json_build_object(
-    'email', (private.user_profile(private.user_id())).email,
+    'email', private.own_email(),
     'year', year,
     'years', private.own_years(),
     'position', private.own_ere_position(year),
     'prices', private.own_prices(year),
+    'left_out', private.own_left_out(year),
     'accounts', private.own_accounts(),
-    'payouts', (select coalesce(json_agg(json_build_object('line_id', l.id, 'paid_on', (l.paid_at at time zone 'Europe/Amsterdam')::date, 'amount_eur', l.amount)
-                                         order by l.arrival desc), '[]')
-                  from (select l.* from core.documents d join core.payout_lines l on l.partner_id = d.partner_id and l.id = d.line_id
-                         where d.owner_id = private.user_id() order by l.arrival desc limit 100) l));
+    'payouts', private.own_payouts());
 end $$;
 comment on function api.read_own_earnings(jsonb, jsonb) is
-  'What a person''s charging yields in a year, and what they were paid: {year} to {email, year, years, position, prices, accounts, payouts}.';
+  'What a person''s charging yields in a year, and what they were paid: {year} to {email, year, years, position, prices, left_out, accounts, payouts}.';
 select private.expose('api.read_own_earnings(jsonb, jsonb)');
 
 create function api.read_own_mandates(caller jsonb) returns json
@@ -13909,15 +14347,11 @@ language plpgsql stable security definer
 set search_path = ''
 as $$
 begin
-  perform private.act_as(caller, 'session');
+  perform private.act_as(caller, 'session', 'signatory');
   return json_build_object(
-    'email', (private.user_profile(private.user_id())).email,
+    'email', private.own_email(),
     'accounts', private.own_accounts(),
-    'mandates', (select coalesce(json_agg(m.shown order by m.signed_at desc), '[]')
-                   from (select m.signed_at, private.shown_mandate(m) || jsonb_build_object('connection_id', m.connection_id) as shown
-                           from core.mandates m
-                          where m.partner_id = private.partner_id() and m.owner_id = private.user_id() and m.document is not null
-                          order by m.signed_at desc limit 20) m));
+    'mandates', private.own_mandates());
 end $$;
 comment on function api.read_own_mandates(jsonb) is
   'What a person signed, newest first, and for which of their accounts: {email, accounts, mandates}.';
@@ -13928,14 +14362,18 @@ language plpgsql security definer
 set search_path = ''
 as $$
 begin
-  perform private.act_as(caller, 'session');
+  perform private.act_as(caller, 'session', 'signatory');
+  perform private.enter_signed_document((request ->> 'mandate_id')::uuid, (request ->> 'line_id')::uuid, (request ->> 'part_id')::uuid)
+    where private.signatory() is not null;
   if request ->> 'mandate_id' is not null then
     return private.mandate_document((request ->> 'mandate_id')::uuid);
+  elsif request ->> 'part_id' is not null then
+    return private.settlement_document((request ->> 'part_id')::uuid);
   end if;
   return private.statement_document((request ->> 'line_id')::uuid);
 end $$;
 comment on function api.read_own_document(jsonb, jsonb) is
-  'A document of a person''s own: {mandate_id} or {line_id} to private.kept_document. Another''s is not found.';
+  'A document of a person''s own: {mandate_id}, {line_id} or {part_id} to private.kept_document. Another''s is not found.';
 select private.expose('api.read_own_document(jsonb, jsonb)');
 
 create function api.open_own_claim(caller jsonb, request jsonb) returns json
@@ -14003,18 +14441,29 @@ comment on function private.end_application(uuid, uuid) is
   'Ends whatever an application holds of a person, at once; whether it held anything. Definer, because nobody may write grants.';
 grant execute on function private.end_application(uuid, uuid) to api_owner;
 
+create function private.own_cpos() returns json
+language sql stable security definer
+set search_path = ''
+as $$
+  select coalesce(json_agg(n.name order by n.name), '[]')
+    from (select distinct p.name from private.own_account_rows() a join core.partners p on p.id = a.partner_id where a.client_id is not null) n
+$$;
+comment on function private.own_cpos() is 'The names of the CPOs whose customer the person of this transaction signed as. Definer, as private.own_accounts.';
+grant execute on function private.own_cpos() to api_owner;
+
 create function api.read_own_sharing(caller jsonb) returns json
 language plpgsql stable security definer
 set search_path = ''
 as $$
 begin
-  perform private.act_as(caller, 'session');
+  perform private.act_as(caller, 'session', 'signatory');
   return json_build_object(
-    'email', (private.user_profile(private.user_id())).email,
+    'email', private.own_email(),
     'partner', private.own_brand(),
+    'cpos', private.own_cpos(),
     'applications', private.own_applications());
 end $$;
-comment on function api.read_own_sharing(jsonb) is 'Who sees what of a person: {email, partner, applications}.';
+comment on function api.read_own_sharing(jsonb) is 'Who sees what of a person: {email, partner, cpos, applications}.';
 select private.expose('api.read_own_sharing(jsonb)');
 
 create function api.stop_sharing(caller jsonb, request jsonb) returns json
@@ -14183,7 +14632,7 @@ begin
   loop
     perform private.end_mandate(connection, 'revoked', 'customer');
   end loop;
-  update core.chargers h set status = 'removed' where h.partner_id = private.partner_id() and h.user_id = person and h.status = 'active';
+  update core.chargers h set status = 'removed', removed_at = private.now() where h.partner_id = private.partner_id() and h.user_id = person and h.status = 'active';
   brand := private.own_brand();
   if brand is not null then
     perform private.stop_sharing(person, (brand ->> 'partner_id')::uuid);
@@ -16420,7 +16869,7 @@ begin
   end if;
   perform private.void_mandate_links(connection.id);
   -- otherwise a charger could not be registered again on another connection
-  update core.chargers h set status = 'removed'
+  update core.chargers h set status = 'removed', removed_at = private.now()
    where h.partner_id = connection.partner_id and h.connection_id = connection.id and h.status = 'active';
   update core.connections c set status = 'archived'
    where c.partner_id = connection.partner_id and c.id = connection.id;

@@ -16,6 +16,8 @@ type Due = Omit<NoticeReader, "link"> & {
   locale: Locale;
   /** The claim through which a person has pages of their own. */
   draft_id: string | null;
+  /** Of a payout: whether they can sign in to the page that shows what they were paid. */
+  may_sign_in: boolean;
   /** Whether the signatory may sign again, for which there is a link in the mail. */
   may_sign: boolean;
 };
@@ -43,14 +45,15 @@ export async function mailNotices(environment: Environment, call: Call, deadline
 
 function compose(
   environment: Environment,
-  { partner_id, notice_id, notice, locale, draft_id, may_sign, ...reader }: Due,
+  { partner_id, notice_id, notice, locale, draft_id, may_sign_in, may_sign, ...reader }: Due,
 ) {
   const { config } = environment;
   // who has no pages of their own gets a link to sign by, as the CPO would issue it
   const token = may_sign && !draft_id ? newSecret() : null;
-  const link = draft_id
+  const page = draft_id
     ? `${config.PAGES_URL}/claim/${claimToken(environment, draft_id)}`
     : token && `${config.PAGES_URL}/mandate/${token}`;
+  const link = may_sign_in ? `${config.PAGES_URL}/mijn/earnings?lang=${locale}` : page;
   const mail = composeNotice({ config, locale, notice, reader: { ...reader, link } });
   return { partner_id, notice_id, draft_id, token_hash: token && hashSecret(token), mail };
 }

@@ -223,7 +223,7 @@ begin
   end if;
   perform private.void_mandate_links(connection.id);
   -- otherwise a charger could not be registered again on another connection
-  update core.chargers h set status = 'removed'
+  update core.chargers h set status = 'removed', removed_at = private.now()
    where h.partner_id = connection.partner_id and h.connection_id = connection.id and h.status = 'active';
   update core.connections c set status = 'archived'
    where c.partner_id = connection.partner_id and c.id = connection.id;

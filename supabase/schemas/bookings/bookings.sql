@@ -96,6 +96,8 @@ comment on column core.booking_rows.flags is 'What made the month look implausib
 create unique index booking_rows_live_month on core.booking_rows (partner_id, connection_id, period) where live;
 -- serves: a month of an EAN is booked once; unique across tenants on purpose, and only private.claim_months relies on it
 create unique index booking_rows_live_ean on core.booking_rows (ean_code, period) where live and ean_exclusive;
+-- serves: why the register rejected a month
+create index booking_rows_rejected on core.booking_rows (partner_id, connection_id, period) where status = 'rejected';
 -- serves: the rows of a booking
 create index booking_rows_booking on core.booking_rows (partner_id, booking_id);
 select private.isolate('core.booking_rows', 'select');

@@ -84,7 +84,7 @@ begin
               when s.signed is null then 'no_mandate'
               when s.mandate_id is null then 'outside_mandate'
               when g.ean_validated is not true then 'gate:ean_validated'  -- an archived connection has no gates
-              when not g.mid_charger_registered then 'gate:mid_charger_registered'
+              when h.mid_until >= m.period::timestamp at time zone 'Europe/Amsterdam' is not true then 'gate:mid_charger_registered'
               when not g.iban_present then 'gate:iban_present'
               when c.registration_status in ('concept', 'ingediend') then 'registration_open'
               when c.registration_status = 'afgekeurd' then 'registration_rejected'
@@ -100,8 +100,10 @@ begin
       where c.partner_id = tenant and c.id = q.connection_id and (chosen is null or c.account_id = any (chosen)) offset 0) c
     left join lateral (select * from core.connection_gates g where g.partner_id = tenant and g.connection_id = c.id offset 0) g on true
    cross join lateral (
-     -- of a charger that nobody described as much as of its sessions is believed
-     select sum(coalesce(h.power_kw, 50)) as kw from core.chargers h where h.partner_id = tenant and h.connection_id = c.id and h.status = 'active') h
+     -- of a charger that nobody described as much as of its sessions is believed; one that was taken off counts for as long as it stood there
+     select coalesce(sum(coalesce(h.power_kw, 50)) filter (where h.status = 'active'), sum(coalesce(h.power_kw, 50))) as kw,
+            max(case h.status when 'active' then 'infinity' else h.removed_at end) filter (where h.mid_eligible) as mid_until
+       from core.chargers h where h.partner_id = tenant and h.connection_id = c.id) h
    cross join lateral unnest(q.months) m
     join private.months_of(quarter) l on l.period = m.period
    cross join lateral (

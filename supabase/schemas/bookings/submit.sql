@@ -74,14 +74,15 @@ begin
          left join core.signatories s on s.partner_id = c.partner_id and s.account_id = c.account_id
          left join core.attributions t on t.user_id = a.user_id
         where c.partner_id = booking.partner_id and c.id = q.connection_id offset 0) c
+     cross join lateral unnest(q.months) j
      cross join lateral (
        select string_agg(coalesce(h.brand, h.ocpp_vendor), '; ' order by h.created_at, h.id) as brands,
               string_agg(coalesce((select k.model from core.charger_models k where k.id = h.catalog_charger_id), h.ocpp_model), '; '
                          order by h.created_at, h.id) as models,
               string_agg(h.serial_number, '; ' order by h.created_at, h.id) as serials
          from core.chargers h
-        where h.partner_id = booking.partner_id and h.connection_id = c.id and h.status = 'active' and h.mid_eligible) h
-     cross join lateral unnest(q.months) j
+        where h.partner_id = booking.partner_id and h.connection_id = c.id and h.mid_eligible
+          and (h.status = 'active' or h.removed_at >= j.period::timestamp at time zone 'Europe/Amsterdam')) h
      cross join lateral (select * from core.mandates m where m.partner_id = booking.partner_id and m.id = j.mandate_id offset 0) m
      order by j.ean_code, j.period  -- two tenants that claim the same EANs wait for each other in one order
     -- somebody else's booking took the EAN and month a moment ago

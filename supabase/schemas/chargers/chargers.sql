@@ -24,6 +24,7 @@ create table core.chargers (
   meter_updated_at   timestamptz,
   status             text        not null default 'active',
   created_at         timestamptz not null default private.now(),
+  removed_at         timestamptz,
   constraint chargers_pkey primary key (partner_id, id),
   constraint chargers_owner_key unique (partner_id, id, owner_id),
   constraint chargers_account_fkey foreign key (partner_id, account_id, owner_id) references core.accounts (partner_id, id, owner_id),
@@ -40,12 +41,15 @@ create table core.chargers (
   constraint chargers_ocpp_identity_shape check (ocpp_identity ~ '^[A-Za-z0-9_-]{1,64}$'),
   constraint chargers_ocpp_credentials_whole check (num_nulls(ocpp_identity, ocpp_password_hash) in (0, 2)),
   constraint chargers_ocpp_password_is_sha256 check (length(ocpp_password_hash) = 32),
-  constraint chargers_status_known check (status in ('active', 'removed'))
+  constraint chargers_status_known check (status in ('active', 'removed')),
+  constraint chargers_active_stands check (status = 'removed' or removed_at is null)
 );
 comment on table core.chargers is
   'A charger of an account, bound to one of its connections; or of a person, who may have no account yet. serial_number is upper-case without spaces, and with its brand active on one account only, across all tenants.';
 comment on column core.chargers.mid_eligible is 'Null while the evidence of a MID meter is still to be judged: it opens no gate.';
 comment on column core.chargers.power_kw is 'The most it delivers to one car; null where nobody said. What a session is judged against.';
+comment on column core.chargers.removed_at is
+  'Until when it stood there: what it charged before goes on to count. Null where it stands, or nobody noted when it went.';
 comment on column core.chargers.ocpp_password_hash is
   'SHA-256 of the 160 random bits that the charger sends in HTTP Basic (OCPP-J security profile 2); the gateway checks it, nobody reads it back.';
 -- serves: charger_claimed; unique across tenants on purpose, taken by private.claim_serial_number

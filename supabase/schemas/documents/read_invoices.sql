@@ -38,20 +38,30 @@ end $$;
 comment on function api.read_invoice(jsonb, jsonb) is 'GET /partner/invoices/{invoice_number}: {number} to private.kept_document.';
 select private.expose('api.read_invoice(jsonb, jsonb)');
 
-create function api.read_settlement(caller jsonb, request jsonb) returns json
-language plpgsql stable security definer
+create function private.settlement_document(part uuid) returns json
+language plpgsql stable
 set search_path = ''
 as $$
 declare
   document core.documents;
 begin
-  perform private.act_as(caller, 'cpo');
-  select d.* into document from core.documents d
-   where d.partner_id = private.partner_id() and d.part_id = (request ->> 'settlement_id')::uuid;
+  select d.* into document from core.documents d where d.partner_id = private.partner_id() and d.part_id = part;
   if document.id is null then
     perform private.refuse('settlement_not_found');
   end if;
   return private.kept_document(document, 'settlement-' || (document.created_at at time zone 'Europe/Amsterdam')::date);
+end $$;
+comment on function private.settlement_document(uuid) is
+  'private.kept_document of a customer''s part of a payment to the CPO. Refused with settlement_not_found where the transaction reaches none.';
+grant execute on function private.settlement_document(uuid) to api_owner;
+
+create function api.read_settlement(caller jsonb, request jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'cpo');
+  return private.settlement_document((request ->> 'settlement_id')::uuid);
 end $$;
 comment on function api.read_settlement(jsonb, jsonb) is
   'GET /v1/settlements/{settlement_id}: {settlement_id} to private.kept_document. Refused with settlement_not_found before the payment was made.';

@@ -24,6 +24,7 @@ begin
   ignored := set_config('app.client_id',   coalesce(admitted ->> 'client_id', ''), true);
   ignored := set_config('app.user_id',     coalesce(admitted ->> 'user_id', ''), true);
   ignored := set_config('app.manager_id',  coalesce(admitted ->> 'manager_id', ''), true);
+  ignored := set_config('app.signatory',   coalesce(admitted ->> 'signatory', ''), true);
   ignored := set_config('app.signed_in_at', coalesce(admitted ->> 'signed_in_at', ''), true);
   ignored := set_config('app.request_id',  coalesce(caller ->> 'request_id', ''), true);
 end $$;
@@ -83,6 +84,14 @@ as $$ begin return private.manager_id() is null or private.client_id() is null; 
 comment on function private.is_partner_itself() is
   'Whether a partner asks by its key or in its portal, and so sees whom it brought; an application that a person let in sees pseudonyms (specification section 5).';
 grant execute on function private.is_partner_itself() to api_owner;
+
+create function private.signatory() returns text
+language plpgsql stable
+set search_path = ''
+as $$ begin return nullif(current_setting('app.signatory', true), ''); end $$;
+comment on function private.signatory() is
+  'The address that the caller of this transaction proved by a mailed code, by which they are the signatory of a CPO''s customer; null where they proved none.';
+grant execute on function private.signatory() to api_owner;
 
 create function private.session_began() returns timestamptz
 language plpgsql stable

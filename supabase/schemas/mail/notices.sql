@@ -23,7 +23,7 @@ comment on table core.notices is
   'What a customer is told: one cause is told once, ever. details is what only the moment knew; who is told, where and in which language is looked up when it is mailed. No names or addresses in it; kept as long as the account.';
 comment on column core.notices.due_at is 'When a mail is to be made of it; moved on while a worker is at it, null once that is done.';
 comment on column core.notices.details is
-  'registration_rejected {grounds}; mandate_ending {valid_until, reminder}; mandate_ended {valid_until}; mandate_withdrawn {by, covered_until}; payout_sent, payout_failed {amount_eur, iban_last4}; payout_iban_changed {iban_last4}.';
+  'registration_rejected {grounds}; mandate_ending {valid_until, reminder}; mandate_ended {valid_until}; mandate_withdrawn {by, covered_until}; payout_sent, payout_failed {amount_eur, iban_last4}; payout_iban_changed {iban_last4, by}.';
 -- serves: what the worker mails next
 create index notices_due on core.notices (due_at) where due_at is not null;
 -- serves: what an account was told
@@ -97,6 +97,8 @@ begin
              'brand', case when d.id is not null then private.partner_brand(p) end,
              'account', case when a.user_id is null then 'cpo' else 'own' end,
              'draft_id', d.id,
+             'may_sign_in', case when notice.kind not like 'payout\_%' then false
+                                 when a.user_id is not null then private.login_stands(a.user_id) else private.signs(s.email) end,
              'may_sign', notice.kind in ('mandate_ending', 'mandate_ended') and private.may_sign_again(notice.connection_id))
       from core.accounts a
       join core.signatories s on s.partner_id = a.partner_id and s.account_id = a.id and s.email is not null
@@ -145,7 +147,7 @@ begin
   return private.due_notices((batch ->> 'size')::int)::json;
 end $$;
 comment on function api.due_notices(jsonb, jsonb) is
-  'The next notices to mail: {size} to [{partner_id, notice_id, notice, locale, full_name, partner_name, brand, account, draft_id, may_sign}].';
+  'The next notices to mail: {size} to [{partner_id, notice_id, notice, locale, full_name, partner_name, brand, account, draft_id, may_sign_in, may_sign}].';
 select private.expose('api.due_notices(jsonb, jsonb)', 'edge_slow');
 
 create function private.mail_notice(post jsonb) returns boolean
@@ -154,7 +156,6 @@ set search_path = ''
 as $$
 declare
   notice core.notices;
-  signed core.mandate_links;
   email  text;
 begin
   -- a reset locks accounts first
@@ -168,11 +169,7 @@ begin
   end if;
   perform private.act_for_partner(notice.partner_id);
   if post ->> 'token_hash' is not null then
-    select l.* into signed
-      from core.mandates m join core.mandate_links l on l.partner_id = m.partner_id and l.id = m.link_id
-     where m.partner_id = notice.partner_id and m.connection_id = notice.connection_id and m.status <> 'declined'
-     order by m.created_at desc limit 1;
-    perform private.issue_renewal_link(notice.connection_id, signed, post ->> 'token_hash', greatest(
+    perform private.issue_renewal_link(notice.connection_id, private.link_signed_by(notice.connection_id), post ->> 'token_hash', greatest(
       private.now() + interval '1209600 seconds',
       -- until the January after it: who signs then loses no month
       make_timestamptz(extract(year from (notice.details ->> 'valid_until')::date)::int + 1, 2, 1, 0, 0, 0, 'Europe/Amsterdam')));

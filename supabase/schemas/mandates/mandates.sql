@@ -121,15 +121,15 @@ comment on view core.connection_mandates is
   'A connection and where it stands with its mandate: the one that covers today, else the latest decision. A mandate has expired after its last year, whether or not the job has noted it. renewed_until: the last day of the years signed for ahead.';
 grant select on core.connection_mandates to api_owner;
 
-create function private.signed_until(connection uuid) returns date
+create function private.signed_until(connection uuid, tenant uuid default private.partner_id()) returns date
 language sql stable
 set search_path = ''
 as $$
   select max(m.valid_until) from core.mandates m
-   where m.partner_id = private.partner_id() and m.connection_id = signed_until.connection and m.status = 'signed' and m.valid_until >= private.today()
+   where m.partner_id = tenant and m.connection_id = signed_until.connection and m.status = 'signed' and m.valid_until >= private.today()
 $$;
-comment on function private.signed_until(uuid) is 'The last day of what is signed for a connection, today or later; null where nothing is.';
-grant execute on function private.signed_until(uuid) to api_owner;
+comment on function private.signed_until(uuid, uuid) is 'The last day of what is signed for a connection, today or later; null where nothing is.';
+grant execute on function private.signed_until(uuid, uuid) to api_owner;
 
 create function private.is_renewed(mandate core.mandates) returns boolean
 language sql stable
@@ -142,18 +142,18 @@ $$;
 comment on function private.is_renewed(core.mandates) is 'Whether the years after those of a mandate are signed for too.';
 grant execute on function private.is_renewed(core.mandates) to api_owner;
 
-create function private.can_sign(connection uuid) returns boolean
+create function private.can_sign(connection uuid, tenant uuid default private.partner_id()) returns boolean
 language plpgsql stable
 set search_path = ''
 as $$
 declare
-  held_until constant date := private.signed_until(connection);
+  held_until constant date := private.signed_until(connection, tenant);
 begin
   return held_until is null or private.today() >= make_date(extract(year from held_until)::int, 11, 1);
 end $$;
-comment on function private.can_sign(uuid) is
+comment on function private.can_sign(uuid, uuid) is
   'Whether somebody may sign for a connection: where no mandate holds, and from 1 November of the last year that is signed for.';
-grant execute on function private.can_sign(uuid) to api_owner;
+grant execute on function private.can_sign(uuid, uuid) to api_owner;
 
 create function private.mandate_periods(connection uuid, fixed_years int) returns jsonb
 language plpgsql stable

@@ -100,19 +100,19 @@ $$;
 comment on function private.shown_mandate(core.mandates) is 'What was signed, as its pages show it.';
 grant execute on function private.shown_mandate(core.mandates) to api_owner;
 
-create function private.may_sign_again(connection uuid) returns boolean
+create function private.may_sign_again(connection uuid, tenant uuid default private.partner_id()) returns boolean
 language plpgsql stable
 set search_path = ''
 as $$
 begin
   return exists (
     select from core.connection_mandates m
-     where m.partner_id = private.partner_id() and m.connection_id = may_sign_again.connection and m.status = 'active'
-       and m.mandate_status in ('signed', 'expired') and private.can_sign(m.connection_id));
+     where m.partner_id = tenant and m.connection_id = may_sign_again.connection and m.status = 'active'
+       and m.mandate_status in ('signed', 'expired') and private.can_sign(m.connection_id, tenant));
 end $$;
-comment on function private.may_sign_again(uuid) is
+comment on function private.may_sign_again(uuid, uuid) is
   'Whether who signed may sign again by themselves: in the last weeks of what they signed for, and after it. Not after a revocation, which somebody meant.';
-grant execute on function private.may_sign_again(uuid) to api_owner;
+grant execute on function private.may_sign_again(uuid, uuid) to api_owner;
 
 create function private.mandate_link_view(link_id uuid) returns json
 language plpgsql stable
@@ -307,6 +307,19 @@ begin
 end $$;
 comment on function api.decline_mandate(jsonb, jsonb) is 'Declines to sign: {token_hash, address, user_agent}. While a mandate holds that is for the years after it, and changes nothing.';
 select private.expose('api.decline_mandate(jsonb, jsonb)');
+
+create function private.link_signed_by(connection uuid) returns core.mandate_links
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  return (select l
+            from core.mandates m join core.mandate_links l on l.partner_id = m.partner_id and l.id = m.link_id
+           where m.partner_id = private.partner_id() and m.connection_id = connection and m.status <> 'declined'
+           order by m.created_at desc limit 1);
+end $$;
+comment on function private.link_signed_by(uuid) is 'The link by which a connection was signed for last.';
+grant execute on function private.link_signed_by(uuid) to api_owner;
 
 create function private.issue_renewal_link(connection uuid, signed_by core.mandate_links, token_hash text, expires_at timestamptz) returns void
 language sql

@@ -1,16 +1,23 @@
--- Browsers in which a person is signed in to their own pages: longer than a session JWT lasts, and no longer than the session it came of.
+-- Browsers in which somebody is signed in to their own pages. A person with a login is longer than a session JWT lasts, and no longer
+-- than the session it came of. A signatory of a CPO's customer has no login: the address that was proved by a mailed code is what the
+-- browser has.
 
 create table core.page_sessions (
   token_hash         bytea       not null,
-  user_id            uuid        not null,
-  sign_in_session_id uuid        not null,
+  user_id            uuid,
+  sign_in_session_id uuid,
+  signatory          text,
   created_at         timestamptz not null default private.now(),
   expires_at         timestamptz not null default private.now() + interval '12 hours',
   constraint page_sessions_pkey primary key (token_hash),
-  constraint page_sessions_user_id_fkey foreign key (user_id) references auth.users (id) on delete cascade
+  constraint page_sessions_user_id_fkey foreign key (user_id) references auth.users (id) on delete cascade,
+  constraint page_sessions_of_somebody check (num_nonnulls(user_id, signatory) > 0),
+  constraint page_sessions_login_whole check (num_nulls(user_id, sign_in_session_id) in (0, 2))
 );
 comment on table core.page_sessions is
-  'A browser in which a person is signed in to their pages, by the SHA-256 of its cookie: twelve hours, and only while the session of Supabase Auth that it came of is there, so that signing out everywhere, a new password and a ban end it too. Ends by signing out, or with the next clean-up.';
+  'A browser in which somebody is signed in to their pages, by the SHA-256 of its cookie: twelve hours. Of a person with a login only while the session of Supabase Auth that it came of is there, so that signing out everywhere, a new password and a ban end it too; of a signatory only while there is an account that they signed for. Personal data. Ends by signing out, or with the next clean-up.';
+comment on column core.page_sessions.signatory is
+  'The address that this browser proved by a mailed code, where it is a signatory''s of a CPO''s customer: as whom it reads what private.signed_accounts finds. Null for whoever signed in by a password, or signed for nothing.';
 comment on column core.page_sessions.sign_in_session_id is 'The row of auth.sessions; no foreign key, because Supabase Auth deletes its rows as it likes.';
 -- serves: the clean-up
 create index page_sessions_expiry on core.page_sessions (expires_at);
@@ -20,6 +27,23 @@ alter table core.page_sessions enable row level security;
 create policy "a person reaches their own browsers" on core.page_sessions to api_owner
   using (user_id = (select private.user_id())) with check (user_id = (select private.user_id()));
 grant select, insert, delete on core.page_sessions to api_owner;
+
+create function private.admit_signatory(shown core.page_sessions, demand jsonb) returns jsonb
+language plpgsql
+set search_path = ''
+as $$
+begin
+  if not private.signs(shown.signatory) then
+    perform private.turn_away('missing_or_invalid_token');
+  elsif demand ->> 'kind' is distinct from 'session' then
+    perform private.turn_away('wrong_kind');
+  end if;
+  return jsonb_build_object(
+    'caller', jsonb_build_object('kind', 'signatory', 'signatory', shown.signatory, 'signed_in_at', shown.created_at),
+    'subject', 'signatory:' || encode(sha256(convert_to(shown.signatory, 'UTF8')), 'hex'));
+end $$;
+comment on function private.admit_signatory(core.page_sessions, jsonb) is
+  'A browser that proved the address of a signatory, for as long as that is one. Belongs to no tenant: row-level security shows it nothing.';
 
 create function private.admit_page_session(credential jsonb, demand jsonb) returns jsonb
 language plpgsql security definer
@@ -33,7 +57,11 @@ begin
   select * into shown from core.page_sessions s
    where s.token_hash = decode(credential ->> 'token_hash', 'hex') and s.expires_at > private.now();
   if demand ->> 'kind' is distinct from 'partner' then
-    return private.admit_signed_in(shown.user_id, shown.sign_in_session_id, demand);
+    if shown.user_id is null and shown.signatory is not null then
+      return private.admit_signatory(shown, demand);
+    end if;
+    return jsonb_set(private.admit_signed_in(shown.user_id, shown.sign_in_session_id, demand), '{caller,signatory}',
+                     coalesce(to_jsonb(shown.signatory), 'null'));
   end if;
   admitted := private.admit_signed_in(shown.user_id, shown.sign_in_session_id, demand || '{"kind": "session"}');
   partner := private.managed_partner(shown.user_id);
@@ -46,18 +74,61 @@ end $$;
 comment on function private.admit_page_session(jsonb, jsonb) is
   'A browser in which a person is signed in to their pages: {token_hash}. As good as the session of Supabase Auth that it came of, and no better. Where pages of a partner are asked for, the person acts for the partner that they manage. Definer, as all of admission.';
 
+create function private.begin_signatory_session(token_hash text, address text) returns boolean
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  if not private.signs(address) then
+    return false;
+  end if;
+  insert into core.page_sessions (token_hash, signatory) values (private.claim_token_hash(begin_signatory_session.token_hash), address);
+  return true;
+end $$;
+comment on function private.begin_signatory_session(text, text) is
+  'A browser that proved an address by a code goes to the pages as the signatory at that address; false where there is none. Definer, because nobody is signed in yet.';
+grant execute on function private.begin_signatory_session(text, text) to api_owner;
+
+create function private.take_signatory(token_hash text, person uuid) returns text
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  address text;
+begin
+  delete from core.page_sessions s
+   where s.token_hash = decode(take_signatory.token_hash, 'hex') and s.user_id is null
+     and s.signatory = (private.user_profile(person)).email
+  returning s.signatory into address;
+  return address;
+end $$;
+comment on function private.take_signatory(text, uuid) is
+  'The address that a browser proved as a signatory, where it is that of a person''s login too, whose page session is the only one from now on. Definer, because the row is of no person.';
+grant execute on function private.take_signatory(text, uuid) to api_owner;
+
+create function private.end_signatory_session(token_hash text) returns void
+language sql security definer
+set search_path = ''
+as $$
+  delete from core.page_sessions s
+   where s.token_hash = decode(end_signatory_session.token_hash, 'hex') and s.user_id is null and s.signatory = private.signatory()
+$$;
+comment on function private.end_signatory_session(text) is 'Signs a signatory out. Definer, because the row is of no person.';
+grant execute on function private.end_signatory_session(text) to api_owner;
+
 create function api.begin_page_session(caller jsonb, request jsonb) returns json
 language plpgsql security definer
 set search_path = ''
 as $$
 begin
   perform private.act_as(caller, 'session');
-  insert into core.page_sessions (token_hash, user_id, sign_in_session_id)
-  values (private.claim_token_hash(request ->> 'token_hash'), private.user_id(), (request ->> 'sign_in_session_id')::uuid);
+  insert into core.page_sessions (token_hash, user_id, sign_in_session_id, signatory)
+  values (private.claim_token_hash(request ->> 'token_hash'), private.user_id(), (request ->> 'sign_in_session_id')::uuid,
+          private.take_signatory(request ->> 'signatory_hash', private.user_id()));
   return json_build_object('ok', true);
 end $$;
 comment on function api.begin_page_session(jsonb, jsonb) is
-  'Who has just signed in goes to their pages: {token_hash, sign_in_session_id}. The id is that of the session JWT by which they were admitted.';
+  'Who has just signed in goes to their pages: {token_hash, sign_in_session_id, signatory_hash?}. The id is that of the session JWT by which they were admitted; signatory_hash that of the page session which the code they signed in by began, and which this one takes the place of.';
 select private.expose('api.begin_page_session(jsonb, jsonb)');
 
 create function api.end_page_session(caller jsonb, request jsonb) returns json
@@ -65,7 +136,8 @@ language plpgsql security definer
 set search_path = ''
 as $$
 begin
-  perform private.act_as(caller, 'session');
+  perform private.act_as(caller, 'session', 'signatory');
+  perform private.end_signatory_session(request ->> 'token_hash');
   delete from core.page_sessions s where s.user_id = private.user_id() and s.token_hash = decode(request ->> 'token_hash', 'hex');
   return json_build_object('draft_ids', private.own_drafts());
 end $$;

@@ -1,4 +1,4 @@
--- Signing in on the consent page: counted before Supabase Auth is asked, and one-time codes by mail.
+-- Signing in on a page: counted before Supabase Auth is asked, and one-time codes by mail.
 
 create table core.sign_in_codes (
   token_hash bytea       not null,
@@ -11,7 +11,7 @@ create table core.sign_in_codes (
 );
 comment on table core.sign_in_codes is
   'One-time codes of people who sign in by mail: good for ten minutes, five attempts and the one browser that asked. token_hash is the SHA-256 of 256 random bits in its cookie, '
-  'code_hash of the code with them. An address without a login has rows too, so that nobody can tell which addresses have one. Personal data; ends with its second use or the next clean-up.';
+  'code_hash of the code with them. An address without a login has rows too, so that nobody can tell which addresses have one. A signatory''s code to change an account number is one of these too. Personal data; ends with its second use or the next clean-up.';
 -- serves: the clean-up
 create index sign_in_codes_expiry on core.sign_in_codes (expires_at);
 alter table core.sign_in_codes enable row level security;
@@ -57,7 +57,7 @@ $$;
 comment on function private.keep_sign_in_code(jsonb) is 'Definer: no caller may read codes.';
 grant execute on function private.keep_sign_in_code(jsonb) to api_owner;
 
-create function private.redeem_sign_in_code(request jsonb, out refused text, out email text)
+create function private.redeem_sign_in_code(request jsonb, out refused text, out email text, out again boolean)
 language plpgsql security definer
 set search_path = ''
 as $$
@@ -68,7 +68,7 @@ begin
   -- of ten at once, eight wait here and then see no code
   select * into code from core.sign_in_codes c where c.token_hash = presented for update;
   refused := coalesce(private.judge_code(code.code_hash, code.expires_at, code.attempts, request ->> 'code_hash'),
-                      case when private.login_at(code.email) is null then 'wrong_code' end);
+                      case when private.login_at(code.email) is null and not private.signs(code.email) then 'wrong_code' end);
   if refused = 'wrong_code' then
     update core.sign_in_codes c set attempts = c.attempts + 1 where c.token_hash = presented;
   elsif refused is null then
@@ -80,10 +80,11 @@ begin
       delete from core.sign_in_codes c where c.token_hash = presented;
     end if;
     email := code.email;
+    again := code.used_at is not null;
   end if;
 end $$;
 comment on function private.redeem_sign_in_code(jsonb) is
-  'Uses a code, once and for a second click, or says why not; a wrong one is counted, and where there is no login every one is wrong. Definer: no caller may read codes.';
+  'Uses a code, once and for a second click, which again says, or says why not; a wrong one is counted, and where there is neither a login nor a signatory every one is wrong. Definer: no caller may read codes.';
 grant execute on function private.redeem_sign_in_code(jsonb) to api_owner;
 
 create function api.count_sign_in(caller jsonb, attempt jsonb) returns json
@@ -109,7 +110,9 @@ language plpgsql security definer
 set search_path = ''
 as $$
 declare
-  rate jsonb;
+  rate      jsonb;
+  login     uuid;
+  signatory boolean;
 begin
   perform private.act_as(caller, 'anyone');
   rate := private.count_sign_in(request, array['sign_in_code'], 'sign_in_mail');
@@ -118,14 +121,16 @@ begin
   end if;
   perform private.keep_sign_in_code(request);
   perform private.act_for_partner(private.house());
-  -- the same rows either way: how long the answer takes must not tell whether there is a login
+  -- the same look-ups and the same rows either way: how long the answer takes must not tell whose address it is
+  login := private.login_at(request ->> 'email');
+  signatory := private.signs(request ->> 'email');
   perform private.enqueue_mail(request -> 'mail', request ->> 'email', 'sign_in_code:' || (request ->> 'token_hash'),
-                               to_nobody => private.login_at(request ->> 'email') is null);
+                               to_nobody => login is null and not (signatory and (request ->> 'signatories')::boolean is true));
   return json_build_object('ok', true);
 end $$;
 comment on function api.send_sign_in_code(jsonb, jsonb) is
-  'Mails a one-time code, good for ten minutes and five attempts, where the address has a login, and answers alike where it has none: '
-  '{address_hash, email_hash, device_hash, email, token_hash, code_hash, mail}.';
+  'Mails a one-time code, good for ten minutes and five attempts, where the address has a login, or, with signatories, is that of one of a CPO''s customers; and answers alike where it is neither: '
+  '{address_hash, email_hash, device_hash, email, token_hash, code_hash, mail, signatories?}.';
 select private.expose('api.send_sign_in_code(jsonb, jsonb)');
 
 create function api.redeem_sign_in_code(caller jsonb, request jsonb) returns json
@@ -140,8 +145,11 @@ begin
   if redeemed.refused is not null then
     return private.refusal(redeemed.refused);  -- a wrong code was counted
   end if;
-  return json_build_object('email', redeemed.email);
+  return json_build_object(
+    'email', redeemed.email,
+    'login', private.login_at(redeemed.email) is not null,
+    'signatory', request ->> 'signatory_hash' is not null and private.begin_signatory_session(request ->> 'signatory_hash', redeemed.email));
 end $$;
 comment on function api.redeem_sign_in_code(jsonb, jsonb) is
-  'Uses a one-time code: {token_hash, code_hash} to {email}. Whose e-mail it is may sign in.';
+  'Uses a one-time code: {token_hash, code_hash, signatory_hash?} to {email, login, signatory}. Whose e-mail it is may sign in, where there is a login; and where they are a signatory of a CPO''s customer, the browser that has signatory_hash is signed in as that.';
 select private.expose('api.redeem_sign_in_code(jsonb, jsonb)');

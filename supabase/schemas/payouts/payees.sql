@@ -60,9 +60,11 @@ begin
         join core.counted_months m on m.partner_id = c.partner_id and m.connection_id = c.id
         join core.ere_factors f on f.delivery_year = extract(year from m.period)
        where c.partner_id = account_partner and c.account_id = account and m.status = 'staged' and m.total_kwh > 0
-         -- of an archived connection, or without a charger, no month is booked: who closed their account has left neither
+         -- of an archived connection, or without a charger then, no month is booked
          and c.status = 'active'
-         and exists (select from core.chargers h where h.partner_id = c.partner_id and h.connection_id = c.id and h.status = 'active')
+         and exists (select from core.chargers h
+                      where h.partner_id = c.partner_id and h.connection_id = c.id
+                        and (h.status = 'active' or h.removed_at >= m.period::timestamp at time zone 'Europe/Amsterdam'))
          and (f.bookable_until is null or f.bookable_until >= private.today()))
     or exists (
       select from core.connections c

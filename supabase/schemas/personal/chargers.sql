@@ -66,7 +66,7 @@ declare
   removed uuid;
 begin
   perform private.act_as(caller, 'session');
-  update core.chargers h set status = 'removed'
+  update core.chargers h set status = 'removed', removed_at = private.now()
    where h.partner_id = private.partner_id() and h.user_id = private.user_id() and h.id = (request ->> 'id')::uuid and h.status = 'active'
   returning h.id into removed;
   if removed is not null then

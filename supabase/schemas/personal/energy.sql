@@ -1,20 +1,40 @@
 -- GET /energy and GET /ere-position: months are read, never sessions.
 
 create function private.own_counted_months(since date, until date) returns table (month date, kwh numeric, ere numeric)
-language plpgsql stable
+language plpgsql stable security definer
 set search_path = ''
 as $$
 begin
   return query
   select m.period, sum(m.kwh), sum(m.ere)
-    from core.accounts a
+    from private.own_account_rows() a
     join core.connections c on c.partner_id = a.partner_id and c.account_id = a.id
     join core.earned_months m on m.partner_id = c.partner_id and m.connection_id = c.id
-   where a.user_id = private.user_id() and m.period >= since and m.period < until
+   where m.period >= since and m.period < until
    group by m.period;
 end $$;
-comment on function private.own_counted_months(date, date) is 'What counts toward ERE for the person of this transaction, over all their connections: of a credited month the kWh that the register accepted. since inclusive, until exclusive.';
+comment on function private.own_counted_months(date, date) is 'What counts toward ERE for the person of this transaction, over all their connections: of a credited month the kWh that the register accepted. since inclusive, until exclusive. Definer, because what they signed for at a CPO is in its tenant.';
 grant execute on function private.own_counted_months(date, date) to api_owner;
+
+create function private.signed_months(since date, until date) returns table (month date, kwh numeric, sessions bigint)
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  if private.signatory() is null then
+    return;
+  end if;
+  return query
+  select d.period, sum(d.total_kwh), sum(d.session_count)
+    from private.signed_accounts(private.signatory()) a
+    join core.connections c on c.partner_id = a.partner_id and c.account_id = a.id
+    join core.delivered_months d on d.partner_id = c.partner_id and d.connection_id = c.id
+   where d.period >= since and d.period < until and d.total_kwh > 0
+   group by d.period;
+end $$;
+comment on function private.signed_months(date, date) is
+  'The totals that CPOs delivered of what the caller signed for there, by month. Definer, as private.own_account_rows.';
+grant execute on function private.signed_months(date, date) to api_owner;
 
 create function private.own_months(since date, until date) returns table (month date, kwh numeric, sessions bigint, ere_credits numeric)
 language plpgsql stable
@@ -23,16 +43,19 @@ as $$
 begin
   return query
   with energy as (
-    select m.month, sum(m.wh) / 1000.0 as kwh, sum(m.sessions) as sessions
-      from core.charger_months m
-     where m.owner_id = private.user_id() and m.sessions > 0 and m.month >= since and m.month < until
-     group by m.month
+    select e.month, sum(e.kwh) as kwh, sum(e.sessions)::bigint as sessions
+      from (select m.month, m.wh / 1000.0 as kwh, m.sessions
+              from core.charger_months m
+             where m.owner_id = private.user_id() and m.sessions > 0 and m.month >= since and m.month < until
+            union all
+            select * from private.signed_months(since, until)) e
+     group by e.month
   )
   select coalesce(e.month, c.month), coalesce(e.kwh, 0), coalesce(e.sessions, 0), coalesce(c.ere, 0)
     from energy e full join private.own_counted_months(since, until) c on c.month = e.month;
 end $$;
 comment on function private.own_months(date, date) is
-  'What the person of this transaction charged, by month, and the ERE of it, exact. since inclusive, until exclusive.';
+  'What the person of this transaction charged, by their own chargers and by what a CPO delivered of them, by month, and the ERE of it, exact. since inclusive, until exclusive.';
 grant execute on function private.own_months(date, date) to api_owner;
 
 create function api.get_energy(caller jsonb) returns json
@@ -84,7 +107,7 @@ as $$
 begin
   return query
   with own as materialized (
-    select a.partner_id, a.id from core.accounts a where a.user_id = private.user_id()
+    select a.partner_id, a.id from private.own_account_rows() a
   ), paid as materialized (
     select o.partner_id, p.allocation_id, p.state from own o cross join lateral private.payments(o.partner_id, 'customer', o.id) p
   )

@@ -140,7 +140,7 @@ begin
   loop
     perform private.end_mandate(connection, 'revoked', 'customer');
   end loop;
-  update core.chargers h set status = 'removed' where h.partner_id = private.partner_id() and h.user_id = person and h.status = 'active';
+  update core.chargers h set status = 'removed', removed_at = private.now() where h.partner_id = private.partner_id() and h.user_id = person and h.status = 'active';
   brand := private.own_brand();
   if brand is not null then
     perform private.stop_sharing(person, (brand ->> 'partner_id')::uuid);

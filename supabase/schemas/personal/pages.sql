@@ -36,12 +36,13 @@ comment on function private.own_brand() is
 grant execute on function private.own_brand() to api_owner;
 
 create function private.own_accounts() returns json
-language sql stable
+language sql stable security definer
 set search_path = ''
 as $$
   select coalesce(json_agg(json_build_object(
            'account_id', a.id,
            'draft_id', private.own_draft(a.id),
+           'cpo', case when a.client_id is not null then (select p.name from core.partners p where p.id = a.partner_id) end,
            'payout_handler', a.payout_handler,
            'iban_last4', a.iban_last4,
            'iban_held_until', case when a.iban_ciphertext is not null and a.iban_changed_at > private.now() - interval '48 hours'
@@ -56,33 +57,34 @@ as $$
                                     'postal_code', l.postal_code, 'city', l.city,
                                     'registration_status', c.registration_status, 'mandate_status', c.mandate_status,
                                     'valid_from', c.valid_from, 'valid_until', c.valid_until, 'renewed_until', c.renewed_until,
-                                    'may_sign_again', private.may_sign_again(c.connection_id)) order by c.created_at, c.connection_id), '[]')
+                                    'may_sign_again', private.may_sign_again(c.connection_id, c.partner_id)) order by c.created_at, c.connection_id), '[]')
                              from core.connection_mandates c
                              join core.locations l on l.partner_id = c.partner_id and l.id = c.location_id
                             where c.partner_id = a.partner_id and c.account_id = a.id and c.status = 'active'))
            order by a.created_at, a.id), '[]')
-    from core.accounts a
+    from private.own_account_rows() a
     join core.account_gates g on g.partner_id = a.partner_id and g.account_id = a.id
-   where a.user_id = private.user_id()
 $$;
 comment on function private.own_accounts() is
-  'The accounts of the person of this transaction: {account_id, draft_id, payout_handler, iban_last4, iban_held_until, checklist, chargers, connections}.';
+  'The accounts of the person of this transaction: {account_id, draft_id, cpo, payout_handler, iban_last4, iban_held_until, checklist, chargers, connections}. cpo is the name of the CPO whose customer they signed as, null of an account of their own. Definer, because that is in the tenant of the CPO.';
 grant execute on function private.own_accounts() to api_owner;
 
 create function private.own_prices(year int) returns json
-language sql stable
+language sql stable security definer
 set search_path = ''
 as $$
   select json_build_object(
-    'price_per_ere_eur', private.last_price(private.house()),
+    -- ERE are sold for each tenant; who has accounts in several is told the price of the service's own
+    'price_per_ere_eur', private.last_price(coalesce(
+      (select case when count(distinct a.partner_id) = 1 then (array_agg(a.partner_id))[1] end from private.own_account_rows() a), private.house())),
     'ere_per_kwh', (select f.ere_per_kwh from core.ere_factors f where f.delivery_year = year),
-    'fee_pct', (select m.fee_pct from core.accounts a
+    'fee_pct', (select m.fee_pct from private.own_account_rows() a
                   join core.connections c on c.partner_id = a.partner_id and c.account_id = a.id
                   join core.mandates m on m.partner_id = c.partner_id and m.connection_id = c.id and m.status <> 'declined'
-                 where a.user_id = private.user_id() order by m.signed_at desc limit 1))
+                 order by m.signed_at desc limit 1))
 $$;
 comment on function private.own_prices(int) is
-  'What an estimate for the person of this transaction is reckoned with: {price_per_ere_eur, ere_per_kwh, fee_pct}, the last average price, the factor of a year, and the fee they signed for last; null where there is none.';
+  'What an estimate for the person of this transaction is reckoned with: {price_per_ere_eur, ere_per_kwh, fee_pct}, the last average price, the factor of a year, and the fee they signed for last; null where there is none. Definer, as private.own_accounts.';
 grant execute on function private.own_prices(int) to api_owner;
 
 create function private.own_years() returns json
@@ -90,11 +92,83 @@ language sql stable
 set search_path = ''
 as $$
   select json_agg(y order by y desc)
-    from (select min(m.month) as first from core.charger_months m where m.owner_id = private.user_id() and m.sessions > 0) k,
+    from (select least((select min(m.month) from core.charger_months m where m.owner_id = private.user_id() and m.sessions > 0),
+                       (select min(m.month) from private.signed_months('-infinity', 'infinity') m)) as first) k,
          generate_series(extract(year from coalesce(least(k.first, private.today()), private.today()))::int, extract(year from private.today())::int) y
 $$;
 comment on function private.own_years() is 'The years in which the person of this transaction charged, this one and those between included, newest first.';
 grant execute on function private.own_years() to api_owner;
+
+create function private.own_name() returns text
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  return coalesce((private.user_profile(private.user_id())).name, (
+    select s.full_name from private.own_account_rows() a
+      join core.signatories s on s.partner_id = a.partner_id and s.account_id = a.id
+     order by a.created_at limit 1));
+end $$;
+comment on function private.own_name() is 'What the person of this transaction is called, as far as anybody said. Definer, as private.own_accounts.';
+grant execute on function private.own_name() to api_owner;
+
+create function private.own_left_out(year int) returns json
+language sql stable security definer
+set search_path = ''
+as $$
+  select coalesce(json_agg(json_build_object(
+           'month', d.period, 'kwh', d.total_kwh - coalesce(k.accepted_kwh, 0),
+           'why', case when d.status = 'outside_mandate' then 'outside_mandate' else 'register' end,
+           'reason', k.reason) order by d.period, d.connection_id), '[]')
+    from private.own_account_rows() a
+    join core.connections c on c.partner_id = a.partner_id and c.account_id = a.id
+    join core.delivered_months d on d.partner_id = c.partner_id and d.connection_id = c.id
+    left join lateral (
+      select k.accepted_kwh, k.reason
+        from core.booking_rows r
+        join core.credits k on k.partner_id = r.partner_id and k.row_id = r.id and k.reversed_at is null
+       where r.partner_id = d.partner_id and r.connection_id = d.connection_id and r.period = d.period
+         and (d.status = 'registered' and r.live or d.status = 'rejected' and r.status = 'rejected')
+       order by k.credited_at desc limit 1) k on d.status in ('registered', 'rejected')
+   where d.period >= make_date(year, 1, 1) and d.period < make_date(year + 1, 1, 1)
+     and (d.status in ('outside_mandate', 'rejected') and d.total_kwh > 0 or d.status = 'registered' and k.accepted_kwh < d.total_kwh)
+$$;
+comment on function private.own_left_out(int) is
+  'What of a year of the person of this transaction does not count toward ERE: [{month, kwh, why, reason}], why is outside_mandate or register, whose own words reason has where it gave any. Definer, as private.own_accounts.';
+grant execute on function private.own_left_out(int) to api_owner;
+
+create function private.own_payouts() returns json
+language sql stable security definer
+set search_path = ''
+as $$
+  select coalesce(json_agg(json_build_object('line_id', l.id, 'part_id', l.part_id, 'cpo', l.cpo, 'paid_on', (l.paid_at at time zone 'Europe/Amsterdam')::date,
+                                             'amount_eur', l.amount) order by l.arrival desc, l.part_id), '[]')
+    from (select case when d.line_id is not null then l.id end as id, d.part_id, case when d.part_id is not null then p.name end as cpo,
+                 l.paid_at, coalesce(t.amount, l.amount) as amount, l.arrival
+            from private.own_account_rows() a
+            join core.documents d on d.partner_id = a.partner_id and d.account_id = a.id
+            left join core.payout_parts t on t.partner_id = d.partner_id and t.id = d.part_id
+            join core.payout_lines l on l.partner_id = d.partner_id and l.id = coalesce(d.line_id, t.line_id)
+            join core.partners p on p.id = a.partner_id
+           order by l.arrival desc limit 100) l
+$$;
+comment on function private.own_payouts() is
+  'What the person of this transaction was paid, newest first, a hundred at most: [{line_id, part_id, cpo, paid_on, amount_eur}]; what was paid to the CPO that settles with them has a part_id and the name of the CPO, all else a line_id. Definer, as private.own_accounts.';
+grant execute on function private.own_payouts() to api_owner;
+
+create function private.own_mandates() returns json
+language sql stable security definer
+set search_path = ''
+as $$
+  select coalesce(json_agg(m.shown order by m.signed_at desc), '[]')
+    from (select m.signed_at, private.shown_mandate(m) || jsonb_build_object('connection_id', m.connection_id) as shown
+            from private.own_account_rows() a
+            join core.connections c on c.partner_id = a.partner_id and c.account_id = a.id
+            join core.mandates m on m.partner_id = c.partner_id and m.connection_id = c.id and m.document is not null
+           order by m.signed_at desc limit 20) m
+$$;
+comment on function private.own_mandates() is 'What the person of this transaction signed, newest first, twenty at most, as private.shown_mandate. Definer, as private.own_accounts.';
+grant execute on function private.own_mandates() to api_owner;
 
 create function api.read_own_overview(caller jsonb) returns json
 language plpgsql stable security definer
@@ -103,18 +177,14 @@ as $$
 declare
   year constant int := extract(year from private.today());
 begin
-  perform private.act_as(caller, 'session');
-  return (
-    select json_build_object(
-      'email', p.email, 'year', year,
-      'name', coalesce(p.name, (select s.full_name from core.accounts a
-                                  join core.signatories s on s.partner_id = a.partner_id and s.account_id = a.id
-                                 where a.user_id = private.user_id() order by a.created_at limit 1)),
-      'months', (select coalesce(json_agg(m order by m.month), '[]') from private.own_months(make_date(year, 1, 1), make_date(year + 1, 1, 1)) m),
-      'position', private.own_ere_position(year),
-      'prices', private.own_prices(year),
-      'accounts', private.own_accounts())
-      from private.user_profile(private.user_id()) p);
+  perform private.act_as(caller, 'session', 'signatory');
+  return json_build_object(
+    'email', private.own_email(), 'year', year,
+    'name', private.own_name(),
+    'months', (select coalesce(json_agg(m order by m.month), '[]') from private.own_months(make_date(year, 1, 1), make_date(year + 1, 1, 1)) m),
+    'position', private.own_ere_position(year),
+    'prices', private.own_prices(year),
+    'accounts', private.own_accounts());
 end $$;
 comment on function api.read_own_overview(jsonb) is
   'What a person sees first: {email, name, year, months, position, prices, accounts}.';
@@ -130,7 +200,7 @@ declare
   page_limit  constant int    := (query ->> 'limit')::int;
   page_offset constant bigint := (query ->> 'offset')::bigint;
 begin
-  perform private.act_as(caller, 'session');
+  perform private.act_as(caller, 'session', 'signatory');
   return (
     with page as materialized (
       select s.* from core.charging_sessions s
@@ -143,15 +213,16 @@ begin
       select * from page order by started_at desc, id desc limit page_limit
     )
     select json_build_object(
-      'email', (private.user_profile(private.user_id())).email,
+      'email', private.own_email(),
       'year', year,
       'years', private.own_years(),
       'months', (select coalesce(json_agg(m order by m.month), '[]') from private.own_months(make_date(year, 1, 1), make_date(year + 1, 1, 1)) m),
+      'left_out', private.own_left_out(year),
       'sessions', (select coalesce(json_agg(private.charging_session_row(s) order by s.started_at desc, s.id desc), '[]') from shown s),
       'has_more', (select count(*) from page) > page_limit));
 end $$;
 comment on function api.read_own_charging(jsonb, jsonb) is
-  'A year of a person''s charging by months, and a page of the sessions of one of them: {year, month, limit, offset} to {email, year, years, months, sessions, has_more}. Without a month there are no sessions.';
+  'A year of a person''s charging by months, and a page of the sessions of one of them: {year, month, limit, offset} to {email, year, years, months, left_out, sessions, has_more}. Without a month there are no sessions.';
 select private.expose('api.read_own_charging(jsonb, jsonb)');
 
 create function api.read_own_earnings(caller jsonb, query jsonb) returns json
@@ -161,21 +232,19 @@ as $$
 declare
   year constant int := coalesce((query ->> 'year')::int, extract(year from private.today())::int);
 begin
-  perform private.act_as(caller, 'session');
+  perform private.act_as(caller, 'session', 'signatory');
   return json_build_object(
-    'email', (private.user_profile(private.user_id())).email,
+    'email', private.own_email(),
     'year', year,
     'years', private.own_years(),
     'position', private.own_ere_position(year),
     'prices', private.own_prices(year),
+    'left_out', private.own_left_out(year),
     'accounts', private.own_accounts(),
-    'payouts', (select coalesce(json_agg(json_build_object('line_id', l.id, 'paid_on', (l.paid_at at time zone 'Europe/Amsterdam')::date, 'amount_eur', l.amount)
-                                         order by l.arrival desc), '[]')
-                  from (select l.* from core.documents d join core.payout_lines l on l.partner_id = d.partner_id and l.id = d.line_id
-                         where d.owner_id = private.user_id() order by l.arrival desc limit 100) l));
+    'payouts', private.own_payouts());
 end $$;
 comment on function api.read_own_earnings(jsonb, jsonb) is
-  'What a person''s charging yields in a year, and what they were paid: {year} to {email, year, years, position, prices, accounts, payouts}.';
+  'What a person''s charging yields in a year, and what they were paid: {year} to {email, year, years, position, prices, left_out, accounts, payouts}.';
 select private.expose('api.read_own_earnings(jsonb, jsonb)');
 
 create function api.read_own_mandates(caller jsonb) returns json
@@ -183,15 +252,11 @@ language plpgsql stable security definer
 set search_path = ''
 as $$
 begin
-  perform private.act_as(caller, 'session');
+  perform private.act_as(caller, 'session', 'signatory');
   return json_build_object(
-    'email', (private.user_profile(private.user_id())).email,
+    'email', private.own_email(),
     'accounts', private.own_accounts(),
-    'mandates', (select coalesce(json_agg(m.shown order by m.signed_at desc), '[]')
-                   from (select m.signed_at, private.shown_mandate(m) || jsonb_build_object('connection_id', m.connection_id) as shown
-                           from core.mandates m
-                          where m.partner_id = private.partner_id() and m.owner_id = private.user_id() and m.document is not null
-                          order by m.signed_at desc limit 20) m));
+    'mandates', private.own_mandates());
 end $$;
 comment on function api.read_own_mandates(jsonb) is
   'What a person signed, newest first, and for which of their accounts: {email, accounts, mandates}.';
@@ -202,14 +267,18 @@ language plpgsql security definer
 set search_path = ''
 as $$
 begin
-  perform private.act_as(caller, 'session');
+  perform private.act_as(caller, 'session', 'signatory');
+  perform private.enter_signed_document((request ->> 'mandate_id')::uuid, (request ->> 'line_id')::uuid, (request ->> 'part_id')::uuid)
+    where private.signatory() is not null;
   if request ->> 'mandate_id' is not null then
     return private.mandate_document((request ->> 'mandate_id')::uuid);
+  elsif request ->> 'part_id' is not null then
+    return private.settlement_document((request ->> 'part_id')::uuid);
   end if;
   return private.statement_document((request ->> 'line_id')::uuid);
 end $$;
 comment on function api.read_own_document(jsonb, jsonb) is
-  'A document of a person''s own: {mandate_id} or {line_id} to private.kept_document. Another''s is not found.';
+  'A document of a person''s own: {mandate_id}, {line_id} or {part_id} to private.kept_document. Another''s is not found.';
 select private.expose('api.read_own_document(jsonb, jsonb)');
 
 create function api.open_own_claim(caller jsonb, request jsonb) returns json

@@ -43,18 +43,29 @@ comment on function private.end_application(uuid, uuid) is
   'Ends whatever an application holds of a person, at once; whether it held anything. Definer, because nobody may write grants.';
 grant execute on function private.end_application(uuid, uuid) to api_owner;
 
+create function private.own_cpos() returns json
+language sql stable security definer
+set search_path = ''
+as $$
+  select coalesce(json_agg(n.name order by n.name), '[]')
+    from (select distinct p.name from private.own_account_rows() a join core.partners p on p.id = a.partner_id where a.client_id is not null) n
+$$;
+comment on function private.own_cpos() is 'The names of the CPOs whose customer the person of this transaction signed as. Definer, as private.own_accounts.';
+grant execute on function private.own_cpos() to api_owner;
+
 create function api.read_own_sharing(caller jsonb) returns json
 language plpgsql stable security definer
 set search_path = ''
 as $$
 begin
-  perform private.act_as(caller, 'session');
+  perform private.act_as(caller, 'session', 'signatory');
   return json_build_object(
-    'email', (private.user_profile(private.user_id())).email,
+    'email', private.own_email(),
     'partner', private.own_brand(),
+    'cpos', private.own_cpos(),
     'applications', private.own_applications());
 end $$;
-comment on function api.read_own_sharing(jsonb) is 'Who sees what of a person: {email, partner, applications}.';
+comment on function api.read_own_sharing(jsonb) is 'Who sees what of a person: {email, partner, cpos, applications}.';
 select private.expose('api.read_own_sharing(jsonb)');
 
 create function api.stop_sharing(caller jsonb, request jsonb) returns json

@@ -92,11 +92,13 @@ export const en: KitWords = {
     unknown:
       "What your charging electricity yields is not known yet. It depends on the price at which the ERE are sold.",
     kwh: "About how many kWh do you charge in a year?",
-    kwh_hint: "A car that charges at home often uses some 2500 kWh a year.",
+    kwh_hint: (kwh) => `A car that charges at home often uses some ${kwh} kWh a year.`,
     kwh_error: "Enter a number of kWh, from 1 to 1,000,000",
     compute: "Compute",
     estimate: (kwh, gross, fee, net) =>
       `Estimate: ${kwh} kWh yields about ${gross} in a year. ${fee} of that, including VAT, is for our service. You receive about ${net}.`,
+    estimate_via: (kwh, gross, fee, net, partner) =>
+      `Estimate: ${kwh} kWh yields about ${gross} in a year. ${fee} of that, including VAT, is for our service. We pay about ${net} to ${partner}, which settles with you. Ask ${partner} what you receive of it.`,
     computed: (kwh, factor, price) =>
       `This is how we compute it: ${kwh} kWh × ${factor} ERE per kWh × ${price} per ERE, the last average price. The price may rise or fall.`,
     fee: "What our service costs",

@@ -92,11 +92,13 @@ export const nl = {
     unknown:
       "Wat uw laadstroom oplevert, is nog niet bekend. Dat hangt af van de prijs waarvoor de ERE worden verkocht.",
     kwh: "Hoeveel kWh laadt u ongeveer per jaar?",
-    kwh_hint: "Een auto die thuis laadt, gebruikt vaak zo'n 2500 kWh per jaar.",
+    kwh_hint: (kwh: string) => `Een auto die thuis laadt, gebruikt vaak zo'n ${kwh} kWh per jaar.`,
     kwh_error: "Vul een aantal kWh in, van 1 tot 1.000.000",
     compute: "Reken uit",
     estimate: (kwh: string, gross: string, fee: string, net: string) =>
       `Schatting: ${kwh} kWh levert in een jaar ongeveer ${gross} op. Daar gaat ${fee}, inclusief btw, voor onze dienst af. U krijgt ongeveer ${net}.`,
+    estimate_via: (kwh: string, gross: string, fee: string, net: string, partner: string) =>
+      `Schatting: ${kwh} kWh levert in een jaar ongeveer ${gross} op. Daar gaat ${fee}, inclusief btw, voor onze dienst af. Wij betalen ongeveer ${net} aan ${partner}, dat met u afrekent. Vraag ${partner} wat u daarvan krijgt.`,
     computed: (kwh: string, factor: string, price: string) =>
       `Zo rekenen wij: ${kwh} kWh × ${factor} ERE per kWh × ${price} per ERE, de laatste gemiddelde prijs. De prijs kan hoger of lager worden.`,
     fee: "Wat onze dienst kost",

@@ -86,7 +86,7 @@ export function showOffer(
   const via = offer.payout_handler === "via_cpo_invoicing";
   return html`<section class="offer" aria-labelledby="offer">
 <h2 id="offer">${said.title}</h2>
-${estimate(frame, page, fee_pct, offer, wishes)}
+${estimate(frame, page, fee_pct, offer, partner, wishes)}
 <dl>
 <div><dt>${said.fee}</dt><dd>${said.fee_is(percent)}</dd></div>
 <div><dt>${said.when}</dt><dd>${via ? said.when_via(partner) : said.when_paid(inEuro(MIN_PAYOUT_EUR, locale))}</dd></div>
@@ -105,12 +105,13 @@ export function wishErrors({ words }: Frame, { kwh }: Wishes): Errors {
 /** Below it a balance waits: the least that operator payout prepare pays, unless told otherwise. */
 const MIN_PAYOUT_EUR = 5;
 
-function estimate(frame: Frame, page: string, fee_pct: number, offer: Offer, wishes: Wishes): Html {
+function estimate(frame: Frame, page: string, fee_pct: number, offer: Offer, partner: string, wishes: Wishes): Html {
   const { words, to, locale } = frame;
   const { offer: said } = words;
-  const { ere_per_kwh, price_per_ere_eur } = offer;
+  const { ere_per_kwh, price_per_ere_eur, payout_handler } = offer;
   if (ere_per_kwh === null || price_per_ere_eur === null) return html`<p>${said.unknown}</p>`;
   const { kwh, years, typed } = wishes;
+  const via = payout_handler === "via_cpo_invoicing";
   const number = (value: number, digits = 0) =>
     new Intl.NumberFormat(words.date_locale, { maximumFractionDigits: digits }).format(value);
   return html`<form method="get" action="${to(page).split("?")[0]}#offer">
@@ -118,9 +119,9 @@ function estimate(frame: Frame, page: string, fee_pct: number, offer: Offer, wis
 ${textInput({
   id: "kwh",
   label: said.kwh,
-  hint: said.kwh_hint,
+  hint: said.kwh_hint(number(TYPICAL_KWH)),
   error: kwh === null ? said.kwh_error : undefined,
-  value: typed ?? String(kwh),
+  value: typed ?? (kwh === null ? "" : number(kwh)),
   attributes: html` inputmode="numeric" maxlength="9" autocomplete="off"`,
 })}
 <button class="button second">${said.compute}</button>
@@ -128,7 +129,7 @@ ${textInput({
 ${
   kwh === null
     ? ""
-    : html`<p class="panel">${said.estimate(number(kwh), ...amounts(kwh * ere_per_kwh * price_per_ere_eur, fee_pct, locale))}</p>
+    : html`<p class="panel">${said[via ? "estimate_via" : "estimate"](number(kwh), ...amounts(kwh * ere_per_kwh * price_per_ere_eur, fee_pct, locale), partner)}</p>
 <p class="quiet">${said.computed(number(kwh), number(ere_per_kwh, 6), inEuro(price_per_ere_eur, locale))}</p>`
 }`;
 }

@@ -20,10 +20,16 @@ type SignInName = (typeof SIGN_IN_SQL)[number];
 /** Longer than the code works, so that whoever comes late is told so. */
 const CODE_COOKIE_SECONDS = 3600;
 
+/** The secret of a browser that is signed in without a login begins with it. */
+const SIGNATORY = "signatory.";
+
 type Kept = "session" | "code" | "form" | "device";
 
 /** A session of Supabase Auth that has just begun, or that a browser holds. */
 export type SignedIn = { jwt: string; email: string; sessionId: string | null };
+
+/** What a code opened: a login, pages as the signatory of a CPO's customer, or both. */
+type Redeemed = { email: string; login: boolean; signatory: boolean };
 
 /**
  * A page on which people sign in with Supabase Auth, by password or by a code that is mailed. Whoever has no password, as after a
@@ -39,8 +45,11 @@ export abstract class SignInVisit<Name extends string = never> extends Visit<Nam
 
   protected abstract signInPage(shown: SignInShown): Html;
 
-  /** Keeps a session that has just begun. */
-  protected abstract keepSession(session: SignedIn): void | Promise<void>;
+  /** Keeps a session that has just begun; `signatory` is the secret of a signatory's, which it takes the place of. */
+  protected abstract keepSession(session: SignedIn, signatory: string | null): void | Promise<void>;
+
+  /** How long signatories of CPOs' customers, who have no login, stay signed in by a code; null where they have no business. */
+  protected readonly signatorySeconds: number | null = null;
 
   /** The first page that it opens. */
   protected landing(): Response {
@@ -151,17 +160,21 @@ export abstract class SignInVisit<Name extends string = never> extends Visit<Nam
   }
 
   /** However somebody signed in: their session is this browser's from now on. */
-  async begin(jwt: string): Promise<Response> {
+  async begin(jwt: string, signatory: string | null = null): Promise<Response> {
     const session = await this.read(jwt);
     if (!session) {
       throw new ConfigurationError(
         "SUPABASE_URL: its Auth signs sessions in a way that is not accepted; use an asymmetric signing key (ES256 or RS256)",
       );
     }
-    await this.keepSession(session);
+    await this.keepSession(session, signatory);
+    return this.#land(session.email);
+  }
+
+  #land(address: string): Response {
     this.forget("code");
-    if (!deviceHash(this.environment, session.email, this.cookie("device")))
-      this.keep("device", newDevice(this.environment, session.email), DEVICE_SECONDS);
+    if (!deviceHash(this.environment, address, this.cookie("device")))
+      this.keep("device", newDevice(this.environment, address), DEVICE_SECONDS);
     return this.landing();
   }
 
@@ -197,7 +210,7 @@ export abstract class SignInVisit<Name extends string = never> extends Visit<Nam
     return this.begin(jwt);
   }
 
-  /** Mails a code, if there is a login to sign in to. Nothing that is answered says whether there is. */
+  /** Mails a code, if it opens anything. Nothing that is answered says whether it does. */
   async mailCode(): Promise<Response> {
     const { frame, environment, app } = this;
     const address = this.#address();
@@ -211,6 +224,7 @@ export abstract class SignInVisit<Name extends string = never> extends Visit<Nam
       ...hashesOf(token, code),
       email: address,
       mail: composeSignInCode({ config, locale, code, app }),
+      signatories: this.signatorySeconds !== null,
     });
     const { refused } = await this.attempt(sending, ["too_many_codes"]);
     if (refused) return this.tooManyCodes(refused, frame.to("/code"));
@@ -230,12 +244,25 @@ export abstract class SignInVisit<Name extends string = never> extends Visit<Nam
     const code = readCode(this.form);
     if (code === null) return this.refuseCode(waiting.email, "code_missing");
 
-    const redeeming = this.call<{ email: string }>("redeem_sign_in_code", hashesOf(waiting.token, code));
+    const secret = this.signatorySeconds === null ? null : `${SIGNATORY}${newSecret()}`;
+    const redeeming = this.call<Redeemed>("redeem_sign_in_code", {
+      ...hashesOf(waiting.token, code),
+      signatory_hash: secret && hashSecret(secret),
+    });
     const { answer, refused } = await this.attempt(redeeming, CODE_REFUSALS);
     if (refused) return this.refuseCode(waiting.email, refused.code);
     this.became("right_code");
-    const jwt = await signInByMail(this.environment, answer.email);
-    return jwt ? this.begin(jwt) : this.refuseCode(waiting.email, "code_expired");
+    const { email: address, login, signatory } = answer;
+    const jwt = login ? await signInByMail(this.environment, address) : null;
+    if (jwt) return this.begin(jwt, signatory ? secret : null);
+    if (login || !signatory || !secret) return this.refuseCode(waiting.email, "code_expired");
+    this.keep("session", secret, this.signatorySeconds ?? 0);
+    return this.#land(address);
+  }
+
+  /** Whether this browser is signed in as a signatory of a CPO's customer, without a login. What that opens is for the database to say. */
+  get isSignatory(): boolean {
+    return this.cookie("session")?.startsWith(SIGNATORY) ?? false;
   }
 }
 

@@ -33,7 +33,7 @@ const SESSION = {
 } as const;
 
 /** Twelve hours, as long as the row of core.page_sessions. */
-const SESSION_SECONDS = 12 * 3600;
+export const SESSION_SECONDS = 12 * 3600;
 
 /** A page of somebody who is signed in: what each form of it sends along, and whose it is. */
 export type OwnFrame = Frame & { form_token: string };
@@ -86,10 +86,14 @@ export abstract class SignedInVisit<Section extends string, Name extends string>
   }
 
   /** The session JWT is used this once; what the browser keeps instead ends with the session, and after twelve hours. */
-  protected async keepSession({ jwt, sessionId }: SignedIn): Promise<void> {
+  protected async keepSession({ jwt, sessionId }: SignedIn, signatory: string | null): Promise<void> {
     const secret = newSecret();
     const visitor = await readBearer(SESSION, jwt, this.environment, this.c.var.request_id);
-    const request = { token_hash: hashSecret(secret), sign_in_session_id: sessionId };
+    const request = {
+      token_hash: hashSecret(secret),
+      sign_in_session_id: sessionId,
+      signatory_hash: signatory && hashSecret(signatory),
+    };
     await callFor(SESSION, this.environment, visitor)("begin_page_session", request);
     this.keep("session", secret, SESSION_SECONDS);
   }

@@ -5,7 +5,7 @@ import type { Html } from "../kit/frame.ts";
 import { inNumbers, table } from "../kit/signed_in_views.ts";
 import { ownPage } from "./frame.ts";
 import type { Charging, ChargingSession } from "./model.ts";
-import { monthBars, monthTable } from "./months.ts";
+import { leftOut, monthBars, monthTable } from "./months.ts";
 import type { MijnFrame } from "./visit.ts";
 import { WORDS } from "./words.ts";
 
@@ -26,7 +26,8 @@ ${
     : html`${monthTable(frame, year, months, words.charging.table(year))}
 <p class="save"><a class="link" href="${frame.to("/charging.csv", { year: String(year) })}">${words.charging.download_months}</a></p>`
 }
-${asked.month ? sessionsOf(frame, charging, asked.month, asked.page) : ""}`,
+${leftOut(frame, charging.left_out)}
+${asked.month && !frame.is_signatory ? sessionsOf(frame, charging, asked.month, asked.page) : ""}`,
   });
 }
 

@@ -3,34 +3,36 @@ import { inEuro } from "#shared/domain/mail/notices.ts";
 import { longDate } from "#shared/domain/mandate_text/mandate_text.ts";
 import { longMoment } from "../kit/document.ts";
 import type { Html } from "../kit/frame.ts";
-import { inNumbers, table } from "../kit/signed_in_views.ts";
+import { inNumbers, newsOf, table } from "../kit/signed_in_views.ts";
 import { chooseYear } from "./charging.ts";
 import { claimButton, ownPage } from "./frame.ts";
-import type { Account, Earnings } from "./model.ts";
-import { percent } from "./overview.ts";
+import { addressOf } from "./mandates.ts";
+import type { Account, Earnings, Payout } from "./model.ts";
+import { leftOut } from "./months.ts";
+import { percent, settles } from "./overview.ts";
 import type { MijnFrame } from "./visit.ts";
 import { WORDS } from "./words.ts";
 
 /** Quarters from open to paid, what was paid, where to, and what the service keeps. */
-export function earningsPage(frame: MijnFrame, earnings: Earnings): Html {
+export function earningsPage(frame: MijnFrame, earnings: Earnings, news: string | null): Html {
   const { locale } = frame;
   const words = WORDS[locale].earnings;
-  const { year, position, prices, accounts, payouts } = earnings;
+  const { year, position, prices, left_out, accounts, payouts } = earnings;
+  const cpo = settles(accounts);
   return ownPage(frame, "/earnings", earnings.email, {
     title: words.title(year),
-    body: html`${chooseYear(frame, earnings, "/earnings", WORDS[locale].charging.years)}
+    body: html`${newsOf(news === "account_changed" ? words.changed : undefined)}
+${chooseYear(frame, earnings, "/earnings", WORDS[locale].charging.years)}
 <h2 class="first">${words.quarters}</h2>
-${quarterTable(frame, earnings)}
-<p class="quiet">${words.steps}</p>
+${quarterTable(frame, earnings, cpo !== null)}
+<p class="quiet">${cpo ? words.steps_via(cpo) : words.steps}</p>
+${leftOut(frame, left_out)}
 ${position.forecast_ere ? html`<p>${words.forecast(inNumbers(frame, position.forecast_ere), year)}</p>` : ""}
-<h2>${words.paid}</h2>
+<h2>${cpo ? words.paid_via(cpo) : words.paid}</h2>
 ${
   payouts.length === 0
     ? html`<p>${words.nothing_paid}</p>`
-    : html`<ul>${payouts.map(
-        ({ line_id, paid_on, amount_eur }) =>
-          html`<li><a class="link" href="${frame.to(`/statement/${line_id}`)}">${words.payout(inEuro(amount_eur, locale), longDate(paid_on, frame.words))}</a></li>`,
-      )}</ul>`
+    : html`<ul>${payouts.map((payout) => html`<li>${payoutLink(frame, payout)}</li>`)}</ul>`
 }
 ${accounts.length > 0 ? html`<h2>${words.account}</h2>${accounts.map((account) => payout(frame, account))}` : ""}
 <h2>${words.fee}</h2>
@@ -38,11 +40,19 @@ ${accounts.length > 0 ? html`<h2>${words.account}</h2>${accounts.map((account) =
   });
 }
 
-function quarterTable(frame: MijnFrame, { position }: Earnings): Html {
+function payoutLink(frame: MijnFrame, { paid_on, amount_eur, ...of }: Payout): Html {
+  const words = WORDS[frame.locale].earnings;
+  const said = [inEuro(amount_eur, frame.locale), longDate(paid_on, frame.words)] as const;
+  return of.part_id === null
+    ? html`<a class="link" href="${frame.to(`/statement/${of.line_id}`)}">${words.payout(...said)}</a>`
+    : html`<a class="link" href="${frame.to(`/settlement/${of.part_id}`)}">${words.payout_via(...said, of.cpo)}</a>`;
+}
+
+function quarterTable(frame: MijnFrame, { position }: Earnings, via: boolean): Html {
   const { earnings: words, months } = WORDS[frame.locale];
   return table(
     words.quarters,
-    html`<th scope="col">${words.quarter}</th><th scope="col">${months.kwh}</th><th scope="col">${words.ere}</th><th scope="col">${words.you}</th>`,
+    html`<th scope="col">${words.quarter}</th><th scope="col">${months.kwh}</th><th scope="col">${words.ere}</th><th scope="col">${via ? words.net : words.you}</th>`,
     position.quarters.map(({ quarter, kwh, ere_credits, price_per_ere, revenue_eur, status }) => {
       const [year = "", number = ""] = quarter.split("-Q");
       const money =
@@ -54,16 +64,22 @@ function quarterTable(frame: MijnFrame, { position }: Earnings): Html {
   );
 }
 
-/** Where the money of an account goes. To change it is for the claim pages, which ask for a mailed code. */
+/** Where the money of an account goes. To change it takes a mailed code: on the claim pages, or on those of a CPO's customer. */
 function payout(frame: MijnFrame, account: Account): Html {
   const words = WORDS[frame.locale].earnings;
-  const { account_id, draft_id, iban_last4, iban_held_until, payout_handler } = account;
-  if (payout_handler !== "service_pays_customer") return html`<p>${words.via}</p>`;
-  return html`<p>${iban_last4 ? html`<strong>${words.iban_is(iban_last4)}</strong>` : words.no_iban}</p>
+  const { account_id, draft_id, cpo, iban_last4, iban_held_until, payout_handler, connections } = account;
+  const which = cpo ? html`<h3>${words.at(cpo, connections.map(addressOf).join("; "))}</h3>` : html``;
+  if (payout_handler !== "service_pays_customer")
+    return html`${which}<p>${cpo ? words.via_cpo(cpo) : words.via}</p>
+${iban_last4 ? html`<p class="quiet">${words.via_iban(iban_last4)}</p>` : html`<p>${words.via_no_iban(cpo)}</p>`}`;
+  const label = iban_last4 ? words.change : words.add;
+  return html`${which}<p>${iban_last4 ? html`<strong>${words.iban_is(iban_last4)}</strong>` : words.no_iban}</p>
 ${iban_held_until ? html`<p class="panel">${words.held(longMoment(iban_held_until, frame.words))}</p>` : ""}
 ${
-  draft_id
-    ? html`<p class="quiet">${words.change_how}</p>${claimButton(frame, account_id, "/payout", iban_last4 ? words.change : words.add, true)}`
-    : html`<p>${words.by_mail} <a href="mailto:${frame.config.SUPPORT_EMAIL}">${frame.config.SUPPORT_EMAIL}</a></p>`
+  cpo
+    ? html`<p class="quiet">${words.change_how}</p><p><a class="link" href="${frame.to(`/account/${account_id}`)}">${label}</a></p>`
+    : draft_id
+      ? html`<p class="quiet">${words.change_how}</p>${claimButton(frame, account_id, "/payout", label, true)}`
+      : html`<p>${words.by_mail} <a href="mailto:${frame.config.SUPPORT_EMAIL}">${frame.config.SUPPORT_EMAIL}</a></p>`
 }`;
 }

@@ -4,6 +4,8 @@ export const en: MijnWords = {
   sign_in: {
     why: (service) => `Here you see what you charge, what it earns and what ${service} still needs from you.`,
     which: "Sign in with the e-mail address that our mail reaches you at.",
+    signatory:
+      "Did you sign a mandate through your charging company? Then sign in with a code. You need no account for that.",
   },
   menu: {
     label: "My pages",
@@ -29,6 +31,14 @@ export const en: MijnWords = {
     total: "Total",
   },
 
+  left_out: {
+    title: "What does not count",
+    line: (kwh, month) => `Of ${month}, ${kwh} kWh do not count.`,
+    outside_mandate: "Your mandate did not hold then.",
+    register: "The government did not register this.",
+    reason: (reason) => `The reason: “${reason}”.`,
+  },
+
   overview: {
     title: (name) => (name ? `Hello ${name}` : "Your overview"),
     year: (year) => `${year} so far`,
@@ -39,6 +49,7 @@ export const en: MijnWords = {
     ere_hint: "1 ERE is 1 kg of CO2 that is not emitted. Oil companies buy them.",
     sold: "Sold",
     sold_is: (euro) => `${euro} for you`,
+    sold_via: (euro, cpo) => `${euro}, which ${cpo} settles with you`,
     estimate: "Still to come",
     estimate_is: (euro) => `about ${euro}, an estimate`,
     estimate_how: "How we estimate that",
@@ -48,8 +59,11 @@ export const en: MijnWords = {
     unknown_rest: "What the rest earns in euro is not known yet.",
     nothing:
       "Nothing we know of was charged this year yet. Was your charger connected just now? Then what you charge shows here within a day.",
+    nothing_signed:
+      "Nothing was charged this year that we know of. Your charging company tells us what you charge each month.",
     table: "See the months as a table",
     more: "See the sessions of each month",
+    more_months: "See all months and years",
     todo: "What is still needed of you",
     todo_done: "Nothing is needed of you now.",
     no_account:
@@ -67,6 +81,10 @@ export const en: MijnWords = {
     unsigned: "No mandate has been signed yet. Open the link in the mail you received to do so.",
     ean: "The EAN of your connection does not match your address. Mail us, and we will sort it out together.",
     mail_us: "Mail us",
+    iban_via: (cpo) =>
+      `Give ${cpo} your account number. ${cpo} settles with you, but your charging counts only once we know your account number too.`,
+    ask_cpo: (cpo) => `Ask ${cpo} to register your charger with us.`,
+    ean_via: (cpo) => `The EAN code of your connection does not match your address. Ask ${cpo} to correct it.`,
   },
 
   charging: {
@@ -123,14 +141,40 @@ export const en: MijnWords = {
       "We mail you a code. After a change we wait 48 hours before we pay, so that nobody can divert your money.",
     by_mail: "Do you want to give us another account number? Then mail us.",
     via: "Your charge-point operator settles with you.",
+    at: (cpo, address) => (address ? `${cpo}: ${address}` : cpo),
+    via_cpo: (cpo) => `${cpo} settles with you. We pay ${cpo}, and ${cpo} pays you.`,
+    via_iban: (last4) =>
+      `We know your account that ends in ${last4}. We need it for your charging to count; we pay nothing to it.`,
+    via_no_iban: (cpo) =>
+      `There is no account number of yours yet. Your charging counts only once we have it, although we pay nothing to it. Give it to ${cpo ?? "your charging company"}.`,
+    steps_via: (cpo) =>
+      `A quarter runs, is then registered with the government, then sold, and then we pay ${cpo}, which settles with you. Count on some months.`,
+    net: "After our fee",
+    paid_via: (cpo) => `What we paid ${cpo} for you`,
+    payout_via: (amount, day, cpo) => `${amount} to ${cpo} on ${day}: statement as PDF`,
+    changed: "Your account number was changed. We have mailed you about it too.",
     fee: "What our service costs",
     fee_is: (percent) =>
       `${percent}% of what your ERE earn, VAT included. We keep that; you never pay anything yourself. The percentage is in your mandate and does not change while it holds.`,
     fee_unknown: "The fee is in your mandate. You have not signed one yet.",
   },
 
+  account: {
+    title: "Your account number",
+    now: (last4, cpo) => `The compensation for what you charge at ${cpo} goes to the account that ends in ${last4}.`,
+    none: (cpo) => `We do not know yet where the compensation may go for what you charge at ${cpo}.`,
+    why_code:
+      "Your account number can only be changed with a code that we mail you now. That is how we know that it is you.",
+    iban: "IBAN",
+    hint: (cpo) => `For the compensation of what you charge at ${cpo}. Such as NL91 ABNA 0417 1643 00`,
+    wrong: "This is not a valid IBAN. Check the number",
+    submit: "Change the account number",
+    back: "No, go back",
+  },
+
   mandate: {
     title: "Your mandate",
+    cpo: "Customer of",
     none: "You have not signed a mandate yet.",
     connection: "Connection",
     ean: "EAN",
@@ -173,6 +217,20 @@ export const en: MijnWords = {
     unnamed: ["your town, without your name", "whether your mandate holds, and which charger you have"],
     sums: "what all its customers charge and earn together",
     not: (partner) => `${partner} does not see when you charge, nor what you earn.`,
+    customer_of: (cpo) => `You are a customer of ${cpo}`,
+    cpo_sees: (cpo) => `${cpo} registered you with us, and sees:`,
+    cpo: [
+      "your name, e-mail address, address and EAN code",
+      "whether your mandate holds, and the mandate itself",
+      "which charger you have",
+      "what you charge each month, because the company itself tells us",
+      "how many ERE that are, and what they yield",
+    ],
+    cpo_not: (cpo) => `${cpo} does not see your account number, only that we have one.`,
+    ask_title: "Change, receive or delete something",
+    ask_cpo: (cpo) => `Is your name, address, EAN code or charger not right? Ask ${cpo} to change it.`,
+    ask_us: (service) =>
+      `Do you want to receive your data, or have us delete it? Mail ${service}. What shows how your charging became money we must keep for seven years.`,
     stop: (partner) => `Stop sharing with ${partner}`,
     stop_title: (partner) => `Do you stop sharing with ${partner}?`,
     stop_means: (partner) => [

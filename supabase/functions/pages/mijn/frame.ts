@@ -2,13 +2,13 @@ import { html } from "hono/html";
 import type { Html, Page } from "../kit/frame.ts";
 import { formToken } from "../kit/sign_in_views.ts";
 import { type AskedTwice, areaPage, askTwiceBody } from "../kit/signed_in_views.ts";
-import { type MijnFrame, SECTIONS, type Section } from "./visit.ts";
+import type { MijnFrame, Section } from "./visit.ts";
 import { WORDS } from "./words.ts";
 
 /** One of a person's own pages. */
 export function ownPage(frame: MijnFrame, section: Section, email: string, page: Page): Html {
   const words = WORDS[frame.locale];
-  return areaPage(frame, SECTIONS, words.menu, section, words.signed_in(email), page);
+  return areaPage(frame, frame.sections, words.menu, section, words.signed_in(email), page);
 }
 
 /** A button to the claim pages of an account, where what it says is done. */
@@ -17,6 +17,15 @@ export function claimButton(frame: MijnFrame, account_id: string, page: string, 
 ${formToken(frame.form_token)}
 <input type="hidden" name="account" value="${account_id}"><input type="hidden" name="page" value="${page}">
 <button class="button${second ? " second" : ""}">${label}</button>
+</form>`;
+}
+
+/** A button to sign again for a connection of a CPO's customer. */
+export function renewButton(frame: MijnFrame, account: string, connection: string, label: string): Html {
+  return html`<form class="actions" method="post" action="${frame.to("/renew")}">
+${formToken(frame.form_token)}
+<input type="hidden" name="account" value="${account}"><input type="hidden" name="connection" value="${connection}">
+<button class="button">${label}</button>
 </form>`;
 }
 

@@ -3,7 +3,7 @@ import { inGroups, longDate } from "#shared/domain/mandate_text/mandate_text.ts"
 import { showDocument } from "../kit/document.ts";
 import type { Html } from "../kit/frame.ts";
 import { languageOf, showSignature } from "../kit/signature.ts";
-import { claimButton, ownPage } from "./frame.ts";
+import { claimButton, ownPage, renewButton } from "./frame.ts";
 import type { Account, Connection, Mandates } from "./model.ts";
 import type { MijnFrame } from "./visit.ts";
 import { WORDS } from "./words.ts";
@@ -33,15 +33,17 @@ ${held.length > 0 ? html`<h2>${words.stop}</h2>${held.map((account) => withdrawa
 
 function connectionsOf(frame: MijnFrame, account: Account): Html {
   const words = WORDS[frame.locale].mandate;
-  const { account_id, draft_id, connections } = account;
+  const { account_id, draft_id, cpo, connections } = account;
   const renewable = connections.some(({ may_sign_again }) => may_sign_again);
   return html`${connections.map(
     (connection) => html`<dl class="figures">
+${cpo ? html`<div><dt>${words.cpo}</dt><dd>${cpo}</dd></div>` : ""}
 <div><dt>${words.connection}</dt><dd>${addressOf(connection)}</dd></div>
 <div><dt>${words.ean}</dt><dd>${inGroups(connection.ean_code)}</dd></div>
 <div><dt>${words.status}</dt><dd>${statusOf(frame, connection)}</dd></div>
 <div><dt>${words.registration}</dt><dd>${words.registrations[connection.registration_status]}</dd></div>
-</dl>`,
+</dl>
+${cpo && connection.may_sign_again ? renewButton(frame, account_id, connection.connection_id, words.renew) : ""}`,
   )}
 ${draft_id && renewable ? claimButton(frame, account_id, "/mandate", words.renew) : ""}`;
 }
@@ -53,7 +55,7 @@ function withdrawal(frame: MijnFrame, { account_id, draft_id }: Account): Html {
     : html`<p>${words.by_mail} <a href="mailto:${frame.config.SUPPORT_EMAIL}">${frame.config.SUPPORT_EMAIL}</a></p>`;
 }
 
-function addressOf({ street, house_number, house_number_addition, postal_code, city }: Connection): string {
+export function addressOf({ street, house_number, house_number_addition, postal_code, city }: Connection): string {
   const number = [house_number, house_number_addition].filter(Boolean).join(" ");
   const place = [postal_code.replace(/^(\d{4})/, "$1 "), city].filter(Boolean).join(" ");
   return `${[street, number].filter(Boolean).join(" ")}, ${place}`;

@@ -39,6 +39,8 @@ export type Account = {
   account_id: string;
   /** The claim whose pages can do more with it; null where it began otherwise. */
   draft_id: string | null;
+  /** The CPO whose customer they signed as; null of an account of their own. */
+  cpo: string | null;
   payout_handler: "service_pays_customer" | "via_cpo_invoicing";
   iban_last4: string | null;
   iban_held_until: string | null;
@@ -68,11 +70,15 @@ export type ChargingSession = {
   flags: string[];
 };
 
+/** What of a year does not count; the register's own words where it gave any. */
+export type LeftOut = { month: string; kwh: number; why: "outside_mandate" | "register"; reason: string | null };
+
 export type Charging = {
   email: string;
   year: number;
   years: number[];
   months: Month[];
+  left_out: LeftOut[];
   sessions: ChargingSession[];
   has_more: boolean;
 };
@@ -83,8 +89,24 @@ export type Earnings = {
   years: number[];
   position: Position;
   prices: Prices;
+  left_out: LeftOut[];
   accounts: Account[];
-  payouts: { line_id: string; paid_on: string; amount_eur: number }[];
+  payouts: Payout[];
+};
+
+/** Paid to the person; or to the CPO that settles with them, whose name it then has. */
+export type Payout = { paid_on: string; amount_eur: number } & (
+  | { line_id: string; part_id: null; cpo: null }
+  | { line_id: null; part_id: string; cpo: string }
+);
+
+/** An account that the service pays, for who signed for it at a CPO. */
+export type SignedAccount = {
+  email: string;
+  partner_id: string;
+  partner_name: string;
+  iban_last4: string | null;
+  code_sent: boolean;
 };
 
 export type Mandates = { email: string; accounts: Account[]; mandates: (Signed & { connection_id: string })[] };
@@ -111,6 +133,8 @@ export type Sharing = {
   email: string;
   /** Who brought the person; null where nobody did, or they stopped sharing. The month as 2026-03-01. */
   partner: { partner_id: string; name: string; source: string; since: string } | null;
+  /** The CPOs whose customer they signed as. */
+  cpos: string[];
   applications: Application[];
 };
 

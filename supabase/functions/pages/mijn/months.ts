@@ -3,7 +3,7 @@ import { bars } from "../kit/bars.ts";
 import { longMonth } from "../kit/document.ts";
 import type { Html } from "../kit/frame.ts";
 import { inNumbers, table } from "../kit/signed_in_views.ts";
-import type { Month } from "./model.ts";
+import type { LeftOut, Month } from "./model.ts";
 import type { MijnFrame } from "./visit.ts";
 import { WORDS } from "./words.ts";
 
@@ -32,7 +32,7 @@ export function monthBars(frame: MijnFrame, year: number, months: readonly Month
   });
 }
 
-/** The months in which something was charged, each a link to its sessions. */
+/** The months in which something was charged, each a link to its sessions where those are known: a CPO delivers totals. */
 export function monthTable(frame: MijnFrame, year: number, months: readonly Month[], label: string): Html {
   const words = WORDS[frame.locale].months;
   const total = (of: "kwh" | "sessions" | "ere_credits") => months.reduce((sum, month) => sum + month[of], 0);
@@ -44,8 +44,18 @@ export function monthTable(frame: MijnFrame, year: number, months: readonly Mont
     html`<th scope="col">${words.month}</th><th scope="col">${words.kwh}</th><th scope="col">${words.sessions}</th><th scope="col">${words.ere}</th>`,
     months.map(({ month, kwh, sessions, ere_credits }) => {
       const href = frame.to("/charging", { year: String(year), month: month.slice(0, 7) });
-      return html`<tr><th scope="row"><a href="${href}#sessions">${name.format(new Date(month))}</a></th>${cells(kwh, sessions, ere_credits)}</tr>`;
+      const said = name.format(new Date(month));
+      return html`<tr><th scope="row">${frame.is_signatory ? said : html`<a href="${href}#sessions">${said}</a>`}</th>${cells(kwh, sessions, ere_credits)}</tr>`;
     }),
     html`<tfoot><tr><th scope="row">${words.total}</th>${cells(total("kwh"), total("sessions"), total("ere_credits"))}</tr></tfoot>`,
   );
+}
+
+/** What of a year does not count, and why: the register's own words where it gave any. */
+export function leftOut(frame: MijnFrame, left_out: readonly LeftOut[]): Html {
+  if (left_out.length === 0) return html``;
+  const words = WORDS[frame.locale].left_out;
+  return html`<section aria-labelledby="left-out"><h2 id="left-out">${words.title}</h2>
+<ul>${left_out.map(({ month, kwh, why, reason }) => html`<li>${words.line(inNumbers(frame, kwh), longMonth(month, frame.words))} ${words[why]}${reason ? html` ${words.reason(reason)}` : ""}</li>`)}</ul>
+</section>`;
 }

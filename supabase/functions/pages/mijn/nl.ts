@@ -3,6 +3,8 @@ export const nl = {
   sign_in: {
     why: (service: string) => `Hier ziet u wat u laadt, wat het oplevert en wat er van u nodig is bij ${service}.`,
     which: "Log in met het e-mailadres waarop u onze mail krijgt.",
+    signatory:
+      "Tekende u bij uw laadpaalbedrijf een machtiging? Log dan in met een code. U heeft daarvoor geen account nodig.",
   },
   menu: {
     label: "Mijn pagina's",
@@ -28,6 +30,14 @@ export const nl = {
     total: "Totaal",
   },
 
+  left_out: {
+    title: "Wat niet meetelt",
+    line: (kwh: string, month: string) => `Van ${month} telt ${kwh} kWh niet mee.`,
+    outside_mandate: "Uw machtiging gold toen niet.",
+    register: "De overheid heeft dit niet ingeschreven.",
+    reason: (reason: string) => `De reden: “${reason}”.`,
+  },
+
   overview: {
     title: (name: string | null) => (name ? `Dag ${name}` : "Uw overzicht"),
     year: (year: number) => `${year} tot nu toe`,
@@ -39,6 +49,7 @@ export const nl = {
     ere_hint: "1 ERE is 1 kg CO2 die minder wordt uitgestoten. Oliebedrijven kopen ze.",
     sold: "Verkocht",
     sold_is: (euro: string) => `${euro} voor u`,
+    sold_via: (euro: string, cpo: string) => `${euro}, waarover ${cpo} met u afrekent`,
     estimate: "Nog te verwachten",
     estimate_is: (euro: string) => `ongeveer ${euro}, een schatting`,
     estimate_how: "Hoe wij dat schatten",
@@ -48,8 +59,11 @@ export const nl = {
     unknown_rest: "Wat de rest in euro oplevert, is nog niet bekend.",
     nothing:
       "Er is dit jaar nog niets geladen dat wij weten. Is uw laadpaal net gekoppeld? Dan ziet u hier binnen een dag wat u laadt.",
+    nothing_signed:
+      "Er is dit jaar nog niets geladen dat wij weten. Uw laadpaalbedrijf geeft ons door wat u per maand laadt.",
     table: "Bekijk de maanden als tabel",
     more: "Bekijk de laadbeurten van elke maand",
+    more_months: "Bekijk alle maanden en jaren",
     todo: "Wat er nog van u nodig is",
     todo_done: "Er is nu niets van u nodig.",
     no_account:
@@ -70,6 +84,11 @@ export const nl = {
     unsigned: "Er is nog geen machtiging ondertekend. Open daarvoor de link in de mail die u kreeg.",
     ean: "De EAN-code van uw aansluiting klopt niet met uw adres. Mail ons, dan zoeken wij het samen uit.",
     mail_us: "Mail ons",
+    iban_via: (cpo: string) =>
+      `Geef ${cpo} uw rekeningnummer door. ${cpo} rekent met u af, maar uw laadstroom telt pas mee als ook uw rekeningnummer bij ons bekend is.`,
+    ask_cpo: (cpo: string) => `Vraag ${cpo} om uw laadpaal bij ons aan te melden.`,
+    ean_via: (cpo: string) =>
+      `De EAN-code van uw aansluiting klopt niet met uw adres. Vraag ${cpo} om dat te herstellen.`,
   },
 
   charging: {
@@ -126,14 +145,41 @@ export const nl = {
       "Wij mailen u een code. Na een wijziging wachten wij 48 uur met betalen, zodat niemand uw geld kan omleiden.",
     by_mail: "Wilt u uw rekeningnummer doorgeven of wijzigen? Mail ons dan.",
     via: "Uw laadpaalbedrijf rekent met u af.",
+    at: (cpo: string, address: string) => (address ? `${cpo}: ${address}` : cpo),
+    via_cpo: (cpo: string) => `${cpo} rekent met u af. Wij betalen ${cpo}, en ${cpo} betaalt u.`,
+    via_iban: (last4: string) =>
+      `Van u is de rekening bekend die eindigt op ${last4}. Die moeten wij kennen om uw laadstroom te laten meetellen; wij betalen er niets naartoe.`,
+    via_no_iban: (cpo: string | null) =>
+      `Er is nog geen rekeningnummer van u. Uw laadstroom telt pas mee als wij dat hebben, ook al betalen wij er niets naartoe. Geef het door aan ${cpo ?? "uw laadpaalbedrijf"}.`,
+    steps_via: (cpo: string) =>
+      `Een kwartaal loopt, wordt daarna ingeboekt bij de overheid, dan verkocht, en dan betalen wij ${cpo}, dat met u afrekent. Reken op enkele maanden.`,
+    net: "Na onze vergoeding",
+    paid_via: (cpo: string) => `Wat wij voor u aan ${cpo} betaalden`,
+    payout_via: (amount: string, day: string, cpo: string) => `${amount} aan ${cpo} op ${day}: overzicht als pdf`,
+    changed: "Uw rekeningnummer is gewijzigd. Wij hebben u dat ook gemaild.",
     fee: "Wat onze dienst kost",
     fee_is: (percent: string) =>
       `${percent}% van wat uw ERE opbrengen, inclusief btw. Wij houden dat in; u betaalt nooit zelf iets. Dit percentage staat in uw machtiging en verandert niet zolang die geldt.`,
     fee_unknown: "De vergoeding staat in uw machtiging. U heeft er nog geen ondertekend.",
   },
 
+  account: {
+    title: "Uw rekeningnummer",
+    now: (last4: string, cpo: string) =>
+      `De vergoeding voor wat u bij ${cpo} laadt, gaat nu naar de rekening die eindigt op ${last4}.`,
+    none: (cpo: string) => `Wij weten nog niet waar de vergoeding heen mag voor wat u bij ${cpo} laadt.`,
+    why_code:
+      "Uw rekeningnummer wijzigen kan alleen met een code die wij u nu mailen. Zo weten wij zeker dat u het bent.",
+    iban: "IBAN",
+    hint: (cpo: string) => `Voor de vergoeding van wat u bij ${cpo} laadt. Zoals NL91 ABNA 0417 1643 00`,
+    wrong: "Dit is geen geldig IBAN. Controleer het nummer",
+    submit: "Wijzig het rekeningnummer",
+    back: "Nee, terug",
+  },
+
   mandate: {
     title: "Uw machtiging",
+    cpo: "Klant van",
     none: "U heeft nog geen machtiging ondertekend.",
     connection: "Aansluiting",
     ean: "EAN-code",
@@ -173,6 +219,20 @@ export const nl = {
     unnamed: ["uw woonplaats, zonder uw naam", "of uw machtiging geldt, en welke laadpaal u heeft"],
     sums: "wat al zijn klanten samen laden en opbrengen",
     not: (partner: string) => `${partner} ziet niet wanneer u laadt, en niet wat u verdient.`,
+    customer_of: (cpo: string) => `U bent klant van ${cpo}`,
+    cpo_sees: (cpo: string) => `${cpo} meldde u bij ons aan, en ziet:`,
+    cpo: [
+      "uw naam, e-mailadres, adres en EAN-code",
+      "of uw machtiging geldt, en de machtiging zelf",
+      "welke laadpaal u heeft",
+      "wat u per maand laadt, want dat geeft het bedrijf zelf aan ons door",
+      "hoeveel ERE dat zijn, en wat die opbrengen",
+    ],
+    cpo_not: (cpo: string) => `${cpo} ziet uw rekeningnummer niet, alleen dat wij er een hebben.`,
+    ask_title: "Iets wijzigen, inzien of verwijderen",
+    ask_cpo: (cpo: string) => `Klopt uw naam, adres, EAN-code of laadpaal niet? Vraag ${cpo} om dat te wijzigen.`,
+    ask_us: (service: string) =>
+      `Wilt u uw gegevens krijgen, of dat wij ze verwijderen? Mail ${service}. Wat laat zien hoe uw laadstroom geld werd, moeten wij zeven jaar bewaren.`,
     stop: (partner: string) => `Stop met delen met ${partner}`,
     stop_title: (partner: string) => `Stopt u met delen met ${partner}?`,
     stop_means: (partner: string) => [

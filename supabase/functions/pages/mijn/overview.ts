@@ -2,7 +2,7 @@ import { html } from "hono/html";
 import { inEuro } from "#shared/domain/mail/notices.ts";
 import type { Html } from "../kit/frame.ts";
 import { inNumbers } from "../kit/signed_in_views.ts";
-import { claimButton, ownPage } from "./frame.ts";
+import { claimButton, ownPage, renewButton } from "./frame.ts";
 import type { Account, Overview, Position, Prices } from "./model.ts";
 import { monthBars, monthTable } from "./months.ts";
 import type { MijnFrame } from "./visit.ts";
@@ -22,30 +22,37 @@ ${todo(frame, accounts)}</section>
 <section aria-labelledby="year"><h2 id="year">${words.year(year)}</h2>
 ${
   months.length === 0
-    ? html`<p>${words.nothing}</p>`
+    ? html`<p>${frame.is_signatory ? words.nothing_signed : words.nothing}</p>`
     : html`<dl class="figures">
 <div><dt>${words.charged}</dt><dd>${words.charged_is(inNumbers(frame, kwh), inNumbers(frame, sessions), sessions)}</dd></div>
 <div><dt>${words.ere}</dt><dd>${words.ere_is(inNumbers(frame, ereOf(position), 2))}<small>${words.ere_hint}</small></dd></div>
-${worth(frame, position, prices)}
+${worth(frame, position, prices, settles(accounts))}
 </dl>
 ${computed(frame, position, prices)}
 ${monthBars(frame, year, months)}
 <details><summary>${words.table}</summary>
 ${monthTable(frame, year, months, words.table)}</details>
-<p><a class="link" href="${frame.to("/charging")}">${words.more}</a></p>`
+<p><a class="link" href="${frame.to("/charging")}">${frame.is_signatory ? words.more_months : words.more}</a></p>`
 }</section>`,
   });
+}
+
+/** The CPO that settles with somebody all of whose accounts are of it; null where the service pays them for any. */
+export function settles(accounts: readonly Account[]): string | null {
+  const [first] = accounts;
+  const via = accounts.every(({ payout_handler, cpo }) => payout_handler === "via_cpo_invoicing" && cpo === first?.cpo);
+  return via ? (first?.cpo ?? null) : null;
 }
 
 const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
 const ereOf = ({ quarters }: Position) => sum(quarters.map(({ ere_credits }) => ere_credits));
 
 /** What was sold is a fact, whatever comes of the rest. */
-function worth(frame: MijnFrame, position: Position, prices: Prices): Html {
+function worth(frame: MijnFrame, position: Position, prices: Prices, cpo: string | null): Html {
   const words = WORDS[frame.locale].overview;
   const sold = sum(position.quarters.map(({ revenue_eur }) => revenue_eur ?? 0));
   const estimate = estimateOf(position, prices);
-  return html`${sold > 0 ? html`<div><dt>${words.sold}</dt><dd>${words.sold_is(inEuro(sold, frame.locale))}</dd></div>` : ""}
+  return html`${sold > 0 ? html`<div><dt>${words.sold}</dt><dd>${cpo ? words.sold_via(inEuro(sold, frame.locale), cpo) : words.sold_is(inEuro(sold, frame.locale))}</dd></div>` : ""}
 ${estimate ? html`<div><dt>${words.estimate}</dt><dd>${words.estimate_is(inEuro(estimate.net, frame.locale))}</dd></div>` : ""}`;
 }
 
@@ -84,21 +91,41 @@ function todo(frame: MijnFrame, accounts: readonly Account[]): Html {
 
 function todoOf(frame: MijnFrame, account: Account): Html[] {
   const words = WORDS[frame.locale].overview;
-  const { account_id, draft_id, checklist, chargers, connections } = account;
+  const { account_id, draft_id, cpo, checklist, chargers, connections } = account;
   const mail = html`<p><a class="link" href="mailto:${frame.config.SUPPORT_EMAIL}">${words.mail_us}</a></p>`;
   const item = ({ text, action }: { text: string; action: string }, page: string) =>
     html`<li><p>${text}</p>${draft_id ? claimButton(frame, account_id, page, action) : mail}</li>`;
   const charger = chargers.count === 0 ? "charger" : chargers.with_mid + chargers.waiting === 0 ? "mid_charger" : null;
   const pays = account.payout_handler === "service_pays_customer";
+  const renewable = connections.filter(({ may_sign_again }) => may_sign_again);
+  const wrong_ean = connections.some(({ ean_validation_status: ean }) => ean === "mismatch" || ean === "not_found");
+  if (cpo) {
+    const { iban, sign_again } = words;
+    return [
+      ...renewable.map(
+        ({ connection_id }) =>
+          html`<li><p>${sign_again.text}</p>${renewButton(frame, account_id, connection_id, sign_again.action)}</li>`,
+      ),
+      ...(checklist.iban_present
+        ? []
+        : [
+            pays
+              ? html`<li><p>${iban.text}</p><p><a class="link" href="${frame.to(`/account/${account_id}`)}">${iban.action}</a></p></li>`
+              : html`<li><p>${words.iban_via(cpo)}</p></li>`,
+          ]),
+      ...(charger && checklist.mandate_signed
+        ? [html`<li><p>${words[charger].text} ${words.ask_cpo(cpo)}</p></li>`]
+        : []),
+      ...(wrong_ean ? [html`<li><p>${words.ean_via(cpo)}</p></li>`] : []),
+    ];
+  }
   return [
-    ...(connections.some(({ may_sign_again }) => may_sign_again) ? [item(words.sign_again, "/mandate")] : []),
+    ...(renewable.length > 0 ? [item(words.sign_again, "/mandate")] : []),
     ...(connections.every(({ mandate_status }) => mandate_status === "pending" || mandate_status === "declined")
       ? [html`<li><p>${words.unsigned}</p></li>`]
       : []),
     ...(checklist.iban_present || !pays ? [] : [item(words.iban, "/payout")]),
     ...(charger && checklist.mandate_signed ? [item(words[charger], "/charger")] : []),
-    ...(connections.some(({ ean_validation_status: ean }) => ean === "mismatch" || ean === "not_found")
-      ? [html`<li><p>${words.ean}</p>${mail}</li>`]
-      : []),
+    ...(wrong_ean ? [html`<li><p>${words.ean}</p>${mail}</li>`] : []),
   ];
 }

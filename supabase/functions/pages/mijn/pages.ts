@@ -6,6 +6,7 @@ import { beginClaimSession, claimPath, endClaimSession } from "../kit/claim_sess
 import { asPdf } from "../kit/pdf.ts";
 import { signInHandlers } from "../kit/sign_in.ts";
 import type { Handler } from "../kit/visit.ts";
+import { accountPages } from "./account.ts";
 import { chargersPage, removeChargerPage } from "./chargers.ts";
 import { type Asked, chargingPage, monthsCsv, sessionsCsv } from "./charging.ts";
 import { dataPage, endPage } from "./data.ts";
@@ -16,7 +17,7 @@ import { overviewPage } from "./overview.ts";
 import { sharingPage, stopSharingPage } from "./sharing.ts";
 import { PATH } from "./sql.ts";
 import { LASTS, tokensPage } from "./tokens.ts";
-import { type MijnVisit, onSignIn, signedIn } from "./visit.ts";
+import { type MijnVisit, onSignIn, signedIn, withLogin } from "./visit.ts";
 import { WORDS } from "./words.ts";
 
 /** Sessions of a page, and of a file: more than ten chargers have in a month. */
@@ -73,7 +74,8 @@ const downloadCharging = signedIn(async (visit) => {
 
 const showEarnings = signedIn(async (visit) => {
   const { year } = askedOf(visit);
-  return visit.page(earningsPage(visit.frame, await visit.own<Earnings>("read_own_earnings", { year })));
+  const news = visit.news().typed.get("news");
+  return visit.page(earningsPage(visit.frame, await visit.own<Earnings>("read_own_earnings", { year }), news));
 });
 
 const showMandates = signedIn(async (visit) =>
@@ -81,19 +83,20 @@ const showMandates = signedIn(async (visit) =>
 );
 
 /** A document of the person's own as PDF; another's is none. */
-const download = (page: string, key: "mandate_id" | "line_id") =>
+const download = (page: string, key: "mandate_id" | "line_id" | "part_id") =>
   signedIn(async (visit) => {
     const id = visit.c.req.param("id") ?? "";
     const reading = visit.own<never>("read_own_document", { [key]: id });
     const { answer, refused } = await visit.attempt(asPdf(visit, reading, visit.frame.to(`${page}/${id}`)), [
       "mandate_not_found",
       "statement_not_found",
+      "settlement_not_found",
     ]);
     return refused ? visit.unknown() : answer;
   });
 
 /** To the claim pages of an account, where the account number, the charger and the mandate are changed. */
-const openClaim = signedIn(async (visit) => {
+const openClaim = withLogin(async (visit) => {
   const { c, environment, form, locale } = visit;
   const page = CLAIM_PAGES.find((each) => each === form.get("page"));
   const account_id = form.get("account") ?? "";
@@ -112,14 +115,14 @@ const openClaim = signedIn(async (visit) => {
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-const showChargers = signedIn(async (visit) => {
+const showChargers = withLogin(async (visit) => {
   const news = visit.news();
   const chargers = await visit.own<Chargers>("read_own_chargers");
   return visit.pageOf(chargersPage(visit.frame, chargers, news), news);
 });
 
 /** An OCPP charger: identity and password are made by the form, so that a second click shows the same. */
-const addCharger = signedIn(async (visit) => {
+const addCharger = withLogin(async (visit) => {
   const { form, environment } = visit;
   const { config } = environment;
   const words = WORDS[visit.locale].chargers.errors;
@@ -146,12 +149,12 @@ const chargerOf = async (visit: MijnVisit) => {
   return { email, charger: chargers.find(({ id }) => id === visit.c.req.param("id")) };
 };
 
-const askRemoveCharger = signedIn(async (visit) => {
+const askRemoveCharger = withLogin(async (visit) => {
   const { email, charger } = await chargerOf(visit);
   return charger ? visit.page(removeChargerPage(visit.frame, email, charger)) : visit.unknown();
 });
 
-const removeCharger = signedIn(async (visit) => {
+const removeCharger = withLogin(async (visit) => {
   const { removed } = await visit.own<{ removed: boolean }>("remove_own_charger", { id: visit.c.req.param("id") });
   return removed ? visit.told("/chargers", "removed") : visit.go("/chargers");
 });
@@ -161,31 +164,31 @@ const showSharing = signedIn(async (visit) => {
   return visit.page(sharingPage(visit.frame, await visit.own<Sharing>("read_own_sharing"), news));
 });
 
-const askStopSharing = signedIn(async (visit) => {
+const askStopSharing = withLogin(async (visit) => {
   const { email, partner } = await visit.own<Sharing>("read_own_sharing");
   return partner ? visit.page(stopSharingPage(visit.frame, email, partner)) : visit.go("/sharing");
 });
 
-const stopSharing = signedIn(async (visit) => {
+const stopSharing = withLogin(async (visit) => {
   const partner_id = visit.form.get("partner") ?? "";
   if (!UUID.test(partner_id)) return visit.unknown();
   const { ended } = await visit.own<{ ended: boolean }>("stop_sharing", { partner_id });
   return ended ? visit.told("/sharing", "stopped") : visit.go("/sharing");
 });
 
-const stopApplication = signedIn(async (visit) => {
+const stopApplication = withLogin(async (visit) => {
   const client_id = visit.form.get("client") ?? "";
   if (!UUID.test(client_id)) return visit.unknown();
   const { ended } = await visit.own<{ ended: boolean }>("stop_application", { client_id });
   return ended ? visit.told("/sharing", "ended") : visit.go("/sharing");
 });
 
-const showTokens = signedIn(async (visit) => {
+const showTokens = withLogin(async (visit) => {
   const news = visit.news();
   return visit.pageOf(tokensPage(visit.frame, await visit.own<Tokens>("read_own_tokens"), news), news);
 });
 
-const createToken = signedIn(async (visit) => {
+const createToken = withLogin(async (visit) => {
   const { form, environment } = visit;
   const words = WORDS[visit.locale].tokens.errors;
   const name = lineOf(1, 100).safeParse((form.get("name") ?? "").trim());
@@ -216,28 +219,28 @@ const createToken = signedIn(async (visit) => {
   return visit.told("/tokens", "created", { secret });
 });
 
-const revokeToken = signedIn(async (visit) => {
+const revokeToken = withLogin(async (visit) => {
   const id = visit.form.get("token") ?? "";
   const { refused } = await visit.attempt(visit.own("revoke_personal_token", { id }), ["token_not_found"]);
   return refused ? visit.unknown() : visit.told("/tokens", "revoked");
 });
 
-const showData = signedIn(async (visit) => visit.page(dataPage(visit.frame, await visit.own<Ending>("read_own_end"))));
+const showData = withLogin(async (visit) => visit.page(dataPage(visit.frame, await visit.own<Ending>("read_own_end"))));
 
-const downloadData = signedIn(async (visit) =>
+const downloadData = withLogin(async (visit) =>
   visit.c.body(JSON.stringify(await visit.own("export_own_data"), null, 2), 200, {
     "Content-Type": "application/json; charset=utf-8",
     "Content-Disposition": `attachment; filename="${WORDS[visit.locale].data.file}.json"`,
   }),
 );
 
-const askEnd = signedIn(async (visit) => {
+const askEnd = withLogin(async (visit) => {
   const news = visit.news().typed.get("news");
   const refused = news === "recent" || news === "iban" ? news : null;
   return visit.page(endPage(visit.frame, await visit.own<Ending>("read_own_end"), refused));
 });
 
-const endAccount = signedIn(async (visit) => {
+const endAccount = withLogin(async (visit) => {
   const ending = visit.own<{ closed: boolean }>("close_own_account");
   const { answer, refused } = await visit.attempt(ending, ["recent_sign_in_required"]);
   if (refused) return visit.told("/data/end", "recent");
@@ -271,6 +274,8 @@ export const pages = {
   downloadCharging,
   showEarnings,
   downloadStatement: download("/statement", "line_id"),
+  downloadSettlement: download("/settlement", "part_id"),
+  ...accountPages,
   showMandates,
   downloadMandate: download("/mandate", "mandate_id"),
   openClaim,

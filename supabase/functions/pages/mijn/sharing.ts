@@ -12,25 +12,54 @@ import { WORDS } from "./words.ts";
 const NAMED: readonly string[] = ["partner_upload", "partner_invite"];
 
 /** The partner that brought the person and what it sees, and the applications they allowed. */
-export function sharingPage(frame: MijnFrame, { email, partner, applications }: Sharing, news: string | null): Html {
+export function sharingPage(
+  frame: MijnFrame,
+  { email, partner, cpos, applications }: Sharing,
+  news: string | null,
+): Html {
   const words = WORDS[frame.locale].sharing;
-  const sees = partner && [...(NAMED.includes(partner.source) ? words.named : words.unnamed), words.sums];
   const said = { stopped: words.stopped, ended: words.ended }[news ?? ""];
   return ownPage(frame, "/sharing", email, {
     title: words.title,
     body: html`${newsOf(said)}
-${
-  partner
-    ? html`<h2 class="first">${words.with(partner.name)}</h2>
+${cpos.map((cpo) => customerOf(frame, cpo))}
+${frame.is_signatory ? whomToAsk(frame, cpos) : shared(frame, partner, applications)}`,
+  });
+}
+
+/** What the CPO sees whose customer they signed as. */
+function customerOf(frame: MijnFrame, cpo: string): Html {
+  const words = WORDS[frame.locale].sharing;
+  return html`<h2 class="first">${words.customer_of(cpo)}</h2>
+<p>${words.cpo_sees(cpo)}</p>
+<ul>${words.cpo.map((line) => html`<li>${line}</li>`)}</ul>
+<p>${words.cpo_not(cpo)}</p>`;
+}
+
+/** Who has no login changes and ends nothing here by themselves: whom to ask. */
+function whomToAsk(frame: MijnFrame, cpos: readonly string[]): Html {
+  const words = WORDS[frame.locale].sharing;
+  const { SERVICE_NAME, SUPPORT_EMAIL } = frame.config;
+  return html`<h2>${words.ask_title}</h2>
+<p>${words.ask_cpo(cpos.join(", "))}</p>
+<p>${words.ask_us(SERVICE_NAME)} <a href="mailto:${SUPPORT_EMAIL}">${SUPPORT_EMAIL}</a></p>`;
+}
+
+/** The partner that brought a person with a login, and the applications they allowed. */
+function shared(frame: MijnFrame, partner: Sharing["partner"], applications: readonly Application[]): Html {
+  const words = WORDS[frame.locale].sharing;
+  const sees = partner && [...(NAMED.includes(partner.source) ? words.named : words.unnamed), words.sums];
+  return html`${
+    partner
+      ? html`<h2 class="first">${words.with(partner.name)}</h2>
 <p>${words.since(partner.name, longMonth(partner.since, frame.words))}</p>
 <ul>${sees?.map((line) => html`<li>${line}</li>`)}</ul>
 <p>${words.not(partner.name)}</p>
 <p><a class="link" href="${frame.to("/sharing/stop")}">${words.stop(partner.name)}</a></p>`
-    : html`<p>${words.nobody}</p>`
-}
+      : html`<p>${words.nobody}</p>`
+  }
 <h2>${words.apps}</h2>
-${applications.length === 0 ? html`<p>${words.no_apps}</p>` : applications.map((each) => application(frame, each))}`,
-  });
+${applications.length === 0 ? html`<p>${words.no_apps}</p>` : applications.map((each) => application(frame, each))}`;
 }
 
 function application(frame: MijnFrame, { client_id, name, operated_by, scopes, ...at }: Application): Html {

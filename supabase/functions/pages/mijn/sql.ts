@@ -1,7 +1,7 @@
 /** Where the pages are under the root. */
 export const PATH = "/mijn";
 
-/** What a person who is signed in may run. */
+/** What a person who is signed in may run; a signatory of a CPO's customer, who has no login, runs but what SQL lets them. */
 export const OWN_SQL = [
   "read_own_overview",
   "read_own_charging",
@@ -21,4 +21,8 @@ export const OWN_SQL = [
   "read_own_end",
   "export_own_data",
   "close_own_account",
+  "read_signed_account",
+  "send_account_code",
+  "change_signed_iban",
+  "renew_signed_mandate",
 ] as const;

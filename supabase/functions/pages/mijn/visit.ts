@@ -1,7 +1,7 @@
 import { html } from "hono/html";
 import type { Html } from "../kit/frame.ts";
-import { type Area, entrances, type OwnFrame, SignedInVisit } from "../kit/signed_in.ts";
-import type { Visit } from "../kit/visit.ts";
+import { type Area, entrances, type OwnFrame, SESSION_SECONDS, SignedInVisit } from "../kit/signed_in.ts";
+import type { Answer, Handler, Visit } from "../kit/visit.ts";
 import { OWN_SQL, PATH } from "./sql.ts";
 import { WORDS } from "./words.ts";
 
@@ -28,13 +28,22 @@ const AREA: Area<Section, Name> = {
   sql: OWN_SQL,
 };
 
-/** A page of a person's own. */
-export type MijnFrame = OwnFrame;
+/** What a signatory of a CPO's customer has of them, who has no login. */
+const SIGNATORY_SECTIONS: readonly Section[] = ["", "/charging", "/earnings", "/mandate", "/sharing"];
+
+/** A page of a person's own: which sections there are, and whether they have no login. */
+export type MijnFrame = OwnFrame & { sections: readonly Section[]; is_signatory: boolean };
 
 /** A request for a person's own pages, or for the page where they sign in to them. */
 export class MijnVisit extends SignedInVisit<Section, Name> {
+  declare readonly frame: MijnFrame;
+  protected override readonly signatorySeconds = SESSION_SECONDS;
+
   constructor(request: Visit<Name>) {
     super(request, AREA);
+    const { isSignatory } = this;
+    const sections = isSignatory ? SIGNATORY_SECTIONS : SECTIONS;
+    this.frame = { ...this.frame, sections, is_signatory: isSignatory };
   }
 
   protected why(out: string | null): Html {
@@ -42,8 +51,14 @@ export class MijnVisit extends SignedInVisit<Section, Name> {
     const { config, words: kit } = this.frame;
     return html`${out === null ? "" : html`<p class="panel" role="status">${out === "closed" ? data.closed : kit.sign_in.signed_out}</p>`}
 <p class="lead">${words.why(config.SERVICE_NAME)}</p>
-<p>${words.which}</p>`;
+<p>${words.which}</p>
+<p class="quiet">${words.signatory}</p>`;
   }
 }
 
 export const { onSignIn, signedIn } = entrances<Section, Name, MijnVisit>((request) => new MijnVisit(request));
+
+/** A page that only a person with a login has; a signatory is led to the pages that they have. */
+export function withLogin(run: (visit: MijnVisit) => Answer): Handler<Name> {
+  return signedIn((visit) => (visit.isSignatory ? visit.go("") : run(visit)));
+}

@@ -143,6 +143,8 @@ export const en: MailMessages = {
   notices: {
     why: "You receive this message because you signed a mandate.",
     view: "View your registration",
+    earnings: "See your overview",
+    you: "You",
     registration_approved: {
       subject: "Your registration has been approved",
       lines: (service) => [

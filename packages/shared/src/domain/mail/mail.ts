@@ -184,6 +184,19 @@ export function composeClaimCode({
   });
 }
 
+/** The one-time code with which the signatory of a CPO's customer changes the IBAN. The database knows the name of the CPO. */
+export function composeAccountCode({ config, locale, code }: Sender & { code: string }): Mail {
+  const { claim_code: message, hello } = MAIL_MESSAGES[locale];
+  return compose("claim_code", config, locale, {
+    subject: message.subject.iban(code),
+    greeting: hello,
+    lines: message.lines.iban("{{partner_name}}"),
+    code,
+    after: message.after.iban,
+    unexpected: message.unexpected,
+  });
+}
+
 /** To whoever manages a partner: money goes elsewhere from now on. */
 export function composeIbanChanged({
   config,

@@ -147,6 +147,8 @@ export const nl = {
   notices: {
     why: "U krijgt dit bericht omdat u een machtiging heeft ondertekend.",
     view: "Bekijk uw aanmelding",
+    earnings: "Bekijk uw overzicht",
+    you: "U",
     registration_approved: {
       subject: "Uw registratie is goedgekeurd",
       lines: (service: string) => [

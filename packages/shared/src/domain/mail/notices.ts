@@ -26,8 +26,8 @@ export type Notice =
       covered_until: string | null;
     }
   | { kind: "payout_sent" | "payout_failed"; amount_eur: number; iban_last4: string }
-  /** By the CPO, through the API: on a page a customer changes it by a code. */
-  | { kind: "payout_iban_changed"; iban_last4: string };
+  /** By the CPO, through the API; or by the customer of one, on a page, by a code. A person with a claim is told by its own mail. */
+  | { kind: "payout_iban_changed"; iban_last4: string; by?: "signatory" };
 
 type Ground = "mandate_signed" | "ean_validated" | "mid_charger_registered";
 
@@ -64,7 +64,12 @@ export function composeNotice({
 
 type Said = Pick<Content, "subject" | "lines" | "after"> & { button?: string };
 
-function contentOf(notice: Notice, { account, partner_name }: NoticeReader, locale: Locale, service: string): Said {
+function contentOf(
+  notice: Notice,
+  { account, partner_name, link }: NoticeReader,
+  locale: Locale,
+  service: string,
+): Said {
   const { notices } = MAIL_MESSAGES[locale];
   const day = (date: string) => longDate(date, MANDATE_WORDS[locale]);
   switch (notice.kind) {
@@ -111,7 +116,7 @@ function contentOf(notice: Notice, { account, partner_name }: NoticeReader, loca
     case "payout_sent": {
       const { subject, lines, after } = notices.payout_sent;
       const amount = inEuro(notice.amount_eur, locale);
-      return { subject: subject(amount), lines: lines(amount, notice.iban_last4), button: notices.view, after };
+      return { subject: subject(amount), lines: lines(amount, notice.iban_last4), button: notices.earnings, after };
     }
     case "payout_failed": {
       const { subject, lines, button, own, cpo } = notices.payout_failed;
@@ -120,12 +125,14 @@ function contentOf(notice: Notice, { account, partner_name }: NoticeReader, loca
         subject,
         lines: lines(amount, notice.iban_last4),
         button,
-        after: account === "own" ? own : cpo(partner_name),
+        // who has a page to give it on gives it there
+        after: account === "own" || link ? own : cpo(partner_name),
       };
     }
     case "payout_iban_changed": {
       const { subject, lines, after } = notices.payout_iban_changed;
-      return { subject, lines: lines(partner_name, notice.iban_last4), after: after(partner_name) };
+      const by = notice.by === "signatory" ? notices.you : partner_name;
+      return { subject, lines: lines(by, notice.iban_last4), button: notices.earnings, after: after(partner_name) };
     }
   }
 }

@@ -1,0 +1,169 @@
+import { html } from "hono/html";
+import { hashSecret, newCode, newSecret } from "#shared/auth/tokens.ts";
+import { composeAccountCode } from "#shared/domain/mail/mail.ts";
+import { CODE_REFUSALS } from "#shared/foundation/errors.ts";
+import { isIban, sealIban } from "#shared/values/iban.ts";
+import { readCode } from "../kit/code.ts";
+import { codeInput, textInput } from "../kit/fields.ts";
+import type { Errors, Html } from "../kit/frame.ts";
+import { formToken } from "../kit/sign_in_views.ts";
+import { maskEmail } from "../kit/views.ts";
+import { ownPage } from "./frame.ts";
+import type { SignedAccount } from "./model.ts";
+import { type MijnFrame, type MijnVisit, signedIn } from "./visit.ts";
+import { WORDS } from "./words.ts";
+
+/**
+ * What the signatory of a CPO's customer does with an account of theirs: another account number, by a code that is mailed for it, and
+ * a link to sign again.
+ */
+
+const accountOf = ({ c }: MijnVisit): string => c.req.param("id") ?? "";
+
+/** The code works in this browser, for this account. */
+const tokenOf = (visit: MijnVisit): string => hashSecret(`${visit.cookie("session")}:account:${accountOf(visit)}`);
+
+const pageOf = (visit: MijnVisit): string => visit.frame.to(`/account/${accountOf(visit)}`);
+
+const readAccount = (visit: MijnVisit) =>
+  visit.attempt(
+    visit.own<SignedAccount>("read_signed_account", {
+      account_id: accountOf(visit),
+      token_hash: hashSecret(tokenOf(visit)),
+    }),
+    ["account_not_found"],
+  );
+
+const showAccount = signedIn(async (visit) => {
+  const { answer: account, refused } = await readAccount(visit);
+  if (refused) return visit.unknown();
+  return visit.formPage((returned) =>
+    account.code_sent || returned
+      ? changePage(visit.frame, pageOf(visit), account, returned?.errors ?? {}, returned?.typed.get("iban") ?? "")
+      : askCodePage(visit.frame, pageOf(visit), account),
+  );
+});
+
+const mailAccountCode = signedIn(async (visit) => {
+  const { config } = visit.environment;
+  const [account_id, token, code] = [accountOf(visit), tokenOf(visit), newCode()];
+  const sending = visit.own("send_account_code", {
+    account_id,
+    token_hash: hashSecret(token),
+    code_hash: hashSecret(`${token}:${code}`),
+    mail: composeAccountCode({ config, locale: visit.locale, code }),
+  });
+  const { refused } = await visit.attempt(sending, ["account_not_found", "too_many_codes"]);
+  if (refused?.code === "too_many_codes") return visit.tooManyCodes(refused, pageOf(visit));
+  if (refused) return visit.unknown();
+  visit.became("sent");
+  return visit.c.redirect(pageOf(visit), 303);
+});
+
+const changeAccount = signedIn(async (visit) => {
+  const { environment, form, locale, frame } = visit;
+  const { answer: account, refused: unknown } = await readAccount(visit);
+  if (unknown) return visit.unknown();
+  const words = WORDS[locale].account;
+  const iban = (form.get("iban") ?? "").replace(/[\s.-]/g, "").toUpperCase();
+  const code = readCode(form);
+  const errors: Errors = {
+    ...((await isIban(iban)) ? {} : { iban: words.wrong }),
+    ...(code === null ? { code: frame.words.code.errors.code_missing } : {}),
+  };
+  const again = (wrong: Errors) =>
+    visit.again(pageOf(visit), wrong, ({ typed }) =>
+      changePage(frame, pageOf(visit), account, wrong, typed.get("iban") ?? ""),
+    );
+  if (Object.keys(errors).length > 0) return again(errors);
+  const token = tokenOf(visit);
+  const changing = visit.own("change_signed_iban", {
+    account_id: accountOf(visit),
+    partner_id: account.partner_id,
+    token_hash: hashSecret(token),
+    code_hash: hashSecret(`${token}:${code}`),
+    iban: sealIban(environment, account.partner_id, iban),
+  });
+  const { refused } = await visit.attempt(changing, ["account_not_found", ...CODE_REFUSALS]);
+  if (refused?.code === "account_not_found") return visit.unknown();
+  if (refused) return again({ code: frame.words.code.errors[refused.code] });
+  visit.became("saved");
+  return visit.told("/earnings", "account_changed");
+});
+
+const renewMandate = signedIn(async (visit) => {
+  const [account_id, connection_id] = [visit.form.get("account") ?? "", visit.form.get("connection") ?? ""];
+  if (!UUID.test(account_id) || !UUID.test(connection_id)) return visit.unknown();
+  const token = newSecret();
+  const asking = visit.own("renew_signed_mandate", { account_id, connection_id, new_token_hash: hashSecret(token) });
+  const { refused } = await visit.attempt(asking, ["account_not_found", "link_not_open", "too_many_codes"]);
+  if (refused?.code === "too_many_codes") return visit.tooManyCodes(refused, visit.frame.to("/mandate"));
+  if (refused?.code === "link_not_open") return visit.go("/mandate");
+  if (refused) return visit.unknown();
+  visit.became("renewed");
+  return visit.c.redirect(`${visit.frame.root}/mandate/${token}?lang=${visit.locale}`, 303);
+});
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+export const accountPages = { showAccount, changeAccount, mailAccountCode, renewMandate };
+
+/** Before another account number takes the place of the one that is there. */
+function askCodePage(frame: MijnFrame, page: string, { email, iban_last4, partner_name }: SignedAccount): Html {
+  const words = WORDS[frame.locale].account;
+  const { ask_code } = frame.words;
+  return ownPage(frame, "/earnings", email, {
+    title: words.title,
+    body: html`<p>${iban_last4 ? words.now(iban_last4, partner_name) : words.none(partner_name)}</p>
+<p>${words.why_code}</p>
+<p>${ask_code.to}</p>
+<p class="panel address">${maskEmail(email)}</p>
+<form method="post" action="${codeAction(page)}">
+${formToken(frame.form_token)}
+<div class="actions">
+<button class="button">${ask_code.send}</button>
+<a class="link" href="${frame.to("/earnings")}">${words.back}</a>
+</div>
+</form>`,
+  });
+}
+
+function changePage(
+  frame: MijnFrame,
+  page: string,
+  { email, partner_name }: SignedAccount,
+  errors: Errors,
+  iban: string,
+): Html {
+  const words = WORDS[frame.locale].account;
+  const { code } = frame.words;
+  return ownPage(frame, "/earnings", email, {
+    title: words.title,
+    errors,
+    body: html`<form method="post" action="${page}" novalidate>
+${formToken(frame.form_token)}
+${textInput({
+  id: "iban",
+  label: words.iban,
+  hint: words.hint(partner_name),
+  error: errors.iban,
+  value: iban,
+  required: true,
+  attributes: html` autocomplete="off" autocapitalize="characters" spellcheck="false" maxlength="50"`,
+})}
+${codeInput({ label: code.label, hint: code.hint(maskEmail(email)), error: errors.code })}
+<div class="actions">
+<button class="button">${words.submit}</button>
+<a class="link" href="${frame.to("/earnings")}">${words.back}</a>
+</div>
+</form>
+<form class="sheet" method="post" action="${codeAction(page)}">
+<h2>${code.no_code}</h2>
+<p class="quiet">${code.no_code_help}</p>
+${formToken(frame.form_token)}
+<button class="button second">${code.resend}</button>
+</form>`,
+  });
+}
+
+const codeAction = (page: string) => page.replace(/(\?|$)/, "/code$1");

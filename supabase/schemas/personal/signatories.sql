@@ -1,0 +1,223 @@
+-- Signatories of a CPO's customers on the pages of a person: they have no login, and come by a code that is mailed to the address on
+-- file. What they reach are the accounts that they signed for, of whatever CPO, looked up anew by every statement: an address that
+-- changes, an account that goes, a CPO that is switched off ends it at once. No row of a tenant is theirs by row-level security, so
+-- that all of it is read by the definers here and in this folder, which begin at private.own_account_rows.
+
+create function private.signed_accounts(address text) returns setof core.accounts
+language plpgsql stable security definer rows 1
+set search_path = ''
+as $$
+begin
+  return query
+    select a.*
+      -- more is no person's, but that of a CPO that gave its own address for all: what it costs to look has an end
+      from (select s.partner_id, s.account_id from core.signatories s where s.email = address limit 1000) s
+      join core.accounts a on a.partner_id = s.partner_id and a.id = s.account_id
+      join core.partners p on p.id = a.partner_id and p.is_active
+      join core.oauth_clients k on k.id = a.client_id and k.disabled_at is null
+     where exists (select from core.connections c join core.mandates m on m.partner_id = c.partner_id and m.connection_id = c.id
+                    where c.partner_id = a.partner_id and c.account_id = a.id and m.document is not null)
+     order by a.created_at desc, a.id
+     limit 100;
+end $$;
+comment on function private.signed_accounts(text) is
+  'The accounts of CPO clients for which the signatory at an address has signed, newest first, a hundred at most; none of a partner or a client that was switched off. A person''s own account is not among them. Definer, because it looks across tenants.';
+
+create function private.signs(address text) returns boolean
+language plpgsql stable security definer
+set search_path = ''
+as $$ begin return exists (select from private.signed_accounts(address)); end $$;
+comment on function private.signs(text) is 'Whether an address is that of a signatory who signed for an account of a CPO. Definer, because it looks across tenants.';
+grant execute on function private.signs(text) to api_owner;
+
+create function private.own_account_rows() returns setof core.accounts
+language plpgsql stable security definer rows 1
+set search_path = ''
+as $$
+begin
+  if private.user_id() is not null then
+    return query select a.* from core.accounts a where a.user_id = private.user_id();
+  end if;
+  if private.signatory() is not null then
+    return query select * from private.signed_accounts(private.signatory());
+  end if;
+end $$;
+comment on function private.own_account_rows() is
+  'The accounts of the person of this transaction, and those they signed for as a CPO''s customer: the one rule of what is theirs. Definer, because the latter are in the tenant of the CPO.';
+
+create function private.own_email() returns text
+language plpgsql stable security definer
+set search_path = ''
+as $$ begin return coalesce((private.user_profile(private.user_id())).email, private.signatory()); end $$;
+comment on function private.own_email() is 'The address of the person of this transaction, of their login where they have one. Definer, because logins belong to Supabase Auth.';
+grant execute on function private.own_email() to api_owner;
+
+create function private.enter_signed_account(account uuid) returns core.accounts
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  signed core.accounts;
+begin
+  select * into signed from private.signed_accounts(private.signatory()) a where a.id = account;
+  if signed.id is null then
+    perform private.refuse('account_not_found');
+  end if;
+  perform private.act_for_partner(signed.partner_id), set_config('app.caller_kind', 'signatory', true), set_config('app.user_id', '', true);
+  return signed;
+end $$;
+comment on function private.enter_signed_account(uuid) is
+  'From here the transaction is in the tenant of an account that its caller signed for, as by a mandate link. Refused with account_not_found where it is none of theirs. Definer, because it looks across tenants.';
+grant execute on function private.enter_signed_account(uuid) to api_owner;
+
+create function private.enter_signed_document(mandate uuid, line uuid, part uuid) returns void
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  account uuid;
+begin
+  select a.id into account
+    from private.signed_accounts(private.signatory()) a
+    join core.documents d on d.partner_id = a.partner_id and d.account_id = a.id
+   where d.mandate_id = mandate or d.line_id = line or d.part_id = part;
+  if account is not null then
+    perform private.enter_signed_account(account);
+  end if;
+end $$;
+comment on function private.enter_signed_document(uuid, uuid, uuid) is
+  'As private.enter_signed_account, where a document is of an account that the caller signed for; else nothing changes, and it is looked for among what is the caller''s own. Definer, because it looks across tenants.';
+grant execute on function private.enter_signed_document(uuid, uuid, uuid) to api_owner;
+
+create function api.send_account_code(caller jsonb, request jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  address text;
+  account core.accounts;
+  rate    jsonb;
+begin
+  perform private.act_as(caller, 'session', 'signatory');
+  address := private.signatory();
+  account := private.enter_signed_account((request ->> 'account_id')::uuid);
+  if account.payout_handler <> 'service_pays_customer' then
+    perform private.refuse('account_not_found');
+  end if;
+  rate := private.debit('account_iban:' || account.id, 'mandate_code');
+  if not (rate ->> 'allowed')::boolean then
+    return private.refusal('too_many_codes', json_build_object('rate', rate));
+  end if;
+  perform private.keep_account_code(request, address);
+  perform private.enqueue_mail(request -> 'mail', address, 'account_code:' || (request ->> 'code_hash'),
+                               jsonb_build_object('partner_name', (select p.name from core.partners p where p.id = account.partner_id)));
+  return json_build_object('ok', true);
+end $$;
+comment on function api.send_account_code(jsonb, jsonb) is
+  'Mails a signatory the code to change the account number of an account that the service pays: {account_id, token_hash, code_hash, mail}. Ten minutes, five attempts, ten codes a day; a newer one takes the place of the older.';
+select private.expose('api.send_account_code(jsonb, jsonb)');
+
+create function private.keep_account_code(request jsonb, address text) returns void
+language sql security definer
+set search_path = ''
+as $$
+  insert into core.sign_in_codes (token_hash, code_hash, email, expires_at)
+  values (private.claim_token_hash(request ->> 'token_hash'), decode(request ->> 'code_hash', 'hex'), address, private.code_expiry())
+  on conflict on constraint sign_in_codes_pkey do update
+    set code_hash = excluded.code_hash, expires_at = excluded.expires_at, attempts = 0, used_at = null
+    where sign_in_codes.email = excluded.email
+$$;
+comment on function private.keep_account_code(jsonb, text) is
+  'The code for one account of one browser; token_hash is made of its cookie, so that another browser''s guess is none. Definer: no caller may read codes.';
+grant execute on function private.keep_account_code(jsonb, text) to api_owner;
+
+create function private.account_code_sent(token_hash text) returns boolean
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  return exists (select from core.sign_in_codes c where c.token_hash = decode(account_code_sent.token_hash, 'hex') and c.expires_at > private.now() and c.used_at is null);
+end $$;
+comment on function private.account_code_sent(text) is 'Whether a code waits to be typed. Definer: no caller may read codes.';
+grant execute on function private.account_code_sent(text) to api_owner;
+
+create function api.read_signed_account(caller jsonb, request jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  account core.accounts;
+begin
+  perform private.act_as(caller, 'session', 'signatory');
+  account := private.enter_signed_account((request ->> 'account_id')::uuid);
+  if account.payout_handler <> 'service_pays_customer' then
+    perform private.refuse('account_not_found');
+  end if;
+  return json_build_object(
+    'email', private.own_email(), 'partner_id', account.partner_id, 'iban_last4', account.iban_last4,
+    'partner_name', (select p.name from core.partners p where p.id = account.partner_id),
+    'code_sent', private.account_code_sent(request ->> 'token_hash'));
+end $$;
+comment on function api.read_signed_account(jsonb, jsonb) is
+  'An account that the service pays, for who signed for it and wants to change its account number: {account_id, token_hash} to {email, partner_id, partner_name, iban_last4, code_sent}.';
+select private.expose('api.read_signed_account(jsonb, jsonb)');
+
+create function api.change_signed_iban(caller jsonb, request jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  account core.accounts;
+  used    record;
+begin
+  perform private.act_as(caller, 'session', 'signatory');
+  account := private.enter_signed_account((request ->> 'account_id')::uuid);
+  if account.payout_handler <> 'service_pays_customer' or account.partner_id <> (request ->> 'partner_id')::uuid then
+    perform private.refuse('account_not_found');
+  end if;
+  select * into used from private.redeem_sign_in_code(request);
+  if used.refused is not null then
+    return private.refusal(used.refused);  -- a wrong code was counted
+  elsif used.email is distinct from private.signatory() then
+    perform private.refuse('account_not_found');
+  elsif used.again then
+    -- a second click: the number is there; another one takes a code of its own
+    return case when account.iban_last4 is distinct from request #>> '{iban,last4}' then private.refusal('code_expired')
+                else json_build_object('ok', true) end;
+  end if;
+  perform private.store_iban(account.id, request -> 'iban');
+  perform private.notify(account.id, 'payout_iban_changed', 'payout_iban_changed:' || account.id || ':' || gen_random_uuid(),
+                         jsonb_build_object('iban_last4', request #>> '{iban,last4}', 'by', 'signatory'));
+  return json_build_object('ok', true);
+end $$;
+comment on function api.change_signed_iban(jsonb, jsonb) is
+  'A signatory gives another account number, by a code that was mailed for it: {account_id, partner_id, token_hash, code_hash, iban}. partner_id is the tenant that the number was encrypted for. They are told of it by mail, and nothing goes there for 48 hours.';
+select private.expose('api.change_signed_iban(jsonb, jsonb)');
+
+create function api.renew_signed_mandate(caller jsonb, request jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  account    core.accounts;
+  connection uuid;
+  rate       jsonb;
+begin
+  perform private.act_as(caller, 'session', 'signatory');
+  account := private.enter_signed_account((request ->> 'account_id')::uuid);
+  select c.id into connection from core.connections c
+   where c.partner_id = account.partner_id and c.account_id = account.id and c.id = (request ->> 'connection_id')::uuid for update;
+  if connection is null or not private.may_sign_again(connection) then
+    perform private.refuse('link_not_open');
+  end if;
+  rate := private.debit('mandate_renewal:' || connection, 'mandate_code');
+  if not (rate ->> 'allowed')::boolean then
+    perform private.refuse('too_many_codes', json_build_object('rate', rate));
+  end if;
+  perform private.issue_renewal_link(connection, private.link_signed_by(connection), request ->> 'new_token_hash', private.now() + interval '1209600 seconds');
+  perform private.audit('mandate_link.issued', connection, '{"renewal": true}');
+  return json_build_object('ok', true);
+end $$;
+comment on function api.renew_signed_mandate(jsonb, jsonb) is
+  'A signatory gets a link to sign again, from 1 November of the last year on and after it: {account_id, connection_id, new_token_hash}. Ten a day. Refused with link_not_open before.';
+select private.expose('api.renew_signed_mandate(jsonb, jsonb)');

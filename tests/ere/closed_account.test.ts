@@ -1,0 +1,67 @@
+// Who leaves loses nothing of what was charged before: the charger counts for the months in which it stood there.
+
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createEreWorld, type EreWorld, rowsOf } from "./ere_world.ts";
+import { addChargingPerson, type Charging } from "./person.ts";
+
+let world: EreWorld;
+beforeAll(async () => {
+  world = await createEreWorld();
+});
+afterAll(() => world.close());
+
+/** As the person in a browser in which they have just signed in. */
+const as = ({ id }: Charging, name: string, ...input: object[]) =>
+  world.environment.db.call(
+    name,
+    {
+      kind: "session",
+      user_id: id,
+      partner_id: "00000000-0000-4000-8000-000000000000",
+      signed_in_at: world.environment.now().toISOString(),
+      host: world.environment.config.API_HOST,
+      request_id: "test",
+    } as never,
+    ...input,
+  );
+
+async function booked() {
+  const { bookings } = await world.done("booking open 2026-Q2");
+  await world.done("booking submit 2026-Q2");
+  return rowsOf(world, bookings[0].booking_id);
+}
+
+test("contract §3 the months before the end of an account are booked, with the charger that stood there; those after it are not", async () => {
+  const [leaver, remover] = [await addChargingPerson(world), await addChargingPerson(world)];
+  for (const person of [leaver, remover]) {
+    await person.charge("2026-05", 50_000);
+    await person.charge("2026-06", 40_000);
+  }
+  await world.row(
+    "update core.chargers set brand = 'Alfen', serial_number = 'ACE' || left(id::text, 4) where user_id = $1",
+    leaver.id,
+  );
+  await world.row("update core.chargers set serial_number = upper(serial_number) where user_id = $1", leaver.id);
+  await world.freeze("2026-07-20T12:00:00Z");
+  expect(JSON.parse(await as(leaver, "close_own_account"))).toEqual({ closed: true });
+  const { id } = await world.row("select id from core.chargers where user_id = $1", remover.id);
+  await world.freeze("2026-06-15T12:00:00Z");
+  expect(JSON.parse(await as(remover, "remove_own_charger", { id }))).toEqual({ removed: true });
+  await world.freeze("2026-08-15T12:00:00Z");
+  // as if it had gone in May: June is none of its months
+  await world.row("update core.chargers set removed_at = '2026-05-31T21:59:59Z' where id = $1", id);
+
+  const rows = await booked();
+  const of = ({ account_id }: Charging) => rows.filter((row) => row.account_id === account_id);
+  expect(of(leaver).map(({ period, kwh }) => [period, kwh])).toEqual([
+    ["2026-05", "50.000"],
+    ["2026-06", "40.000"],
+  ]);
+  expect(of(remover).map(({ period }) => period)).toEqual(["2026-05"]);
+  const evidence = await world.row(
+    "select charger_brand, charger_serial from core.booking_rows where account_id = $1 limit 1",
+    leaver.account_id,
+  );
+  expect(evidence).toEqual({ charger_brand: "Alfen", charger_serial: expect.stringMatching(/^ACE/) });
+  await world.agrees();
+});
