@@ -13614,7 +13614,7 @@ create function private.own_email() returns text
 language plpgsql stable security definer
 set search_path = ''
 as $$ begin return coalesce((private.user_profile(private.user_id())).email, private.signatory()); end $$;
-comment on function private.own_email() is 'The address of the person of this transaction, of their login where they have one.';
+comment on function private.own_email() is 'The address of the person of this transaction, of their login where they have one. Definer, because logins belong to Supabase Auth.';
 grant execute on function private.own_email() to api_owner;
 
 create function private.enter_signed_account(account uuid) returns core.accounts
@@ -13651,7 +13651,7 @@ begin
   end if;
 end $$;
 comment on function private.enter_signed_document(uuid, uuid, uuid) is
-  'As private.enter_signed_account, where a document is of an account that the caller signed for; else nothing changes, and it is looked for among what is the caller''s own.';
+  'As private.enter_signed_account, where a document is of an account that the caller signed for; else nothing changes, and it is looked for among what is the caller''s own. Definer, because it looks across tenants.';
 grant execute on function private.enter_signed_document(uuid, uuid, uuid) to api_owner;
 
 create function api.send_account_code(caller jsonb, request jsonb) returns json
@@ -14179,7 +14179,7 @@ as $$
                  order by m.signed_at desc limit 1))
 $$;
 comment on function private.own_prices(int) is
-  'What an estimate for the person of this transaction is reckoned with: {price_per_ere_eur, ere_per_kwh, fee_pct}, the last average price, the factor of a year, and the fee they signed for last; null where there is none.';
+  'What an estimate for the person of this transaction is reckoned with: {price_per_ere_eur, ere_per_kwh, fee_pct}, the last average price, the factor of a year, and the fee they signed for last; null where there is none. Definer, as private.own_accounts.';
 grant execute on function private.own_prices(int) to api_owner;
 
 create function private.own_years() returns json
