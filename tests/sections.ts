@@ -44,6 +44,8 @@ export const SECTIONS: Readonly<Record<string, string>> = {
 export const BESIDE: readonly string[] = [
   "bench/bench.test.ts",
   "deno/deploy.test.ts",
+  "deploy/deploy_new.test.ts",
+  "deploy/supabase_env.test.ts",
   "docs/add_an_endpoint.test.ts",
   "docs/operations.test.ts",
   "local/auth.test.ts",
@@ -61,6 +63,7 @@ export const BESIDE: readonly string[] = [
   "unit/bundles.test.ts",
   "unit/benches.test.ts",
   "unit/call.test.ts",
+  "unit/env_file.test.ts",
   "unit/environment.test.ts",
   "unit/front.test.ts",
   "unit/gather.test.ts",

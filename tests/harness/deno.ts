@@ -46,20 +46,40 @@ export function denoGraph(folder: string, entrypoint: string, import_map: string
   return JSON.parse(json);
 }
 
-/** The platform hands a handler its requests; `Deno.serve` of a process has to be told where to listen. */
+/** The platform hands a handler its requests; `Deno.serve` of a process has to be told where to listen. A function without a slug gets all. */
 const BOOT = `
 const { serve } = Deno;
-Deno.serve = (handler) => serve({ hostname: "127.0.0.1", port: 0, onListen: ({ port }) => console.log("listening " + port) }, handler);
-await import("file://" + Deno.cwd() + "/" + Deno.args[0]);
+const handlers = new Map();
+for (const [slug, entrypoint] of Object.entries(JSON.parse(Deno.args[0]))) {
+  // an alias is the same program
+  Deno.serve = (handler) => handlers.set(entrypoint, handler);
+  await import("file://" + Deno.cwd() + "/" + entrypoint);
+  handlers.set(slug, handlers.get(entrypoint));
+}
+const handlerFor = ({ url }) => handlers.get("") ?? handlers.get(new URL(url).pathname.split("/")[1]);
+serve(
+  { hostname: "127.0.0.1", port: 0, onListen: ({ port }) => console.log("listening " + port) },
+  (request) => handlerFor(request)?.(request) ?? new Response(null, { status: 404 }),
+);
 `;
 
 /**
  * Starts what lies in a folder. Packages come from the npm registry, as hosted, through Deno's cache: nothing of this checkout
  * is in reach.
  */
-export async function bootFunction(
+export function bootFunction(
   folder: string,
   entrypoint: string,
+  import_map: string,
+  variables: Record<string, string>,
+): Promise<Running> {
+  return bootFunctions(folder, { "": entrypoint }, import_map, variables);
+}
+
+/** The same with several functions, slug to entrypoint, in one process: for what is asked of all of them together. */
+export async function bootFunctions(
+  folder: string,
+  entrypoints: Record<string, string>,
   import_map: string,
   variables: Record<string, string>,
 ): Promise<Running> {
@@ -69,7 +89,7 @@ export async function bootFunction(
       ...["run", ...ALONE, `--import-map=${import_map}`],
       // no files but its own, no programs, no native code
       ...["--no-prompt", "--allow-net", "--allow-env", "--allow-sys", "--allow-read=."],
-      ...["-", entrypoint],
+      ...["-", JSON.stringify(entrypoints)],
     ],
     {
       cwd: folder,

@@ -1,8 +1,8 @@
-// The part of Supabase's Management API that `supabase functions deploy --use-api` talks to. It keeps what was uploaded, so
-// that a test can look at it and run it. What the CLI sends was recorded from CLI 3.1.0.
+// The part of Supabase's Management API that `supabase functions deploy --use-api`, `secrets set` and `npm run deploy:new` talk to. It
+// keeps what was uploaded, so that a test can look at it and run it. What the CLI sends was recorded from CLI 3.1.0.
 
 import { createHash } from "node:crypto";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -19,6 +19,7 @@ export type Upload = {
 type Published = { slug: string; verify_jwt: boolean; entrypoint_path: string; import_map_path: string };
 
 export type ManagementApi = {
+  url: string;
   project: string;
   /** What the CLI needs to find this server in place of the hosted one. */
   environment: Record<string, string>;
@@ -26,29 +27,72 @@ export type ManagementApi = {
   uploads: ReadonlyMap<string, Upload>;
   /** Live only once the CLI has published what it uploaded. */
   published: ReadonlyMap<string, Published>;
+  /** What the functions read from their environment. */
+  secrets: ReadonlyMap<string, string>;
+  /** What each project was asked to be. */
+  created: readonly Record<string, unknown>[];
+  /** Answers the next request for this, such as `POST /secrets`, with 500. */
+  failNext(route: string): void;
   /** Requests that this server does not know, which it answers with 404. */
   unknown: readonly string[];
   close(): Promise<void>;
 };
 
-export async function startManagementApi(): Promise<ManagementApi> {
+/** The database of a project that is yet to be made: where it will be, and what gives it the password that was asked for. */
+export type ComingDatabase = { host: string; port: number; name: string; setPassword(password: string): Promise<void> };
+
+/** @param database without one the project is there already, and has none. */
+export async function startManagementApi(database?: ComingDatabase): Promise<ManagementApi> {
   const project = "abcdefghijklmnopqrst";
   const token = `sbp_${"0123456789".repeat(4)}`;
   const uploads = new Map<string, Upload>();
   const published = new Map<string, Published>();
   const unknown: string[] = [];
+  const secrets = new Map<string, string>();
+  const created: Record<string, unknown>[] = [];
+  const failing = new Set<string>();
+  let looks = 0;
+
+  const described = () => ({
+    ...{ id: project, ref: project, name: created[0]?.name ?? "test", region: "eu-central-1" },
+    ...{ organization_id: "test", organization_slug: "test", created_at: "2026-01-01T00:00:00Z" },
+    // a project that was just made is asked after more than once
+    status: database && looks < 2 ? "COMING_UP" : "ACTIVE_HEALTHY",
+    database: { host: "db.localhost", version: "17", postgres_engine: "17", release_channel: "ga" },
+  });
+  const isThere = () => !database || created.length > 0;
 
   async function answer(request: Request): Promise<Response> {
     const url = new URL(request.url);
     const route = `${request.method} ${url.pathname}`;
     if (request.headers.get("authorization") !== `Bearer ${token}`) return new Response(null, { status: 401 });
+    if (failing.delete(route.replace(`/v1/projects/${project}`, ""))) return new Response(null, { status: 500 });
     switch (route) {
+      case "GET /v1/projects":
+        return Response.json(isThere() ? [described()] : []);
+      case "POST /v1/projects":
+        created.push((await request.json()) as Record<string, unknown>);
+        await database?.setPassword(String(created.at(-1)?.db_pass));
+        return Response.json(described(), { status: 201 });
       case `GET /v1/projects/${project}`:
-        return Response.json({
-          ...{ id: project, ref: project, name: "test", region: "eu-central-1", status: "ACTIVE_HEALTHY" },
-          ...{ organization_id: "test", organization_slug: "test", created_at: "2026-01-01T00:00:00Z" },
-          database: { host: "db.localhost", version: "17", postgres_engine: "17", release_channel: "ga" },
-        });
+        looks += 1;
+        return Response.json(described());
+      case `GET /v1/projects/${project}/config/database/pooler`:
+        return Response.json([
+          {
+            ...{ identifier: project, database_type: "PRIMARY", is_using_scram_auth: true, pool_mode: "transaction" },
+            ...{ db_user: "postgres", db_host: database?.host, db_port: database?.port, db_name: database?.name },
+          },
+        ]);
+      case `GET /v1/projects/${project}/api-keys`:
+        return Response.json([
+          { name: "anon", type: "legacy", api_key: "eyJ" },
+          { name: "default", type: "publishable", api_key: "sb_publishable_test" },
+        ]);
+      case `POST /v1/projects/${project}/secrets`:
+        for (const { name, value } of (await request.json()) as { name: string; value: string }[])
+          secrets.set(name, value);
+        return new Response(null, { status: 201 });
       // asked for where config.toml leaves something open, which then stays as it is deployed
       case `GET /v1/projects/${project}/functions`:
         return Response.json([...published.values()]);
@@ -95,7 +139,11 @@ export async function startManagementApi(): Promise<ManagementApi> {
     ].join("\n"),
   );
   return {
+    url,
     project,
+    secrets,
+    created,
+    failNext: (route) => failing.add(route),
     environment: { SUPABASE_ACCESS_TOKEN: token },
     profile,
     uploads,
@@ -108,11 +156,11 @@ export async function startManagementApi(): Promise<ManagementApi> {
   };
 }
 
-/** Puts an upload into an empty folder, as the platform does before it bundles. */
+/** Puts an upload into a folder, as the platform does into an empty one before it bundles. What another upload has put there stays. */
 export function unpack(upload: Upload, folder: string): void {
   for (const [path, content] of upload.files) {
     mkdirSync(dirname(join(folder, path)), { recursive: true });
-    writeFileSync(join(folder, path), content);
+    if (!existsSync(join(folder, path))) writeFileSync(join(folder, path), content);
   }
 }
 

@@ -83,10 +83,14 @@ async function upToDate(url: string, seed: boolean, root: string): Promise<boole
 }
 
 /**
- * Runs a command of the Supabase CLI in the folder that holds supabase/.
+ * Runs a command of the Supabase CLI in the folder that holds supabase/, with `variables` in its environment beside this process's.
  * @throws {MigrationError} with what it said, without the URLs of databases
  */
-export function runSupabase(args: readonly string[], root = ROOT): Promise<void> {
+export function runSupabase(
+  args: readonly string[],
+  root = ROOT,
+  variables: Readonly<Record<string, string>> = {},
+): Promise<void> {
   const child = spawn(process.execPath, [CLI, ...args, "--workdir", root, "--agent", "no"], {
     cwd: root,
     stdio: ["ignore", "pipe", "pipe"],
@@ -97,6 +101,7 @@ export function runSupabase(args: readonly string[], root = ROOT): Promise<void>
       DO_NOT_TRACK: "1",
       NO_COLOR: "1",
       CI: "true",
+      ...variables,
     },
   });
   let said = "";

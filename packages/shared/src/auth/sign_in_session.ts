@@ -1,4 +1,4 @@
-import { type Environment, oncePerEnvironment } from "#shared/foundation/environment.ts";
+import { type Configuration, type Environment, oncePerEnvironment } from "#shared/foundation/environment.ts";
 import { ApiError } from "#shared/foundation/errors.ts";
 
 /** A person signed in with Supabase Auth. `email` is empty where Auth keeps none. */
@@ -11,8 +11,10 @@ type SignInSession = { userId: string; sessionId: string | null; email: string }
 const verifierOf = oncePerEnvironment(async ({ config }) => {
   // loaded with the first session that is read: most requests carry other credentials
   const { createRemoteJWKSet, errors, jwtVerify } = await import("jose");
-  const issuer = `${config.SUPABASE_URL}/auth/v1`;
-  const keys = createRemoteJWKSet(new URL(`${issuer}/.well-known/jwks.json`), { timeoutDuration: 3_000 });
+  const issuer = issuerOf(config);
+  const keys = createRemoteJWKSet(new URL(`${config.SUPABASE_URL}/auth/v1/.well-known/jwks.json`), {
+    timeoutDuration: 3_000,
+  });
   return {
     verify: (bearer: string, now: Date) =>
       jwtVerify(bearer, keys, {
@@ -35,7 +37,7 @@ const verifierOf = oncePerEnvironment(async ({ config }) => {
  * @throws {ApiError} `authentication_unavailable` when the keys cannot be had: the session may be good, so nobody is signed out.
  */
 export async function readSignInSession(environment: Environment, bearer: string): Promise<SignInSession | null> {
-  if (!claimsIssuer(bearer, `${environment.config.SUPABASE_URL}/auth/v1`)) return null;
+  if (!claimsIssuer(bearer, issuerOf(environment.config))) return null;
   const { verify, isNoVerdict } = await verifierOf(environment);
   try {
     const { payload } = await verify(bearer, environment.now());
@@ -47,6 +49,9 @@ export async function readSignInSession(environment: Environment, bearer: string
     return null;
   }
 }
+
+/** Whom sessions say they are from, which may be an address that leads nowhere from inside a container. */
+const issuerOf = ({ SIGN_IN_ISSUER, SUPABASE_URL }: Configuration) => SIGN_IN_ISSUER ?? `${SUPABASE_URL}/auth/v1`;
 
 /** Whether a token says it is from this issuer: a look before the signature, so that garbage costs no request to Auth. */
 function claimsIssuer(bearer: string, issuer: string): boolean {

@@ -92,6 +92,7 @@ const Configuration = z.object({
   WORKER_SECRET: z.string().min(32),
   CLIENT_ADDRESS: addressSource,
   SUPABASE_URL: url,
+  SIGN_IN_ISSUER: url.optional(),
   PUBLISHABLE_KEY: z.string().min(1).optional(),
   SUPABASE_SECRET_KEY: z.string().min(1).optional(),
   SUPABASE_SECRET_KEYS: json.pipe(z.record(z.string(), z.string())).optional(),

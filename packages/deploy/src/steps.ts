@@ -1,0 +1,551 @@
+// A first deployment, step by step. Each step looks at what is there and does what is missing, so that a walk that failed goes on
+// where it stopped, and one that is walked again changes nothing.
+
+import { join } from "node:path";
+import pg from "pg";
+import { ConfigurationError, readConfiguration } from "#shared/foundation/environment.ts";
+import { newKeys } from "../../local/src/keys.ts";
+import { MigrationError, runSupabase } from "../../local/src/migrate.ts";
+import { callOps, OperatorError } from "../../operator/src/database.ts";
+import { run as operate } from "../../operator/src/run.ts";
+import { scramVerifier } from "../../operator/src/scram.ts";
+import { deployedFunctions } from "../../tools/src/functions.ts";
+import { checkoutForUpload } from "./checkout_for_upload.ts";
+import { addToEnv, EnvFileError, readEnv, type Variables } from "./env_file.ts";
+import { DeployError, type ManagementApi, type Pooler } from "./management_api.ts";
+import { ABOUT, type Host } from "./questions.ts";
+import { callOf, ENABLE, SCHEDULED, VAULT_NAME } from "./schedule.ts";
+
+/** Where the platform is: Supabase's own, or what stands in for it in a test. */
+export type Platform = {
+  api_url: string;
+  /** The address of a project, `https://<ref>.supabase.co`. */
+  project_url(ref: string): string;
+  /** What the Supabase CLI reads from its environment, the access token among it. */
+  cli: Variables;
+  /** Between two looks at something that takes a while. */
+  pause(ms: number): Promise<void>;
+};
+
+/** One walk for one host. */
+export type Walk = {
+  host: Host;
+  /** The files of this host, which hold its secrets; nothing secret is written elsewhere. */
+  files: { answers: string; functions: string; operator: string; partner: string };
+  answers: Variables;
+  platform: Platform;
+  api: ManagementApi;
+  /** Asks whether to go on; answers yes where nobody is there, who then said so beforehand. */
+  confirm(question: string): Promise<boolean>;
+  /** Found by the second step. */
+  pooler?: Pooler;
+};
+
+/** What a step did, and how that is taken back; `undo` is absent where nothing was changed. */
+export type Done = { did: string; undo?: string };
+
+export type Step = { title: string; run(walk: Walk): Promise<Done> };
+
+export const filesIn = (folder: string): Walk["files"] => ({
+  answers: join(folder, "answers.env"),
+  functions: join(folder, "functions.env"),
+  operator: join(folder, "operator.env"),
+  partner: join(folder, "first_partner.env"),
+});
+
+export const STEPS: readonly Step[] = [
+  { title: "The project", run: findProject },
+  { title: "The database's address and password", run: findDatabase },
+  { title: "Keys and settings of the functions", run: makeSettings },
+  { title: "Migrations", run: migrate },
+  { title: "Passwords of edge, edge_slow and operator", run: setPasswords },
+  { title: "Which host the database is of", run: setHost },
+  { title: "Secrets of the functions", run: setSecrets },
+  { title: "Functions", run: deployFunctions },
+  { title: "Schedule of the worker and the documents", run: schedule },
+  { title: "Health of every function", run: checkHealth },
+  { title: "The client's address", run: checkClientAddress },
+  { title: "Address of your own", run: checkPublicUrl },
+  { title: "First partner and first request", run: makePartner },
+];
+
+// The project ---------------------------------------------------------------------------------------------------------
+
+const READY = "ACTIVE_HEALTHY";
+/** Making a project takes some minutes. */
+const PROJECT_LOOKS = { times: 120, every_ms: 5_000 };
+
+async function findProject(walk: Walk): Promise<Done> {
+  const { answers, files, api, host } = walk;
+  let undo: string | undefined;
+  if (!answers.PROJECT_REF) {
+    const { PROJECT_NAME: name = "", ORGANIZATION: organization_slug = "", REGION: region = "" } = answers;
+    // a walk that was cut off in between has made it already
+    const known = (await api.projects()).find(
+      (each) => each.name === name && each.organization_slug === organization_slug && each.status !== "REMOVED",
+    );
+    if (
+      !known &&
+      !(await walk.confirm(`Make the project ${name} in ${organization_slug}, ${region}? It may cost money.`))
+    )
+      throw new DeployError("No project was made. Give PROJECT_REF of one that there is, or run this again.");
+    // kept before it is set: a password that nobody knows locks the database away
+    if (!answers.DATABASE_PASSWORD && !known) keep(walk, { DATABASE_PASSWORD: newKeys().WORKER_SECRET });
+    const { ref } =
+      known ?? (await api.createProject({ name, organization_slug, region, db_pass: answers.DATABASE_PASSWORD ?? "" }));
+    keep(walk, { PROJECT_REF: ref });
+    if (!known) undo = `delete the project ${ref} in the dashboard; nobody's data is in it yet`;
+  }
+  const ref = refOf(walk);
+  if (!answers.DATABASE_PASSWORD)
+    throw new DeployError(
+      `Write DATABASE_PASSWORD=… of the project ${ref} into ${files.answers}, and run this again. The dashboard sets a new one, in the settings of the database.`,
+    );
+  for (let looks = PROJECT_LOOKS.times; ; looks -= 1) {
+    const { name, status } = await api.project(ref);
+    if (status === READY) return { did: `${name} (${ref}), the ${host} host`, ...(undo && { undo }) };
+    if (looks === 0) throw new DeployError(`The project ${ref} is ${status}. Run this again once it is ${READY}.`);
+    await walk.platform.pause(PROJECT_LOOKS.every_ms);
+  }
+}
+
+function keep(walk: Walk, values: Variables): void {
+  addToEnv(walk.files.answers, values, ABOUT);
+  Object.assign(walk.answers, values);
+}
+
+function refOf({ answers }: Walk): string {
+  return answers.PROJECT_REF ?? "";
+}
+
+// The database --------------------------------------------------------------------------------------------------------
+
+async function findDatabase(walk: Walk): Promise<Done> {
+  walk.pooler = await walk.api.pooler(refOf(walk));
+  const { rows } = await asOwner(walk, (client) => client.query("select current_user as user, version() as version"));
+  const version = String(rows[0].version).split(" ").slice(0, 2).join(" ");
+  return { did: `${walk.pooler.db_host}, ${version}, as ${rows[0].user}` };
+}
+
+/** Supavisor: transactions are at 6543, sessions of the same host at 5432. */
+const [TRANSACTIONS, SESSIONS] = [6543, 5432];
+const LOOPBACK = /^(127\.0\.0\.1|localhost)$/;
+
+/** How a role reaches the database: by transactions, as functions do, or by a session. */
+function urlOf({ pooler, answers }: Walk, role: string, password: string, by: "transactions" | "session"): string {
+  if (!pooler) throw new Error("the database was not looked for yet");
+  // the pooler knows whose a login is by what follows its name: postgres.<ref>
+  const user = pooler.db_user.replace(/^postgres/, role);
+  const port = pooler.db_port === TRANSACTIONS && by === "session" ? SESSIONS : pooler.db_port;
+  const place = `postgresql://${encodeURIComponent(user)}:${encodeURIComponent(password)}@${pooler.db_host}:${port}/${pooler.db_name}`;
+  if (by === "transactions" || LOOPBACK.test(pooler.db_host)) return place;
+  // the platform's certificate is signed by its own authority, whose certificate the dashboard has
+  return answers.DATABASE_CA
+    ? `${place}?sslmode=verify-full&sslrootcert=${encodeURIComponent(answers.DATABASE_CA)}`
+    : `${place}?sslmode=no-verify`;
+}
+
+const ownerUrl = (walk: Walk) => urlOf(walk, "postgres", walk.answers.DATABASE_PASSWORD ?? "", "session");
+
+async function asOwner<T>(walk: Walk, use: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = open(ownerUrl(walk));
+  await client.connect().catch((error: pg.DatabaseError) => {
+    const why =
+      error.code === "28P01"
+        ? `refuses DATABASE_PASSWORD of ${walk.files.answers}`
+        : `does not answer (${error.code ?? error.message})`;
+    throw new DeployError(`The database at ${client.host}:${client.port} ${why}.`);
+  });
+  try {
+    return await use(client);
+  } finally {
+    await client.end();
+  }
+}
+
+function open(connectionString: string): pg.Client {
+  const client = new pg.Client({ connectionString, connectionTimeoutMillis: 10_000, application_name: "deploy" });
+  client.on("error", () => {}); // a connection that breaks is reported by the statement that waits for it
+  return client;
+}
+
+// Settings ------------------------------------------------------------------------------------------------------------
+
+const SERVICE = [
+  "SERVICE_NAME",
+  "SUPPORT_EMAIL",
+  "MAIL_FROM",
+  "SERVICE_ADDRESS",
+  "SERVICE_KVK",
+  "SERVICE_PHONE",
+  "CONDITIONS_URL",
+  "PRIVACY_URL",
+  "SMTP_URL",
+];
+
+async function makeSettings(walk: Walk): Promise<Done> {
+  const { answers, files, host } = walk;
+  const base_url = baseUrlOf(walk);
+  const password = () => newKeys().WORKER_SECRET;
+  const key = await walk.api.publishableKey(refOf(walk));
+  const wanted: Variables = {
+    API_HOST: host,
+    BASE_URL: base_url,
+    AUTH_URL: base_url,
+    PAGES_URL: `${base_url}/pages`,
+    EDGE_DATABASE_URL: urlOf(walk, "edge", password(), "transactions"),
+    EDGE_SLOW_DATABASE_URL: urlOf(walk, "edge_slow", password(), "transactions"),
+    ...newKeys(),
+    CLIENT_ADDRESS: "x-forwarded-for:1",
+    KEY_PREFIX: answers.KEY_PREFIX ?? "",
+    ...(key && { PUBLISHABLE_KEY: key }),
+    ...Object.fromEntries(SERVICE.flatMap((name) => (answers[name] ? [[name, answers[name]]] : []))),
+  };
+  const kept = readEnv(files.functions);
+  for (const name of ["API_HOST", "BASE_URL", "AUTH_URL"] as const) {
+    if (!kept[name] || kept[name] === wanted[name]) continue;
+    throw new DeployError(
+      `${files.functions} says ${name}=${kept[name]}, and the answers say ${wanted[name]}. Tokens and links are of the former: ` +
+        "change it there by hand, if that is what you want, and run this again.",
+    );
+  }
+  const added = addToEnv(files.functions, wanted, `What the functions of the ${host} host read, as .env.example says.`);
+  const functions = readEnv(files.functions);
+  try {
+    readConfiguration({ ...functions, SUPABASE_URL: walk.platform.project_url(refOf(walk)) });
+  } catch (error) {
+    if (error instanceof ConfigurationError) throw new DeployError(`${files.functions}: ${error.message}`);
+    throw error;
+  }
+  const operator = {
+    OPERATOR_DATABASE_URL: urlOf(walk, "operator", password(), "session"),
+    OWNER_DATABASE_URL: ownerUrl(walk),
+    IBAN_KEYS: functions.IBAN_KEYS ?? "",
+  };
+  added.push(...addToEnv(files.operator, operator, `The database of the ${host} host, for npm run operator.`));
+  const closed = functions.PUBLISHABLE_KEY ? "" : ". Without PUBLISHABLE_KEY nobody can sign in on the pages";
+  if (added.length === 0) return { did: `complete${closed}` };
+  return { did: `made ${added.join(", ")}${closed}`, undo: `remove ${files.functions} and ${files.operator}` };
+}
+
+/** Root of the specification's paths, as customers and integrators reach it. */
+function baseUrlOf({ answers, platform }: Walk): string {
+  return answers.PUBLIC_URL || `${platform.project_url(answers.PROJECT_REF ?? "")}/functions/v1`;
+}
+
+// The database's content ----------------------------------------------------------------------------------------------
+
+async function migrate(walk: Walk): Promise<Done> {
+  const applied = () =>
+    asOwner(walk, async (client) => {
+      const { rows } = await client.query("select to_regclass('supabase_migrations.schema_migrations') as history");
+      if (!rows[0].history) return 0;
+      const { rows: counted } = await client.query(
+        "select count(*)::int as n from supabase_migrations.schema_migrations",
+      );
+      return counted[0].n as number;
+    });
+  const before = await applied();
+  await supabase(walk, [
+    "db",
+    "push",
+    `--remote=${ownerUrl(walk).replace("sslmode=no-verify", "sslmode=require")}`,
+    "--yes",
+  ]);
+  const after = await applied();
+  if (after === before) return { did: `all ${after} are applied` };
+  return {
+    did: `applied ${after - before}`,
+    undo: before === 0 ? "with nobody in it: delete the project, or empty its database" : "restore a backup of before",
+  };
+}
+
+/** A command of the Supabase CLI, which is told of no other project than this one. */
+async function supabase({ platform, pooler }: Walk, args: string[], root?: string): Promise<void> {
+  const far = pooler && !LOOPBACK.test(pooler.db_host);
+  await runSupabase(args, root, { ...platform.cli, ...(far && { PGSSLMODE: "require" }) });
+}
+
+const LOGINS = ["edge", "edge_slow", "operator"] as const;
+/** The pooler may remember a password for a while. */
+const LOGIN_LOOKS = { times: 12, every_ms: 5_000 };
+
+async function setPasswords(walk: Walk): Promise<Done> {
+  const { EDGE_DATABASE_URL, EDGE_SLOW_DATABASE_URL } = readEnv(walk.files.functions);
+  const { OPERATOR_DATABASE_URL } = readEnv(walk.files.operator);
+  const urls = { edge: EDGE_DATABASE_URL, edge_slow: EDGE_SLOW_DATABASE_URL, operator: OPERATOR_DATABASE_URL };
+  const set: string[] = [];
+  for (const role of LOGINS) {
+    const url = urls[role] ?? "";
+    if (await letsIn(url)) continue;
+    const password = decodeURIComponent(URL.parse(url)?.password ?? "");
+    await asOwner(walk, (client) =>
+      client.query(
+        `alter role ${client.escapeIdentifier(role)} password ${client.escapeLiteral(scramVerifier(password))}`,
+      ),
+    );
+    for (let looks = LOGIN_LOOKS.times; !(await letsIn(url)); looks -= 1) {
+      if (looks === 0)
+        throw new DeployError(`The role ${role} has its password, and the pooler does not let it in. Run this again.`);
+      await walk.platform.pause(LOGIN_LOOKS.every_ms);
+    }
+    set.push(role);
+  }
+  if (set.length === 0) return { did: "each lets its login in" };
+  return { did: `set for ${set.join(", ")}`, undo: `alter role ${set[0]} password null; and so on, as the owner` };
+}
+
+async function letsIn(url: string): Promise<boolean> {
+  const client = open(url);
+  try {
+    await client.connect();
+    return true;
+  } catch {
+    return false;
+  } finally {
+    await client.end().catch(() => {});
+  }
+}
+
+async function setHost(walk: Walk): Promise<Done> {
+  const { host, answers, files } = walk;
+  const { changed } = await callOps(readEnv(files.operator).OPERATOR_DATABASE_URL ?? "", "host_set", {
+    operator: "deploy:new",
+    host,
+    key_prefix: answers.KEY_PREFIX,
+  });
+  if (!changed) return { did: host };
+  return { did: `${host}, from now on`, undo: "host set with the other one, as long as nobody is in it" };
+}
+
+// Functions -----------------------------------------------------------------------------------------------------------
+
+async function setSecrets(walk: Walk): Promise<Done> {
+  const { files } = walk;
+  await supabase(walk, ["secrets", "set", "--env-file", files.functions, `--remote=${refOf(walk)}`, "--yes"]);
+  const names = Object.keys(readEnv(files.functions));
+  return {
+    did: `${names.length} of ${files.functions}`,
+    undo: "npx supabase secrets unset <name>, or set the file of before",
+  };
+}
+
+async function deployFunctions(walk: Walk): Promise<Done> {
+  // from a copy: the CLI writes down which project it talked to, and later commands would follow that
+  const copy = checkoutForUpload();
+  try {
+    await supabase(
+      walk,
+      ["functions", "deploy", "--use-api", "--jobs", "4", `--remote=${refOf(walk)}`, "--yes"],
+      copy.folder,
+    );
+  } finally {
+    copy.remove();
+  }
+  const slugs = deployedFunctions().map(({ slug }) => slug);
+  return {
+    did: `${slugs.length}, from this checkout`,
+    undo: "check out the commit that ran before, and run this again; a first one: npx supabase functions delete <name>",
+  };
+}
+
+async function schedule(walk: Walk): Promise<Done> {
+  const { WORKER_SECRET = "" } = readEnv(walk.files.functions);
+  const root = `${walk.platform.project_url(refOf(walk))}/functions/v1`;
+  const changed = await asOwner(walk, async (client) => {
+    await client.query(`do $$ begin${ENABLE}\nend $$`).catch((error: Error) => {
+      throw new DeployError(
+        `pg_cron, pg_net or the vault cannot be enabled (${error.message}). Enable them in the dashboard, under Integrations, and run this again.`,
+      );
+    });
+    const { rows: secrets } = await client.query(
+      "select id, decrypted_secret = $2 as same from vault.decrypted_secrets where name = $1",
+      [VAULT_NAME, WORKER_SECRET],
+    );
+    if (!secrets[0]) await client.query("select vault.create_secret($1, $2)", [WORKER_SECRET, VAULT_NAME]);
+    else if (!secrets[0].same) await client.query("select vault.update_secret($1, $2)", [secrets[0].id, WORKER_SECRET]);
+    const done: string[] = secrets[0]?.same ? [] : [VAULT_NAME];
+    for (const [slug, often] of Object.entries(SCHEDULED)) {
+      const command = callOf(root, slug as keyof typeof SCHEDULED);
+      const { rowCount } = await client.query(
+        "select from cron.job where jobname = $1 and schedule = $2 and command = $3 and active",
+        [slug, often, command],
+      );
+      if (rowCount) continue;
+      // of a name that there is it changes the job
+      await client.query("select cron.schedule($1, $2, $3)", [slug, often, command]);
+      done.push(slug);
+    }
+    return done;
+  });
+  if (changed.length === 0) return { did: "as it should be" };
+  return { did: `set ${changed.join(", ")}`, undo: "select cron.unschedule('worker'), cron.unschedule('documents')" };
+}
+
+// Checks --------------------------------------------------------------------------------------------------------------
+
+/** A function that was just deployed may not be everywhere at once. */
+const HEALTH_LOOKS = { times: 12, every_ms: 5_000 };
+
+async function checkHealth(walk: Walk): Promise<Done> {
+  const root = `${walk.platform.project_url(refOf(walk))}/functions/v1`;
+  const functions = deployedFunctions();
+  const isAlias = ({ slug, entrypoint }: (typeof functions)[number]) => !entrypoint.includes(`/functions/${slug}/`);
+  const slugs = functions.filter((each) => !isAlias(each)).map(({ slug }) => slug);
+  await Promise.all(slugs.map((slug) => answering(walk, `${root}/${slug}/health`)));
+  // the specification's own paths: whoever answers is ours
+  await Promise.all(functions.filter(isAlias).map(({ slug }) => answering(walk, `${root}/${slug}`)));
+  const { WORKER_SECRET } = readEnv(walk.files.functions);
+  const unwell: string[] = [];
+  for (const slug of Object.keys(SCHEDULED)) {
+    const headers = { Authorization: `Bearer ${WORKER_SECRET}` };
+    const { status, body } = await ask(`${root}/${slug}/run`, { method: "POST", headers });
+    if (status !== 200)
+      throw new DeployError(`${root}/${slug}/run answers ${status}. Its log in the dashboard says why.`);
+    if (body.ok !== true) unwell.push(slug);
+  }
+  await Promise.all(slugs.map((slug) => answering(walk, `${root}/${slug}/health/ready`)));
+  const but = unwell.length > 0 ? `. ${unwell.join(" and ")} says ok: false: its log says what needs you` : "";
+  return { did: `${slugs.length} functions answer and are ready; the worker and the documents ran${but}` };
+}
+
+/** Waits for a function of ours, for its 200 or its refusal. The platform's own refusals have another form. */
+async function answering(walk: Walk, url: string): Promise<void> {
+  for (let looks = HEALTH_LOOKS.times; ; looks -= 1) {
+    const { status, body } = await ask(url);
+    if (status === 200 || (status < 500 && !/\/health(\/ready)?$/.test(url) && typeof body.error === "string")) return;
+    const failing = Array.isArray(body.failing) ? `, failing: ${body.failing.join(", ")}` : "";
+    if (looks === 0)
+      throw new DeployError(`${url} answers ${status || "nothing"}${failing}. Its log in the dashboard says why.`);
+    await walk.platform.pause(HEALTH_LOOKS.every_ms);
+  }
+}
+
+type Answer = { status: number; body: Record<string, unknown> };
+
+/** Status 0 where nobody answers. */
+async function ask(url: string, init: RequestInit = {}): Promise<Answer> {
+  try {
+    const response = await fetch(url, { ...init, signal: AbortSignal.timeout(60_000) });
+    const body: unknown = await response.json().catch(() => null);
+    return { status: response.status, body: typeof body === "object" && body !== null ? { ...body } : {} };
+  } catch {
+    return { status: 0, body: {} };
+  }
+}
+
+/** Of a network for examples (RFC 5737): nobody has it. */
+const FORGED = "192.0.2.1";
+
+async function checkClientAddress(walk: Walk): Promise<Done> {
+  const { WORKER_SECRET, CLIENT_ADDRESS } = readEnv(walk.files.functions);
+  const seen = new Set<string>();
+  for (const root of new Set([`${walk.platform.project_url(refOf(walk))}/functions/v1`, baseUrlOf(walk)])) {
+    const { status, body } = await ask(`${root}/worker/client-address`, {
+      headers: { Authorization: `Bearer ${WORKER_SECRET}`, "X-Forwarded-For": FORGED, "X-Real-IP": FORGED },
+    });
+    if (status !== 200) throw new DeployError(`${root}/worker/client-address answers ${status || "nothing"}.`);
+    const { client_address, headers } = body;
+    if (typeof client_address !== "string" || client_address === FORGED) {
+      throw new DeployError(
+        `By CLIENT_ADDRESS=${CLIENT_ADDRESS} of ${walk.files.functions} the functions take ${client_address ?? "no address"} for this machine's, at ${root}. ` +
+          `Addresses arrived in ${JSON.stringify(headers)}. Name a header in which yours arrived and ${FORGED} did not, as docs/deploy.md says, and run this again.`,
+      );
+    }
+    seen.add(client_address);
+  }
+  const found = [...seen].join(" and ");
+  if (!(await walk.confirm(`The functions take ${found} for the public address of this machine. Is it?`)))
+    throw new DeployError(
+      `Then CLIENT_ADDRESS of ${walk.files.functions} names a proxy: docs/deploy.md, "Check the client's address".`,
+    );
+  return { did: `${found}, whatever a client writes into its headers` };
+}
+
+async function checkPublicUrl(walk: Walk): Promise<Done> {
+  const root = baseUrlOf(walk);
+  if (!walk.answers.PUBLIC_URL)
+    return {
+      did: `none: ${root} answers the specification's paths. Pages arrive there as plain text, until there is one (docs/deploy.md, "Addresses")`,
+    };
+  await answering(walk, `${root}/health`);
+  for (const path of ["/openapi.json", "/.well-known/oauth-authorization-server"]) {
+    // a custom domain of the platform has slugs only; a front leads these two as well
+    const { status } = await ask(root + path);
+    if (status !== 200 && !root.endsWith("/functions/v1"))
+      throw new DeployError(
+        `${root}${path} answers ${status || "nothing"}. The fronts of docs/front lead it where it is.`,
+      );
+  }
+  return { did: `${root} leads to the functions` };
+}
+
+async function makePartner(walk: Walk): Promise<Done> {
+  const { answers, files, host } = walk;
+  if (!answers.PARTNER) return { did: "none, as you said: npm run -s operator -- partner create …" };
+  const env = readEnv(files.operator);
+  const must = async (...argv: string[]): Promise<unknown> => {
+    const said = { out: "", err: "" };
+    const code = await operate([...argv, "--json"], {
+      env,
+      operator: "deploy:new",
+      local: () => undefined,
+      out: (text) => {
+        said.out += text;
+      },
+      err: (text) => {
+        said.err += text;
+      },
+    });
+    if (code !== 0) throw new DeployError(`operator ${argv[0]} ${argv[1]}: ${said.err.trim()}`);
+    return JSON.parse(said.out);
+  };
+  const made: string[] = [];
+  const { partners } = (await must("partner", "list")) as { partners: { name: string; slug: string }[] };
+  let slug = partners.find(({ name }) => name === answers.PARTNER)?.slug;
+  if (!slug) {
+    ({ slug } = ((await must("partner", "create", answers.PARTNER)) as { partner: { slug: string } }).partner);
+    made.push(`the partner ${slug}`);
+  }
+  const about = `The first partner of the ${host} host, ${slug}: hand these over by a way that nobody else reads.`;
+  if (!readEnv(files.partner).CLIENT_SECRET) {
+    const { client, client_secret } = (await must("client", "create", "backoffice", "--partner", slug)) as {
+      client: { client_id: string };
+      client_secret: string;
+    };
+    addToEnv(files.partner, { CLIENT_ID: client.client_id, CLIENT_SECRET: client_secret }, about);
+    made.push("a client");
+  }
+  if (!readEnv(files.partner).PARTNER_KEY) {
+    const { api_key } = (await must("partner", "mint-key", slug, "--rotate", "--yes")) as { api_key: string };
+    addToEnv(files.partner, { PARTNER_KEY: api_key }, about);
+    made.push("a key");
+  }
+  await firstRequest(walk);
+  const did = `GET /v1/accounts answers ${slug} with a token of its client`;
+  if (made.length === 0) return { did };
+  return {
+    did: `made ${made.join(", ")}, in ${files.partner}; ${did}`,
+    undo: `npm run -s operator -- partner deactivate ${slug}`,
+  };
+}
+
+async function firstRequest(walk: Walk): Promise<void> {
+  const root = baseUrlOf(walk);
+  const { CLIENT_ID = "", CLIENT_SECRET = "" } = readEnv(walk.files.partner);
+  const form = { grant_type: "client_credentials", client_id: CLIENT_ID, client_secret: CLIENT_SECRET };
+  const token = await ask(`${root}/oauth-token`, { method: "POST", body: new URLSearchParams(form) });
+  if (token.status !== 200)
+    throw new DeployError(
+      `${root}/oauth-token answers ${token.status || "nothing"} to the client of ${walk.files.partner}.`,
+    );
+  const headers = { Authorization: `Bearer ${token.body.access_token}` };
+  const { status } = await ask(`${root}/v1/accounts`, { headers });
+  if (status !== 200) throw new DeployError(`${root}/v1/accounts answers ${status || "nothing"} to a new token.`);
+}
+
+/** What a step ends with that a person puts right: its sentence; null for what is a fault of this program. */
+export function knownFault(error: unknown): string | null {
+  const known = [DeployError, EnvFileError, OperatorError, MigrationError].some((kind) => error instanceof kind);
+  return known ? (error as Error).message : null;
+}

@@ -1,0 +1,219 @@
+// npm run deploy:new, from nothing to a first request: the real Supabase CLI, a real database, the functions that were uploaded with the
+// secrets that were set. What stands in is the platform: its Management API, pg_cron, pg_net and the vault.
+
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { addToEnv, readEnv } from "../../packages/deploy/src/env_file.ts";
+import { QUESTIONS } from "../../packages/deploy/src/questions.ts";
+import { run } from "../../packages/deploy/src/run.ts";
+import { STEPS } from "../../packages/deploy/src/steps.ts";
+import { deployedFunctions } from "../../packages/tools/src/functions.ts";
+import { forgetCompiled } from "../harness/deno.ts";
+import { type Project, startProject } from "../harness/project.ts";
+
+const SLUGS = deployedFunctions().map(({ slug }) => slug);
+
+let project: Project;
+const folder = mkdtempSync(join(tmpdir(), "ere-secrets-"));
+const file = (name: string, host = "sandbox") => join(folder, host, `${name}.env`);
+beforeAll(async () => {
+  project = await startProject();
+});
+afterAll(async () => {
+  await project?.stop();
+  rmSync(folder, { recursive: true });
+  forgetCompiled();
+});
+
+type Walked = { code: number; said: string };
+
+/** `replies` are what somebody types; without them nobody is there. */
+async function deploy(argv: string[], replies?: string[]): Promise<Walked & { asked: string[] }> {
+  const said: string[] = [];
+  const asked: string[] = [];
+  const code = await run(argv, {
+    say: (text) => said.push(text),
+    ...(replies && {
+      ask: async (question) => {
+        asked.push(question);
+        return replies.shift() ?? "";
+      },
+    }),
+    platform: {
+      api_url: project.api.url,
+      project_url: () => project.url,
+      cli: { ...project.api.environment, SUPABASE_PROFILE: project.api.profile },
+      pause: async () => {},
+    },
+  });
+  return { code, said: said.join("\n"), asked };
+}
+
+/** Every value of the files that nobody may see. */
+const secretsOf = (host = "sandbox") =>
+  ["answers", "functions", "operator", "first_partner"].flatMap((name) =>
+    Object.entries(readEnv(file(name, host))).flatMap(([key, value]) =>
+      /PASSWORD|SECRET|_KEYS?$|DATABASE_URL/.test(key) && key !== "PUBLISHABLE_KEY"
+        ? [value, URL.parse(value)?.password || value]
+        : [],
+    ),
+  );
+
+describe("without what it needs", () => {
+  test.each([
+    [["sandbox"], /--secrets <folder> is missing/],
+    [["staging", "--secrets", folder], /sandbox or production, not "staging"/],
+    [["sandbox", "--secrets", folder, "--force"], /--force/],
+    [["sandbox", "--secrets", folder], /Nobody is here to be asked: add --yes/],
+  ])("%j is not understood", async (argv, reason) => {
+    expect(await deploy(argv)).toMatchObject({ code: 2, said: expect.stringMatching(reason) });
+  });
+
+  test("no access token is said before anything is done", async () => {
+    const platform = { api_url: "", project_url: () => "", cli: {}, pause: async () => {} };
+    const said: string[] = [];
+    expect(await run(["--secrets", folder, "--yes"], { say: (text) => said.push(text), platform })).toBe(2);
+    expect(said.join()).toContain("SUPABASE_ACCESS_TOKEN is not set");
+  });
+
+  test("help says each step and each question", async () => {
+    const { code, said } = await deploy(["--help"]);
+    expect(code).toBe(0);
+    for (const { title } of STEPS) expect(said).toContain(title);
+    for (const { name } of QUESTIONS) expect(said).toContain(name);
+  });
+
+  test("answers that are missing or wrong are named, all at once, and nothing is made", async () => {
+    addToEnv(file("answers", "production"), { REGION: "Frankfurt", SERVICE_KVK: "123" }, "");
+    const { code, said } = await deploy(["production", "--secrets", folder, "--yes"]);
+    expect(code).toBe(1);
+    for (const reason of ["ORGANIZATION is missing", "REGION is not", "SERVICE_KVK is not 8 digits", "SERVICE_NAME is"])
+      expect(said).toContain(reason);
+    expect(project.api.created).toEqual([]);
+  });
+});
+
+describe("a walk from zero", () => {
+  let stopped: Walked;
+  let complete: Walked;
+  const walk = ["sandbox", "--secrets", folder];
+  const said = () => stopped.said + complete.said;
+
+  beforeAll(async () => {
+    project.api.failNext("POST /secrets");
+    // what is asked: project, organization, its name, region, address, prefix, partner; and whether to make the project
+    const typed = ["", "no such thing", "test", "", "eu-central-1", "", "", "Laadpunt Zuid", "yes"];
+    stopped = await deploy(walk, typed);
+    complete = await deploy([...walk, "--yes"]);
+  });
+
+  test("makes the project after a yes, with a password of its own", () => {
+    const { DATABASE_PASSWORD, PROJECT_REF } = readEnv(file("answers"));
+    expect(project.api.created).toEqual([
+      { name: "ere-sandbox", organization_slug: "test", region: "eu-central-1", db_pass: DATABASE_PASSWORD },
+    ]);
+    expect([PROJECT_REF, DATABASE_PASSWORD?.length]).toEqual([project.api.project, 43]);
+  });
+
+  test("stops where something fails, says which step it was and what to do, and goes on there", () => {
+    expect(stopped.code).toBe(1);
+    expect(stopped.said).toMatch(/7\/13 {2}Secrets of the functions\n\nsupabase secrets set failed/);
+    expect(stopped.said).toMatch(/run the same command again: it goes on here\.$/);
+    expect(complete.code, complete.said).toBe(0);
+    // what the first walk did is found, and stays
+    for (const found of ["all 1 are applied", "each lets its login in", "complete"])
+      expect(complete.said).toContain(found);
+  });
+
+  test("keeps what is secret in files that only their owner may read, and says none of it", () => {
+    for (const name of ["answers", "functions", "operator", "first_partner"])
+      expect(statSync(file(name)).mode & 0o777).toBe(0o600);
+    expect(statSync(join(folder, "sandbox")).mode & 0o777).toBe(0o700);
+    const secrets = secretsOf();
+    expect(secrets.length).toBeGreaterThan(12);
+    for (const secret of secrets) expect(said()).not.toContain(secret);
+  });
+
+  test("sets the functions' secrets as the file has them, and publishes every function", () => {
+    expect(Object.fromEntries(project.api.secrets)).toEqual(readEnv(file("functions")));
+    expect([...project.api.published.keys()].sort()).toEqual([...SLUGS].sort());
+    expect(project.api.unknown).toEqual([]);
+  });
+
+  test("tells the database which host it is, and schedules the worker and the documents with the secret from the vault", async () => {
+    const { rows } = await project.admin.query("select host from core.deployment");
+    expect(rows).toEqual([{ host: "sandbox" }]);
+    const { rows: jobs } = await project.admin.query(
+      "select jobname, schedule, command from cron.job order by jobname",
+    );
+    expect(jobs.map(({ jobname, schedule }) => [jobname, schedule])).toEqual([
+      ["documents", "10 seconds"],
+      ["worker", "10 seconds"],
+    ]);
+    const { WORKER_SECRET } = readEnv(file("functions"));
+    for (const { command } of jobs) expect(command).not.toContain(WORKER_SECRET);
+    // as pg_cron runs them, and pg_net sends them
+    await project.admin.query("truncate net.requests");
+    for (const { command } of jobs) await project.admin.query(command);
+    const { rows: requests } = await project.admin.query("select url, headers from net.requests order by url");
+    expect(requests.map(({ url }) => new URL(url).pathname)).toEqual([
+      "/functions/v1/documents/run",
+      "/functions/v1/worker/run",
+    ]);
+    for (const { url, headers } of requests) {
+      const response = await fetch(url, { method: "POST", headers });
+      expect([url, response.status]).toEqual([url, 200]);
+    }
+  });
+
+  test("makes the first partner, whose client and key are let in", async () => {
+    const { CLIENT_ID = "", CLIENT_SECRET = "", PARTNER_KEY } = readEnv(file("first_partner"));
+    const form = { grant_type: "client_credentials", client_id: CLIENT_ID, client_secret: CLIENT_SECRET };
+    const root = `${project.url}/functions/v1`;
+    const token = await fetch(`${root}/oauth-token`, { method: "POST", body: new URLSearchParams(form) });
+    expect(token.status).toBe(200);
+    const drafts = await fetch(`${root}/partner/drafts`, { headers: { Authorization: `Bearer ${PARTNER_KEY}` } });
+    expect(drafts.status).toBe(200);
+  });
+
+  test("walked again changes nothing, and makes nothing twice", async () => {
+    const before = ["answers", "functions", "operator", "first_partner"].map((name) =>
+      readFileSync(file(name), "utf8"),
+    );
+    const again = await deploy([...walk, "--yes"]);
+    expect(again.code, again.said).toBe(0);
+    const changed = again.said.split("\n").filter((line) => line.includes("to undo"));
+    // these are sent again, as they are
+    expect(changed).toEqual([expect.stringContaining("secrets unset"), expect.stringContaining("functions delete")]);
+    expect(
+      ["answers", "functions", "operator", "first_partner"].map((name) => readFileSync(file(name), "utf8")),
+    ).toEqual(before);
+    expect(project.api.created).toHaveLength(1);
+    const { rows } = await project.admin.query("select count(*)::int as n from core.oauth_clients");
+    expect(rows).toEqual([{ n: 1 }]);
+  });
+
+  test("another answer about what tokens rest on is not taken silently", async () => {
+    const kept = readFileSync(file("answers"), "utf8");
+    addToEnv(file("answers"), { PUBLIC_URL: "https://api.example.nl" }, "");
+    const moved = await deploy([...walk, "--yes"]);
+    writeFileSync(file("answers"), kept);
+    expect(moved.code).toBe(1);
+    expect(moved.said).toContain(
+      `says BASE_URL=${project.url}/functions/v1, and the answers say https://api.example.nl`,
+    );
+  });
+
+  test("a client's address that the client can choose is found out, before anybody guesses under it", async () => {
+    const kept = readFileSync(file("functions"), "utf8");
+    const change = (from: string, to: string) => writeFileSync(file("functions"), kept.replace(from, to));
+    change("x-forwarded-for:1", "x-forwarded-for:2");
+    const forged = await deploy([...walk, "--yes"]);
+    writeFileSync(file("functions"), kept);
+    expect(forged.code).toBe(1);
+    expect(forged.said).toContain("By CLIENT_ADDRESS=x-forwarded-for:2");
+    expect(forged.said).toContain("take 192.0.2.1 for this machine's");
+  });
+});
