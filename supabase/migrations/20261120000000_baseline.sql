@@ -909,52 +909,112 @@ begin
     insert into core.event_heads (partner_id, owner_id) values (partner, owner) on conflict on constraint event_heads_pkey do nothing;
     -- one at a time numbers a log, and who comes next sees what that one numbered: numbers are committed in their order
     select * into head from core.event_heads h where h.partner_id = partner and h.owner_id = owner for update;
-    update core.events e set sequence = head.sequence + n.place
-      from (select u.id, row_number() over (order by u.arrival) as place
-              from core.events u where u.partner_id = partner and u.owner_id = owner and u.sequence is null) n
-     where e.partner_id = partner and e.id = n.id;  -- by the key: said to be unnumbered too, it would be looked up among all that are
-    update core.event_heads h
-       set sequence = greatest(h.sequence, (select max(e.sequence) from core.events e where e.partner_id = partner and e.owner_id = owner))
-     where h.partner_id = partner and h.owner_id = owner;
+    -- the first of them by arrival: of what waited for another, and of one transaction, none comes before it
+    with numbered as (
+      update core.events e set sequence = head.sequence + n.place
+        from (select u.id, row_number() over (order by u.arrival) as place
+                from core.events u where u.partner_id = partner and u.owner_id = owner and u.sequence is null
+               order by u.arrival limit private.events_at_once()) n
+       where e.partner_id = partner and e.id = n.id  -- by the key: said to be unnumbered too, it would be looked up among all that are
+      returning 1)
+    update core.event_heads h set sequence = h.sequence + (select count(*) from numbered) where h.partner_id = partner and h.owner_id = owner;
   end if;
   select * into head from core.event_heads h where h.partner_id = partner and h.owner_id = owner;
   return case when head.partner_id is null then row(partner, owner, 0, 0)::core.event_heads else head end;
 end $$;
 comment on function private.sequence_events(uuid, uuid) is
-  'Numbers what is committed of a log and has no number yet, and gives its head. Whoever reads a log calls this first; whoever writes never does. Definer, because nothing else changes an event.';
+  'Numbers what is committed of a log and has no number yet, ten thousand events at most, and gives its head. Whoever reads a log calls this first; whoever writes never does. Definer, because nothing else changes an event.';
 grant execute on function private.sequence_events(uuid, uuid) to api_owner;
+
+create function private.has_unnumbered(head core.event_heads) returns boolean
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  return exists (select from core.events e where e.partner_id = head.partner_id and e.owner_id = head.owner_id and e.sequence is null);
+end $$;
+comment on function private.has_unnumbered(core.event_heads) is 'Whether a log has events behind its head, for the next call of private.sequence_events.';
+grant execute on function private.has_unnumbered(core.event_heads) to api_owner;
+
+create function private.sequence_all(partner uuid, owner uuid) returns core.event_heads
+language plpgsql
+set search_path = ''
+as $$
+declare
+  head core.event_heads;
+begin
+  loop
+    head := private.sequence_events(partner, owner);
+    exit when not private.has_unnumbered(head);
+  end loop;
+  return head;
+end $$;
+comment on function private.sequence_all(uuid, uuid) is
+  'private.sequence_events to the end of a log, for who has to know where that is. What nobody has read for an hour is numbered by private.sweep_events, so there is not much of it.';
+grant execute on function private.sequence_all(uuid, uuid) to api_owner;
+
+create function private.sweep_log(head core.event_heads, most bigint) returns bigint
+language plpgsql
+set search_path = ''
+as $$
+declare
+  swept bigint;
+begin
+  with gone as (
+    delete from core.events e
+     where (e.partner_id, e.id) in (
+       select d.partner_id, d.id from core.events d
+        where d.partner_id = head.partner_id and d.owner_id = head.owner_id and d.sequence is not null and d.created_at <= private.events_kept_since()
+        order by d.sequence limit most)
+    returning e.sequence, e.id
+  ), given_up as (
+    delete from core.webhook_retries r
+     using gone g, core.webhook_endpoints w
+     where w.partner_id = head.partner_id and w.owner_id = head.owner_id
+       and r.partner_id = w.partner_id and r.endpoint_id = w.id and r.event_id = g.id
+  ), noted as (
+    update core.event_heads h set swept = greatest(h.swept, (select max(g.sequence) from gone g))
+     where h.partner_id = head.partner_id and h.owner_id = head.owner_id
+  )
+  select count(*) into swept from gone;
+  return swept;
+end $$;
+comment on function private.sweep_log(core.event_heads, bigint) is
+  'Deletes events of a log that are older than 90 days, so many at most, with what was still to be sent of them. The caller holds its head. How many.';
 
 create function private.sweep_events() returns bigint
 language plpgsql security definer
 set search_path = ''
 as $$
 declare
-  swept bigint;
+  log   record;
+  head  core.event_heads;
+  swept bigint := 0;
 begin
-  -- one that nobody read has to be counted too, for who reads on after it
-  perform private.sequence_events(e.partner_id, e.owner_id)
-     from (select distinct e.partner_id, e.owner_id from core.events e
-            where e.created_at <= private.events_kept_since() and e.sequence is null) e;
-  with gone as (
-    delete from core.events e
-     where (e.partner_id, e.id) in (
-       select d.partner_id, d.id from core.events d
-        where d.created_at <= private.events_kept_since() order by d.created_at limit 10000 for update skip locked)
-    returning e.partner_id, e.owner_id, e.sequence, e.id
-  ), given_up as (
-    delete from core.webhook_retries r
-     using gone g, core.webhook_endpoints w
-     where w.partner_id = g.partner_id and w.owner_id = g.owner_id
-       and r.partner_id = w.partner_id and r.endpoint_id = w.id and r.event_id = g.id
-  ), noted as (
-    update core.event_heads h set swept = greatest(h.swept, g.sequence)
-      from (select g.partner_id, g.owner_id, max(g.sequence) as sequence from gone g group by g.partner_id, g.owner_id) g
-     where h.partner_id = g.partner_id and h.owner_id = g.owner_id
-  )
-  select count(*) into swept from gone;
+  for log in
+    select l.partner_id, l.owner_id from (
+      (select e.partner_id, e.owner_id from core.events e where e.created_at <= private.events_kept_since() order by e.created_at limit private.events_at_once())
+      union
+      -- what nobody has read: numbered bit by bit, before it is much for one reader
+      (select e.partner_id, e.owner_id from core.events e
+        where e.sequence is null and e.created_at <= private.now() - interval '1 hour' limit private.events_at_once())) l
+     order by l.partner_id, l.owner_id
+  loop
+    -- only where there is none: to find that there is one, an insert waits for who changes it
+    if not exists (select from core.event_heads h where h.partner_id = log.partner_id and h.owner_id = log.owner_id) then
+      insert into core.event_heads (partner_id, owner_id) values (log.partner_id, log.owner_id) on conflict on constraint event_heads_pkey do nothing;
+    end if;
+    -- A run of jobs holds what it locked until all of them are done. So it takes heads in the order in which private.claim_webhooks
+    -- does, and leaves one that somebody holds to the next run: it waits for nobody but whoever just makes the same one.
+    select * into head from core.event_heads h where h.partner_id = log.partner_id and h.owner_id = log.owner_id for update skip locked;
+    continue when not found;
+    perform private.sequence_events(log.partner_id, log.owner_id);
+    swept := swept + private.sweep_log(head, private.events_at_once() - swept);
+  end loop;
   return swept;
 end $$;
-comment on function private.sweep_events() is 'Deletes events that are older than 90 days, a part in each run. Definer: every tenant at once.';
+comment on function private.sweep_events() is
+  'Deletes events that are older than 90 days, ten thousand in a run, and numbers those that nobody has read for an hour. Definer: every tenant at once.';
 grant execute on function private.sweep_events() to api_owner;
 
 -- Writing an event: beside private.audit, in the transaction of the change. Who is told follows from whose it is.
@@ -12172,7 +12232,7 @@ begin
   return json_build_object(
     'events', (select coalesce(json_agg(private.event_answer(p, disclosing, query ->> 'key') order by p.sequence), '[]') from unnest(page[:size]) p),
     'next_cursor', private.cursor_at(head.owner_id, case when cardinality(page) > size then page[size].sequence else upto end),
-    'has_more', cardinality(page) > size or upto < head.sequence);
+    'has_more', cardinality(page) > size or upto < head.sequence or private.has_unnumbered(head));
 end $$;
 comment on function api.list_events(jsonb, jsonb) is
   'GET /v1/events and GET /partner/events: {after, limit, type, account_id, key} to {events, next_cursor, has_more}, oldest first.';
@@ -12193,7 +12253,8 @@ begin
   perform private.sequence_events(private.partner_id(), owner);
   select * into event from core.events e
    where e.partner_id = private.partner_id() and e.owner_id = owner and e.id = (query ->> 'event_id')::uuid
-     and e.created_at > private.events_kept_since() and private.is_shown(e, disclosing);
+     -- nobody was told the id of one that has no number yet
+     and e.sequence is not null and e.created_at > private.events_kept_since() and private.is_shown(e, disclosing);
   if not found then
     perform private.refuse('event_not_found');
   end if;
@@ -12210,6 +12271,7 @@ create table core.webhook_endpoints (
   owner_id            uuid        not null,
   url                 text        not null,
   types               text[],
+  pseudonymous        boolean     not null default false,
   status              text        not null default 'enabled',
   disabled_reason     text,
   secret_ciphertext   text        not null,
@@ -12220,6 +12282,7 @@ create table core.webhook_endpoints (
   delivered_to        bigint      not null,
   failures            int         not null default 0,
   failing_since       timestamptz,
+  last_error          text,
   warnings            int         not null default 0,
   probe_at            timestamptz,
   lease_id            uuid,
@@ -12236,8 +12299,12 @@ create table core.webhook_endpoints (
 comment on table core.webhook_endpoints is
   'Where the events of a client''s log, or of a partner''s own, are sent. The secrets are AES-256-GCM made before they reach the database, bound to the endpoint.';
 comment on column core.webhook_endpoints.types is 'Null: all.';
+comment on column core.webhook_endpoints.pseudonymous is
+  'A person made it, through an application: it is sent what GET /partner/events shows a person, no reference of a customer and no registration.';
 comment on column core.webhook_endpoints.delivered_to is 'Every event up to this number of the log was sent, or waits in core.webhook_retries.';
 comment on column core.webhook_endpoints.failures is 'Attempts that failed since the last success. From the fifth on there is one attempt at a time, at probe_at.';
+comment on column core.webhook_endpoints.last_error is
+  'Why the last attempt failed, as in core.webhook_attempts, or http_ and the status; null after a success. secret_unreadable: the key of its secret is not among ours.';
 comment on column core.webhook_endpoints.warnings is 'How many of the two mails about its failing were written: after 24 and after 96 hours.';
 comment on column core.webhook_endpoints.lease_id is 'Whoever holds it sends, until lease_until; nobody else does.';
 -- serves: the worker, which looks at all that are enabled
@@ -12289,9 +12356,9 @@ set search_path = ''
 as $$
 begin
   return jsonb_build_object(
-    'id', endpoint.id, 'url', endpoint.url, 'types', coalesce(to_jsonb(endpoint.types), '["*"]'), 'status', endpoint.status,
-    'disabled_reason', endpoint.disabled_reason, 'created_at', private.iso(endpoint.created_at), 'delivered_to', endpoint.delivered_to,
-    'failing_since', private.iso(endpoint.failing_since));
+    'id', endpoint.id, 'url', endpoint.url, 'types', coalesce(to_jsonb(endpoint.types), '["*"]'), 'pseudonymous', endpoint.pseudonymous,
+    'status', endpoint.status, 'disabled_reason', endpoint.disabled_reason, 'created_at', private.iso(endpoint.created_at),
+    'delivered_to', endpoint.delivered_to, 'failing_since', private.iso(endpoint.failing_since), 'last_error', endpoint.last_error);
 end $$;
 grant execute on function private.webhook_json(core.webhook_endpoints) to api_owner;
 
@@ -12300,7 +12367,7 @@ language plpgsql
 set search_path = ''
 as $$
 declare
-  head  constant core.event_heads := private.sequence_events(private.partner_id(), owner);
+  head  constant core.event_heads := private.sequence_all(private.partner_id(), owner);
   place bigint;
 begin
   if named is null then
@@ -12352,9 +12419,9 @@ begin
   if (select count(*) from core.webhook_endpoints e where e.partner_id = private.partner_id()) >= 10 then
     perform private.refuse('endpoint_limit');
   end if;
-  insert into core.webhook_endpoints (partner_id, id, owner_id, url, types, secret_ciphertext, secret_key_id, delivered_to)
+  insert into core.webhook_endpoints (partner_id, id, owner_id, url, types, pseudonymous, secret_ciphertext, secret_key_id, delivered_to)
   values (private.partner_id(), (input ->> 'id')::uuid, owner, input ->> 'url',
-          (select array_agg(t) from jsonb_array_elements_text(nullif(input -> 'types', 'null')) t),
+          (select array_agg(t) from jsonb_array_elements_text(nullif(input -> 'types', 'null')) t), private.manager_id() is not null,
           input #>> '{secret,ciphertext}', input #>> '{secret,key_id}', private.place_in_log(owner, input ->> 'from'))
   returning * into endpoint;
   perform private.audit('webhook.added', endpoint.id);
@@ -12411,7 +12478,7 @@ begin
     return endpoint;
   end if;
   update core.webhook_endpoints e
-     set status = 'enabled', disabled_reason = null, failures = 0, failing_since = null, warnings = 0, probe_at = null
+     set status = 'enabled', disabled_reason = null, failures = 0, failing_since = null, last_error = null, warnings = 0, probe_at = null
    where e.partner_id = endpoint.partner_id and e.id = endpoint.id returning * into endpoint;
   perform private.audit('webhook.enabled', endpoint.id);
   return endpoint;
@@ -12485,7 +12552,7 @@ language plpgsql
 set search_path = '' set plan_cache_mode = 'force_custom_plan'
 as $$
 declare
-  head  constant core.event_heads := private.sequence_events(endpoint.partner_id, endpoint.owner_id);
+  head  constant core.event_heads := private.sequence_all(endpoint.partner_id, endpoint.owner_id);
   since bigint;
   until bigint;
   again int;
@@ -12504,7 +12571,7 @@ begin
   select e.partner_id, endpoint.id, e.id, 0, private.now() + (e.sequence - since) * interval '1 microsecond'
     from core.events e
    where e.partner_id = endpoint.partner_id and e.owner_id = endpoint.owner_id and e.sequence > since and e.sequence <= until
-     and (endpoint.types is null or e.type = any (endpoint.types))
+     and (endpoint.types is null or e.type = any (endpoint.types)) and private.is_shown(e, not endpoint.pseudonymous)
   on conflict on constraint webhook_retries_pkey do update set attempts = 0, next_attempt_at = excluded.next_attempt_at;
   get diagnostics again = row_count;
   perform private.audit('webhook.replayed', endpoint.id, jsonb_build_object('from', since + 1, 'to', until));
@@ -12689,22 +12756,25 @@ begin
         from core.events e
        where e.partner_id = endpoint.partner_id and e.owner_id = endpoint.owner_id and e.sequence > endpoint.delivered_to and e.sequence <= head.sequence
          and e.created_at > private.events_kept_since() and (endpoint.types is null or e.type = any (endpoint.types))
+         and private.is_shown(e, not endpoint.pseudonymous)
        order by e.sequence limit most
     ), post as (
-      select r.event_id, r.event, r.attempts + 1 as attempt, true as again, 0 as rank, r.next_attempt_at, null::bigint as sequence from retry r
+      select r.event_id, r.event, r.attempts + 1 as attempt, true as again, case when r.next_attempt_at = '-infinity' then 0 else 2 end as rank,
+             r.next_attempt_at, null::bigint as sequence from retry r
       union all
-      select t.event_id, t.event, 1, false, 1, null, t.sequence from turn t
+      -- of a receiver that fails every other probe is what comes next in the log, so that none of what it cannot take is the only one it is tried with
+      select t.event_id, t.event, 1, false, case when endpoint.failures >= 5 and endpoint.failures % 2 = 1 then 1 else 3 end, null, t.sequence from turn t
     )
     select coalesce(jsonb_agg(jsonb_build_object(
              'event_id', p.event_id, 'attempt', p.attempt, 'again', p.again, 'sequence', p.sequence,
              'type', coalesce((p.event).type, 'ping'),
              'body', case when (p.event).id is null then jsonb_build_object('type', 'ping', 'timestamp', private.iso(private.now()), 'data', '{}'::jsonb)
                           else jsonb_build_object('type', (p.event).type, 'timestamp', private.iso((p.event).created_at), 'sequence', (p.event).sequence,
-                                                  'data', private.event_data(p.event, true, key)) end) order by p.rank, p.next_attempt_at, p.sequence), '[]')
+                                                  'data', private.event_data(p.event, not endpoint.pseudonymous, key)) end) order by p.rank, p.next_attempt_at, p.sequence), '[]')
       from (select * from post p order by p.rank, p.next_attempt_at, p.sequence limit most) p);
 end $$;
 comment on function private.posts_of(core.webhook_endpoints, core.event_heads, text, int) is
-  'What to send to an endpoint next: what is due out of turn, then the events that follow in the log.';
+  'What to send to an endpoint next: a ping, what is due out of turn, then the events that follow in the log.';
 
 create function private.claim_webhooks(size int, key text) returns jsonb
 language plpgsql security definer
@@ -12805,27 +12875,36 @@ declare
   again     constant boolean := (result ->> 'again')::boolean;
   succeeded constant boolean := (result ->> 'status')::int between 200 and 299;
   retry_in  constant interval := (result ->> 'retry_after')::int * interval '1 second';
-  probing   constant boolean := endpoint.failures >= 5;
+  unsigned  constant boolean := coalesce(result ->> 'error' = 'secret_unreadable', false);
+  -- what could not be signed is the same as with a receiver that fails: it is tried again, and uses up no attempt of an event
+  probing   constant boolean := endpoint.failures >= 5 or unsigned;
   next      timestamptz;
 begin
   if succeeded then
     endpoint.failures := 0;
     endpoint.failing_since := null;
+    endpoint.last_error := null;
     endpoint.warnings := 0;
     endpoint.probe_at := null;
     if again then
       delete from core.webhook_retries r where r.partner_id = endpoint.partner_id and r.endpoint_id = endpoint.id and r.event_id = event;
     end if;
   else
-    endpoint.failures := endpoint.failures + 1;
-    endpoint.failing_since := coalesce(endpoint.failing_since, private.now());
+    endpoint.failures := greatest(endpoint.failures + 1, case when unsigned then 5 end);
+    -- how long it was ours to mend is no time for which the receiver failed
+    endpoint.failing_since := case when endpoint.last_error = 'secret_unreadable' and not unsigned then private.now()
+                                   else coalesce(endpoint.failing_since, private.now()) end;
+    endpoint.last_error := left(coalesce(result ->> 'error', 'http_' || (result ->> 'status')), 200);
     if endpoint.failures >= 5 then
       endpoint.probe_at := private.now() + coalesce(retry_in, private.probe_delay(endpoint.failures));
     end if;
     if result ->> 'type' = 'ping' then
       delete from core.webhook_retries r where r.partner_id = endpoint.partner_id and r.endpoint_id = endpoint.id and r.event_id = event;
     elsif again and probing then
-      next := endpoint.probe_at;  -- it was the receiver that was tried: the event has its attempts still before it
+      -- it was the receiver that was tried: the event has its attempts still before it, and the next probe is of another
+      next := endpoint.probe_at;
+      update core.webhook_retries r set next_attempt_at = private.now()
+       where r.partner_id = endpoint.partner_id and r.endpoint_id = endpoint.id and r.event_id = event;
     elsif again then
       next := private.now() + coalesce(case when attempt < 10 then retry_in end, private.webhook_delay(attempt));
       update core.webhook_retries r set attempts = attempt, next_attempt_at = next
@@ -12888,13 +12967,14 @@ begin
     gone := gone or (result ->> 'status')::int = 410;
   end loop;
   update core.webhook_endpoints e
-     set failures = endpoint.failures, failing_since = endpoint.failing_since, probe_at = endpoint.probe_at, delivered_to = endpoint.delivered_to,
+     set failures = endpoint.failures, failing_since = endpoint.failing_since, last_error = endpoint.last_error, probe_at = endpoint.probe_at, delivered_to = endpoint.delivered_to,
          warnings = case when endpoint.failing_since <= private.now() - interval '96 hours' then 2
                          when endpoint.failing_since <= private.now() - interval '24 hours' then 1 else 0 end,
          -- who had a turn just now comes after all who wait
          lease_id = null, lease_until = private.now()
    where e.partner_id = endpoint.partner_id and e.id = endpoint.id;
-  if endpoint.status = 'disabled' then
+  -- a secret that does not open is for the operator, whom the figures tell
+  if endpoint.status = 'disabled' or endpoint.last_error = 'secret_unreadable' then
     return true;
   elsif gone or endpoint.failing_since <= private.now() - interval '5 days' then
     perform private.act_for_partner(endpoint.partner_id), private.disable_webhook(endpoint, case when gone then 'gone' else 'failing' end);
@@ -15831,6 +15911,7 @@ as $$
          order by r.next_attempt_at limit 1)) as since) w
    where e.status = 'enabled' and e.failures < 5
   union all select 'webhooks_failing', null, count(*) from core.webhook_endpoints e where e.status = 'enabled' and e.failures >= 5
+  union all select 'webhook_secrets_unreadable', null, count(*) from core.webhook_endpoints e where e.status = 'enabled' and e.last_error = 'secret_unreadable'
   union all select 'job_age_seconds', r.job, extract(epoch from private.now() - r.finished_at) from last_runs r
   union all select 'job_ok', r.job, r.ok::int from last_runs r where r.job is not null and r.ok is not null
   union all select 'job_duration_seconds', r.job, r.ms / 1000.0 from last_runs r where r.ms is not null
@@ -18870,7 +18951,7 @@ as $$
     'delivered_to', endpoint.delivered_to, 'log_at', coalesce(h.sequence, 0),
     'waiting', (select count(*) from core.webhook_retries r where r.partner_id = endpoint.partner_id and r.endpoint_id = endpoint.id and r.next_attempt_at is not null),
     'given_up', (select count(*) from core.webhook_retries r where r.partner_id = endpoint.partner_id and r.endpoint_id = endpoint.id and r.next_attempt_at is null),
-    'failing_since', private.iso(endpoint.failing_since), 'created_at', private.iso(endpoint.created_at))
+    'failing_since', private.iso(endpoint.failing_since), 'last_error', endpoint.last_error, 'pseudonymous', endpoint.pseudonymous, 'created_at', private.iso(endpoint.created_at))
   from core.partners p
   left join core.event_heads h on h.partner_id = endpoint.partner_id and h.owner_id = endpoint.owner_id
   where p.id = endpoint.partner_id

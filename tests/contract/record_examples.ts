@@ -77,9 +77,12 @@ export async function recordExamples(given: OAuth): Promise<Examples> {
   for (const endpoint of DESCRIBED) operations[endpoint.id] = await operationOf(endpoint, sample(endpoint), world);
 
   await refuseRequests(world, sample, refuse, refuseSample);
+  // after what its clock would change, and before the world is broken
+  for (const endpoint of DESCRIBED)
+    if (endpoint.accepts)
+      Object.assign(operations[endpoint.id] ?? {}, { form: await formOf(endpoint, sample(endpoint), world) });
   await refuseLate(world, sample, note);
   await failInside(world, sample, note);
-
   const named = Object.entries(errors).sort(([one], [other]) => (one < other ? -1 : 1));
   const fixed = <T>(examples: [string, T][]): Record<string, T> =>
     Object.fromEntries(examples.map(([name, value]) => [name, placeholders(world.url, name)(value) as T]));
@@ -99,6 +102,21 @@ async function operationOf(endpoint: Endpoint, good: Sample, world: OAuth): Prom
     ...(good.body ? { body: good.body } : {}),
     ...(endpoint.produces ? {} : { answer: body }),
   };
+}
+
+/** The fields of the same request as a form, which the endpoint takes as well; of a multipart one the CSV is a file. */
+async function formOf(endpoint: Endpoint, { body = {}, ...good }: Sample, world: OAuth): Promise<object> {
+  const multipart = endpoint.accepts?.includes("multipart");
+  const { csv, ...others } = body;
+  const fields = multipart ? { file: csv, ...others } : body;
+  const form = multipart ? new FormData() : new URLSearchParams();
+  for (const [name, value] of Object.entries(fields)) form.append(name, String(value));
+  if (form instanceof FormData) form.set("file", new File([String(csv)], "customers.csv", { type: "text/csv" }));
+  const encoded = new Response(form);
+  const headers = { "content-type": encoded.headers.get("content-type") ?? "" };
+  const answer = await world.send(good.path, { ...sent(good), headers, raw: await encoded.text() });
+  if (answer.status !== 200) throw new Error(`${endpoint.id} as a form: ${JSON.stringify(answer.body)}`);
+  return fields;
 }
 
 type Refuse = (code: ErrorCode, path: string, request?: Sent) => Promise<void>;

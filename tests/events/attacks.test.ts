@@ -111,7 +111,7 @@ describe("§6 endpoints that keep others waiting", () => {
   test("cost a turn of the worker no more for all that is to be sent again", async () => {
     const id = await endpoint();
     await happen(20_000);
-    await world.row("select private.sequence_events($1, $1)", world.partnerA.id);
+    await world.row("select private.sequence_all($1, $1)", world.partnerA.id);
     await world.row(
       "select private.act_for_partner(e.partner_id), private.replay_webhook(e, $2) from core.webhook_endpoints e where id = $1",
       id,
@@ -132,7 +132,7 @@ describe("§6 endpoints that keep others waiting", () => {
     const id = await endpoint({ types: ["draft.expired"] });
     await happen(25_000);
     await happen(1, { type: "draft.expired" });
-    await world.row("select private.sequence_events($1, $1)", world.partnerA.id);
+    await world.row("select private.sequence_all($1, $1)", world.partnerA.id);
     expect(await reads("select private.claim_webhooks(1, '00')")).toBeLessThan(15_000);
     expect(await deliver()).toEqual({ delivered: 1, failed: 0 });
     expect(await world.row("select delivered_to from core.webhook_endpoints where id = $1", id)).toEqual({

@@ -436,6 +436,112 @@ describe("§6 a receiver that fails", () => {
   }, 60_000);
 });
 
+test("§6 what a receiver cannot take stands for nothing else: the probes are of what comes next in the log and of what failed, each in its turn", async () => {
+  const made = await endpoint();
+  receiver.answer = status(500);
+  await happen(9);
+  await deliver();
+  expect(sequences(receiver.received)).toEqual([1, 2, 3, 4, 5]);
+  receiver.received = [];
+  let probes = 0;
+  const probe = async () => {
+    probes += 1;
+    await world.freeze(later(probes * 700)); // longer than the longest wait for the next one
+    await deliver();
+  };
+  for (let n = 0; n < 8; n++) await probe();
+  const probed = sequences(receiver.received);
+  expect(probed.filter((_, index) => index % 2 === 0)).toEqual([5, 5, 5, 5]);
+  expect(probed.filter((_, index) => index % 2 === 1).sort()).toEqual([1, 2, 3, 4]);
+  expect(await state(made)).toMatchObject({ failures: 13, delivered_to: "4" });
+
+  // it is there again, but for some events
+  const refused = [1, 2, 3, 5];
+  receiver.answer = (response, { body }) =>
+    status(refused.includes(Number(body.sequence)) ? 500 : 204)(response, {} as Received);
+  receiver.received = [];
+  for (let n = 0; n < 8; n++) await probe();
+  const arrived = sequences(receiver.received).filter((sequence) => !refused.includes(Number(sequence)));
+  expect(arrived).toEqual([4, 6, 7, 8, 9]);
+  expect(await state(made)).toMatchObject({ status: "enabled", delivered_to: "9" });
+}, 30_000);
+
+describe("§6 a secret that does not open", () => {
+  /** As this deployment is without the key that the secret of an endpoint was sealed with. */
+  const withoutKey = async (run: () => Promise<unknown>) => {
+    const { config } = world.environment;
+    const other = { current: "other", keys: { other: Buffer.alloc(32, 7).toString("base64") } };
+    world.environment.config = { ...config, IBAN_KEYS: other };
+    await run().finally(() => {
+      world.environment.config = config;
+    });
+  };
+  const rotate = async ({ id }: Endpoint) => {
+    const secret = newWebhookSecret();
+    await world.row(
+      "select private.act_for_partner(e.partner_id), private.rotate_webhook(e, $2) from core.webhook_endpoints e where id = $1",
+      id,
+      { secret: sealWebhookSecret(world.environment, id, secret) },
+    );
+    return secret;
+  };
+
+  test("is seen: in the attempts, the endpoint, the log and the figures; and loses, gives up and disables nothing", async () => {
+    const made = await endpoint();
+    await happen(3);
+    await withoutKey(async () => {
+      expect(await deliver()).toEqual({ delivered: 0, failed: 1 });
+      expect(await attempts(made)).toMatchObject([{ attempt: 1, status: null, error: "secret_unreadable" }]);
+      expect(world.log).toContainEqual(
+        expect.objectContaining({ event: "webhook_unsigned", level: "error", webhook_id: made.id }),
+      );
+      const manager = await world.manager(world.partnerA);
+      expect((await world.get("/partner/webhooks", manager)).body.webhooks).toMatchObject([
+        { last_error: "secret_unreadable", failing_since: START, status: "enabled", delivered_to: 0 },
+      ]);
+      const { value } = await world.row(
+        "select value::int from private.metrics() where name = 'webhook_secrets_unreadable'",
+      );
+      expect(value).toBe(1);
+      for (const day of [1, 4, 6, 20, 40]) {
+        await world.freeze(later(day * DAY));
+        await deliver();
+      }
+    });
+    expect(await state(made)).toMatchObject({ status: "enabled", delivered_to: "0" });
+    expect((await attempts(made)).map(({ attempt }) => attempt)).toEqual([1, 1, 1, 1, 1, 1]);
+    expect(await world.row("select count(*)::int from core.mail_outbox where template like 'webhook%'")).toEqual({
+      count: 0,
+    });
+    expect(receiver.received).toEqual([]);
+    // the key is back; that the receiver itself fails counts from now on
+    receiver.answer = status(500);
+    await hurry();
+    await deliver();
+    expect(await state(made)).toMatchObject({ status: "enabled", last_error: "http_500" });
+    receiver.answer = status(204);
+    await hurry();
+    await deliver();
+    expect(sequences(receiver.received)).toEqual([1, 1, 2, 3]);
+    expect(await state(made)).toMatchObject({ last_error: null, failing_since: null, failures: 0 });
+  });
+
+  test("is replaced by a rotation, which signs with the new one alone where the old one is lost", async () => {
+    const made = await endpoint();
+    await happen(2);
+    await withoutKey(async () => {
+      await deliver();
+      const secret = await rotate(made);
+      await hurry();
+      expect(await deliver()).toEqual({ delivered: 2, failed: 0 });
+      for (const { id, headers, text } of receiver.received)
+        expect(headers["webhook-signature"]).toBe(
+          new Standard(secret).sign(id, new Date(Number(headers["webhook-timestamp"]) * 1000), text),
+        );
+    });
+  });
+});
+
 describe("§6 where a webhook goes", () => {
   test("every address of a name is public when it is sent, or nothing is; the one that was judged is the one that is connected to", async () => {
     const { port } = receiver;

@@ -67,11 +67,13 @@ describe("§6 POST /partner/webhooks", () => {
         id: expect.any(String),
         url: receiver.url,
         types: ["draft.claimed", "draft.active"],
+        pseudonymous: true,
         status: "enabled",
         disabled_reason: null,
         created_at: expect.any(String),
         delivered_to: 0,
         failing_since: null,
+        last_error: null,
         secret: expect.stringMatching(/^whsec_[\w+/]{43}=$/),
       },
     ]);
@@ -116,6 +118,30 @@ describe("§6 POST /partner/webhooks", () => {
         body: { error: "invalid_request" },
       });
     expect(await list()).toEqual([]);
+  });
+
+  test("keeps a URL as URLs are normalised, so that one address has one spelling, the operator's too", async () => {
+    const wanted = "https://xn--bcher-kva.example.com/b%20c?d=%C3%A9";
+    for (const url of [
+      wanted,
+      "HTTPS://B\u00fccher.Example.COM:443/a/../b%20c?d=\u00e9",
+      "https://bücher.example.com/./b%20c?d=%C3%A9",
+    ]) {
+      const { status: code, body } = await create({ url });
+      expect([code, body.url], url).toEqual([200, wanted]);
+      const added = await operator(`webhook add ${url} --partner partner-a`);
+      expect(added.json.webhook.url).toBe(wanted);
+    }
+    expect(new Set((await list()).map(({ url }: { url: string }) => url))).toEqual(new Set([wanted]));
+    expect((await create({ url: "https://laadpunt.example.com" })).body.url).toBe("https://laadpunt.example.com/");
+    // as long as it may be, until it is encoded
+    const long = await create({ url: `https://laadpunt.example.com/${"é".repeat(200)}` });
+    expect([long.status, long.body.error, long.body.detail]).toEqual([
+      422,
+      "url_not_allowed",
+      "Encoded, the URL is longer than 500 characters.",
+    ]);
+    await clear();
   });
 
   test("takes ten of a partner, its clients' included; of many at once too", async () => {

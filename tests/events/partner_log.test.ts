@@ -20,16 +20,18 @@ beforeAll(async () => {
   );
   const { id: userId } = await addLogin(world);
   await world.row("insert into core.partner_managers (partner_id, user_id) values ($1, $2)", world.partnerA.id, userId);
-  const app = await world.addClient(null, { scopes: ["partners:read"], grant_types: ["authorization_code"] });
+  const scopes = ["partners:read", "partners:write"];
+  const app = await world.addClient(null, { scopes, grant_types: ["authorization_code"] });
   const { id: grantId } = await world.row(
-    "insert into core.oauth_grants (user_id, client_id, scopes) values ($1, $2, '{partners:read}') returning id",
+    "insert into core.oauth_grants (user_id, client_id, scopes) values ($1, $2, $3) returning id",
     userId,
     app.id,
+    scopes,
   );
   manager = await issueUserToken(world.environment, {
     userId,
     clientId: app.client_id,
-    scope: "partners:read",
+    scope: scopes.join(" "),
     grantId,
   });
 });
@@ -206,6 +208,62 @@ describe("§6 the log of a partner", () => {
     const registration = whole.find(({ type }) => type.startsWith("registration."));
     expect((await world.get(`/partner/events/${registration?.id}`, manager)).status).toBe(404);
     expect((await world.get(`/partner/events/${registration?.id}`, world.keyA)).status).toBe(200);
+  });
+
+  test("sends to an endpoint that a person made what that person reads, replays included, and to one of the operator's all of it", async () => {
+    const url = "https://receiver.example.com/";
+    const made = await world.post("/partner/webhooks", { url, from: START.slice(0, 10) }, manager);
+    expect([made.status, made.body.pseudonymous]).toEqual([200, true]);
+    await world.row("select ops.webhook_add($1)", {
+      operator: "test",
+      partner: world.partnerA.id,
+      id: crypto.randomUUID(),
+      url,
+      from: START.slice(0, 10),
+      secret: { ciphertext: "x", key_id: "x" },
+    });
+    const { webhooks } = (await world.get("/partner/webhooks", manager)).body;
+    expect(webhooks.map(({ pseudonymous }: { pseudonymous: boolean }) => pseudonymous).sort()).toEqual([false, true]);
+    const logs = [manager, world.keyA].map((reader) => readLog(world, "partner", reader));
+    const sent = async () => {
+      const worker = { kind: "worker", host: "sandbox", request_id: "test" };
+      const claimed = JSON.parse(
+        await world.environment.slowDb.call("claim_webhooks", worker, { size: 5, key: claimKey(world.environment) }),
+      );
+      // biome-ignore lint/suspicious/noExplicitAny: what the worker is given
+      const posts = claimed.find(({ webhook_id }: any) => webhook_id === made.body.id)?.posts;
+      // biome-ignore lint/suspicious/noExplicitAny: what the worker is given
+      const whole = claimed.find(({ webhook_id }: any) => webhook_id !== made.body.id)?.posts;
+      await world.row("update core.webhook_endpoints set lease_until = null");
+      return [posts, whole];
+    };
+    const asSent = ({ id, type, created_at, sequence, data }: LogEvent) => ({
+      event_id: id,
+      body: { type, timestamp: created_at, sequence, data },
+    });
+    // biome-ignore lint/suspicious/noExplicitAny: what the worker is given
+    const asRead = (posts: any[]) => posts.map(({ event_id, body }) => ({ event_id, body }));
+    for (const [index, posts] of (await sent()).entries())
+      expect(asRead(posts)).toEqual((await logs[index])?.events.map(asSent));
+    const [posts] = await sent();
+    expect(JSON.stringify(posts)).not.toMatch(/K-1|K-2|registration/);
+    expect(JSON.stringify(posts)).toContain("customer_ref");
+
+    // sent again, and not more than that
+    await world.row("update core.webhook_endpoints set delivered_to = 10000");
+    const replayed = await world.post(
+      `/partner/webhooks/${made.body.id}/replay`,
+      { from: START.slice(0, 10) },
+      manager,
+    );
+    await world.freeze(new Date(Date.parse(START) + 1000).toISOString());
+    expect(replayed.body.events).toBe(posts.length);
+    const [again] = await sent();
+    expect(asRead(again)).toEqual(asRead(posts));
+    // more than fifty would go in two turns
+    expect(posts.length).toBeLessThan(50);
+    await world.row("delete from core.webhook_endpoints");
+    await world.freeze(START);
   });
 
   test("of who shares by an application it tells no registration, and when the sharing ends", async () => {

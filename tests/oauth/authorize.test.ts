@@ -72,7 +72,7 @@ describe("§4.5 oauth-authorize", () => {
       },
     });
     expect(response.headers.get("access-control-allow-origin")).toBe("*");
-    expect(response.headers.get("access-control-allow-headers")).toBe("authorization,content-type");
+    expect(response.headers.get("access-control-allow-headers")).toBe("authorization, content-type");
   });
 
   test("stores the code as its hash only", async () => {

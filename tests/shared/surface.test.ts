@@ -1,10 +1,16 @@
 // What every answer has in common, whichever endpoint gives it, and what one request leaves in the log.
 
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { Hono } from "hono";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { serve } from "#shared/http/surface.ts";
+import { type Surface, serve } from "#shared/http/surface.ts";
+import { ROOT } from "../../packages/local/src/checkout.ts";
 import { surface as cpo } from "../../supabase/functions/cpo-v1/app.ts";
+import { surface as docs } from "../../supabase/functions/docs/app.ts";
 import { surface as oauthToken } from "../../supabase/functions/oauth-token/app.ts";
+import { surface as pages } from "../../supabase/functions/pages/app.ts";
+import { SERVED } from "../harness/answers.ts";
 import { BASE_URL } from "../harness/environment.ts";
 import { createWorld, type World } from "../harness/world.ts";
 
@@ -53,7 +59,6 @@ describe("§4 paths", () => {
     ["PUT", "/v1/accounts", "a method nobody declares"],
     ["DELETE", "/v1/accounts", "a method nobody declares"],
     ["PATCH", "/v1/accounts", "a method nobody declares"],
-    ["OPTIONS", "/v1/accounts", "a preflight, which /v1 does not answer"],
     ["HEAD", "/v1/sessions:batch", "HEAD of a POST"],
   ];
   test.each(unknown)("§5.1 %s %s (%s) is 404, with or without a credential", async (method, path) => {
@@ -126,34 +131,84 @@ describe("contract §1 every answer", () => {
 });
 
 describe("contract §1 CORS", () => {
+  const surfaces = [...SERVED, docs, pages];
   const origin = { origin: "https://app.example" };
-  test("contract §1 /v1 sends no CORS headers, to whatever it answers", async () => {
-    const preflight = {
-      ...origin,
-      "access-control-request-method": "POST",
-      "access-control-request-headers": "authorization",
-    };
+  const preflight = {
+    ...origin,
+    "access-control-request-method": "POST",
+    "access-control-request-headers": "authorization,content-type",
+  };
+  const corsOf = (answer: Response) => [...answer.headers.keys()].filter((name) => name.startsWith("access-control"));
+  const anywhere = surfaces.filter(({ cors }) => cors);
+  const send = (surface: Surface, path: string, init: Init, environment = world.environment) =>
+    serve(surface, environment).fetch(new Request(BASE_URL + path, init));
+
+  test("contract §1 whatever takes its credential in a header or a body answers every origin; pages and the worker none", () => {
+    expect(anywhere.map(({ slug }) => slug).sort()).toEqual(
+      ["cpo-v1", "docs", "oauth-authorize", "oauth-revoke", "oauth-token", "partner", "personal", "sandbox"].sort(),
+    );
+  });
+
+  test.each(anywhere)(
+    "contract §1 $slug answers a preflight without the database, and for as long as browsers keep one",
+    async (surface) => {
+      const away = { ...world.environment };
+      for (const name of ["db", "slowDb"] as const)
+        Object.defineProperty(away, name, {
+          get: () => {
+            throw new Error("the database was asked");
+          },
+        });
+      const answer = await send(surface, "/any", { method: "OPTIONS", headers: preflight }, away);
+      expect([answer.status, Object.fromEntries(answer.headers)]).toEqual([
+        204,
+        expect.objectContaining({
+          "access-control-allow-origin": "*",
+          "access-control-allow-methods": "GET,POST,DELETE",
+          "access-control-allow-headers": "authorization,content-type",
+          "access-control-max-age": "86400",
+          vary: "Access-Control-Request-Headers",
+        }),
+      ]);
+      expect(corsOf(answer)).not.toContain("access-control-allow-credentials");
+    },
+  );
+
+  test("contract §1 a page of another origin reads answers, refusals and what is missing, with the headers that say what to do", async () => {
     for (const answer of [
       await toCpo("/v1/accounts", { headers: { ...origin, ...(await authorized()).headers } }),
       await toCpo("/v1/accounts", { headers: origin }),
-      await toCpo("/v1/accounts", { method: "OPTIONS", headers: preflight }),
+      await toCpo("/v1/nothing", { headers: origin }),
+      await toToken({ method: "POST", headers: origin, body: "{}" }),
     ]) {
-      expect([...answer.headers.keys()].filter((name) => name.startsWith("access-control"))).toEqual([]);
+      expect(answer.headers.get("access-control-allow-origin")).toBe("*");
+      const exposed = answer.headers.get("access-control-expose-headers")?.split(",");
+      for (const name of ["X-Request-Id", "RateLimit", "RateLimit-Policy", "Retry-After", "WWW-Authenticate"])
+        expect(exposed).toContain(name);
+      expect(corsOf(answer)).not.toContain("access-control-allow-credentials");
     }
   });
 
-  test("contract §1 the token endpoint answers browsers, preflights included", async () => {
-    const preflight = await toToken({
-      method: "OPTIONS",
-      headers: { ...origin, "access-control-request-method": "POST", "access-control-request-headers": "content-type" },
-    });
-    expect(preflight.status).toBe(204);
-    expect(preflight.headers.get("access-control-allow-origin")).toBe("*");
-    expect(preflight.headers.get("access-control-allow-methods")).toContain("POST");
-    expect(preflight.headers.get("access-control-allow-headers")).toContain("content-type");
-    const answer = await toToken({ method: "POST", headers: origin, body: "{}" });
-    expect(answer.headers.get("access-control-allow-origin")).toBe("*");
-    expect(answer.headers.get("access-control-expose-headers")).toContain("X-Request-Id");
+  test("contract §1 a page of another origin cannot read what people see, nor call the worker", async () => {
+    for (const surface of surfaces.filter(({ cors }) => !cors)) {
+      const asked = await send(surface, `${surface.prefix}/any`, { method: "OPTIONS", headers: preflight });
+      expect([surface.slug, asked.status, corsOf(asked)]).toEqual([surface.slug, 404, []]);
+      expect(corsOf(await send(surface, `${surface.prefix}/any`, { headers: origin }))).toEqual([]);
+    }
+  });
+
+  test("contract §1 no function that answers every origin reads or sets a cookie, so that nothing of a visitor goes along", () => {
+    const folders = [...anywhere.map(({ slug }) => `supabase/functions/${slug}`), "packages/shared/src"];
+    const files = folders.flatMap((folder) =>
+      readdirSync(join(ROOT, folder), { recursive: true, encoding: "utf8" })
+        .filter((name) => name.endsWith(".ts"))
+        .map((name) => join(folder, name)),
+    );
+    expect(files.length).toBeGreaterThan(100);
+    const reading = files.filter((file) =>
+      /cookie["'`)]|headers\.cookie|hono\/cookie/i.test(readFileSync(join(ROOT, file), "utf8")),
+    );
+    expect(reading).toEqual([]);
   });
 });
 

@@ -74,7 +74,9 @@ describe.each(named(ENDPOINTS.filter((endpoint) => !isOurs(endpoint))))("%s", (_
   });
 
   test("§9.5 has an example of its request, its answer, and each of its errors", () => {
-    if (endpoint.body) expect(operation.requestBody.content["application/json"].example).toBeDefined();
+    if (endpoint.body)
+      for (const [type, media] of Object.entries<{ example?: unknown }>(operation.requestBody.content))
+        expect(media.example, type).toBeDefined();
     const { content } = operation.responses[endpoint.status ?? 200];
     if (content["application/json"]) expect(content["application/json"].example).toBeDefined();
     for (const code of errorsOf(endpoint)) {

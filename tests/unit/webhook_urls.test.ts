@@ -63,6 +63,7 @@ describe("§6 the URL of an endpoint", () => {
     "https://laad\npunt.example.com",
     "https://laadpunt.example.com/\u0000",
     `https://a.example.com/${"x".repeat(500)}`,
+    `https://a.example.com/${"é".repeat(100)}`,
     "https://１２７.０.０.１/",
     "https://①②⑦.0.0.1/",
   ];

@@ -837,7 +837,7 @@ export interface paths {
         put?: never;
         /**
          * Have events of the partner's log sent to an address; the secret is shown once
-         * @description Signed as Standard Webhooks are (standardwebhooks.com). The address is https, of a public host, at most 500 characters, on port 443 (on the sandbox also 1024 to 65535). It begins with the next event, or from `from` on. At most ten a partner.
+         * @description Signed as Standard Webhooks are (standardwebhooks.com). The address is https, of a public host, at most 500 characters, on port 443 (on the sandbox also 1024 to 65535). It begins with the next event, or from `from` on, and is sent what `GET /partner/events` shows a person. At most ten a partner.
          *
          *     Limit: 60 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_write` and refilled continuously; then 429 with `Retry-After`.
          */
@@ -3759,12 +3759,14 @@ export interface components {
              */
             id: string;
             /**
-             * @description Where events are sent
+             * @description Where events are sent, as URLs are normalised: lower-case host, no default port, encoded
              * @example https://laadpunt-zuid.example.com/events
              */
             url: string;
             /** @description Event types; ["*"] is all */
             types: string[];
+            /** @description Whether a person made it: it is sent what GET /partner/events shows a person, no reference of a customer and no registration */
+            pseudonymous: boolean;
             /**
              * @description Whether anything is sent
              * @enum {string}
@@ -3786,6 +3788,8 @@ export interface components {
              * @example 2026-11-20T09:30:00Z
              */
             failing_since: string | null;
+            /** @description Why the last attempt failed, as `error` of an attempt, or http_ and the status; null after a success */
+            last_error: string | null;
             /** @description whsec_…, shown this once: Standard Webhooks */
             secret: string;
         };
@@ -3800,12 +3804,14 @@ export interface components {
              */
             id: string;
             /**
-             * @description Where events are sent
+             * @description Where events are sent, as URLs are normalised: lower-case host, no default port, encoded
              * @example https://laadpunt-zuid.example.com/events
              */
             url: string;
             /** @description Event types; ["*"] is all */
             types: string[];
+            /** @description Whether a person made it: it is sent what GET /partner/events shows a person, no reference of a customer and no registration */
+            pseudonymous: boolean;
             /**
              * @description Whether anything is sent
              * @enum {string}
@@ -3827,6 +3833,8 @@ export interface components {
              * @example 2026-11-20T09:30:00Z
              */
             failing_since: string | null;
+            /** @description Why the last attempt failed, as `error` of an attempt, or http_ and the status; null after a success */
+            last_error: string | null;
         };
         TestedWebhook: {
             /** @description Always true: what was asked for is done */
@@ -3854,7 +3862,7 @@ export interface components {
             status: number | null;
             /** @description How long the call took, in milliseconds */
             ms: number;
-            /** @description timeout, redirect, address_not_allowed, url_not_allowed, name_not_found, connection_refused, tls or connection_failed */
+            /** @description timeout, redirect, address_not_allowed, url_not_allowed, name_not_found, connection_refused, tls or connection_failed; secret_unreadable where it is we who cannot sign, which uses up no attempt */
             error: string | null;
             /**
              * Format: date-time
@@ -4124,7 +4132,7 @@ export interface components {
                 status: number | null;
                 /** @description How long the call took, in milliseconds */
                 ms: number;
-                /** @description timeout, redirect, address_not_allowed, url_not_allowed, name_not_found, connection_refused, tls or connection_failed */
+                /** @description timeout, redirect, address_not_allowed, url_not_allowed, name_not_found, connection_refused, tls or connection_failed; secret_unreadable where it is we who cannot sign, which uses up no attempt */
                 error: string | null;
                 /**
                  * Format: date-time
@@ -6265,6 +6273,13 @@ export interface operations {
                  *     }
                  */
                 "application/json": components["schemas"]["TokenRequest"];
+                /**
+                 * @example {
+                 *       "grant_type": "client_credentials",
+                 *       "client_id": "cpo_45cb60d7ffc0",
+                 *       "client_secret": "SOzOheMX8mjp3Dz_Nd7LztI7gC7PlquhQTSOatUagOY"
+                 *     }
+                 */
                 "application/x-www-form-urlencoded": components["schemas"]["TokenRequest"];
             };
         };
@@ -6434,6 +6449,13 @@ export interface operations {
                  *     }
                  */
                 "application/json": components["schemas"]["RevocationRequest"];
+                /**
+                 * @example {
+                 *       "client_id": "cpo_00ed837084e7",
+                 *       "client_secret": "JY123j4vtKrH6gDfALE7_uCpb01Ccn6yWEMNicMs-_Q",
+                 *       "token": "mpEvhUG3AS9HipESKt1A9DElb2CnOgedEvPAWBaDlos"
+                 *     }
+                 */
                 "application/x-www-form-urlencoded": components["schemas"]["RevocationRequest"];
             };
         };
@@ -8441,6 +8463,12 @@ export interface operations {
                  *     }
                  */
                 "application/json": components["schemas"]["UploadDrafts"];
+                /**
+                 * @example {
+                 *       "file": "email,naam\nklant1@voorbeeld.nl,Sanne de Vries",
+                 *       "consent": true
+                 *     }
+                 */
                 "multipart/form-data": components["schemas"]["UploadDrafts"];
             };
         };
@@ -8636,7 +8664,9 @@ export interface operations {
                      *           ],
                      *           "status": "enabled",
                      *           "created_at": "2026-11-20T17:00:09Z",
+                     *           "last_error": null,
                      *           "delivered_to": 0,
+                     *           "pseudonymous": false,
                      *           "failing_since": null,
                      *           "disabled_reason": null
                      *         },
@@ -8648,7 +8678,9 @@ export interface operations {
                      *           ],
                      *           "status": "enabled",
                      *           "created_at": "2026-11-20T17:00:09Z",
+                     *           "last_error": null,
                      *           "delivered_to": 0,
+                     *           "pseudonymous": false,
                      *           "failing_since": null,
                      *           "disabled_reason": null
                      *         },
@@ -8660,7 +8692,9 @@ export interface operations {
                      *           ],
                      *           "status": "enabled",
                      *           "created_at": "2026-11-20T17:00:09Z",
+                     *           "last_error": null,
                      *           "delivered_to": 0,
+                     *           "pseudonymous": false,
                      *           "failing_since": null,
                      *           "disabled_reason": null
                      *         }
@@ -8716,7 +8750,9 @@ export interface operations {
                      *       ],
                      *       "status": "enabled",
                      *       "created_at": "2026-11-20T17:00:49Z",
+                     *       "last_error": null,
                      *       "delivered_to": 0,
+                     *       "pseudonymous": true,
                      *       "failing_since": null,
                      *       "disabled_reason": null,
                      *       "secret": "whsec_AVKMiyuEHCDqR3E3iKf8b8RT3XXIbbVAdGqQQa-692c="
@@ -8832,7 +8868,9 @@ export interface operations {
                      *       ],
                      *       "status": "enabled",
                      *       "created_at": "2026-11-20T17:00:09Z",
+                     *       "last_error": null,
                      *       "delivered_to": 0,
+                     *       "pseudonymous": false,
                      *       "failing_since": null,
                      *       "disabled_reason": null,
                      *       "secret": "whsec_Cg7dP-R4iDbW0-5qSexeKCj-Ss4c1W-dzUXsB0S3doE="
@@ -8885,7 +8923,9 @@ export interface operations {
                      *       ],
                      *       "status": "enabled",
                      *       "created_at": "2026-11-20T17:00:09Z",
+                     *       "last_error": null,
                      *       "delivered_to": 0,
+                     *       "pseudonymous": false,
                      *       "failing_since": null,
                      *       "disabled_reason": null
                      *     }
@@ -8934,7 +8974,9 @@ export interface operations {
                      *       ],
                      *       "status": "disabled",
                      *       "created_at": "2026-11-20T17:00:09Z",
+                     *       "last_error": null,
                      *       "delivered_to": 0,
+                     *       "pseudonymous": false,
                      *       "failing_since": null,
                      *       "disabled_reason": "manager"
                      *     }
@@ -10223,7 +10265,7 @@ export interface operations {
                     } | {
                         /** @description As in GET /partner/customers */
                         customer_ref: string;
-                        /** @description Your own reference; null where a person or application reads */
+                        /** @description Your own reference; null where a person or application reads, or made the endpoint */
                         external_ref: string | null;
                     };
                 };
@@ -10298,7 +10340,7 @@ export interface operations {
                     } | {
                         /** @description As in GET /partner/customers */
                         customer_ref: string;
-                        /** @description Your own reference; null where a person or application reads */
+                        /** @description Your own reference; null where a person or application reads, or made the endpoint */
                         external_ref: string | null;
                     };
                 };
@@ -10443,7 +10485,7 @@ export interface operations {
                     } | {
                         /** @description As in GET /partner/customers */
                         customer_ref: string;
-                        /** @description Your own reference; null where a person or application reads */
+                        /** @description Your own reference; null where a person or application reads, or made the endpoint */
                         external_ref: string | null;
                     };
                 };
@@ -10518,7 +10560,7 @@ export interface operations {
                     } | {
                         /** @description As in GET /partner/customers */
                         customer_ref: string;
-                        /** @description Your own reference; null where a person or application reads */
+                        /** @description Your own reference; null where a person or application reads, or made the endpoint */
                         external_ref: string | null;
                     };
                 };
@@ -10641,7 +10683,7 @@ export interface operations {
                     data: {
                         /** @description As in GET /partner/customers */
                         customer_ref: string;
-                        /** @description Your own reference; null where a person or application reads */
+                        /** @description Your own reference; null where a person or application reads, or made the endpoint */
                         external_ref: string | null;
                         /** @description Whether its kWh may become ERE; null while the evidence of its MID meter is still to be judged */
                         mid_eligible?: boolean;
@@ -10720,7 +10762,7 @@ export interface operations {
                     } | {
                         /** @description As in GET /partner/customers */
                         customer_ref: string;
-                        /** @description Your own reference; null where a person or application reads */
+                        /** @description Your own reference; null where a person or application reads, or made the endpoint */
                         external_ref: string | null;
                         /** @description Whether its kWh may become ERE; null while the evidence of its MID meter is still to be judged */
                         mid_eligible?: boolean;
@@ -10797,7 +10839,7 @@ export interface operations {
                     } | {
                         /** @description As in GET /partner/customers */
                         customer_ref: string;
-                        /** @description Your own reference; null where a person or application reads */
+                        /** @description Your own reference; null where a person or application reads, or made the endpoint */
                         external_ref: string | null;
                         /**
                          * @description Where the registration stands
@@ -10877,7 +10919,7 @@ export interface operations {
                     } | {
                         /** @description As in GET /partner/customers */
                         customer_ref: string;
-                        /** @description Your own reference; null where a person or application reads */
+                        /** @description Your own reference; null where a person or application reads, or made the endpoint */
                         external_ref: string | null;
                         /**
                          * @description Where the registration stands
@@ -10957,7 +10999,7 @@ export interface operations {
                     } | {
                         /** @description As in GET /partner/customers */
                         customer_ref: string;
-                        /** @description Your own reference; null where a person or application reads */
+                        /** @description Your own reference; null where a person or application reads, or made the endpoint */
                         external_ref: string | null;
                         /**
                          * @description Where the registration stands
@@ -11022,7 +11064,7 @@ export interface operations {
                          * @description The draft
                          */
                         draft_id: string;
-                        /** @description Your own reference; null where a person or application reads */
+                        /** @description Your own reference; null where a person or application reads, or made the endpoint */
                         external_ref: string | null;
                         /**
                          * @description Where it stands now
@@ -11087,7 +11129,7 @@ export interface operations {
                          * @description The draft
                          */
                         draft_id: string;
-                        /** @description Your own reference; null where a person or application reads */
+                        /** @description Your own reference; null where a person or application reads, or made the endpoint */
                         external_ref: string | null;
                         /**
                          * @description Where it stands now
@@ -11152,7 +11194,7 @@ export interface operations {
                          * @description The draft
                          */
                         draft_id: string;
-                        /** @description Your own reference; null where a person or application reads */
+                        /** @description Your own reference; null where a person or application reads, or made the endpoint */
                         external_ref: string | null;
                         /**
                          * @description Where it stands now
@@ -11217,7 +11259,7 @@ export interface operations {
                          * @description The draft
                          */
                         draft_id: string;
-                        /** @description Your own reference; null where a person or application reads */
+                        /** @description Your own reference; null where a person or application reads, or made the endpoint */
                         external_ref: string | null;
                         /**
                          * @description Where it stands now
@@ -11279,7 +11321,7 @@ export interface operations {
                     data: {
                         /** @description As in GET /partner/customers */
                         customer_ref: string;
-                        /** @description Your own reference; null where a person or application reads */
+                        /** @description Your own reference; null where a person or application reads, or made the endpoint */
                         external_ref: string | null;
                     };
                 };

@@ -11,7 +11,7 @@ import { fields } from "./text.ts";
 
 const webhook = () => new Argument("<webhook>", "id of the endpoint");
 const COLUMNS =
-  "webhook_id partner_slug client_id url types status disabled_reason delivered_to log_at waiting given_up failing_since";
+  "webhook_id partner_slug client_id url types status disabled_reason delivered_to log_at waiting given_up failing_since last_error";
 
 const SHOWN_ONCE = "The secret is shown this once; only its ciphertext is stored.";
 
@@ -25,7 +25,8 @@ async function add(input: Input, { call, env }: Machine): Promise<Answer> {
   if (refused) throw new OperatorError(refused);
   const id = newWebhookId();
   const secret = newWebhookSecret();
-  const answer = await call("webhook_add", { ...input, id, secret: sealWebhookSecret(keys, id, secret) });
+  const { href: url } = new URL(String(input.url));
+  const answer = await call("webhook_add", { ...input, url, id, secret: sealWebhookSecret(keys, id, secret) });
   return { ...answer, secret };
 }
 

@@ -8,11 +8,11 @@ import { RATE_LIMITS } from "#shared/values/rate_limits.ts";
 import { CPO_SCOPES, USER_SCOPES } from "#shared/values/scopes.ts";
 import { descriptionOf } from "./glossary.ts";
 
-/** Requests and answers as a test saw them: by operation, and errors by the name of their example. */
+/** Requests and answers as a test saw them: by operation, and errors by the name of their example. `form` is the fields of `body` in a form. */
 export type Examples = {
   operations: Record<
     string,
-    { path?: Record<string, string>; query?: Record<string, string>; body?: unknown; answer?: unknown }
+    { path?: Record<string, string>; query?: Record<string, string>; body?: unknown; form?: unknown; answer?: unknown }
   >;
   errors: Record<string, unknown>;
 };
@@ -162,13 +162,10 @@ function operation(surface: Surface, endpoint: Endpoint, examples: Examples) {
           requestBody: {
             required: !endpoint.bodyOptional,
             content: Object.fromEntries(
-              encodings.map((type) => [
-                type,
-                {
-                  schema: body,
-                  ...(example?.body !== undefined && type === "application/json" ? { example: example.body } : {}),
-                },
-              ]),
+              encodings.map((type) => {
+                const sent = type === "application/json" ? example?.body : example?.form;
+                return [type, { schema: body, ...(sent === undefined ? {} : { example: sent }) }];
+              }),
             ),
           },
         }

@@ -16,6 +16,7 @@ export const surface: Surface = {
   title: "CPO API",
   about: "For charge-point operators: accounts, mandates, chargers, monthly kWh and ERE positions",
   prefix: "/v1",
+  cors: true,
   endpoints: [
     createAccount,
     listAccounts,

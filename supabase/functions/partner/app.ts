@@ -23,6 +23,7 @@ export const surface: Surface = {
   title: "Partner API",
   about: "For partners: customers, drafts that customers claim, figures, and the partner's own settings",
   prefix: "/partner",
+  cors: true,
   endpoints: [
     addCustomers,
     importDrafts,

@@ -11,8 +11,15 @@ const READER = { kind: "partner", scope: "partners:read", key: false } as const;
 
 const webhook = {
   id: z.guid(),
-  url: z.string().meta({ description: "Where events are sent", example: "https://laadpunt-zuid.example.com/events" }),
+  url: z.string().meta({
+    description: "Where events are sent, as URLs are normalised: lower-case host, no default port, encoded",
+    example: "https://laadpunt-zuid.example.com/events",
+  }),
   types: z.array(z.string()).meta({ description: 'Event types; ["*"] is all' }),
+  pseudonymous: z.boolean().meta({
+    description:
+      "Whether a person made it: it is sent what GET /partner/events shows a person, no reference of a customer and no registration",
+  }),
   status: z.enum(["enabled", "disabled"]).meta({ description: "Whether anything is sent" }),
   disabled_reason: z
     .string()
@@ -23,6 +30,9 @@ const webhook = {
   failing_since: instant()
     .nullable()
     .meta({ description: "When the first attempt failed after the last success; null while all is well" }),
+  last_error: z.string().nullable().meta({
+    description: "Why the last attempt failed, as `error` of an attempt, or http_ and the status; null after a success",
+  }),
 };
 const Webhook = z.object(webhook).meta({ id: "Webhook" });
 const WebhookWithSecret = z
@@ -50,7 +60,7 @@ export const createWebhook = endpoint(
     summary: "Have events of the partner's log sent to an address; the secret is shown once",
     description:
       `Signed as Standard Webhooks are (standardwebhooks.com). The address is https, of a public host, at most ${MAX_URL} characters, on port 443 ` +
-      "(on the sandbox also 1024 to 65535). It begins with the next event, or from `from` on. At most ten a partner.",
+      "(on the sandbox also 1024 to 65535). It begins with the next event, or from `from` on, and is sent what `GET /partner/events` shows a person. At most ten a partner.",
     caller: MANAGER,
     limit: "partner_write",
     sql: ["create_webhook"],
@@ -73,7 +83,8 @@ export const createWebhook = endpoint(
     if (detail) return fail("url_not_allowed", { detail });
     const id = newWebhookId();
     const secret = newWebhookSecret();
-    const made = await call("create_webhook", { ...body, id, secret: sealWebhookSecret(environment, id, secret) });
+    const { href: url } = new URL(body.url);
+    const made = await call("create_webhook", { ...body, url, id, secret: sealWebhookSecret(environment, id, secret) });
     return { ...JSON.parse(made), secret };
   },
 );

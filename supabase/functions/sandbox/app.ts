@@ -13,6 +13,7 @@ export const surface: Surface = {
   title: "Sandbox",
   about: "On the sandbox host only: play the customer, the charger, the reviewer and the mailbox",
   prefix: "/sandbox",
+  cors: true,
   host: "sandbox",
   endpoints: [
     claimDraft,

@@ -18,6 +18,7 @@ export const METRICS: Readonly<Record<string, Metric>> = {
     help: "How long the oldest event could have been sent to an endpoint that takes them",
   },
   webhooks_failing: { help: "Enabled endpoints whose last five attempts failed" },
+  webhook_secrets_unreadable: { help: "Of these, the ones whose secret does not open, so that nothing is sent" },
   job_age_seconds: { help: "Time since the job last came to its end; +Inf where it never did", label: "job" },
   job_ok: { help: "Whether its last run was without a problem: 1 or 0", label: "job" },
   job_duration_seconds: { help: "How long its last run took", label: "job" },

@@ -1,6 +1,6 @@
 import { claimKey } from "#shared/domain/claim/links.ts";
 import { composeWebhookMail } from "#shared/domain/mail/mail.ts";
-import { openWebhookSecret } from "#shared/domain/webhooks/secret.ts";
+import { openWebhookSecrets } from "#shared/domain/webhooks/secret.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
 import { describeCause } from "#shared/foundation/log.ts";
 import type { Sealed } from "#shared/values/iban.ts";
@@ -54,7 +54,7 @@ export function startDelivering(
   const deliver = async (endpoint: Claimed) => {
     const { partner_id, webhook_id, lease_id } = endpoint;
     try {
-      const results = await sendTo(endpoint, environment, deadline, lookUp);
+      const results = await sendTo(endpoint, environment, deadline, request_id, lookUp);
       for (const { status } of results) result[isSuccess(status) ? "delivered" : "failed"] += 1;
       await call("settle_webhook", { partner_id, webhook_id, lease_id, results, mails });
     } catch (error) {
@@ -91,10 +91,19 @@ async function sendTo(
   { webhook_id, url, secrets, posts }: Claimed,
   environment: Environment,
   deadline: number,
+  request_id: string,
   lookUp?: LookUp,
 ): Promise<Result[]> {
   const { Line } = await import("./send_webhook.ts");
-  const clear = secrets.map((secret) => openWebhookSecret(environment, webhook_id, secret));
+  let clear: string[];
+  try {
+    clear = openWebhookSecrets(environment, webhook_id, secrets);
+  } catch (error) {
+    environment.log({ level: "error", event: "webhook_unsigned", request_id, webhook_id, ...describeCause(error) });
+    const at = environment.now().toISOString();
+    const unsigned = { status: null, error: "secret_unreadable", ms: 0, retry_after: null, at };
+    return posts.slice(0, 1).map(({ body: _, ...post }) => ({ ...post, ...unsigned }));
+  }
   const line = new Line(url, environment.config, lookUp);
   const until = Math.min(Date.now() + TURN_MS, deadline - RESERVE_MS);
   const results: Result[] = [];

@@ -45,22 +45,25 @@ begin
         from core.events e
        where e.partner_id = endpoint.partner_id and e.owner_id = endpoint.owner_id and e.sequence > endpoint.delivered_to and e.sequence <= head.sequence
          and e.created_at > private.events_kept_since() and (endpoint.types is null or e.type = any (endpoint.types))
+         and private.is_shown(e, not endpoint.pseudonymous)
        order by e.sequence limit most
     ), post as (
-      select r.event_id, r.event, r.attempts + 1 as attempt, true as again, 0 as rank, r.next_attempt_at, null::bigint as sequence from retry r
+      select r.event_id, r.event, r.attempts + 1 as attempt, true as again, case when r.next_attempt_at = '-infinity' then 0 else 2 end as rank,
+             r.next_attempt_at, null::bigint as sequence from retry r
       union all
-      select t.event_id, t.event, 1, false, 1, null, t.sequence from turn t
+      -- of a receiver that fails every other probe is what comes next in the log, so that none of what it cannot take is the only one it is tried with
+      select t.event_id, t.event, 1, false, case when endpoint.failures >= 5 and endpoint.failures % 2 = 1 then 1 else 3 end, null, t.sequence from turn t
     )
     select coalesce(jsonb_agg(jsonb_build_object(
              'event_id', p.event_id, 'attempt', p.attempt, 'again', p.again, 'sequence', p.sequence,
              'type', coalesce((p.event).type, 'ping'),
              'body', case when (p.event).id is null then jsonb_build_object('type', 'ping', 'timestamp', private.iso(private.now()), 'data', '{}'::jsonb)
                           else jsonb_build_object('type', (p.event).type, 'timestamp', private.iso((p.event).created_at), 'sequence', (p.event).sequence,
-                                                  'data', private.event_data(p.event, true, key)) end) order by p.rank, p.next_attempt_at, p.sequence), '[]')
+                                                  'data', private.event_data(p.event, not endpoint.pseudonymous, key)) end) order by p.rank, p.next_attempt_at, p.sequence), '[]')
       from (select * from post p order by p.rank, p.next_attempt_at, p.sequence limit most) p);
 end $$;
 comment on function private.posts_of(core.webhook_endpoints, core.event_heads, text, int) is
-  'What to send to an endpoint next: what is due out of turn, then the events that follow in the log.';
+  'What to send to an endpoint next: a ping, what is due out of turn, then the events that follow in the log.';
 
 create function private.claim_webhooks(size int, key text) returns jsonb
 language plpgsql security definer
@@ -161,27 +164,36 @@ declare
   again     constant boolean := (result ->> 'again')::boolean;
   succeeded constant boolean := (result ->> 'status')::int between 200 and 299;
   retry_in  constant interval := (result ->> 'retry_after')::int * interval '1 second';
-  probing   constant boolean := endpoint.failures >= 5;
+  unsigned  constant boolean := coalesce(result ->> 'error' = 'secret_unreadable', false);
+  -- what could not be signed is the same as with a receiver that fails: it is tried again, and uses up no attempt of an event
+  probing   constant boolean := endpoint.failures >= 5 or unsigned;
   next      timestamptz;
 begin
   if succeeded then
     endpoint.failures := 0;
     endpoint.failing_since := null;
+    endpoint.last_error := null;
     endpoint.warnings := 0;
     endpoint.probe_at := null;
     if again then
       delete from core.webhook_retries r where r.partner_id = endpoint.partner_id and r.endpoint_id = endpoint.id and r.event_id = event;
     end if;
   else
-    endpoint.failures := endpoint.failures + 1;
-    endpoint.failing_since := coalesce(endpoint.failing_since, private.now());
+    endpoint.failures := greatest(endpoint.failures + 1, case when unsigned then 5 end);
+    -- how long it was ours to mend is no time for which the receiver failed
+    endpoint.failing_since := case when endpoint.last_error = 'secret_unreadable' and not unsigned then private.now()
+                                   else coalesce(endpoint.failing_since, private.now()) end;
+    endpoint.last_error := left(coalesce(result ->> 'error', 'http_' || (result ->> 'status')), 200);
     if endpoint.failures >= 5 then
       endpoint.probe_at := private.now() + coalesce(retry_in, private.probe_delay(endpoint.failures));
     end if;
     if result ->> 'type' = 'ping' then
       delete from core.webhook_retries r where r.partner_id = endpoint.partner_id and r.endpoint_id = endpoint.id and r.event_id = event;
     elsif again and probing then
-      next := endpoint.probe_at;  -- it was the receiver that was tried: the event has its attempts still before it
+      -- it was the receiver that was tried: the event has its attempts still before it, and the next probe is of another
+      next := endpoint.probe_at;
+      update core.webhook_retries r set next_attempt_at = private.now()
+       where r.partner_id = endpoint.partner_id and r.endpoint_id = endpoint.id and r.event_id = event;
     elsif again then
       next := private.now() + coalesce(case when attempt < 10 then retry_in end, private.webhook_delay(attempt));
       update core.webhook_retries r set attempts = attempt, next_attempt_at = next
@@ -244,13 +256,14 @@ begin
     gone := gone or (result ->> 'status')::int = 410;
   end loop;
   update core.webhook_endpoints e
-     set failures = endpoint.failures, failing_since = endpoint.failing_since, probe_at = endpoint.probe_at, delivered_to = endpoint.delivered_to,
+     set failures = endpoint.failures, failing_since = endpoint.failing_since, last_error = endpoint.last_error, probe_at = endpoint.probe_at, delivered_to = endpoint.delivered_to,
          warnings = case when endpoint.failing_since <= private.now() - interval '96 hours' then 2
                          when endpoint.failing_since <= private.now() - interval '24 hours' then 1 else 0 end,
          -- who had a turn just now comes after all who wait
          lease_id = null, lease_until = private.now()
    where e.partner_id = endpoint.partner_id and e.id = endpoint.id;
-  if endpoint.status = 'disabled' then
+  -- a secret that does not open is for the operator, whom the figures tell
+  if endpoint.status = 'disabled' or endpoint.last_error = 'secret_unreadable' then
     return true;
   elsif gone or endpoint.failing_since <= private.now() - interval '5 days' then
     perform private.act_for_partner(endpoint.partner_id), private.disable_webhook(endpoint, case when gone then 'gone' else 'failing' end);

@@ -73,50 +73,110 @@ begin
     insert into core.event_heads (partner_id, owner_id) values (partner, owner) on conflict on constraint event_heads_pkey do nothing;
     -- one at a time numbers a log, and who comes next sees what that one numbered: numbers are committed in their order
     select * into head from core.event_heads h where h.partner_id = partner and h.owner_id = owner for update;
-    update core.events e set sequence = head.sequence + n.place
-      from (select u.id, row_number() over (order by u.arrival) as place
-              from core.events u where u.partner_id = partner and u.owner_id = owner and u.sequence is null) n
-     where e.partner_id = partner and e.id = n.id;  -- by the key: said to be unnumbered too, it would be looked up among all that are
-    update core.event_heads h
-       set sequence = greatest(h.sequence, (select max(e.sequence) from core.events e where e.partner_id = partner and e.owner_id = owner))
-     where h.partner_id = partner and h.owner_id = owner;
+    -- the first of them by arrival: of what waited for another, and of one transaction, none comes before it
+    with numbered as (
+      update core.events e set sequence = head.sequence + n.place
+        from (select u.id, row_number() over (order by u.arrival) as place
+                from core.events u where u.partner_id = partner and u.owner_id = owner and u.sequence is null
+               order by u.arrival limit private.events_at_once()) n
+       where e.partner_id = partner and e.id = n.id  -- by the key: said to be unnumbered too, it would be looked up among all that are
+      returning 1)
+    update core.event_heads h set sequence = h.sequence + (select count(*) from numbered) where h.partner_id = partner and h.owner_id = owner;
   end if;
   select * into head from core.event_heads h where h.partner_id = partner and h.owner_id = owner;
   return case when head.partner_id is null then row(partner, owner, 0, 0)::core.event_heads else head end;
 end $$;
 comment on function private.sequence_events(uuid, uuid) is
-  'Numbers what is committed of a log and has no number yet, and gives its head. Whoever reads a log calls this first; whoever writes never does. Definer, because nothing else changes an event.';
+  'Numbers what is committed of a log and has no number yet, ten thousand events at most, and gives its head. Whoever reads a log calls this first; whoever writes never does. Definer, because nothing else changes an event.';
 grant execute on function private.sequence_events(uuid, uuid) to api_owner;
+
+create function private.has_unnumbered(head core.event_heads) returns boolean
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  return exists (select from core.events e where e.partner_id = head.partner_id and e.owner_id = head.owner_id and e.sequence is null);
+end $$;
+comment on function private.has_unnumbered(core.event_heads) is 'Whether a log has events behind its head, for the next call of private.sequence_events.';
+grant execute on function private.has_unnumbered(core.event_heads) to api_owner;
+
+create function private.sequence_all(partner uuid, owner uuid) returns core.event_heads
+language plpgsql
+set search_path = ''
+as $$
+declare
+  head core.event_heads;
+begin
+  loop
+    head := private.sequence_events(partner, owner);
+    exit when not private.has_unnumbered(head);
+  end loop;
+  return head;
+end $$;
+comment on function private.sequence_all(uuid, uuid) is
+  'private.sequence_events to the end of a log, for who has to know where that is. What nobody has read for an hour is numbered by private.sweep_events, so there is not much of it.';
+grant execute on function private.sequence_all(uuid, uuid) to api_owner;
+
+create function private.sweep_log(head core.event_heads, most bigint) returns bigint
+language plpgsql
+set search_path = ''
+as $$
+declare
+  swept bigint;
+begin
+  with gone as (
+    delete from core.events e
+     where (e.partner_id, e.id) in (
+       select d.partner_id, d.id from core.events d
+        where d.partner_id = head.partner_id and d.owner_id = head.owner_id and d.sequence is not null and d.created_at <= private.events_kept_since()
+        order by d.sequence limit most)
+    returning e.sequence, e.id
+  ), given_up as (
+    delete from core.webhook_retries r
+     using gone g, core.webhook_endpoints w
+     where w.partner_id = head.partner_id and w.owner_id = head.owner_id
+       and r.partner_id = w.partner_id and r.endpoint_id = w.id and r.event_id = g.id
+  ), noted as (
+    update core.event_heads h set swept = greatest(h.swept, (select max(g.sequence) from gone g))
+     where h.partner_id = head.partner_id and h.owner_id = head.owner_id
+  )
+  select count(*) into swept from gone;
+  return swept;
+end $$;
+comment on function private.sweep_log(core.event_heads, bigint) is
+  'Deletes events of a log that are older than 90 days, so many at most, with what was still to be sent of them. The caller holds its head. How many.';
 
 create function private.sweep_events() returns bigint
 language plpgsql security definer
 set search_path = ''
 as $$
 declare
-  swept bigint;
+  log   record;
+  head  core.event_heads;
+  swept bigint := 0;
 begin
-  -- one that nobody read has to be counted too, for who reads on after it
-  perform private.sequence_events(e.partner_id, e.owner_id)
-     from (select distinct e.partner_id, e.owner_id from core.events e
-            where e.created_at <= private.events_kept_since() and e.sequence is null) e;
-  with gone as (
-    delete from core.events e
-     where (e.partner_id, e.id) in (
-       select d.partner_id, d.id from core.events d
-        where d.created_at <= private.events_kept_since() order by d.created_at limit 10000 for update skip locked)
-    returning e.partner_id, e.owner_id, e.sequence, e.id
-  ), given_up as (
-    delete from core.webhook_retries r
-     using gone g, core.webhook_endpoints w
-     where w.partner_id = g.partner_id and w.owner_id = g.owner_id
-       and r.partner_id = w.partner_id and r.endpoint_id = w.id and r.event_id = g.id
-  ), noted as (
-    update core.event_heads h set swept = greatest(h.swept, g.sequence)
-      from (select g.partner_id, g.owner_id, max(g.sequence) as sequence from gone g group by g.partner_id, g.owner_id) g
-     where h.partner_id = g.partner_id and h.owner_id = g.owner_id
-  )
-  select count(*) into swept from gone;
+  for log in
+    select l.partner_id, l.owner_id from (
+      (select e.partner_id, e.owner_id from core.events e where e.created_at <= private.events_kept_since() order by e.created_at limit private.events_at_once())
+      union
+      -- what nobody has read: numbered bit by bit, before it is much for one reader
+      (select e.partner_id, e.owner_id from core.events e
+        where e.sequence is null and e.created_at <= private.now() - interval '1 hour' limit private.events_at_once())) l
+     order by l.partner_id, l.owner_id
+  loop
+    -- only where there is none: to find that there is one, an insert waits for who changes it
+    if not exists (select from core.event_heads h where h.partner_id = log.partner_id and h.owner_id = log.owner_id) then
+      insert into core.event_heads (partner_id, owner_id) values (log.partner_id, log.owner_id) on conflict on constraint event_heads_pkey do nothing;
+    end if;
+    -- A run of jobs holds what it locked until all of them are done. So it takes heads in the order in which private.claim_webhooks
+    -- does, and leaves one that somebody holds to the next run: it waits for nobody but whoever just makes the same one.
+    select * into head from core.event_heads h where h.partner_id = log.partner_id and h.owner_id = log.owner_id for update skip locked;
+    continue when not found;
+    perform private.sequence_events(log.partner_id, log.owner_id);
+    swept := swept + private.sweep_log(head, private.events_at_once() - swept);
+  end loop;
   return swept;
 end $$;
-comment on function private.sweep_events() is 'Deletes events that are older than 90 days, a part in each run. Definer: every tenant at once.';
+comment on function private.sweep_events() is
+  'Deletes events that are older than 90 days, ten thousand in a run, and numbers those that nobody has read for an hour. Definer: every tenant at once.';
 grant execute on function private.sweep_events() to api_owner;

@@ -10,7 +10,7 @@ as $$
     'delivered_to', endpoint.delivered_to, 'log_at', coalesce(h.sequence, 0),
     'waiting', (select count(*) from core.webhook_retries r where r.partner_id = endpoint.partner_id and r.endpoint_id = endpoint.id and r.next_attempt_at is not null),
     'given_up', (select count(*) from core.webhook_retries r where r.partner_id = endpoint.partner_id and r.endpoint_id = endpoint.id and r.next_attempt_at is null),
-    'failing_since', private.iso(endpoint.failing_since), 'created_at', private.iso(endpoint.created_at))
+    'failing_since', private.iso(endpoint.failing_since), 'last_error', endpoint.last_error, 'pseudonymous', endpoint.pseudonymous, 'created_at', private.iso(endpoint.created_at))
   from core.partners p
   left join core.event_heads h on h.partner_id = endpoint.partner_id and h.owner_id = endpoint.owner_id
   where p.id = endpoint.partner_id

@@ -131,7 +131,7 @@ begin
   return json_build_object(
     'events', (select coalesce(json_agg(private.event_answer(p, disclosing, query ->> 'key') order by p.sequence), '[]') from unnest(page[:size]) p),
     'next_cursor', private.cursor_at(head.owner_id, case when cardinality(page) > size then page[size].sequence else upto end),
-    'has_more', cardinality(page) > size or upto < head.sequence);
+    'has_more', cardinality(page) > size or upto < head.sequence or private.has_unnumbered(head));
 end $$;
 comment on function api.list_events(jsonb, jsonb) is
   'GET /v1/events and GET /partner/events: {after, limit, type, account_id, key} to {events, next_cursor, has_more}, oldest first.';
@@ -152,7 +152,8 @@ begin
   perform private.sequence_events(private.partner_id(), owner);
   select * into event from core.events e
    where e.partner_id = private.partner_id() and e.owner_id = owner and e.id = (query ->> 'event_id')::uuid
-     and e.created_at > private.events_kept_since() and private.is_shown(e, disclosing);
+     -- nobody was told the id of one that has no number yet
+     and e.sequence is not null and e.created_at > private.events_kept_since() and private.is_shown(e, disclosing);
   if not found then
     perform private.refuse('event_not_found');
   end if;

@@ -6,6 +6,7 @@ create table core.webhook_endpoints (
   owner_id            uuid        not null,
   url                 text        not null,
   types               text[],
+  pseudonymous        boolean     not null default false,
   status              text        not null default 'enabled',
   disabled_reason     text,
   secret_ciphertext   text        not null,
@@ -16,6 +17,7 @@ create table core.webhook_endpoints (
   delivered_to        bigint      not null,
   failures            int         not null default 0,
   failing_since       timestamptz,
+  last_error          text,
   warnings            int         not null default 0,
   probe_at            timestamptz,
   lease_id            uuid,
@@ -32,8 +34,12 @@ create table core.webhook_endpoints (
 comment on table core.webhook_endpoints is
   'Where the events of a client''s log, or of a partner''s own, are sent. The secrets are AES-256-GCM made before they reach the database, bound to the endpoint.';
 comment on column core.webhook_endpoints.types is 'Null: all.';
+comment on column core.webhook_endpoints.pseudonymous is
+  'A person made it, through an application: it is sent what GET /partner/events shows a person, no reference of a customer and no registration.';
 comment on column core.webhook_endpoints.delivered_to is 'Every event up to this number of the log was sent, or waits in core.webhook_retries.';
 comment on column core.webhook_endpoints.failures is 'Attempts that failed since the last success. From the fifth on there is one attempt at a time, at probe_at.';
+comment on column core.webhook_endpoints.last_error is
+  'Why the last attempt failed, as in core.webhook_attempts, or http_ and the status; null after a success. secret_unreadable: the key of its secret is not among ours.';
 comment on column core.webhook_endpoints.warnings is 'How many of the two mails about its failing were written: after 24 and after 96 hours.';
 comment on column core.webhook_endpoints.lease_id is 'Whoever holds it sends, until lease_until; nobody else does.';
 -- serves: the worker, which looks at all that are enabled
@@ -85,9 +91,9 @@ set search_path = ''
 as $$
 begin
   return jsonb_build_object(
-    'id', endpoint.id, 'url', endpoint.url, 'types', coalesce(to_jsonb(endpoint.types), '["*"]'), 'status', endpoint.status,
-    'disabled_reason', endpoint.disabled_reason, 'created_at', private.iso(endpoint.created_at), 'delivered_to', endpoint.delivered_to,
-    'failing_since', private.iso(endpoint.failing_since));
+    'id', endpoint.id, 'url', endpoint.url, 'types', coalesce(to_jsonb(endpoint.types), '["*"]'), 'pseudonymous', endpoint.pseudonymous,
+    'status', endpoint.status, 'disabled_reason', endpoint.disabled_reason, 'created_at', private.iso(endpoint.created_at),
+    'delivered_to', endpoint.delivered_to, 'failing_since', private.iso(endpoint.failing_since), 'last_error', endpoint.last_error);
 end $$;
 grant execute on function private.webhook_json(core.webhook_endpoints) to api_owner;
 
@@ -96,7 +102,7 @@ language plpgsql
 set search_path = ''
 as $$
 declare
-  head  constant core.event_heads := private.sequence_events(private.partner_id(), owner);
+  head  constant core.event_heads := private.sequence_all(private.partner_id(), owner);
   place bigint;
 begin
   if named is null then
@@ -148,9 +154,9 @@ begin
   if (select count(*) from core.webhook_endpoints e where e.partner_id = private.partner_id()) >= 10 then
     perform private.refuse('endpoint_limit');
   end if;
-  insert into core.webhook_endpoints (partner_id, id, owner_id, url, types, secret_ciphertext, secret_key_id, delivered_to)
+  insert into core.webhook_endpoints (partner_id, id, owner_id, url, types, pseudonymous, secret_ciphertext, secret_key_id, delivered_to)
   values (private.partner_id(), (input ->> 'id')::uuid, owner, input ->> 'url',
-          (select array_agg(t) from jsonb_array_elements_text(nullif(input -> 'types', 'null')) t),
+          (select array_agg(t) from jsonb_array_elements_text(nullif(input -> 'types', 'null')) t), private.manager_id() is not null,
           input #>> '{secret,ciphertext}', input #>> '{secret,key_id}', private.place_in_log(owner, input ->> 'from'))
   returning * into endpoint;
   perform private.audit('webhook.added', endpoint.id);
@@ -207,7 +213,7 @@ begin
     return endpoint;
   end if;
   update core.webhook_endpoints e
-     set status = 'enabled', disabled_reason = null, failures = 0, failing_since = null, warnings = 0, probe_at = null
+     set status = 'enabled', disabled_reason = null, failures = 0, failing_since = null, last_error = null, warnings = 0, probe_at = null
    where e.partner_id = endpoint.partner_id and e.id = endpoint.id returning * into endpoint;
   perform private.audit('webhook.enabled', endpoint.id);
   return endpoint;
@@ -281,7 +287,7 @@ language plpgsql
 set search_path = '' set plan_cache_mode = 'force_custom_plan'
 as $$
 declare
-  head  constant core.event_heads := private.sequence_events(endpoint.partner_id, endpoint.owner_id);
+  head  constant core.event_heads := private.sequence_all(endpoint.partner_id, endpoint.owner_id);
   since bigint;
   until bigint;
   again int;
@@ -300,7 +306,7 @@ begin
   select e.partner_id, endpoint.id, e.id, 0, private.now() + (e.sequence - since) * interval '1 microsecond'
     from core.events e
    where e.partner_id = endpoint.partner_id and e.owner_id = endpoint.owner_id and e.sequence > since and e.sequence <= until
-     and (endpoint.types is null or e.type = any (endpoint.types))
+     and (endpoint.types is null or e.type = any (endpoint.types)) and private.is_shown(e, not endpoint.pseudonymous)
   on conflict on constraint webhook_retries_pkey do update set attempts = 0, next_attempt_at = excluded.next_attempt_at;
   get diagnostics again = row_count;
   perform private.audit('webhook.replayed', endpoint.id, jsonb_build_object('from', since + 1, 'to', until));

@@ -93,6 +93,7 @@ as $$
          order by r.next_attempt_at limit 1)) as since) w
    where e.status = 'enabled' and e.failures < 5
   union all select 'webhooks_failing', null, count(*) from core.webhook_endpoints e where e.status = 'enabled' and e.failures >= 5
+  union all select 'webhook_secrets_unreadable', null, count(*) from core.webhook_endpoints e where e.status = 'enabled' and e.last_error = 'secret_unreadable'
   union all select 'job_age_seconds', r.job, extract(epoch from private.now() - r.finished_at) from last_runs r
   union all select 'job_ok', r.job, r.ok::int from last_runs r where r.job is not null and r.ok is not null
   union all select 'job_duration_seconds', r.job, r.ms / 1000.0 from last_runs r where r.ms is not null

@@ -17,7 +17,7 @@ const customer = {
   external_ref: z
     .string()
     .nullable()
-    .meta({ description: "Your own reference; null where a person or application reads" }),
+    .meta({ description: "Your own reference; null where a person or application reads, or made the endpoint" }),
 };
 const draft = { draft_id: z.guid(), external_ref: customer.external_ref };
 const payout = { payout_id: z.guid(), period: z.string().meta({ example: "2026-Q1" }) };
@@ -190,7 +190,7 @@ export const WebhookAttempt = z
     ms: z.int().meta({ description: "How long the call took, in milliseconds" }),
     error: z.string().nullable().meta({
       description:
-        "timeout, redirect, address_not_allowed, url_not_allowed, name_not_found, connection_refused, tls or connection_failed",
+        "timeout, redirect, address_not_allowed, url_not_allowed, name_not_found, connection_refused, tls or connection_failed; secret_unreadable where it is we who cannot sign, which uses up no attempt",
     }),
     next_attempt_at: instant().nullable().meta({ description: "When it is sent again; null where it is not" }),
   })

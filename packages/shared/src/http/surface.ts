@@ -1,5 +1,4 @@
 import { Hono } from "hono";
-import { cors } from "hono/cors";
 import { getPath } from "hono/utils/url";
 import type * as z from "zod";
 import { callFor } from "#shared/foundation/call.ts";
@@ -27,7 +26,7 @@ export type Surface = {
   endpoints: readonly Endpoint[];
   /** The one host it exists on; on the other its routes are unknown. */
   host?: Caller["host"];
-  /** Whether browsers of other origins may read the answers. */
+  /** Whether browsers of other origins may read the answers: safe where nothing reads a cookie (docs/security.md). */
   cors?: boolean;
   /** `oauth` writes error bodies as RFC 6749 section 5.2 does, and forbids storing every answer. */
   errors?: "oauth";
@@ -47,8 +46,22 @@ const HSTS = "max-age=31536000";
 /** What a browser of another origin may read of an answer (Fetch standard, section 3.3). */
 const READABLE_ANYWHERE = {
   "Access-Control-Allow-Origin": "*",
-  "Access-Control-Expose-Headers": "X-Request-Id,RateLimit,RateLimit-Policy,Retry-After",
+  "Access-Control-Expose-Headers":
+    "X-Request-Id,RateLimit,RateLimit-Policy,Retry-After,WWW-Authenticate,Content-Disposition,Repr-Digest",
 };
+
+/** What a browser asks before it sends such a request: any header, as the answer is the same for all. Asks nobody else. */
+const preflight = (request: Request) =>
+  new Response(null, {
+    status: 204,
+    headers: {
+      "Access-Control-Allow-Methods": "GET,POST,DELETE",
+      "Access-Control-Allow-Headers": request.headers.get("access-control-request-headers") ?? "",
+      // browsers keep it no longer than a day
+      "Access-Control-Max-Age": "86400",
+      Vary: "Access-Control-Request-Headers",
+    },
+  });
 
 /** What the request's one log line will say, filled in on the way through. */
 type Note = { request_id: string; endpoint?: string; caller?: Caller; refusal?: ApiError };
@@ -122,8 +135,7 @@ export function pathsOf(surface: Surface, { path }: Pick<Endpoint, "path">): str
 function build(surface: Surface, environment: Environment): App {
   // an encoded colon is the same path (RFC 3986 section 2.2): some clients encode the one in /v1/connections:update
   const app: App = new Hono({ getPath: (request) => getPath(request).replace(/%3A/gi, ":") });
-  // what other requests of a browser are answered is among the headers of every answer: as middleware, cors() makes a second Response of it
-  if (surface.cors) app.options("*", cors({ origin: "*" }));
+  if (surface.cors) app.options("*", (c) => preflight(c.req.raw));
   // at the root too, which leads to one of the functions (routes.ts)
   for (const root of ["", `/${surface.slug}`]) {
     app.get(`${root}/health`, (c) => c.json({ ok: true, function: surface.slug }));

@@ -14,6 +14,18 @@ const belongsTo = (webhook_id: string) => `webhook ${webhook_id}`;
 export const sealWebhookSecret = (keys: Keys, webhook_id: string, secret: string): Sealed =>
   seal(keys, belongsTo(webhook_id), secret);
 
-/** @throws {Error} when key, endpoint and ciphertext do not belong together. */
-export const openWebhookSecret = (keys: Keys, webhook_id: string, sealed: Sealed): string =>
-  open(keys, belongsTo(webhook_id), sealed);
+/**
+ * The secrets that sign: the one that holds, and the one before it for as long as that signs too. One before it that does not open is
+ * left out: whoever rotates away from it is to be sent to.
+ * @throws {Error} when key, endpoint and ciphertext of the one that holds do not belong together.
+ */
+export function openWebhookSecrets(keys: Keys, webhook_id: string, [current, previous]: Sealed[]): string[] {
+  const read = (sealed: Sealed) => open(keys, belongsTo(webhook_id), sealed);
+  const secrets = [read(current as Sealed)];
+  try {
+    if (previous) secrets.push(read(previous));
+  } catch {
+    // its key is gone; what was thrown says no more
+  }
+  return secrets;
+}

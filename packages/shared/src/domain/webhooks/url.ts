@@ -20,13 +20,14 @@ function isLoopback({ protocol, hostname, port }: URL): boolean {
 export const allowsLoopback = (url: URL, { API_HOST, WEBHOOK_ALLOW_LOOPBACK }: Host) =>
   API_HOST === "sandbox" && WEBHOOK_ALLOW_LOOPBACK === "true" && isLoopback(url);
 
-/** Why nothing is sent to a URL, as a sentence, or null where it may be. */
+/** Why nothing is sent to a URL, as a sentence, or null where it may be. It is stored as `new URL(text).href`: one address, one spelling. */
 export function refusedUrl(text: string, config: Host): string | null {
   if (text.length > MAX_URL) return `The URL is longer than ${MAX_URL} characters.`;
   if (/[\s\u0000-\u001f\u007f\\]/.test(text))
     return "The URL has a space, a backslash or a control character in it; encode it.";
   if (!URL.canParse(text)) return "This is no URL.";
   const url = new URL(text);
+  if (url.href.length > MAX_URL) return `Encoded, the URL is longer than ${MAX_URL} characters.`;
   const { protocol, username, password, hostname, port } = url;
   if (username || password || text.split(/[/?#]/)[2]?.includes("@"))
     return "The URL must not carry a user name or password.";
