@@ -4,7 +4,7 @@ import { hashSecret } from "#shared/auth/tokens.ts";
 import { composeDocument, type Facts } from "#shared/domain/mandate_text/mandate_text.ts";
 import { LOCALES, type Locale } from "#shared/values/locale.ts";
 import { ROOT } from "../../packages/local/src/checkout.ts";
-import { FONT_MODULE, fontModule } from "../../packages/tools/src/write_fonts.ts";
+import { FONT_MODULES } from "../../packages/tools/src/write_fonts.ts";
 import { composeInvoice, type Invoice } from "../../supabase/functions/documents/invoice.ts";
 import { composeMandate, type SignedMandate } from "../../supabase/functions/documents/mandate.ts";
 import { writePdf } from "../../supabase/functions/documents/pdf.ts";
@@ -357,9 +357,10 @@ describe("a statement", () => {
   });
 });
 
-test("contract §2 the letters are those of the package that package.json names", () => {
-  expect(readFileSync(ROOT + FONT_MODULE, "utf8")).toBe(fontModule());
-});
+test.each(Object.entries(FONT_MODULES))(
+  "contract §2 the letters of %s are those of the package that package.json names",
+  (path, made) => expect(readFileSync(ROOT + path, "utf8")).toBe(made()),
+);
 
 test("contract §3 an invoice has what the law asks of one, each regime its own words", async () => {
   const { text } = await readPdf(await invoiced());

@@ -175,7 +175,7 @@ describe("contract §4 a claim, from the link to the account", () => {
     const { draft, ask } = await claimed();
     await answer(ask, draft, { address: freshAddress() });
     await world.row("delete from auth.users where email = $1", draft.email);
-    expect(heading((await ask(draft.link)).text)).toBe("Uw aanmelding voor ERE");
+    expect(heading((await ask(draft.link)).text)).toBe("Geld voor uw laadstroom");
     await prove(world, ask, draft);
     expect((await ask(draft.link)).location).toContain("/mandate");
     expect((await ask(`${draft.link}/sign`, { form: await readyToSign(world, ask, draft) })).status).toBe(303);
@@ -316,7 +316,7 @@ describe("contract §4 the link alone", () => {
     const forwarded = newBrowser(world);
     const page = await forwarded(draft.link);
     expect(page.status).toBe(200);
-    expect(page.text).toContain("Zonneveld heeft een aanmelding voor u klaargezet.");
+    expect(page.text).toContain("Zonneveld heeft uw aanmelding klaargezet.");
     expect(page.text).not.toMatch(/Geheim|9999ZZ|31612345678|KL-1/);
     expect(page.text).not.toContain(draft.email);
     for (const path of ["details", "address", "ean", "payout", "charger", "mandate", "sign", "document"]) {
@@ -359,18 +359,18 @@ describe("contract §4 the link alone", () => {
     const set = (await prove(world, newBrowser(world), draft)).headers.get("set-cookie");
     expect(set).toMatch(/; Path=\/pages\/claim\/[\w-]+; HttpOnly; SameSite=Lax$/);
     const borrowed = await newBrowser(world)(other.link, { headers: { cookie: ask.cookie() } });
-    expect(heading(borrowed.text)).toBe("Uw aanmelding voor ERE");
+    expect(heading(borrowed.text)).toBe("Geld voor uw laadstroom");
     const [expires = "", nonce, proof] = ask.cookie().replace("claim=", "").split(".");
     const longer = `claim=${Number(expires) + 1}.${nonce}.${proof}`;
     expect(heading((await newBrowser(world)(draft.link, { headers: { cookie: longer } })).text)).toBe(
-      "Uw aanmelding voor ERE",
+      "Geld voor uw laadstroom",
     );
     const { now } = world.environment;
     world.environment.now = () => new Date(Number(expires) * 1000);
     const later = await ask(draft.link).finally(() => {
       world.environment.now = now;
     });
-    expect(heading(later.text)).toBe("Uw aanmelding voor ERE");
+    expect(heading(later.text)).toBe("Geld voor uw laadstroom");
   });
 
   test("over https the cookie is Secure", async () => {

@@ -204,6 +204,43 @@ describe.skipIf(noBrowser)("the claim pages in a browser", () => {
       expect(await heading(page)).toBe("Your mandate was withdrawn");
     }));
 
+  test("the start of a claim: what it yields and the button stand on the first screen of a phone", () =>
+    on(phone, async (page) => {
+      const draft = await newDraft(world);
+      for (const lang of ["nl", "en"]) {
+        await page.goto(`${draft.link}?lang=${lang}`);
+        await page.evaluate(() => document.fonts.ready);
+        const box = await page.locator("main .button").first().boundingBox();
+        expect((box?.y ?? 0) + (box?.height ?? 0)).toBeLessThan(844);
+        const [benefit] = await page.locator("main p.lead").all();
+        expect((await benefit?.boundingBox())?.y).toBeLessThan(box?.y ?? 0);
+        expect(await page.locator(".steps p").textContent()).toBe(
+          lang === "nl" ? "Stap 1 van 6: E-mail" : "Step 1 of 6: E-mail",
+        );
+      }
+    }));
+
+  test("the letters come from our own origin, and are kept for as long as they do not change", () =>
+    on({ viewport: { width: 1280, height: 800 } }, async (page) => {
+      const draft = await newDraft(world);
+      const asked: string[] = [];
+      page.on("request", (request) => asked.push(request.url()));
+      await page.goto(draft.link);
+      expect(await page.evaluate(() => document.fonts.ready.then((fonts) => fonts.check('1rem "Public Sans"')))).toBe(
+        true,
+      );
+      const [letters, ...more] = asked.filter((url) => url.endsWith(".woff2"));
+      expect(more, "once, by what is loaded ahead and the style sheet alike").toEqual([]);
+      const style = asked.find((url) => url.includes("/style.css")) ?? "";
+      for (const url of [letters ?? "", style]) {
+        const answer = await fetch(url);
+        expect(answer.status).toBe(200);
+        expect(answer.headers.get("cache-control")).toBe("public, max-age=31536000, immutable");
+      }
+      const other = await fetch(style.replace(/v=.*/, "v=0"));
+      expect(other.headers.get("cache-control"), "of another version").toBe("public, max-age=3600");
+    }));
+
   test("by keyboard alone, in English, through a sign-in link", () =>
     on({ viewport: { width: 1280, height: 800 } }, async (page) => {
       const draft = await draftAt();
@@ -282,7 +319,7 @@ describe.skipIf(noBrowser)("the claim pages in a browser", () => {
       const switchTo = (language: string) => page.getByRole("navigation").getByRole("link", { name: language }).click();
       await page.goto(draft.link);
       await switchTo("English");
-      expect(await heading(page)).toBe("Your registration for ERE");
+      expect(await heading(page)).toBe("Get paid for charging your car");
       await page.getByRole("button", { name: "Mail me the code" }).click();
       await page.getByRole("button", { name: "Continue" }).click();
       expect(await page.title()).toMatch(/^Error: /);

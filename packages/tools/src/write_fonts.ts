@@ -1,6 +1,7 @@
-// npm run fonts: the letters of PDF documents, out of @fontsource/noto-sans, as a module. A function is deployed without any
-// file that is not imported, so they travel as text.
+// npm run fonts: the letters of PDF documents, out of @fontsource/noto-sans, and of pages, out of @fontsource-variable/public-sans,
+// as modules. A function is deployed without any file that is not imported, so they travel as text.
 
+import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { ROOT } from "../../local/src/checkout.ts";
 
@@ -12,7 +13,7 @@ const FILES = {
   bold: ["latin-700-normal"],
 };
 
-/** The module's text; the same packages give the same text. WOFF: Deno 2.1.4 cannot unpack what WOFF2 is packed with. */
+/** WOFF: Deno 2.1.4 cannot unpack what WOFF2 is packed with. */
 export function fontModule(): string {
   const folder = `${ROOT}node_modules/@fontsource/noto-sans/`;
   const { name, version, license } = JSON.parse(readFileSync(`${folder}package.json`, "utf8"));
@@ -30,4 +31,44 @@ ${lists.join("\n")}
 `;
 }
 
-if (import.meta.main) writeFileSync(ROOT + FONT_MODULE, fontModule());
+export const PAGE_FONT_MODULE = "supabase/functions/pages/kit/font_data.ts";
+export const PAGE_FONT_NAME_MODULE = "supabase/functions/pages/kit/font_name.ts";
+
+/** Every weight in one file. WOFF2, for every browser that has the rest of the style sheet reads it; Latin, for the rest falls back. */
+function pageFont() {
+  const folder = `${ROOT}node_modules/@fontsource-variable/public-sans/`;
+  const { name, version, license } = JSON.parse(readFileSync(`${folder}package.json`, "utf8"));
+  const data = readFileSync(`${folder}files/public-sans-latin-wght-normal.woff2`);
+  const written = `// Written by npm run fonts from ${name} ${version} (${license}): Public Sans, Latin, every weight, WOFF2`;
+  return { data, written };
+}
+
+/** The letters; they are loaded where somebody asks for them. */
+export function pageFontModule(): string {
+  const { data, written } = pageFont();
+  return `${written}, base64.
+
+export const FONT_DATA =
+  "${data.toString("base64")}";
+`;
+}
+
+/** The name that every page has, which changes with what is in the file. */
+export function pageFontNameModule(): string {
+  const { data, written } = pageFont();
+  const hash = createHash("sha256").update(data).digest("hex").slice(0, 12);
+  return `${written}.
+
+/** The file under the pages' root; its name changes with what is in it. */
+export const FONT_NAME = "public-sans-${hash}.woff2";
+`;
+}
+
+/** Each module and its text; the same packages give the same text. */
+export const FONT_MODULES: Readonly<Record<string, () => string>> = {
+  [FONT_MODULE]: fontModule,
+  [PAGE_FONT_MODULE]: pageFontModule,
+  [PAGE_FONT_NAME_MODULE]: pageFontNameModule,
+};
+
+if (import.meta.main) for (const [path, made] of Object.entries(FONT_MODULES)) writeFileSync(ROOT + path, made());

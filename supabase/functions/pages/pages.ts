@@ -8,7 +8,8 @@ import { readText } from "#shared/http/body.ts";
 import { claim } from "./claim/claim.ts";
 import { consent } from "./consent/consent.ts";
 import { home } from "./home/home.ts";
-import { brandStyle, STYLE } from "./kit/style.ts";
+import { FONT_NAME } from "./kit/font_name.ts";
+import { brandStyle, STYLE, STYLE_VERSION } from "./kit/style.ts";
 import { kindPage } from "./kit/views.ts";
 import { type Answer, type Flow, type PagesEnv, Visit } from "./kit/visit.ts";
 import { mandate } from "./mandate/mandate.ts";
@@ -23,7 +24,7 @@ const MAX_FORM = 16 * 1024;
 /** Nothing inline, nothing from elsewhere, in nobody's frame. The address holds the token, so no referrer leaves the page. */
 const HEADERS = {
   "Content-Security-Policy":
-    "default-src 'none'; style-src 'self'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    "default-src 'none'; style-src 'self'; font-src 'self'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
   "Referrer-Policy": "no-referrer",
   "X-Content-Type-Options": "nosniff",
   "X-Frame-Options": "DENY",
@@ -46,7 +47,12 @@ export function pages(environment: Environment): Hono {
     return next();
   });
 
-  app.get("/pages/style.css", (c) => style(c, STYLE));
+  app.get("/pages/style.css", (c) => style(c, STYLE, c.req.query("v") === STYLE_VERSION ? FOREVER : undefined));
+  app.get(`/pages/${FONT_NAME}`, async (c) => {
+    const { FONT_DATA } = await import("./kit/font_data.ts");
+    const data = Uint8Array.from(atob(FONT_DATA), (letter) => letter.charCodeAt(0));
+    return c.body(data, 200, { "Content-Type": "font/woff2", "Cache-Control": FOREVER });
+  });
   app.get("/pages/brand.css", (c) => style(c, brandStyle(c.req.query())));
   for (const flow of FLOWS) add(app, environment, flow, false);
   app.all("/pages/*", (c) => {
@@ -75,8 +81,11 @@ function refuse(c: Context<PagesEnv>, environment: Environment, status: 400 | 40
   return visit.page(kindPage(visit.frame, visit.frame.words.refused), status);
 }
 
-function style(c: Context<PagesEnv>, text: string): Answer {
-  return c.body(text, 200, { "Content-Type": "text/css; charset=utf-8", "Cache-Control": "public, max-age=3600" });
+/** Of what changes its address when it changes. */
+const FOREVER = "public, max-age=31536000, immutable";
+
+function style(c: Context<PagesEnv>, text: string, cached = "public, max-age=3600"): Answer {
+  return c.body(text, 200, { "Content-Type": "text/css; charset=utf-8", "Cache-Control": cached });
 }
 
 /** Ids, headers and the log line of every page; the line names the route, for the path holds the token. */

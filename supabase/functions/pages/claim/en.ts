@@ -5,19 +5,23 @@ export const en: ClaimWords = {
   continue: "Continue",
   save: "Save",
   start: {
-    title: "Your registration for ERE",
-    who: (partner) => `${partner} has prepared a registration for you.`,
-    why: (partner, service) =>
-      `Do you charge an electric car at your own charger? Then you avoid emissions. ${service} has that electricity registered, and that is worth a compensation. ${partner} has already passed on your details to us.`,
-    how: "You check your details, choose where the compensation goes and sign a mandate. It takes about five minutes. You can stop halfway and continue later.",
-    need: "Keep this at hand",
+    title: "Get paid for charging your car",
+    benefit: (partner) =>
+      `Do you charge an electric car at your own charger? Then you can be paid for it. ${partner} has prepared your registration.`,
+    why_title: "Where does the money come from?",
+    why: (service) =>
+      `Companies that sell petrol or diesel have to buy proof of clean driving: certificates called ERE. ${service} has your charging registered, sells the ERE it earns, and you receive the proceeds less our fee.`,
+    given: (partner) => `${partner} has already shared your details with us.`,
+    how_title: "What will you do?",
+    how: "You check your details, say where the money should go and sign a mandate. It takes about five minutes, and you can stop at any point and pick it up later.",
+    need: "Have these to hand:",
     needed: [
       "your e-mail, for a code",
       "your energy bill, if you want to check the EAN code",
       "your account number (IBAN)",
-      "brand and model of your charger",
+      "the brand and model of your charger",
     ],
-    to: "First we mail you a code, so that nobody else sees your details. It goes to",
+    to: "First we send you a code, so that nobody else sees your details. It goes to",
     send: "Mail me the code",
     have_code: "I already have a code",
     stop: "Would you rather not take part? Then close this page. Nothing happens without your mandate.",

@@ -4,19 +4,23 @@ export const nl = {
   continue: "Verder",
   save: "Opslaan",
   start: {
-    title: "Uw aanmelding voor ERE",
-    who: (partner: string) => `${partner} heeft een aanmelding voor u klaargezet.`,
-    why: (partner: string, service: string) =>
-      `Laadt u een elektrische auto op uw eigen laadpaal? Dan voorkomt u uitstoot. ${service} laat die laadstroom registreren, en daar staat een vergoeding tegenover. ${partner} heeft uw gegevens alvast aan ons doorgegeven.`,
-    how: "U controleert uw gegevens, kiest waar de vergoeding heen gaat en ondertekent een machtiging. Dat duurt ongeveer vijf minuten. U kunt tussendoor stoppen en later verdergaan.",
-    need: "Houd dit bij de hand",
+    title: "Geld voor uw laadstroom",
+    benefit: (partner: string) =>
+      `Laadt u een elektrische auto op uw eigen laadpaal? Dan kunt u daar geld voor krijgen. ${partner} heeft uw aanmelding klaargezet.`,
+    why_title: "Waar komt dat geld vandaan?",
+    why: (service: string) =>
+      `Wie benzine of diesel verkoopt, moet bewijzen kopen dat er ook schoon gereden wordt: die bewijzen heten ERE. ${service} laat uw laadstroom registreren, verkoopt de ERE daarvan, en u krijgt de opbrengst min de kosten van onze dienst.`,
+    given: (partner: string) => `${partner} heeft uw gegevens alvast aan ons doorgegeven.`,
+    how_title: "Wat gaat u doen?",
+    how: "U controleert uw gegevens, kiest waar het geld heen gaat en ondertekent een machtiging. Dat duurt ongeveer vijf minuten. U kunt tussendoor stoppen en later verdergaan.",
+    need: "Houd dit bij de hand:",
     needed: [
       "uw e-mail, voor een code",
-      "uw energierekening, als u de EAN-code wilt nakijken",
+      "uw energierekening, als u de EAN-code wilt controleren",
       "uw rekeningnummer (IBAN)",
       "merk en model van uw laadpaal",
     ],
-    to: "Eerst mailen wij u een code, zodat niemand anders uw gegevens ziet. Hij gaat naar",
+    to: "Wij mailen u eerst een code, zodat niemand anders uw gegevens ziet. De code gaat naar",
     send: "Mail mij de code",
     have_code: "Ik heb al een code",
     stop: "Wilt u niet meedoen? Sluit dan deze pagina. Er gebeurt niets zonder uw machtiging.",
@@ -82,12 +86,12 @@ export const nl = {
     legend: "EAN-code",
     other: "Een andere EAN-code",
     typed: "EAN-code",
-    typed_hint: "18 cijfers, en begint meestal met 87. De code staat op uw energierekening, bij stroom.",
+    typed_hint: "18 cijfers; meestal begint de code met 87. De code staat op uw energierekening, bij stroom.",
     errors: {
       choose: "Kies een aansluiting",
       ean_code: "Vul de EAN-code van 18 cijfers in",
-      ean_in_use: "Deze EAN-code is al door iemand aangemeld. Kijk of u de goede heeft gekozen",
-      ean_address_mismatch: "Deze EAN-code hoort niet bij uw adres. Kijk de code en het adres na",
+      ean_in_use: "Deze EAN-code is al door iemand aangemeld. Controleer of u de goede heeft gekozen",
+      ean_address_mismatch: "Deze EAN-code hoort niet bij uw adres. Controleer de code en het adres",
     },
   },
   payout: {
@@ -105,7 +109,7 @@ export const nl = {
     safe: "Wij bewaren uw rekeningnummer versleuteld en gebruiken het alleen om uit te betalen.",
     errors: {
       choose: "Kies een van deze mogelijkheden",
-      iban: "Dit is geen geldig IBAN. Kijk het nummer nog eens na",
+      iban: "Dit is geen geldig IBAN. Controleer het nummer",
     },
   },
   charger: {
@@ -128,7 +132,7 @@ export const nl = {
       brand: "Kies een merk",
       model: "Kies een model",
       serial_number: "Vul een serienummer in van hooguit 64 letters en cijfers",
-      charger_claimed: "Deze laadpaal is al door iemand aangemeld. Kijk het serienummer nog eens na",
+      charger_claimed: "Deze laadpaal is al door iemand aangemeld. Controleer het serienummer",
       charger_limit_reached: "U heeft al tien laadpalen, en meer kan niet. Mail ons als er een weg is",
       serial_number_required: "Vul het serienummer in. Zo weten wij dat het een andere laadpaal is",
     },
@@ -185,8 +189,8 @@ export const nl = {
         `Uw registratie is afgekeurd. Geeft u een andere laadpaal door? Dan beoordeelt ${service} de registratie opnieuw. Weet u niet waarom? Mail ons.`,
     },
     complete: "Wij hebben alles van u wat nodig is.",
-    mid_waits: "Wij kijken nog na of uw laadpaal een geijkte meter (MID) heeft. U hoeft daarvoor niets te doen.",
-    ean_waits: "Wij konden de EAN-code nog niet nakijken. Dat proberen wij opnieuw. U hoeft daarvoor niets te doen.",
+    mid_waits: "Wij controleren nog of uw laadpaal een geijkte meter (MID) heeft. U hoeft daarvoor niets te doen.",
+    ean_waits: "Wij konden de EAN-code nog niet controleren. Dat proberen wij opnieuw. U hoeft daarvoor niets te doen.",
     ean_wrong: "De EAN-code hoort volgens het register niet bij uw adres. Mail ons, dan zoeken wij het samen uit.",
     yields: (partner: string, service: string) => `${partner} of ${service} laat u weten wat uw laadstroom oplevert.`,
     paid: {
@@ -251,7 +255,7 @@ export const nl = {
   unsubscribe: {
     title: "Geen berichten meer ontvangen?",
     text: "Dan schrijven wij u niet meer om u uit te nodigen, ook niet voor een ander bedrijf.",
-    kept: "Een aanmelding die voor u klaarstaat, blijft staan: de link in uw mail werkt nog. Een code of een kopie die u zelf vraagt, mailen wij u wel.",
+    kept: "Een aanmelding die voor u klaarstaat, blijft staan: de link in uw mail werkt nog. Een code of een kopie die u zelf aanvraagt, mailen wij u wel.",
     submit: "Stuur mij geen berichten meer",
   },
   unsubscribed: {

@@ -6,7 +6,7 @@ import { type ClaimFrame, placeOf } from "./frame.ts";
 import type { Claim } from "./model.ts";
 import { WORDS } from "./words.ts";
 
-/** Who asks, why, what happens next, how to stop; and the way in. Nothing is mailed until the customer asks. */
+/** What it yields and the way in, on the first screen of a phone; then why, what happens next, how to stop. Nothing is mailed until the customer asks. */
 export function startPage(frame: ClaimFrame, claim: Claim): Html {
   const { config, to } = frame;
   const words = WORDS[frame.locale].start;
@@ -14,19 +14,21 @@ export function startPage(frame: ClaimFrame, claim: Claim): Html {
   return layout(frame, {
     title: words.title,
     place: placeOf(frame, "proof"),
-    body: html`<p class="lead"><strong>${words.who(partner)}</strong></p>
-<p>${words.why(partner, config.SERVICE_NAME)}</p>
-<p>${words.how}</p>
-<h2>${words.need}</h2>
-<ul>${words.needed.map((thing) => html`<li>${thing}</li>`)}</ul>
-<p>${words.to}</p>
-<p class="panel address">${maskEmail(claim.email ?? "")}</p>
+    body: html`<p class="lead">${words.benefit(partner)}</p>
 <form method="post" action="${to("/code")}">
+<p>${words.to} <strong>${maskEmail(claim.email ?? "")}</strong>.</p>
 <div class="actions">
 <button class="button">${words.send}</button>
 ${claim.code_sent ? html`<a class="link" href="${to("/proof")}">${words.have_code}</a>` : ""}
 </div>
 </form>
+<h2>${words.why_title}</h2>
+<p>${words.why(config.SERVICE_NAME)}</p>
+<p>${words.given(partner)}</p>
+<h2>${words.how_title}</h2>
+<p>${words.how}</p>
+<p>${words.need}</p>
+<ul>${words.needed.map((thing) => html`<li>${thing}</li>`)}</ul>
 <p class="quiet apart">${words.stop}</p>
 ${frame.brand?.reply_to ? html`<p class="quiet">${words.contact(partner)} <a href="mailto:${frame.brand.reply_to}">${frame.brand.reply_to}</a></p>` : ""}`,
   });

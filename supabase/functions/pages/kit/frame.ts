@@ -2,6 +2,8 @@ import { html } from "hono/html";
 import type { Brand } from "#shared/domain/brand.ts";
 import type { Configuration, TEST_SERVICE } from "#shared/foundation/environment.ts";
 import { LOCALES, type Locale } from "#shared/values/locale.ts";
+import { FONT_NAME } from "./font_name.ts";
+import { STYLE_VERSION } from "./style.ts";
 import { type KitWords, LANGUAGES } from "./words.ts";
 
 export type Html = ReturnType<typeof html>;
@@ -32,7 +34,7 @@ export type Page = {
   body: Html;
   place?: Place | undefined;
   errors?: Errors;
-  /** The pages beside this one. */
+  /** The pages beside this one: somebody is signed in. */
   menu?: Html;
   /** Whether it has tables that use the width of a desktop. */
   wide?: boolean;
@@ -53,10 +55,11 @@ export function layout(
 <meta name="robots" content="noindex">
 <meta name="format-detection" content="telephone=no">
 <link rel="icon" href="data:,">
-<link rel="stylesheet" href="${root}/style.css">
+<link rel="preload" as="font" type="font/woff2" crossorigin href="${root}/${FONT_NAME}">
+<link rel="stylesheet" href="${root}/style.css?v=${STYLE_VERSION}">
 ${brand?.light || brand?.dark ? html`<link rel="stylesheet" href="${root}/brand.css?${new URLSearchParams({ light: brand.light ?? "", dark: brand.dark ?? "" })}">` : ""}
 </head>
-<body${wide ? html` class="wide"` : ""}>
+<body${menu || wide ? html` class="${wide ? "area wide" : "area"}"` : ""}>
 <header>
 <p class="service">${MARK}${brand ? html`<span>${brand.name} <small>${words.through(config.SERVICE_NAME)}</small></span>` : html`<span>${config.SERVICE_NAME}</span>`}</p>
 <nav aria-label="${words.language}">
@@ -92,12 +95,12 @@ ${body}
 // a bolt in a leaf: decoration, so it has no name
 const MARK = html`<svg width="28" height="28" viewBox="0 0 28 28" aria-hidden="true" focusable="false"><path class="leaf" d="M4 24V14C4 8.5 8.5 4 14 4h10v10c0 5.5-4.5 10-10 10z"/><path class="bolt" d="M15.6 7.5 9.5 15.2h4.1l-1.2 5.3 6.1-7.7h-4.1z"/></svg>`;
 
-function showSteps({ steps, step: current }: Place, words: KitWords): Html {
-  return html`<ol class="steps" aria-label="${words.steps_label}">
-${steps.map((label, index) =>
-  index < current
-    ? html`<li class="past"><span class="number" aria-hidden="true">✓</span>${label}<span class="hidden"> (${words.step_done})</span></li>`
-    : html`<li${index === current ? html` aria-current="step"` : ""}><span class="number" aria-hidden="true">${index + 1}</span>${label}</li>`,
-)}
-</ol>`;
+/** Where the reader is, in words and as a bar; nothing after the last step. */
+function showSteps({ steps, step: current }: Place, words: KitWords): Html | "" {
+  const here = steps[current];
+  if (here === undefined) return "";
+  return html`<div class="steps">
+<p>${words.step(current + 1, steps.length)}: <strong>${here}</strong></p>
+<div class="track" aria-hidden="true">${steps.map((_, index) => html`<span${index <= current ? html` class="past"` : ""}></span>`)}</div>
+</div>`;
 }

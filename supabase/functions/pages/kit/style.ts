@@ -1,3 +1,6 @@
+import { createHash } from "node:crypto";
+import { FONT_NAME } from "./font_name.ts";
+
 /** The colours, light and dark; the documentation has them too. */
 export const PALETTE = `
 :root {
@@ -5,12 +8,14 @@ export const PALETTE = `
   --ground: #f3f6f4; --sheet: #ffffff; --ink: #17211c; --quiet: #53605a; --line: #d8e0db; --edge: #7d8b83;
   --accent: #0b6b4f; --accent-strong: #084f3b; --on-accent: #ffffff; --tint: #e6f2ec;
   --wrong: #a3260f; --wrong-tint: #fdf0ed; --focus: #1a56c4;
+  --wait: #8a5a00; --wait-tint: #fdf4e0;
 }
 @media (prefers-color-scheme: dark) {
   :root {
     --ground: #0f1512; --sheet: #18211c; --ink: #e9efeb; --quiet: #a9b7af; --line: #33413a; --edge: #809088;
     --accent: #6fd3aa; --accent-strong: #93e2c1; --on-accent: #06281c; --tint: #1c2f27;
     --wrong: #ff9c88; --wrong-tint: #2d1b17; --focus: #9cc2ff;
+    --wait: #f0c270; --wait-tint: #2c2415;
   }
 }
 `.trim();
@@ -20,26 +25,39 @@ export const STYLE = `
 ${PALETTE}
 *, ::before, ::after { box-sizing: border-box; }
 html { -webkit-text-size-adjust: 100%; text-size-adjust: 100%; }
+@font-face { font-family: "Public Sans"; src: url("${FONT_NAME}") format("woff2"); font-weight: 100 900; font-display: swap; }
+/* Arial in the measures of Public Sans, so that nothing moves when the letters arrive */
+@font-face { font-family: "Public Sans Fallback"; src: local("Arial"), local("Liberation Sans"), local("Helvetica Neue"); size-adjust: 104%; ascent-override: 91.3%; descent-override: 21.6%; line-gap-override: 0%; }
 body {
   margin: 0; min-height: 100vh; min-height: 100svh; display: flex; flex-direction: column;
   background: var(--ground); color: var(--ink);
-  font: 1.125rem/1.55 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", "Liberation Sans", Arial, sans-serif;
+  font: 1.0625rem/1.6 "Public Sans", "Public Sans Fallback", system-ui, -apple-system, "Segoe UI", Roboto, sans-serif;
   overflow-wrap: break-word;
+  --width: 44rem; --edge-of-page: max(1.25rem, calc(50% - var(--width) / 2));
 }
-header, main, footer { width: 100%; max-width: 38.5rem; margin: 0 auto; padding: 0 1.25rem; }
-header { display: flex; flex-wrap: wrap; align-items: center; justify-content: space-between; gap: 0 1rem; padding-top: .75rem; padding-bottom: .75rem; }
-main { flex: 1; padding-top: 1rem; padding-bottom: 3rem; }
-footer { padding-top: 1rem; padding-bottom: 2rem; color: var(--quiet); font-size: 1rem; }
-footer p { margin: 0; padding-top: 1rem; border-top: 1px solid var(--line); }
+/* what is read keeps its measure, what is compared uses the width */
+.area { --width: 60rem; }
+.wide { --width: 76rem; }
+.area main :is(h1, h2, h3, p, ul, ol, dl, details, .panel, .field, fieldset, .errors, .document, .bars), .area .sheet:not(:has(.scroll)) { max-width: 42rem; }
+.area main .figures, .area [role="search"] * { max-width: none; }
+header, main, footer, .menu { width: 100%; margin: 0; padding-left: var(--edge-of-page); padding-right: var(--edge-of-page); }
+header { display: flex; flex-wrap: wrap; align-items: center; justify-content: space-between; gap: 0 1rem; padding-top: .5rem; padding-bottom: .5rem; background: var(--sheet); border-bottom: 1px solid var(--line); }
+main { padding-top: 1.75rem; padding-bottom: 3rem; }
+footer { margin-top: auto; padding-top: 1.5rem; padding-bottom: 2rem; color: var(--quiet); font-size: 1rem; }
+footer p { margin: 0; }
+@media (min-width: 48rem) {
+  main { width: min(100% - 2.5rem, var(--width)); margin: 2.5rem auto; padding: 2.75rem 3.25rem 3.25rem; background: var(--sheet); border: 1px solid var(--line); border-radius: 16px; }
+  .area main, .wide main { margin-top: 1.75rem; padding: 2.25rem 2.5rem 2.75rem; }
+}
 
-.menu { width: 100%; max-width: 38.5rem; margin: 0 auto; padding: 0 .5rem; flex-wrap: wrap; }
+.menu { flex-wrap: wrap; padding-left: calc(var(--edge-of-page) - .75rem); padding-right: calc(var(--edge-of-page) - .75rem); background: var(--sheet); border-bottom: 1px solid var(--line); }
 .menu a, .years a { display: flex; align-items: center; min-height: 2.75rem; padding: 0 .75rem; border-bottom: 3px solid transparent; text-decoration: none; }
+.menu a { margin-bottom: -1px; }
+.menu a:hover, .years a:hover { border-bottom-color: var(--edge); }
 .menu a[aria-current], .years a[aria-current] { border-bottom-color: var(--accent); color: var(--ink); font-weight: 650; }
 .years { flex-wrap: wrap; margin-bottom: 1rem; }
+@media (max-width: 30rem) { .menu { padding-left: .75rem; padding-right: .75rem; font-size: .9375rem; } .menu a { padding: 0 .5rem; } }
 
-/* what is read keeps its measure, what is compared uses the width */
-.wide header, .wide main, .wide footer, .wide .menu { max-width: 72rem; }
-.wide main > :not(.scroll, section, nav), .wide main > section > :not(.scroll, nav) { max-width: 40rem; }
 .wide table { min-width: 62rem; }
 .wide td, .wide th { padding-left: .75rem; padding-right: .75rem; }
 [role="search"] { margin-bottom: 2rem; }
@@ -58,23 +76,24 @@ nav a, nav span { display: flex; align-items: center; min-height: 2.75rem; min-w
 nav span { color: var(--quiet); }
 
 h1, h2, h3 { line-height: 1.25; text-wrap: balance; }
-h1 { margin: 0 0 1rem; font-size: clamp(1.7rem, 1.4rem + 1.6vw, 2.125rem); letter-spacing: -.015em; font-weight: 700; }
+h1 { margin: 0 0 1rem; font-size: clamp(1.625rem, 1.4rem + 1.2vw, 2rem); letter-spacing: -.015em; font-weight: 700; }
 h2 { margin: 2.5rem 0 .5rem; font-size: 1.3rem; }
 p, ul, ol { margin: 0 0 1rem; }
 ul { padding-left: 1.3rem; }
 li { margin-bottom: .35rem; }
-.lead { font-size: 1.25rem; line-height: 1.5; }
+.lead { font-size: 1.1875rem; line-height: 1.5; }
 .quiet { color: var(--quiet); }
 .hidden { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
 a { color: var(--accent); text-underline-offset: .18em; text-decoration-thickness: .07em; }
 a:hover { color: var(--accent-strong); text-decoration-thickness: .14em; }
 :focus-visible { outline: 3px solid var(--focus); outline-offset: 3px; border-radius: 4px; }
 
-.steps { display: flex; flex-wrap: wrap; gap: .25rem 1.5rem; margin: 0 0 1.75rem; padding: 0; list-style: none; font-size: 1rem; color: var(--quiet); }
-.steps li { display: flex; align-items: center; gap: .5rem; margin: 0; }
-.steps .number { display: grid; place-items: center; width: 1.75rem; height: 1.75rem; border: 1.5px solid var(--edge); border-radius: 50%; font-size: .875rem; line-height: 1; }
-.steps [aria-current] { color: var(--ink); font-weight: 650; }
-.steps [aria-current] .number, .steps .past .number { background: var(--accent); border-color: var(--accent); color: var(--on-accent); }
+.steps { margin: 0 0 1.5rem; font-size: 1rem; color: var(--quiet); }
+.steps p { margin: 0 0 .5rem; }
+.steps strong { color: var(--ink); font-weight: 650; }
+.track { display: grid; grid-auto-flow: column; grid-auto-columns: 1fr; gap: .25rem; }
+.track span { border-top: 6px solid var(--line); border-radius: 3px; }
+.track .past { border-top-color: var(--accent); }
 
 .document { margin: 1.75rem 0; padding: 1.75rem 1.75rem 1rem; background: var(--sheet); border: 1px solid var(--line); border-top: 4px solid var(--accent); border-radius: 10px; }
 .document h2 { margin: 0 0 1.25rem; font-size: 1.3rem; }
@@ -88,12 +107,14 @@ dd { margin: 0; font-weight: 550; font-variant-numeric: tabular-nums; min-width:
 
 h2.first { margin-top: 0; }
 .sheet h3 { margin: 0 0 .35rem; font-size: 1.0625rem; }
-.figures dd { font-size: 1.125rem; }
+dl.figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(12.5rem, 100%), 1fr)); gap: .75rem; }
+.figures div { display: block; padding: .85rem 1.1rem; border: 1px solid var(--line); border-radius: 10px; }
+.figures dd { font-size: 1.25rem; font-weight: 650; }
 .figures dd small, th small, td small { display: block; color: var(--quiet); font-size: .9375rem; font-weight: 400; }
 .figures { margin-bottom: 1.5rem; }
 code { font: .95rem/1.5 ui-monospace, Consolas, "Liberation Mono", monospace; overflow-wrap: anywhere; }
 .todo { padding: 0; list-style: none; }
-.todo li { margin: 0 0 1rem; padding: 1.25rem 1.5rem; background: var(--tint); border-left: 4px solid var(--accent); border-radius: 0 10px 10px 0; }
+.todo li { margin: 0 0 1rem; padding: 1.25rem 1.5rem; background: var(--wait-tint); border-left: 4px solid var(--wait); border-radius: 0 10px 10px 0; }
 .todo p { margin: 0; }
 .todo .actions { margin-top: 1rem; }
 .signed-in { margin-top: 3.5rem; padding-top: 1.25rem; border-top: 1px solid var(--line); color: var(--quiet); font-size: 1rem; overflow-wrap: anywhere; }
@@ -117,7 +138,17 @@ tfoot th, tfoot td { border-bottom: 0; font-weight: 650; }
 .apart { margin-top: 2.5rem; }
 .panel { margin: 0 0 1.75rem; padding: 1.25rem 1.5rem; background: var(--tint); border-left: 4px solid var(--accent); border-radius: 0 10px 10px 0; }
 .panel > :last-child, .errors > :last-child, .sheet > :last-child { margin-bottom: 0; }
-.address { font-size: 1.25rem; font-weight: 650; overflow-wrap: anywhere; }
+.status { position: relative; padding: 1.1rem 1.25rem 1.1rem 3.75rem; border: 1px solid var(--line); border-left: 4px solid var(--edge); border-radius: 0 10px 10px 0; margin: 0 0 1.75rem; }
+.status > :last-child { margin-bottom: 0; }
+.status::before { position: absolute; left: 1.1rem; top: 1.1rem; display: grid; place-items: center; width: 1.75rem; height: 1.75rem; border-radius: 50%; background: var(--edge); color: var(--sheet); font-weight: 700; line-height: 1; }
+.status.done { border-left-color: var(--accent); background: var(--tint); }
+.status.done::before { content: "✓" / ""; background: var(--accent); color: var(--on-accent); }
+.status.waits { border-left-color: var(--wait); background: var(--wait-tint); }
+.status.waits::before { content: "!" / ""; background: var(--wait); }
+.status.withdrawn::before { content: "×" / ""; }
+.status.ended { border-left-style: dashed; }
+.status.ended::before { content: "–" / ""; background: none; border: 2px solid var(--edge); color: var(--ink); }
+.address { font-size: 1.125rem; font-weight: 650; overflow-wrap: anywhere; }
 .sheet { margin: 2.5rem 0 0; padding: 1.25rem 1.5rem; border: 1px solid var(--line); border-radius: 10px; background: var(--sheet); }
 .sheet h2 { margin: 0 0 .35rem; font-size: 1.125rem; }
 .offer, section.sheet { margin: 2rem 0; }
@@ -183,22 +214,30 @@ input[aria-invalid="true"], select[aria-invalid="true"] { border-color: var(--wr
 .errors a { display: inline-flex; align-items: center; min-height: 2.75rem; color: var(--wrong); font-weight: 650; }
 
 @media (max-width: 30rem) {
-  .steps { gap: .25rem .85rem; font-size: .9375rem; }
-  .steps li { gap: .35rem; }
-  .steps .number { width: 1.5rem; height: 1.5rem; font-size: .8125rem; }
   .button { padding-left: 1rem; padding-right: 1rem; }
   .document { padding: 1.25rem 1.25rem .5rem; }
   dl div, .offer dl div { grid-template-columns: 1fr; padding: .3rem 0; }
 }
 @media print {
-  :root { --ground: #fff; --sheet: #fff; --ink: #000; --quiet: #333; --line: #999; --accent: #000; }
-  body { font-size: 11pt; }
-  nav, .steps, .actions, .errors, .save, .signed-in { display: none; }
-  .bars rect { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
+  /* more specific than the colours of a partner, whose sheet comes after this one */
+  :root:root { color-scheme: light; --ground: #fff; --sheet: #fff; --ink: #000; --quiet: #333; --line: #999; --edge: #555; --accent: #000; --accent-strong: #000; --on-accent: #fff; --tint: #fff; --wrong: #000; --wrong-tint: #fff; --wait: #000; --wait-tint: #fff; }
+  body { display: block; font-size: 11pt; }
+  nav, button, .button, .steps, .actions, .errors, .save, .signed-in, .years, .pages, [role="search"] { display: none; }
+  header, main, footer { width: auto; max-width: none; margin: 0; padding: 0 0 1rem; border: 0; border-radius: 0; }
+  a { color: inherit; text-decoration: none; }
+  .bars { max-width: 14cm; }
+  .bars rect, .status::before { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
   .document { border: 0; padding: 0; }
-  section { break-inside: avoid; }
+  .scroll { overflow: visible; }
+  table { font-size: 10pt; }
+  thead { display: table-header-group; }
+  tr, figure, .bars, .status, .panel, .sheet, .figures div { break-inside: avoid; }
+  h1, h2, h3 { break-after: avoid; }
 }
 `.trim();
+
+/** Changes with the style sheet: a page never meets that of another version. */
+export const STYLE_VERSION = createHash("sha256").update(STYLE).digest("hex").slice(0, 12);
 
 /** A partner's colour, where private.partner_brand found it readable: one for light, one for dark. What is no colour is dropped. */
 export function brandStyle({ light = "", dark = "" }: Record<string, string>): string {

@@ -166,7 +166,7 @@ export const nl = {
       grounds: {
         mandate_signed: "Uw machtiging geldt niet meer. Zonder machtiging mogen wij uw laadstroom niet registreren.",
         ean_validated:
-          "Wij konden niet bevestigen dat de EAN-code bij uw adres hoort. Kijk de code na op uw energierekening, en mail ons wat daar staat.",
+          "Wij konden niet bevestigen dat de EAN-code bij uw adres hoort. Controleer de code op uw energierekening, en mail ons wat daar staat.",
         mid_charger_registered:
           "Wij kennen nog geen laadpaal van u met een geijkte meter (MID). Geef die door, dan beoordelen wij uw registratie opnieuw.",
       },
