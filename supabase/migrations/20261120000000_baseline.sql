@@ -8411,6 +8411,8 @@ create table core.documents (
   line_id     uuid,
   part_id     uuid,
   invoice_id  uuid,
+  year        int,
+  year_sha256 text,
   -- compressed already
   pdf         bytea       storage external,
   sha256      text,
@@ -8427,19 +8429,26 @@ create table core.documents (
   constraint documents_line_key unique (partner_id, line_id),
   constraint documents_part_key unique (partner_id, part_id),
   constraint documents_invoice_key unique (partner_id, invoice_id),
-  constraint documents_of_one_thing check (num_nonnulls(mandate_id, line_id, part_id, invoice_id) = 1),
+  constraint documents_year_key unique (partner_id, account_id, year),
+  constraint documents_of_one_thing check (num_nonnulls(mandate_id, line_id, part_id, invoice_id, year) = 1),
+  constraint documents_year_whole check (num_nulls(year, year_sha256) in (0, 2)),
   constraint documents_of_somebody check (num_nulls(account_id, owner_id) = case when invoice_id is null then 0 else 2 end),
   constraint documents_rendered_whole check (num_nulls(pdf, sha256, rendered_at) in (0, 3)),
   constraint documents_sha256_true check (sha256 = encode(sha256(pdf), 'hex'))
 );
 comment on table core.documents is
-  'A document to keep, as PDF: of a signed mandate, of what a customer was paid, or an invoice, which is of a partner and no account. Personal data. Written once; kept as long as the evidence of what it shows, and deleted with it.';
+  'A document to keep, as PDF: of a signed mandate, of what a customer was paid, of their year, or an invoice, which is of a partner and no account. Personal data. Written once; kept as long as the evidence of what it shows, and deleted with it.';
 comment on column core.documents.line_id is 'The payout line that it is the statement of; null where it shows something else.';
 comment on column core.documents.part_id is 'The settlement that it is: a customer''s part of a payment to the CPO; null where it shows something else.';
+comment on column core.documents.year is 'The year of an account that it is the overview of; null where it shows something else.';
+comment on column core.documents.year_sha256 is
+  'Of what the overview of a year says: one that would say something else by now, because a sale was noted later, is written anew.';
 comment on column core.documents.created_at is 'When it was asked for, which is the moment that the document itself says it was made.';
 comment on column core.documents.due_at is 'When it may be rendered, as long as it is not: moved on by whoever is about to.';
 -- serves: the documents to be rendered next
 create index documents_due on core.documents (due_at) where pdf is null;
+-- serves: the overviews that need not be kept any more
+create index documents_year on core.documents (year) where year is not null;
 -- serves: the documents of an account
 create index documents_account on core.documents (partner_id, account_id);
 select private.isolate('core.documents', 'select, insert, update');
@@ -8498,6 +8507,27 @@ $$;
 comment on function private.withdraw_statement(core.payout_lines) is
   'A line that was paid came back: nothing was paid by it, and the months are on the statement of the line that pays them.';
 
+create function private.customer_locale(account core.accounts) returns text
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  return coalesce((
+    select m.locale from core.mandates m join core.connections c on c.partner_id = m.partner_id and c.id = m.connection_id
+     where c.partner_id = account.partner_id and c.account_id = account.id and m.locale is not null order by m.created_at desc limit 1), 'nl');
+end $$;
+comment on function private.customer_locale(core.accounts) is 'The language that a customer signed in last.';
+
+create function private.customer_name(account core.accounts) returns text
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  return (select case when account.type = 'particulier' then s.full_name else coalesce(account.company ->> 'name', account.display_name, s.full_name) end
+            from core.signatories s where s.partner_id = account.partner_id and s.account_id = account.id);
+end $$;
+comment on function private.customer_name(core.accounts) is 'Who is paid: the signatory, or of a business its name.';
+
 create function private.statement_content(document core.documents) returns json
 language sql stable
 set search_path = '' set plan_cache_mode = 'force_custom_plan'
@@ -8534,10 +8564,8 @@ as $$
       from months m
   )
   select json_build_object(
-           'locale', coalesce((
-             select m.locale from core.mandates m join core.connections c on c.partner_id = m.partner_id and c.id = m.connection_id
-              where c.partner_id = a.partner_id and c.account_id = a.id and m.locale is not null order by m.created_at desc limit 1), 'nl'),
-           'customer', case when a.type = 'particulier' then s.full_name else coalesce(a.company ->> 'name', a.display_name, s.full_name) end,
+           'locale', private.customer_locale(a),
+           'customer', private.customer_name(a),
            'reference', replace(l.id::text, '-', ''),
            'paid_on', (l.paid_at at time zone 'Europe/Amsterdam')::date,
            'iban_last4', case when not l.to_partner then l.iban_last4 end,
@@ -8551,7 +8579,6 @@ as $$
     from line l
     cross join total t
     join core.accounts a on a.partner_id = l.partner_id and a.id = l.account_id
-    join core.signatories s on s.partner_id = a.partner_id and s.account_id = a.id
 $$;
 comment on function private.statement_content(core.documents) is
   'What the statement of a payout line, or of a customer''s part of one to a CPO, says: who was paid, when, where to (the end of an IBAN, or the name of the CPO), and for which months how many kWh and ERE, what they yielded, the fee and the net. Decimals as text, exact. other is what of the amount no month explains: a sale taken back that was paid before.';
@@ -8578,6 +8605,114 @@ $$;
 comment on function private.invoice_content(core.documents) is
   'What an invoice says: number, day, quarter, supplier, VAT, and by the month of delivery what it charges. Decimals as text, exact.';
 
+-- A customer's year: what was sold of them, and what they were paid. For the operator, and as a document for the customer.
+
+create function private.yearly_overview(account core.accounts, year int) returns json
+language plpgsql stable security definer
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+begin
+  return (
+    with sold as materialized (
+      -- sold in that year, or taken back in it
+      select k.at, b.quarter, s.price, a.ere * k.sign as ere, a.gross * k.sign as gross, a.fee * k.sign as fee, a.net * k.sign as net
+        from core.allocations a
+        join core.sales s on s.partner_id = a.partner_id and s.id = a.sale_id
+        join core.bookings b on b.partner_id = s.partner_id and b.id = s.booking_id
+        left join core.sale_reversals v on v.partner_id = a.partner_id and v.id = a.reversal_id
+        cross join lateral (values (s.sold_on, 1), ((v.reversed_at at time zone 'Europe/Amsterdam')::date, -1)) k (at, sign)
+       where a.partner_id = account.partner_id and a.account_id = account.id and extract(year from k.at) = yearly_overview.year
+    ), payment as materialized (
+      select (l.paid_at at time zone 'Europe/Amsterdam')::date as at, p.amount, l.account_id is null as to_partner, l.iban_last4
+        from core.payout_parts p
+        join core.payout_lines l on l.partner_id = p.partner_id and l.id = p.line_id and l.status = 'paid'
+       where p.ledger_partner_id = account.partner_id and p.payee_id = account.id and p.kind = 'customer'
+         and extract(year from l.paid_at at time zone 'Europe/Amsterdam') = yearly_overview.year
+    )
+    select json_build_object(
+      'account_id', account.id, 'year', yearly_overview.year, 'currency', 'EUR',
+      'ere_sold', coalesce(sum(s.ere), 0), 'gross_eur', coalesce(sum(s.gross), 0), 'fee_eur', coalesce(sum(s.fee), 0), 'net_eur', coalesce(sum(s.net), 0),
+      'paid_eur', (select coalesce(sum(p.amount), 0) from payment p),
+      'sales', (select coalesce(json_agg(json_build_object(
+                  'sold_on', q.at, 'quarter', private.quarter_name(q.quarter), 'price_per_ere_eur', q.price, 'ere', q.ere, 'gross_eur', q.gross,
+                  'fee_eur', q.fee, 'net_eur', q.net) order by q.at, q.quarter, q.price, q.ere < 0), '[]')
+                  from (select o.at, o.quarter, o.price, sum(o.ere) as ere, sum(o.gross) as gross, sum(o.fee) as fee, sum(o.net) as net
+                          from sold o group by o.at, o.quarter, o.price, sign(o.ere)) q),
+      'payments', (select coalesce(json_agg(json_build_object(
+                     'paid_on', p.at, 'amount_eur', p.amount, 'to', case when p.to_partner then 'cpo' else 'customer' end, 'iban', '**** ' || p.iban_last4)
+                     order by p.at), '[]') from payment p))
+      from sold s);
+end $$;
+comment on function private.yearly_overview(core.accounts, int) is
+  'What was sold of a customer in a calendar year, and what they were paid in it: {account_id, year, ere_sold, gross_eur, fee_eur, net_eur, paid_eur, sales, payments}. The fee has its VAT in it. Definer, because what was paid stands in the service''s own batch.';
+
+create function private.overview_content(account core.accounts, year int) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  return (
+    select json_build_object(
+      'locale', private.customer_locale(account),
+      'customer', private.customer_name(account),
+      'cpo', case when account.payout_handler = 'via_cpo_invoicing' then (
+        select coalesce(p.company ->> 'name', p.name) from core.partners p where p.id = account.partner_id) end,
+      'overview', private.yearly_overview(account, year)));
+end $$;
+comment on function private.overview_content(core.accounts, int) is
+  'What the document of a customer''s year says: {locale, customer, cpo, overview}, the CPO where it settles with them. Definer, as private.yearly_overview.';
+grant execute on function private.overview_content(core.accounts, int) to api_owner;
+
+create function private.overview_years(account core.accounts) returns setof int
+language sql stable security definer
+set search_path = ''
+as $$
+  select y.year from (
+    select extract(year from k.at)::int as year
+      from core.allocations a
+      join core.sales s on s.partner_id = a.partner_id and s.id = a.sale_id
+      left join core.sale_reversals v on v.partner_id = a.partner_id and v.id = a.reversal_id
+     cross join lateral (values (s.sold_on), ((v.reversed_at at time zone 'Europe/Amsterdam')::date)) k (at)
+     where a.partner_id = account.partner_id and a.account_id = account.id and k.at is not null
+    union
+    select extract(year from l.paid_at at time zone 'Europe/Amsterdam')::int
+      from core.payout_parts p
+      join core.payout_lines l on l.partner_id = p.partner_id and l.id = p.line_id and l.status = 'paid'
+     where p.ledger_partner_id = account.partner_id and p.payee_id = account.id and p.kind = 'customer') y
+   where y.year < extract(year from private.today())
+$$;
+comment on function private.overview_years(core.accounts) is
+  'The years that are over in which something of a customer was sold, or they were paid. Definer, as private.yearly_overview.';
+grant execute on function private.overview_years(core.accounts) to api_owner;
+
+create function private.overview_document(account core.accounts, year int) returns json
+language plpgsql
+set search_path = ''
+as $$
+declare
+  said     text;
+  document core.documents;
+begin
+  if account.id is null or year not in (select private.overview_years(account)) then
+    perform private.refuse('statement_not_found');
+  end if;
+  said := encode(sha256(convert_to(private.overview_content(account, year)::text, 'UTF8')), 'hex');
+  insert into core.documents (partner_id, account_id, owner_id, year, year_sha256)
+  values (account.partner_id, account.id, account.owner_id, overview_document.year, said)
+  on conflict on constraint documents_year_key do update
+    set year_sha256 = excluded.year_sha256, pdf = null, sha256 = null, rendered_at = null, created_at = excluded.created_at, due_at = excluded.due_at
+    where documents.year_sha256 <> excluded.year_sha256;
+  select * into document from core.documents d
+   where d.partner_id = account.partner_id and d.account_id = account.id and d.year = overview_document.year;
+  if document.pdf is null then
+    return private.refusal('document_not_ready');  -- that it was asked for stays
+  end if;
+  return private.kept_document(document, 'overview-' || year);
+end $$;
+comment on function private.overview_document(core.accounts, int) is
+  'private.kept_document of a customer''s year, which is written when it is first asked for, and anew where it says something else by now. Refused with statement_not_found where that year is not over, or had nothing.';
+grant execute on function private.overview_document(core.accounts, int) to api_owner;
+
 -- Rendering documents: what is due is claimed, composed of its subject, and kept.
 
 create function private.document_content(document core.documents) returns json
@@ -8585,6 +8720,8 @@ language sql stable
 set search_path = ''
 as $$
   select case when document.line_id is not null or document.part_id is not null then private.statement_content(document)
+              when document.year is not null then (
+                select private.overview_content(a, document.year) from core.accounts a where a.partner_id = document.partner_id and a.id = document.account_id)
               when document.invoice_id is not null then private.invoice_content(document) else (select json_build_object(
                    'document', m.document, 'document_sha256', m.document_sha256, 'signed_name', m.signed_name,
                    'signed_at', private.iso(m.signed_at), 'code_sent_to', m.code_sent_to, 'valid_from', m.valid_from,
@@ -8605,7 +8742,8 @@ as $$
         order by w.due_at limit size for update skip locked)
     returning d.*)
   select coalesce(json_agg(json_build_object(
-           'partner_id', d.partner_id, 'id', d.id, 'kind', case when d.mandate_id is not null then 'mandate' when d.invoice_id is not null then 'invoice' else 'statement' end, 'created_at', private.iso(d.created_at),
+           'partner_id', d.partner_id, 'id', d.id, 'kind', case when d.mandate_id is not null then 'mandate' when d.invoice_id is not null then 'invoice'
+                                                                        when d.year is not null then 'overview' else 'statement' end, 'created_at', private.iso(d.created_at),
            'content', private.document_content(d)) order by d.created_at, d.id), '[]')
     from claimed d
 $$;
@@ -10543,6 +10681,7 @@ begin
     perform private.post(tenant, postings);
   end loop;
   perform private.withdraw_statement(l) from unnest(gone) l;
+  delete from core.documents d where d.year < extract(year from border);
   delete from core.payout_parts p using unnest(gone) l where p.partner_id = l.partner_id and p.line_id = l.id;
   delete from core.payout_lines d using unnest(gone) l where d.partner_id = l.partner_id and d.id = l.id;
   delete from core.payout_batches b
@@ -14331,6 +14470,24 @@ comment on function private.own_payouts() is
   'What the person of this transaction was paid, newest first, a hundred at most: [{line_id, part_id, cpo, paid_on, amount_eur}]; what was paid to the CPO that settles with them has a part_id and the name of the CPO, all else a line_id. Definer, as private.own_accounts.';
 grant execute on function private.own_payouts() to api_owner;
 
+create function private.own_overviews() returns json
+language sql stable security definer
+set search_path = ''
+as $$
+  select coalesce(json_agg(json_build_object('account_id', a.id, 'year', y.year) order by y.year desc, a.created_at, a.id), '[]')
+    from private.own_account_rows() a cross join lateral private.overview_years(a) y (year)
+$$;
+comment on function private.own_overviews() is
+  'The years that are over of each account of the person of this transaction in which there was money, newest first: [{account_id, year}]. Definer, as private.own_accounts.';
+grant execute on function private.own_overviews() to api_owner;
+
+create function private.own_account(account uuid) returns core.accounts
+language sql stable security definer
+set search_path = ''
+as $$ select a from private.own_account_rows() a where a.id = account $$;
+comment on function private.own_account(uuid) is 'An account of the person of this transaction; null where it is none. Definer, as private.own_accounts.';
+grant execute on function private.own_account(uuid) to api_owner;
+
 create function private.own_mandates() returns json
 language sql stable security definer
 set search_path = ''
@@ -14416,10 +14573,11 @@ begin
     'prices', private.own_prices(year),
     'left_out', private.own_left_out(year),
     'accounts', private.own_accounts(),
-    'payouts', private.own_payouts());
+    'payouts', private.own_payouts(),
+    'overviews', private.own_overviews());
 end $$;
 comment on function api.read_own_earnings(jsonb, jsonb) is
-  'What a person''s charging yields in a year, and what they were paid: {year} to {email, year, years, position, prices, left_out, accounts, payouts}.';
+  'What a person''s charging yields in a year, and what they were paid: {year} to {email, year, years, position, prices, left_out, accounts, payouts, overviews}.';
 select private.expose('api.read_own_earnings(jsonb, jsonb)');
 
 create function api.read_own_mandates(caller jsonb) returns json
@@ -14441,8 +14599,15 @@ create function api.read_own_document(caller jsonb, request jsonb) returns json
 language plpgsql security definer
 set search_path = ''
 as $$
+declare
+  account core.accounts;
 begin
   perform private.act_as(caller, 'session', 'signatory');
+  if request ->> 'year' is not null then
+    account := private.own_account((request ->> 'account_id')::uuid);
+    perform private.enter_signed_account(account.id) where account.client_id is not null;
+    return private.overview_document(account, (request ->> 'year')::int);
+  end if;
   perform private.enter_signed_document((request ->> 'mandate_id')::uuid, (request ->> 'line_id')::uuid, (request ->> 'part_id')::uuid)
     where private.signatory() is not null;
   if request ->> 'mandate_id' is not null then
@@ -14453,7 +14618,7 @@ begin
   return private.statement_document((request ->> 'line_id')::uuid);
 end $$;
 comment on function api.read_own_document(jsonb, jsonb) is
-  'A document of a person''s own: {mandate_id}, {line_id} or {part_id} to private.kept_document. Another''s is not found.';
+  'A document of a person''s own: {mandate_id}, {line_id}, {part_id}, or of a year {account_id, year}, to private.kept_document. Another''s is not found.';
 select private.expose('api.read_own_document(jsonb, jsonb)');
 
 create function api.open_own_claim(caller jsonb, request jsonb) returns json
@@ -18147,45 +18312,6 @@ begin
 end $$;
 comment on function ops.payout_show(jsonb) is 'A batch and its lines, in the order of the file: {batch, status?, limit?} to {batch, lines}. Names people, so it leaves an audit row.';
 select private.expose_ops('ops.payout_show(jsonb)');
-
-create function private.yearly_overview(account core.accounts, year int) returns json
-language plpgsql stable
-set search_path = '' set plan_cache_mode = 'force_custom_plan'
-as $$
-begin
-  return (
-    with sold as materialized (
-      -- sold in that year, or taken back in it
-      select k.at, b.quarter, s.price, a.ere * k.sign as ere, a.gross * k.sign as gross, a.fee * k.sign as fee, a.net * k.sign as net
-        from core.allocations a
-        join core.sales s on s.partner_id = a.partner_id and s.id = a.sale_id
-        join core.bookings b on b.partner_id = s.partner_id and b.id = s.booking_id
-        left join core.sale_reversals v on v.partner_id = a.partner_id and v.id = a.reversal_id
-        cross join lateral (values (s.sold_on, 1), ((v.reversed_at at time zone 'Europe/Amsterdam')::date, -1)) k (at, sign)
-       where a.partner_id = account.partner_id and a.account_id = account.id and extract(year from k.at) = yearly_overview.year
-    ), payment as materialized (
-      select (l.paid_at at time zone 'Europe/Amsterdam')::date as at, p.amount, l.account_id is null as to_partner, l.iban_last4
-        from core.payout_parts p
-        join core.payout_lines l on l.partner_id = p.partner_id and l.id = p.line_id and l.status = 'paid'
-       where p.ledger_partner_id = account.partner_id and p.payee_id = account.id and p.kind = 'customer'
-         and extract(year from l.paid_at at time zone 'Europe/Amsterdam') = yearly_overview.year
-    )
-    select json_build_object(
-      'account_id', account.id, 'year', yearly_overview.year, 'currency', 'EUR',
-      'ere_sold', coalesce(sum(s.ere), 0), 'gross_eur', coalesce(sum(s.gross), 0), 'fee_eur', coalesce(sum(s.fee), 0), 'net_eur', coalesce(sum(s.net), 0),
-      'paid_eur', (select coalesce(sum(p.amount), 0) from payment p),
-      'sales', (select coalesce(json_agg(json_build_object(
-                  'sold_on', q.at, 'quarter', private.quarter_name(q.quarter), 'price_per_ere_eur', q.price, 'ere', q.ere, 'gross_eur', q.gross,
-                  'fee_eur', q.fee, 'net_eur', q.net) order by q.at, q.quarter, q.price, q.ere < 0), '[]')
-                  from (select o.at, o.quarter, o.price, sum(o.ere) as ere, sum(o.gross) as gross, sum(o.fee) as fee, sum(o.net) as net
-                          from sold o group by o.at, o.quarter, o.price, sign(o.ere)) q),
-      'payments', (select coalesce(json_agg(json_build_object(
-                     'paid_on', p.at, 'amount_eur', p.amount, 'to', case when p.to_partner then 'cpo' else 'customer' end, 'iban', '**** ' || p.iban_last4)
-                     order by p.at), '[]') from payment p))
-      from sold s);
-end $$;
-comment on function private.yearly_overview(core.accounts, int) is
-  'What was sold of a customer in a calendar year, and what they were paid in it: {account_id, year, ere_sold, gross_eur, fee_eur, net_eur, paid_eur, sales, payments}. The fee has its VAT in it.';
 
 create function ops.payout_overview(input jsonb) returns json
 language plpgsql security definer

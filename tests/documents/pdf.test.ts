@@ -7,6 +7,7 @@ import { ROOT } from "../../packages/local/src/checkout.ts";
 import { FONT_MODULES } from "../../packages/tools/src/write_fonts.ts";
 import { composeInvoice, type Invoice } from "../../supabase/functions/documents/invoice.ts";
 import { composeMandate, type SignedMandate } from "../../supabase/functions/documents/mandate.ts";
+import { composeOverview, type YearOverview } from "../../supabase/functions/documents/overview.ts";
 import { writePdf } from "../../supabase/functions/documents/pdf.ts";
 import { composeStatement, type Statement } from "../../supabase/functions/documents/statement.ts";
 import { ask, hasTool, readPdf, type Tag } from "../harness/pdf.ts";
@@ -72,6 +73,25 @@ const statement = (change: Partial<Statement> = {}): Statement => ({
   ...change,
 });
 
+const yearOf = (change?: Partial<YearOverview>): YearOverview => ({
+  locale: "nl",
+  customer: "Sanne de Vries",
+  cpo: null,
+  overview: {
+    year: 2026,
+    ere_sold: 1234.567891,
+    gross_eur: 518.52,
+    fee_eur: 103.7,
+    net_eur: 414.82,
+    paid_eur: 400,
+    sales: [
+      { sold_on: "2026-11-30", quarter: "2026-Q2", ere: 1300, gross_eur: 546, fee_eur: 109.2, net_eur: 436.8 },
+      { sold_on: "2026-12-31", quarter: "2026-Q2", ere: -65.432109, gross_eur: -27.48, fee_eur: -5.5, net_eur: -21.98 },
+    ],
+    payments: [{ paid_on: "2026-12-15", amount_eur: 400, to: "customer", iban: "**** 4300" }],
+  },
+  ...change,
+});
 const stated = (change?: Partial<Statement>) => composeStatement(statement(change), "ERE Service");
 
 const invoice = (change: Partial<Invoice> = {}): Invoice => ({
@@ -139,6 +159,22 @@ const DOCUMENTS: [string, () => Promise<Uint8Array>][] = LOCALES.flatMap(
           vat: "0.00",
           total: "-1006.67",
         }),
+    ],
+    [`a year (${locale})`, () => writePdf(composeOverview(yearOf({ locale }), "ERE Service"), CREATED)],
+    [
+      `a year without money (${locale})`,
+      () =>
+        writePdf(
+          composeOverview(
+            yearOf({
+              locale,
+              cpo: "Łódź <Жанна> 李",
+              overview: { ...yearOf().overview, sales: [], payments: [] },
+            }),
+            "ERE Service",
+          ),
+          CREATED,
+        ),
     ],
     [`a statement (${locale})`, () => writePdf(stated({ locale }), CREATED)],
     [

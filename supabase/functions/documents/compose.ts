@@ -1,5 +1,6 @@
 import { composeInvoice, type Invoice, type Service } from "./invoice.ts";
 import { composeMandate, type SignedMandate } from "./mandate.ts";
+import { composeOverview, type YearOverview } from "./overview.ts";
 import { type Content, writePdf } from "./pdf.ts";
 import { composeStatement, type Statement } from "./statement.ts";
 
@@ -7,6 +8,7 @@ import { composeStatement, type Statement } from "./statement.ts";
 export type Due = { partner_id: string; id: string; created_at: string } & (
   | { kind: "mandate"; content: SignedMandate }
   | { kind: "statement"; content: Statement }
+  | { kind: "overview"; content: YearOverview }
   | { kind: "invoice"; content: Invoice }
 );
 
@@ -21,6 +23,8 @@ function compose(document: Due, service: Service): Content {
       return composeMandate(document.content);
     case "statement":
       return composeStatement(document.content, service.SERVICE_NAME);
+    case "overview":
+      return composeOverview(document.content, service.SERVICE_NAME);
     case "invoice":
       return composeInvoice(document.content, service);
   }

@@ -46,6 +46,32 @@ export const en: DocumentWords = {
     ],
   },
 
+  overview: {
+    title: (year) => `Overview of ${year}`,
+    sold: "Sold, after our fee",
+    paid: "Paid to you",
+    paid_via: (cpo) => `Paid to ${cpo}`,
+    sales: (year) => `What was sold in ${year}`,
+    no_sales: "Nothing was sold in this year.",
+    quarter: "Charged in",
+    quarter_name: (number, year) => `Q${number} ${year}`,
+    sold_on: "Sold on",
+    gross: "Yield",
+    fee: "Fee",
+    net: "For you",
+    net_via: "After the fee",
+    payments: (year) => `What was paid in ${year}`,
+    no_payments: "Nothing was paid in this year.",
+    paid_on: "Paid on",
+    to: "To",
+    amount: "Amount",
+    how: (service) => [
+      "What is sold in a year was often charged in the year before, and is sometimes paid only in the year after.",
+      `Yield: your part of what ${service} received for the ERE.`,
+      `Fee: what ${service} keeps of that, including VAT. A sale that was taken back has a minus sign.`,
+    ],
+  },
+
   invoice: {
     title: (number) => `Invoice ${number}`,
     credit_note: (number) => `Credit note ${number}`,

@@ -45,6 +45,32 @@ export const nl = {
     ],
   },
 
+  overview: {
+    title: (year: number) => `Jaaroverzicht ${year}`,
+    sold: "Verkocht, na onze vergoeding",
+    paid: "Aan u betaald",
+    paid_via: (cpo: string) => `Betaald aan ${cpo}`,
+    sales: (year: number) => `Wat in ${year} is verkocht`,
+    no_sales: "Er is in dit jaar niets verkocht.",
+    quarter: "Geladen in",
+    quarter_name: (number: string, year: string) => `${number}e kwartaal ${year}`,
+    sold_on: "Verkocht op",
+    gross: "Opbrengst",
+    fee: "Vergoeding",
+    net: "Voor u",
+    net_via: "Na vergoeding",
+    payments: (year: number) => `Wat in ${year} is betaald`,
+    no_payments: "Er is in dit jaar niets betaald.",
+    paid_on: "Betaald op",
+    to: "Naar",
+    amount: "Bedrag",
+    how: (service: string) => [
+      "Wat in een jaar is verkocht, is vaak geladen in het jaar ervoor, en wordt soms pas in het jaar erna betaald.",
+      `Opbrengst: uw deel van wat ${service} voor de ERE heeft gekregen.`,
+      `Vergoeding: wat ${service} daarvan houdt, inclusief btw. Een verkoop die is teruggedraaid, staat er met een minteken bij.`,
+    ],
+  },
+
   invoice: {
     title: (number: string) => `Factuur ${number}`,
     credit_note: (number: string) => `Creditfactuur ${number}`,

@@ -5,6 +5,8 @@ language sql stable
 set search_path = ''
 as $$
   select case when document.line_id is not null or document.part_id is not null then private.statement_content(document)
+              when document.year is not null then (
+                select private.overview_content(a, document.year) from core.accounts a where a.partner_id = document.partner_id and a.id = document.account_id)
               when document.invoice_id is not null then private.invoice_content(document) else (select json_build_object(
                    'document', m.document, 'document_sha256', m.document_sha256, 'signed_name', m.signed_name,
                    'signed_at', private.iso(m.signed_at), 'code_sent_to', m.code_sent_to, 'valid_from', m.valid_from,
@@ -25,7 +27,8 @@ as $$
         order by w.due_at limit size for update skip locked)
     returning d.*)
   select coalesce(json_agg(json_build_object(
-           'partner_id', d.partner_id, 'id', d.id, 'kind', case when d.mandate_id is not null then 'mandate' when d.invoice_id is not null then 'invoice' else 'statement' end, 'created_at', private.iso(d.created_at),
+           'partner_id', d.partner_id, 'id', d.id, 'kind', case when d.mandate_id is not null then 'mandate' when d.invoice_id is not null then 'invoice'
+                                                                        when d.year is not null then 'overview' else 'statement' end, 'created_at', private.iso(d.created_at),
            'content', private.document_content(d)) order by d.created_at, d.id), '[]')
     from claimed d
 $$;

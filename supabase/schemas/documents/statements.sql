@@ -29,6 +29,27 @@ $$;
 comment on function private.withdraw_statement(core.payout_lines) is
   'A line that was paid came back: nothing was paid by it, and the months are on the statement of the line that pays them.';
 
+create function private.customer_locale(account core.accounts) returns text
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  return coalesce((
+    select m.locale from core.mandates m join core.connections c on c.partner_id = m.partner_id and c.id = m.connection_id
+     where c.partner_id = account.partner_id and c.account_id = account.id and m.locale is not null order by m.created_at desc limit 1), 'nl');
+end $$;
+comment on function private.customer_locale(core.accounts) is 'The language that a customer signed in last.';
+
+create function private.customer_name(account core.accounts) returns text
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  return (select case when account.type = 'particulier' then s.full_name else coalesce(account.company ->> 'name', account.display_name, s.full_name) end
+            from core.signatories s where s.partner_id = account.partner_id and s.account_id = account.id);
+end $$;
+comment on function private.customer_name(core.accounts) is 'Who is paid: the signatory, or of a business its name.';
+
 create function private.statement_content(document core.documents) returns json
 language sql stable
 set search_path = '' set plan_cache_mode = 'force_custom_plan'
@@ -65,10 +86,8 @@ as $$
       from months m
   )
   select json_build_object(
-           'locale', coalesce((
-             select m.locale from core.mandates m join core.connections c on c.partner_id = m.partner_id and c.id = m.connection_id
-              where c.partner_id = a.partner_id and c.account_id = a.id and m.locale is not null order by m.created_at desc limit 1), 'nl'),
-           'customer', case when a.type = 'particulier' then s.full_name else coalesce(a.company ->> 'name', a.display_name, s.full_name) end,
+           'locale', private.customer_locale(a),
+           'customer', private.customer_name(a),
            'reference', replace(l.id::text, '-', ''),
            'paid_on', (l.paid_at at time zone 'Europe/Amsterdam')::date,
            'iban_last4', case when not l.to_partner then l.iban_last4 end,
@@ -82,7 +101,6 @@ as $$
     from line l
     cross join total t
     join core.accounts a on a.partner_id = l.partner_id and a.id = l.account_id
-    join core.signatories s on s.partner_id = a.partner_id and s.account_id = a.id
 $$;
 comment on function private.statement_content(core.documents) is
   'What the statement of a payout line, or of a customer''s part of one to a CPO, says: who was paid, when, where to (the end of an IBAN, or the name of the CPO), and for which months how many kWh and ERE, what they yielded, the fee and the net. Decimals as text, exact. other is what of the amount no month explains: a sale taken back that was paid before.';

@@ -367,45 +367,6 @@ end $$;
 comment on function ops.payout_show(jsonb) is 'A batch and its lines, in the order of the file: {batch, status?, limit?} to {batch, lines}. Names people, so it leaves an audit row.';
 select private.expose_ops('ops.payout_show(jsonb)');
 
-create function private.yearly_overview(account core.accounts, year int) returns json
-language plpgsql stable
-set search_path = '' set plan_cache_mode = 'force_custom_plan'
-as $$
-begin
-  return (
-    with sold as materialized (
-      -- sold in that year, or taken back in it
-      select k.at, b.quarter, s.price, a.ere * k.sign as ere, a.gross * k.sign as gross, a.fee * k.sign as fee, a.net * k.sign as net
-        from core.allocations a
-        join core.sales s on s.partner_id = a.partner_id and s.id = a.sale_id
-        join core.bookings b on b.partner_id = s.partner_id and b.id = s.booking_id
-        left join core.sale_reversals v on v.partner_id = a.partner_id and v.id = a.reversal_id
-        cross join lateral (values (s.sold_on, 1), ((v.reversed_at at time zone 'Europe/Amsterdam')::date, -1)) k (at, sign)
-       where a.partner_id = account.partner_id and a.account_id = account.id and extract(year from k.at) = yearly_overview.year
-    ), payment as materialized (
-      select (l.paid_at at time zone 'Europe/Amsterdam')::date as at, p.amount, l.account_id is null as to_partner, l.iban_last4
-        from core.payout_parts p
-        join core.payout_lines l on l.partner_id = p.partner_id and l.id = p.line_id and l.status = 'paid'
-       where p.ledger_partner_id = account.partner_id and p.payee_id = account.id and p.kind = 'customer'
-         and extract(year from l.paid_at at time zone 'Europe/Amsterdam') = yearly_overview.year
-    )
-    select json_build_object(
-      'account_id', account.id, 'year', yearly_overview.year, 'currency', 'EUR',
-      'ere_sold', coalesce(sum(s.ere), 0), 'gross_eur', coalesce(sum(s.gross), 0), 'fee_eur', coalesce(sum(s.fee), 0), 'net_eur', coalesce(sum(s.net), 0),
-      'paid_eur', (select coalesce(sum(p.amount), 0) from payment p),
-      'sales', (select coalesce(json_agg(json_build_object(
-                  'sold_on', q.at, 'quarter', private.quarter_name(q.quarter), 'price_per_ere_eur', q.price, 'ere', q.ere, 'gross_eur', q.gross,
-                  'fee_eur', q.fee, 'net_eur', q.net) order by q.at, q.quarter, q.price, q.ere < 0), '[]')
-                  from (select o.at, o.quarter, o.price, sum(o.ere) as ere, sum(o.gross) as gross, sum(o.fee) as fee, sum(o.net) as net
-                          from sold o group by o.at, o.quarter, o.price, sign(o.ere)) q),
-      'payments', (select coalesce(json_agg(json_build_object(
-                     'paid_on', p.at, 'amount_eur', p.amount, 'to', case when p.to_partner then 'cpo' else 'customer' end, 'iban', '**** ' || p.iban_last4)
-                     order by p.at), '[]') from payment p))
-      from sold s);
-end $$;
-comment on function private.yearly_overview(core.accounts, int) is
-  'What was sold of a customer in a calendar year, and what they were paid in it: {account_id, year, ere_sold, gross_eur, fee_eur, net_eur, paid_eur, sales, payments}. The fee has its VAT in it.';
-
 create function ops.payout_overview(input jsonb) returns json
 language plpgsql security definer
 set search_path = ''

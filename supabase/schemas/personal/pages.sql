@@ -156,6 +156,24 @@ comment on function private.own_payouts() is
   'What the person of this transaction was paid, newest first, a hundred at most: [{line_id, part_id, cpo, paid_on, amount_eur}]; what was paid to the CPO that settles with them has a part_id and the name of the CPO, all else a line_id. Definer, as private.own_accounts.';
 grant execute on function private.own_payouts() to api_owner;
 
+create function private.own_overviews() returns json
+language sql stable security definer
+set search_path = ''
+as $$
+  select coalesce(json_agg(json_build_object('account_id', a.id, 'year', y.year) order by y.year desc, a.created_at, a.id), '[]')
+    from private.own_account_rows() a cross join lateral private.overview_years(a) y (year)
+$$;
+comment on function private.own_overviews() is
+  'The years that are over of each account of the person of this transaction in which there was money, newest first: [{account_id, year}]. Definer, as private.own_accounts.';
+grant execute on function private.own_overviews() to api_owner;
+
+create function private.own_account(account uuid) returns core.accounts
+language sql stable security definer
+set search_path = ''
+as $$ select a from private.own_account_rows() a where a.id = account $$;
+comment on function private.own_account(uuid) is 'An account of the person of this transaction; null where it is none. Definer, as private.own_accounts.';
+grant execute on function private.own_account(uuid) to api_owner;
+
 create function private.own_mandates() returns json
 language sql stable security definer
 set search_path = ''
@@ -241,10 +259,11 @@ begin
     'prices', private.own_prices(year),
     'left_out', private.own_left_out(year),
     'accounts', private.own_accounts(),
-    'payouts', private.own_payouts());
+    'payouts', private.own_payouts(),
+    'overviews', private.own_overviews());
 end $$;
 comment on function api.read_own_earnings(jsonb, jsonb) is
-  'What a person''s charging yields in a year, and what they were paid: {year} to {email, year, years, position, prices, left_out, accounts, payouts}.';
+  'What a person''s charging yields in a year, and what they were paid: {year} to {email, year, years, position, prices, left_out, accounts, payouts, overviews}.';
 select private.expose('api.read_own_earnings(jsonb, jsonb)');
 
 create function api.read_own_mandates(caller jsonb) returns json
@@ -266,8 +285,15 @@ create function api.read_own_document(caller jsonb, request jsonb) returns json
 language plpgsql security definer
 set search_path = ''
 as $$
+declare
+  account core.accounts;
 begin
   perform private.act_as(caller, 'session', 'signatory');
+  if request ->> 'year' is not null then
+    account := private.own_account((request ->> 'account_id')::uuid);
+    perform private.enter_signed_account(account.id) where account.client_id is not null;
+    return private.overview_document(account, (request ->> 'year')::int);
+  end if;
   perform private.enter_signed_document((request ->> 'mandate_id')::uuid, (request ->> 'line_id')::uuid, (request ->> 'part_id')::uuid)
     where private.signatory() is not null;
   if request ->> 'mandate_id' is not null then
@@ -278,7 +304,7 @@ begin
   return private.statement_document((request ->> 'line_id')::uuid);
 end $$;
 comment on function api.read_own_document(jsonb, jsonb) is
-  'A document of a person''s own: {mandate_id}, {line_id} or {part_id} to private.kept_document. Another''s is not found.';
+  'A document of a person''s own: {mandate_id}, {line_id}, {part_id}, or of a year {account_id, year}, to private.kept_document. Another''s is not found.';
 select private.expose('api.read_own_document(jsonb, jsonb)');
 
 create function api.open_own_claim(caller jsonb, request jsonb) returns json

@@ -34,6 +34,7 @@ ${
     ? html`<p>${words.nothing_paid}</p>`
     : html`<ul>${payouts.map((payout) => html`<li>${payoutLink(frame, payout)}</li>`)}</ul>`
 }
+${yearOverviews(frame, earnings)}
 ${accounts.length > 0 ? html`<h2>${words.account}</h2>${accounts.map((account) => payout(frame, account))}` : ""}
 <h2>${words.fee}</h2>
 <p>${prices.fee_pct === null ? words.fee_unknown : words.fee_is(percent(frame, prices.fee_pct))}</p>`,
@@ -46,6 +47,18 @@ function payoutLink(frame: MijnFrame, { paid_on, amount_eur, ...of }: Payout): H
   return of.part_id === null
     ? html`<a class="link" href="${frame.to(`/statement/${of.line_id}`)}">${words.payout(...said)}</a>`
     : html`<a class="link" href="${frame.to(`/settlement/${of.part_id}`)}">${words.payout_via(...said, of.cpo)}</a>`;
+}
+
+/** A document for each year that is over; with several accounts, of each of them. */
+function yearOverviews(frame: MijnFrame, { accounts, overviews }: Earnings): Html {
+  const words = WORDS[frame.locale].earnings;
+  if (overviews.length === 0) return html``;
+  const name = (account_id: string) => {
+    const account = accounts.find((each) => each.account_id === account_id);
+    return accounts.length > 1 && account ? account.connections.map(addressOf).join("; ") : null;
+  };
+  return html`<h2>${words.overviews}</h2>
+<ul>${overviews.map(({ account_id, year }) => html`<li><a class="link" href="${frame.to(`/overview/${account_id}/${year}`)}">${words.overview(year, name(account_id))}</a></li>`)}</ul>`;
 }
 
 function quarterTable(frame: MijnFrame, { position }: Earnings, via: boolean): Html {

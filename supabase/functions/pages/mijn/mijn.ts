@@ -30,6 +30,7 @@ export const mijn: Flow = {
     { method: "GET", path: `${PATH}/charging.csv`, run: does("downloadCharging") },
     { method: "GET", path: `${PATH}/earnings`, run: does("showEarnings") },
     { method: "GET", path: `${PATH}/statement/${ID}`, run: does("downloadStatement") },
+    { method: "GET", path: `${PATH}/overview/${ID}/:year{20\\d\\d}`, run: does("downloadOverview") },
     { method: "GET", path: `${PATH}/settlement/${ID}`, run: does("downloadSettlement") },
     { method: "GET", path: `${PATH}/account/${ID}`, run: does("showAccount") },
     { method: "POST", path: `${PATH}/account/${ID}`, run: does("changeAccount") },

@@ -92,6 +92,8 @@ export type Earnings = {
   left_out: LeftOut[];
   accounts: Account[];
   payouts: Payout[];
+  /** The years that are over in which there was money, newest first. */
+  overviews: { account_id: string; year: number }[];
 };
 
 /** Paid to the person; or to the CPO that settles with them, whose name it then has. */

@@ -134,6 +134,8 @@ export const nl = {
     paid: "Wat wij u betaalden",
     payout: (amount: string, day: string) => `${amount} op ${day}: overzicht als pdf`,
     nothing_paid: "Er is nog niets uitbetaald.",
+    overviews: "Jaaroverzichten",
+    overview: (year: number, which: string | null) => `Jaaroverzicht ${year}${which ? `, ${which}` : ""} (pdf)`,
     account: "Uw rekeningnummer",
     iban_is: (last4: string) => `De rekening die eindigt op ${last4}`,
     no_iban: "Er is nog geen rekeningnummer. Zonder rekeningnummer kunnen wij u niet betalen.",

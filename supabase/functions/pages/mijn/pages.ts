@@ -95,6 +95,15 @@ const download = (page: string, key: "mandate_id" | "line_id" | "part_id") =>
     return refused ? visit.unknown() : answer;
   });
 
+/** A year of an account as PDF. It is written when it is first asked for. */
+const downloadOverview = signedIn(async (visit) => {
+  const { id: account_id = "", year = "" } = visit.c.req.param();
+  const reading = visit.own<never>("read_own_document", { account_id, year: Number(year) });
+  const here = visit.frame.to(`/overview/${account_id}/${year}`);
+  const { answer, refused } = await visit.attempt(asPdf(visit, reading, here), ["statement_not_found"]);
+  return refused ? visit.unknown() : answer;
+});
+
 /** To the claim pages of an account, where the account number, the charger and the mandate are changed. */
 const openClaim = withLogin(async (visit) => {
   const { c, environment, form, locale } = visit;
@@ -275,6 +284,7 @@ export const pages = {
   showEarnings,
   downloadStatement: download("/statement", "line_id"),
   downloadSettlement: download("/settlement", "part_id"),
+  downloadOverview,
   ...accountPages,
   showMandates,
   downloadMandate: download("/mandate", "mandate_id"),

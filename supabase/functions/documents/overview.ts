@@ -1,0 +1,110 @@
+import { longDate, MANDATE_WORDS } from "#shared/domain/mandate_text/mandate_text.ts";
+import type { Locale } from "#shared/values/locale.ts";
+import type { Content } from "./pdf.ts";
+import { decimals } from "./statement.ts";
+import { WORDS } from "./words.ts";
+
+/** What private.overview_content tells of a customer's year. Days are calendar days, amounts euro. */
+export type YearOverview = {
+  locale: Locale;
+  customer: string;
+  /** The CPO that is paid, and settles with the customer; null where the service pays them. */
+  cpo: string | null;
+  overview: {
+    year: number;
+    ere_sold: number;
+    gross_eur: number;
+    fee_eur: number;
+    net_eur: number;
+    paid_eur: number;
+    /** One that was taken back has amounts below zero. The quarter of delivery as 2026-Q2. */
+    sales: readonly {
+      sold_on: string;
+      quarter: string;
+      ere: number;
+      gross_eur: number;
+      fee_eur: number;
+      net_eur: number;
+    }[];
+    payments: readonly { paid_on: string; amount_eur: number; to: "cpo" | "customer"; iban: string }[];
+  };
+};
+
+/** What was sold of a customer in a calendar year, and what was paid in it: what a tax return may ask for. */
+export function composeOverview({ locale, customer, cpo, overview }: YearOverview, service: string): Content {
+  const { page, date_locale, overview: words, statement } = WORDS[locale];
+  const two = decimals(2, date_locale);
+  const euro = (amount: number) => statement.euro(two(String(amount)));
+  const ere = (amount: number) => two(String(amount));
+  const day = (date: string) => longDate(date, MANDATE_WORDS[locale]);
+  const short = new Intl.DateTimeFormat(date_locale, {
+    day: "2-digit",
+    month: "2-digit",
+    year: "numeric",
+    timeZone: "UTC",
+  });
+  const head = [words.quarter, words.sold_on, "ERE", words.gross, words.fee, cpo === null ? words.net : words.net_via];
+  const { year, sales, payments } = overview;
+  return {
+    locale,
+    title: words.title(year),
+    blocks: [
+      {
+        kind: "details",
+        details: [
+          [statement.customer, customer],
+          [words.sold, euro(overview.net_eur)],
+          [cpo === null ? words.paid : words.paid_via(cpo), euro(overview.paid_eur)],
+        ],
+      },
+      { kind: "heading", text: words.sales(year) },
+      ...(sales.length === 0
+        ? [{ kind: "paragraph", text: words.no_sales } as const]
+        : [
+            {
+              kind: "table",
+              head,
+              rows: sales.map((sale) => [
+                quarterOf(sale.quarter, words.quarter_name),
+                short.format(new Date(sale.sold_on)),
+                ere(sale.ere),
+                euro(sale.gross_eur),
+                euro(sale.fee_eur),
+                euro(sale.net_eur),
+              ]),
+              total: [
+                statement.total,
+                "",
+                ere(overview.ere_sold),
+                euro(overview.gross_eur),
+                euro(overview.fee_eur),
+                euro(overview.net_eur),
+              ],
+            } as const,
+          ]),
+      { kind: "heading", text: words.payments(year) },
+      ...(payments.length === 0
+        ? [{ kind: "paragraph", text: words.no_payments } as const]
+        : [
+            {
+              kind: "table",
+              head: [words.paid_on, words.to, words.amount],
+              rows: payments.map(({ paid_on, amount_eur, to, iban }) => [
+                day(paid_on),
+                to === "cpo" ? (cpo ?? "") : iban,
+                euro(amount_eur),
+              ]),
+              total: [statement.total, "", euro(overview.paid_eur)],
+            } as const,
+          ]),
+      { kind: "heading", text: statement.how_title },
+      { kind: "points", points: words.how(service) },
+    ],
+    page,
+  };
+}
+
+function quarterOf(quarter: string, name: (number: string, year: string) => string): string {
+  const [year = "", number = ""] = quarter.split("-Q");
+  return name(number, year);
+}

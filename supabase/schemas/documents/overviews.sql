@@ -1,0 +1,107 @@
+-- A customer's year: what was sold of them, and what they were paid. For the operator, and as a document for the customer.
+
+create function private.yearly_overview(account core.accounts, year int) returns json
+language plpgsql stable security definer
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+begin
+  return (
+    with sold as materialized (
+      -- sold in that year, or taken back in it
+      select k.at, b.quarter, s.price, a.ere * k.sign as ere, a.gross * k.sign as gross, a.fee * k.sign as fee, a.net * k.sign as net
+        from core.allocations a
+        join core.sales s on s.partner_id = a.partner_id and s.id = a.sale_id
+        join core.bookings b on b.partner_id = s.partner_id and b.id = s.booking_id
+        left join core.sale_reversals v on v.partner_id = a.partner_id and v.id = a.reversal_id
+        cross join lateral (values (s.sold_on, 1), ((v.reversed_at at time zone 'Europe/Amsterdam')::date, -1)) k (at, sign)
+       where a.partner_id = account.partner_id and a.account_id = account.id and extract(year from k.at) = yearly_overview.year
+    ), payment as materialized (
+      select (l.paid_at at time zone 'Europe/Amsterdam')::date as at, p.amount, l.account_id is null as to_partner, l.iban_last4
+        from core.payout_parts p
+        join core.payout_lines l on l.partner_id = p.partner_id and l.id = p.line_id and l.status = 'paid'
+       where p.ledger_partner_id = account.partner_id and p.payee_id = account.id and p.kind = 'customer'
+         and extract(year from l.paid_at at time zone 'Europe/Amsterdam') = yearly_overview.year
+    )
+    select json_build_object(
+      'account_id', account.id, 'year', yearly_overview.year, 'currency', 'EUR',
+      'ere_sold', coalesce(sum(s.ere), 0), 'gross_eur', coalesce(sum(s.gross), 0), 'fee_eur', coalesce(sum(s.fee), 0), 'net_eur', coalesce(sum(s.net), 0),
+      'paid_eur', (select coalesce(sum(p.amount), 0) from payment p),
+      'sales', (select coalesce(json_agg(json_build_object(
+                  'sold_on', q.at, 'quarter', private.quarter_name(q.quarter), 'price_per_ere_eur', q.price, 'ere', q.ere, 'gross_eur', q.gross,
+                  'fee_eur', q.fee, 'net_eur', q.net) order by q.at, q.quarter, q.price, q.ere < 0), '[]')
+                  from (select o.at, o.quarter, o.price, sum(o.ere) as ere, sum(o.gross) as gross, sum(o.fee) as fee, sum(o.net) as net
+                          from sold o group by o.at, o.quarter, o.price, sign(o.ere)) q),
+      'payments', (select coalesce(json_agg(json_build_object(
+                     'paid_on', p.at, 'amount_eur', p.amount, 'to', case when p.to_partner then 'cpo' else 'customer' end, 'iban', '**** ' || p.iban_last4)
+                     order by p.at), '[]') from payment p))
+      from sold s);
+end $$;
+comment on function private.yearly_overview(core.accounts, int) is
+  'What was sold of a customer in a calendar year, and what they were paid in it: {account_id, year, ere_sold, gross_eur, fee_eur, net_eur, paid_eur, sales, payments}. The fee has its VAT in it. Definer, because what was paid stands in the service''s own batch.';
+
+create function private.overview_content(account core.accounts, year int) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  return (
+    select json_build_object(
+      'locale', private.customer_locale(account),
+      'customer', private.customer_name(account),
+      'cpo', case when account.payout_handler = 'via_cpo_invoicing' then (
+        select coalesce(p.company ->> 'name', p.name) from core.partners p where p.id = account.partner_id) end,
+      'overview', private.yearly_overview(account, year)));
+end $$;
+comment on function private.overview_content(core.accounts, int) is
+  'What the document of a customer''s year says: {locale, customer, cpo, overview}, the CPO where it settles with them. Definer, as private.yearly_overview.';
+grant execute on function private.overview_content(core.accounts, int) to api_owner;
+
+create function private.overview_years(account core.accounts) returns setof int
+language sql stable security definer
+set search_path = ''
+as $$
+  select y.year from (
+    select extract(year from k.at)::int as year
+      from core.allocations a
+      join core.sales s on s.partner_id = a.partner_id and s.id = a.sale_id
+      left join core.sale_reversals v on v.partner_id = a.partner_id and v.id = a.reversal_id
+     cross join lateral (values (s.sold_on), ((v.reversed_at at time zone 'Europe/Amsterdam')::date)) k (at)
+     where a.partner_id = account.partner_id and a.account_id = account.id and k.at is not null
+    union
+    select extract(year from l.paid_at at time zone 'Europe/Amsterdam')::int
+      from core.payout_parts p
+      join core.payout_lines l on l.partner_id = p.partner_id and l.id = p.line_id and l.status = 'paid'
+     where p.ledger_partner_id = account.partner_id and p.payee_id = account.id and p.kind = 'customer') y
+   where y.year < extract(year from private.today())
+$$;
+comment on function private.overview_years(core.accounts) is
+  'The years that are over in which something of a customer was sold, or they were paid. Definer, as private.yearly_overview.';
+grant execute on function private.overview_years(core.accounts) to api_owner;
+
+create function private.overview_document(account core.accounts, year int) returns json
+language plpgsql
+set search_path = ''
+as $$
+declare
+  said     text;
+  document core.documents;
+begin
+  if account.id is null or year not in (select private.overview_years(account)) then
+    perform private.refuse('statement_not_found');
+  end if;
+  said := encode(sha256(convert_to(private.overview_content(account, year)::text, 'UTF8')), 'hex');
+  insert into core.documents (partner_id, account_id, owner_id, year, year_sha256)
+  values (account.partner_id, account.id, account.owner_id, overview_document.year, said)
+  on conflict on constraint documents_year_key do update
+    set year_sha256 = excluded.year_sha256, pdf = null, sha256 = null, rendered_at = null, created_at = excluded.created_at, due_at = excluded.due_at
+    where documents.year_sha256 <> excluded.year_sha256;
+  select * into document from core.documents d
+   where d.partner_id = account.partner_id and d.account_id = account.id and d.year = overview_document.year;
+  if document.pdf is null then
+    return private.refusal('document_not_ready');  -- that it was asked for stays
+  end if;
+  return private.kept_document(document, 'overview-' || year);
+end $$;
+comment on function private.overview_document(core.accounts, int) is
+  'private.kept_document of a customer''s year, which is written when it is first asked for, and anew where it says something else by now. Refused with statement_not_found where that year is not over, or had nothing.';
+grant execute on function private.overview_document(core.accounts, int) to api_owner;
