@@ -812,6 +812,8 @@ comment on table core.audit_log is
 comment on column core.audit_log.partner_id is 'The tenant it happened in; the house where it was in none: what the operator did to the service itself, and a person to their own login.';
 -- serves: the history of one account, client or connection
 create index audit_log_subject on core.audit_log (subject_id, id);
+-- serves: the log in the pages of a partner, newest first
+create index audit_log_partner on core.audit_log (partner_id, id desc) where actor ~ '^(partner|operator)';
 alter table core.audit_log enable row level security;
 create policy "api functions append, and read nothing" on core.audit_log
   for insert to api_owner with check (partner_id = coalesce(private.partner_id(), private.house()));
@@ -12701,6 +12703,7 @@ begin
     update core.webhook_retries r set attempts = 0, next_attempt_at = private.now()
      where r.partner_id = endpoint.partner_id and r.endpoint_id = endpoint.id and r.next_attempt_at is null;
     get diagnostics again = row_count;
+    perform private.audit('webhook.replayed', endpoint.id);
     return json_build_object('ok', true, 'from', null, 'to', null, 'events', again);
   end if;
   since := private.place_in_log(endpoint.owner_id, input ->> 'from');
@@ -13501,6 +13504,51 @@ end $$;
 comment on function api.read_portal_settings(jsonb) is
   'The settings of a partner as its pages show them: {who, signed_in_recently, partner, iban_held_until, invoices_need, webhooks: {enabled, disabled}}, partner as GET /partner/me, invoices_need as private.why_no_invoice.';
 select private.expose('api.read_portal_settings(jsonb)');
+
+create function private.partner_log(before bigint, size int)
+returns table (id bigint, at timestamptz, actor text, action text, subject_id uuid, details jsonb)
+language plpgsql stable security definer
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+begin
+  return query
+  select a.id, a.at, a.actor, a.action, a.subject_id, a.details from core.audit_log a
+   where a.partner_id = private.partner_id() and a.actor ~ '^(partner|operator)' and (partner_log.before is null or a.id < partner_log.before)
+   order by a.id desc limit size;
+end $$;
+comment on function private.partner_log(bigint, int) is
+  'What was done for the partner of this transaction, by its people, by its key and by the operator, newest first, from below an id on; not what its clients and customers do. Definer, because api functions append to the audit log and read nothing.';
+grant execute on function private.partner_log(bigint, int) to api_owner;
+
+create function api.read_portal_log(caller jsonb, query jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+declare
+  size constant int := (query ->> 'limit')::int;
+begin
+  perform private.act_as(caller, 'partner');
+  return (
+    with page as materialized (
+      select * from private.partner_log((query ->> 'before')::bigint, size + 1)
+    ), shown as (
+      select * from page p order by p.id desc limit size
+    )
+    select json_build_object(
+      'who', private.portal_who(),
+      'changes', (select coalesce(json_agg(json_build_object(
+                    'at', private.iso(s.at),
+                    'action', s.action,
+                    'by', case when s.actor ~ '^operator' then 'operator' when s.details ? 'manager_id' then 'person' else 'key' end,
+                    'email', (private.user_profile((s.details ->> 'manager_id')::uuid)).email,
+                    -- a change of who manages the partner is about a person
+                    'about', case when s.action ~ '^partner[.]manager_' then (private.user_profile(s.subject_id)).email end,
+                    'details', s.details - 'manager_id') order by s.id desc), '[]') from shown s),
+      'before', case when (select count(*) from page) > size then (select min(s.id)::text from shown s) end));
+end $$;
+comment on function api.read_portal_log(jsonb, jsonb) is
+  'What was changed for a partner, newest first: {before, limit} to {who, changes: [{at, action, by: person | key | operator, email, about, details}], before}. The last is where the next page begins, null behind the oldest; email is null for a login that is gone.';
+select private.expose('api.read_portal_log(jsonb, jsonb)');
 
 -- The customers of a partner in its portal: looked for, and one of them.
 

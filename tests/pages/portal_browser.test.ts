@@ -61,6 +61,7 @@ describe.skipIf(noBrowser)(
       { name: "portal-settings-keys", who: () => full, path: "/settings/keys" },
       { name: "portal-settings-keys-rotate", who: () => full, path: "/settings/keys/rotate" },
       { name: "portal-settings-keys-revoke", who: () => full, path: "/settings/keys/revoke" },
+      { name: "portal-settings-log", who: () => full, path: "/settings/log" },
     ];
 
     test("every page fits a phone of 320, without script", () =>

@@ -1,5 +1,6 @@
 // The settings in a partner's pages by plain HTTP: what a form does, once, for this partner alone.
 
+import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { later, type SandboxWorld, START } from "../sandbox/sandbox_world.ts";
 import { type Browser, formToken, heading } from "./claimant.ts";
@@ -242,6 +243,67 @@ describe("contract §4 the settings in a partner's pages", () => {
         expect((await send("/settings/keys", { once: bad }, { to })).status).toBe(403);
     },
   );
+
+  test("log: who changed what and when, in words; a row of an unknown kind by its name; no number, no secret, nothing of another partner", async () => {
+    const { text } = await ask(portal(world, "/settings/log"));
+    const rows = [...text.matchAll(/<li>([^<]*)<small>([^<]*)<\/small>/g)].map(([, what, who]) => [what, who]);
+    expect(rows.slice(0, 3)).toEqual([
+      ["API-sleutel ingetrokken", `20 november 2026 om 13:00, ${manager.email}`],
+      ["API-sleutel gemaakt", `20 november 2026 om 13:00, ${manager.email}`],
+      ["API-sleutel gemaakt", `20 november 2026 om 13:00, ${manager.email}`],
+    ]);
+    expect(rows.map(([what]) => what)).toEqual(
+      expect.arrayContaining([
+        "Bedrijfsgegevens gewijzigd: KvK-nummer",
+        "Rekeningnummer gewijzigd: nummer, naam van de houder",
+        "Adres voor inloglinks gewijzigd",
+      ]),
+    );
+    expect(text).not.toMatch(/4300|6789|ere_test_|NL91/);
+    expect((await ask(portal(world, "/settings/log?lang=en"))).text).toContain("Company details changed: KvK number");
+    expect((await stranger(portal(world, "/settings/log"))).text).not.toContain(manager.email);
+  });
+
+  test("log: fifty a page, each row once; by the key, by the operator, by who is gone; not what clients and customers do", async () => {
+    const { partnerB } = world;
+    const gone = randomUUID();
+    const row = (actor: string, action: string, details = {}) =>
+      world.row(
+        "insert into core.audit_log (partner_id, actor, action, details) values ($1, $2, $3, $4) returning 1",
+        partnerB.id,
+        actor,
+        action,
+        details,
+      );
+    await row("cpo:x", "account.created");
+    await row("anyone", "draft.claimed");
+    for (let nth = 0; nth < 120; nth++) await row("partner", `thing.done_${nth}`);
+    await row("partner", "drafts.imported");
+    await row("operator_anna:anna", "partner.settings_changed");
+    await row("partner", "partner.logo_changed", { manager_id: gone, secret: "geheim" });
+    const seen: string[] = [];
+    let page = "/settings/log";
+    for (let nth = 0; page && nth < 5; nth++) {
+      const { status, text } = await stranger(portal(world, page));
+      expect(status).toBe(200);
+      expect(text).not.toContain("geheim");
+      const rows = [...text.matchAll(/<li>([^<]*)<small>[^<]*, ([^<,]*)<\/small>/g)];
+      expect(rows.length).toBeLessThanOrEqual(50);
+      seen.push(...rows.map(([, what, who]) => `${what} / ${who}`));
+      page = /\/settings\/log\?lang=nl&amp;before=\d+/.exec(text)?.[0].replace("&amp;", "&") ?? "";
+    }
+    expect(seen.slice(0, 4)).toEqual([
+      "Logo gewijzigd / iemand die hier niet meer werkt",
+      "Afspraken of instellingen gewijzigd / wij",
+      "Klanten aangebracht / uw software (API-sleutel)",
+      "Iets anders gewijzigd (thing.done_119) / uw software (API-sleutel)",
+    ]);
+    expect(new Set(seen).size).toBe(seen.length);
+    expect(seen.filter((line) => line.includes("thing.done_"))).toHaveLength(120);
+    expect(seen.join()).not.toMatch(/account\.created|draft\.claimed/);
+    for (const before of ["x", "-1", "9".repeat(30), "0", "1 or 1=1"])
+      expect((await stranger(portal(world, `/settings/log?before=${encodeURIComponent(before)}`))).status).toBe(200);
+  });
 
   test("a form of elsewhere changes nothing", async () => {
     const forms = ["company", "account", "return", "keys", "keys/rotate", "keys/revoke"];

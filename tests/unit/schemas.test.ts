@@ -5,6 +5,8 @@ import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { errorsOf } from "#shared/http/endpoint.ts";
 import { SENTENCES } from "../../packages/operator/src/refusals.ts";
+import { PORTAL_SQL } from "../../supabase/functions/pages/portal/sql.ts";
+import { WORDS as PORTAL } from "../../supabase/functions/pages/portal/words.ts";
 import { SERVED } from "../harness/answers.ts";
 
 const folder = fileURLToPath(new URL("../../supabase/schemas/", import.meta.url));
@@ -92,6 +94,23 @@ test("what an api function, or a helper of it, refuses with is declared by every
       .map((code) => `${endpoint.id}: ${code}`);
   });
   expect(undeclared.sort()).toEqual(NEVER_THERE.toSorted());
+});
+
+/** What changes nothing of the partner's. */
+const LEAVES_NOTHING: string[] = [];
+
+test("whatever a partner's pages change leaves an audit row, of a kind that their log has words for", () => {
+  const auditsOf = (name: string) =>
+    [...reachedFrom(`api.${name}`)].flatMap((each) =>
+      [...textOf(each).matchAll(/private\.audit\('([\w.]+)'/g)].map(([, action = ""]) => action),
+    );
+  const writes = PORTAL_SQL.filter((name) => !/\bstable\b/.test(textOf(`api.${name}`)));
+  expect(writes.length).toBeGreaterThan(3);
+  expect(writes.filter((name) => auditsOf(name).length === 0)).toEqual(LEAVES_NOTHING);
+  for (const words of Object.values(PORTAL)) {
+    const known = Object.keys(words.settings.log.actions);
+    expect([...new Set(writes.flatMap(auditsOf))].filter((action) => !known.includes(action))).toEqual([]);
+  }
 });
 
 /** What the operator and a managing person do by the same functions. */

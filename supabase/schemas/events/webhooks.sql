@@ -297,6 +297,7 @@ begin
     update core.webhook_retries r set attempts = 0, next_attempt_at = private.now()
      where r.partner_id = endpoint.partner_id and r.endpoint_id = endpoint.id and r.next_attempt_at is null;
     get diagnostics again = row_count;
+    perform private.audit('webhook.replayed', endpoint.id);
     return json_build_object('ok', true, 'from', null, 'to', null, 'events', again);
   end if;
   since := private.place_in_log(endpoint.owner_id, input ->> 'from');

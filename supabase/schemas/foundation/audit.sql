@@ -16,6 +16,8 @@ comment on table core.audit_log is
 comment on column core.audit_log.partner_id is 'The tenant it happened in; the house where it was in none: what the operator did to the service itself, and a person to their own login.';
 -- serves: the history of one account, client or connection
 create index audit_log_subject on core.audit_log (subject_id, id);
+-- serves: the log in the pages of a partner, newest first
+create index audit_log_partner on core.audit_log (partner_id, id desc) where actor ~ '^(partner|operator)';
 alter table core.audit_log enable row level security;
 create policy "api functions append, and read nothing" on core.audit_log
   for insert to api_owner with check (partner_id = coalesce(private.partner_id(), private.house()));

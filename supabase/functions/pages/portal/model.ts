@@ -52,3 +52,17 @@ export type Settings = {
     | null;
   webhooks: { enabled: number; disabled: number };
 };
+
+/** A row of the audit log that the partner's people, its key or the operator left. */
+export type Change = {
+  at: string;
+  action: string;
+  by: "person" | "key" | "operator";
+  /** Of the person; null where their login is gone. */
+  email: string | null;
+  /** Whom it was about. */
+  about: string | null;
+  details: Record<string, unknown>;
+};
+
+export type Log = { who: Who; changes: Change[]; before: string | null };

@@ -28,6 +28,7 @@ export const portal: Flow = {
     { method: "GET", path: `${PATH}/customers.csv`, run: does("downloadCustomers") },
     { method: "GET", path: `${PATH}/customers/:ref{cus_[0-9a-f]{32}}`, run: does("showCustomer") },
     { method: "GET", path: `${PATH}/settings`, run: does("showSettings") },
+    { method: "GET", path: `${PATH}/settings/log`, run: does("showLog") },
     { method: "GET", path: `${PATH}/settings/company`, run: does("showCompany") },
     { method: "POST", path: `${PATH}/settings/company`, run: does("saveCompany") },
     { method: "GET", path: `${PATH}/settings/account`, run: does("showAccount") },

@@ -7,6 +7,7 @@ export const PORTAL_SQL = [
   "read_portal_customers",
   "read_portal_customer",
   "read_portal_settings",
+  "read_portal_log",
   "set_partner_company",
   "set_partner_iban",
   "set_partner_return_url",

@@ -1,6 +1,7 @@
 import { saveAccount, showAccount } from "./account.ts";
 import { saveCompany, showCompany } from "./company.ts";
 import { askRevokeKey, askRotateKey, mintKey, revokeKey, rotateKey, showKeys } from "./keys.ts";
+import { showLog } from "./log.ts";
 import { showSettings } from "./overview.ts";
 import { saveReturn, showReturn } from "./return_url.ts";
 
@@ -19,4 +20,5 @@ export const settingsPages = {
   rotateKey,
   askRevokeKey,
   revokeKey,
+  showLog,
 };
