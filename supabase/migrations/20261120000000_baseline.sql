@@ -10261,8 +10261,8 @@ comment on function private.settle_rows(jsonb, uuid, text, bigint) is
   'Decides each row of an import: outcome is null where a draft with this id is to be made, else why not. A row may already come with its reason; remaining is what the cap leaves.';
 grant execute on function private.settle_rows(jsonb, uuid, text, bigint) to api_owner;
 
-create function api.import_drafts(caller jsonb, input jsonb) returns json
-language plpgsql security definer
+create function private.import_drafts(input jsonb) returns json
+language plpgsql
 set search_path = '' set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
@@ -10277,7 +10277,6 @@ declare
   answer       json;
   letters      jsonb;
 begin
-  perform private.act_as(caller, 'partner');
   tenant := private.partner_id();
   if not dry_run then
     -- judged against what the import before this one made: the cap among the imports of a partner, "nobody else's" address by address
@@ -10353,8 +10352,20 @@ begin
   end if;
   return answer;
 end $$;
+comment on function private.import_drafts(jsonb) is
+  'Makes drafts of the partner of this transaction: {source, send_invite, dry_run, rows, over_request_limit, counters, links, mails: {nl, en} | null}, to what the import answers. Rows come read and judged on their own; one set-based statement judges the rest. A dry run is judged by the same statement, which then stores nothing.';
+grant execute on function private.import_drafts(jsonb) to api_owner;
+
+create function api.import_drafts(caller jsonb, input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'partner');
+  return private.import_drafts(input);
+end $$;
 comment on function api.import_drafts(jsonb, jsonb) is
-  'POST /partner/drafts/import and /partner/customers: {source, send_invite, dry_run, rows, over_request_limit, counters, links, mails: {nl, en} | null}. Rows come read and judged on their own; one set-based statement judges the rest. A dry run is judged by the same statement, which then stores nothing.';
+  'POST /partner/drafts/import and /partner/customers, and the dry run on a partner''s pages: as private.import_drafts.';
 select private.expose('api.import_drafts(jsonb, jsonb)');
 
 -- The EAN of a draft, looked up by its address.
@@ -10570,9 +10581,10 @@ begin
     returning 1)
   select count(*) + private.forget_claimed_drafts(1000) into purged from noted;
   delete from core.draft_uploads u where u.at <= private.now() - interval '31 days';
+  delete from core.imports i where i.expires_at <= private.now();
 end $$;
 comment on function private.expire_drafts() is
-  'Writes expiry down and drops the mail that still waits, deletes what expired or conflicted 30 days after its last day and what was claimed and not signed for 180, and sweeps what the rolling cap counts no longer. Definer: every tenant at once.';
+  'Writes expiry down and drops the mail that still waits, deletes what expired or conflicted 30 days after its last day and what was claimed and not signed for 180, and sweeps what the rolling cap counts no longer and files that were looked at an hour ago. Definer: every tenant at once.';
 grant execute on function private.expire_drafts() to api_owner;
 
 create function private.remind_drafts(mails jsonb, links jsonb, size int) returns bigint
@@ -13661,6 +13673,130 @@ end $$;
 comment on function api.read_portal_customer(jsonb, jsonb) is
   'One customer of a partner: {customer_ref, key} to {who, customer, draft}, customer as in GET /partner/customers, draft {draft_id, status, created_at, invited_at, claimed_at} or null. Refused with customer_not_found where they are none, or another partner''s.';
 select private.expose('api.read_portal_customer(jsonb, jsonb)');
+
+-- Bringing customers on a partner's pages: what somebody brought is kept for an hour, looked at, and then imported in stretches.
+
+create table core.imports (
+  partner_id  uuid        not null,
+  id          uuid        not null,
+  user_id     uuid        not null,
+  ciphertext  text        not null,
+  key_id      text        not null,
+  row_count   int         not null,
+  rows_done   int         not null default 0,
+  send_invite boolean,
+  outcomes    jsonb       not null default '[]',
+  created_at  timestamptz not null default private.now(),
+  expires_at  timestamptz not null default private.now() + interval '1 hour',
+  constraint imports_pkey primary key (partner_id, id),
+  constraint imports_partner_id_fkey foreign key (partner_id) references core.partners (id),
+  constraint imports_user_id_fkey foreign key (user_id) references auth.users (id) on delete cascade,
+  constraint imports_rows check (rows_done between 0 and row_count and row_count between 1 and 5000),
+  constraint imports_confirmed check (rows_done = 0 or send_invite is not null)
+);
+comment on table core.imports is
+  'A file of customers that somebody who manages a partner looks at before they are imported. Personal data, encrypted by the functions: only who brought it reads it, for an hour. outcomes is {row, draft_id} or {row, reason} of each row that is done.';
+comment on column core.imports.send_invite is 'Whether its customers are mailed; null until it was confirmed.';
+-- serves: the clean-up
+create index imports_expiry on core.imports (expires_at);
+-- serves: what somebody brought; the deletion of a login
+create index imports_user on core.imports (user_id, created_at desc);
+select private.isolate('core.imports', 'select, insert, update, delete');
+create policy "a manager reaches only what they brought" on core.imports as restrictive to api_owner
+  using (coalesce((select private.manager_id()), user_id) = user_id);
+
+create function private.kept_import(wanted uuid) returns core.imports
+language sql stable
+set search_path = ''
+as $$ select i from core.imports i where i.partner_id = private.partner_id() and i.id = wanted and i.expires_at > private.now() $$;
+comment on function private.kept_import(uuid) is 'What the person of this transaction brought and has not lost yet, or null.';
+grant execute on function private.kept_import(uuid) to api_owner;
+
+create function private.import_state(kept core.imports) returns json
+language sql stable
+set search_path = ''
+as $$ select json_build_object('row_count', kept.row_count, 'rows_done', kept.rows_done, 'send_invite', kept.send_invite) $$;
+comment on function private.import_state(core.imports) is 'How far an import is: {row_count, rows_done, send_invite}; send_invite is null until it was confirmed.';
+grant execute on function private.import_state(core.imports) to api_owner;
+
+create function api.keep_import(caller jsonb, input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'partner');
+  perform private.act_as_manager();
+  -- ten of a person at most: an older one that nobody confirmed makes room
+  delete from core.imports d
+   where d.partner_id = private.partner_id() and d.user_id = private.manager_id()
+     and (d.expires_at <= private.now()
+          or d.id in (select i.id from core.imports i where i.user_id = private.manager_id() and i.send_invite is null order by i.created_at desc, i.id offset 9));
+  insert into core.imports (partner_id, id, user_id, ciphertext, key_id, row_count)
+  values (private.partner_id(), (input ->> 'id')::uuid, private.manager_id(), input ->> 'ciphertext', input ->> 'key_id', (input ->> 'row_count')::int);
+  return json_build_object('ok', true);
+end $$;
+comment on function api.keep_import(jsonb, jsonb) is
+  'Keeps for an hour what somebody brought to a partner''s pages: {id, ciphertext, key_id, row_count}. Nothing is imported yet.';
+select private.expose('api.keep_import(jsonb, jsonb)');
+
+create function api.read_portal_import(caller jsonb, request jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+declare
+  kept core.imports;
+begin
+  perform private.act_as(caller, 'partner');
+  kept := private.kept_import((request ->> 'id')::uuid);
+  return json_build_object(
+    'who', private.portal_who(),
+    'cap', json_build_object('rolling_days', 30, 'rolling_cap', private.draft_cap(),
+                             'remaining', greatest(private.draft_cap() - private.drafts_made(), 0)),
+    'import', case when kept.id is not null then json_build_object(
+      'sealed', json_build_object('ciphertext', kept.ciphertext, 'key_id', kept.key_id),
+      'state', private.import_state(kept),
+      'outcomes', (
+        select coalesce(json_agg(json_build_object(
+            'row', o.row, 'reason', o.reason, 'drafted', o.draft_id is not null,
+            'claim_url', case when d.status = 'invited' and not kept.send_invite then private.claim_url(d.id, request -> 'links') end) order by o.row), '[]')
+          from jsonb_to_recordset(kept.outcomes) as o (row int, draft_id uuid, reason text)
+          left join core.drafts d on d.partner_id = kept.partner_id and d.id = o.draft_id)) end);
+end $$;
+comment on function api.read_portal_import(jsonb, jsonb) is
+  'The pages on which a partner brings customers: {id, links} to {who, cap, import: {sealed, state, outcomes} | null}. claim_url is of those who were not mailed, as long as they have not begun.';
+select private.expose('api.read_portal_import(jsonb, jsonb)');
+
+create function api.import_stretch(caller jsonb, input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  kept     core.imports;
+  imported json;
+begin
+  perform private.act_as(caller, 'partner');
+  perform private.act_as_manager();
+  select * into kept from core.imports i
+   where i.partner_id = private.partner_id() and i.id = (input ->> 'id')::uuid and i.expires_at > private.now() for update;
+  -- a second click, or another tab, finds the stretch done; whether people are mailed was said by the first
+  if kept.id is null or kept.rows_done <> (input ->> 'from')::int or kept.send_invite <> (input ->> 'send_invite')::boolean then
+    return private.import_state(kept);
+  end if;
+  imported := private.import_drafts(input);
+  update core.imports i
+     set rows_done = least(kept.rows_done + jsonb_array_length(input -> 'rows'), kept.row_count),
+         send_invite = (input ->> 'send_invite')::boolean,
+         expires_at = private.now() + interval '1 hour',
+         outcomes = kept.outcomes
+           || (select coalesce(jsonb_agg(jsonb_build_object('row', c -> 'row', 'draft_id', c -> 'draft_id')), '[]') from jsonb_array_elements((imported -> 'created')::jsonb) c)
+           || (select coalesce(jsonb_agg(jsonb_build_object('row', r -> 'row', 'reason', r -> 'reason')), '[]') from jsonb_array_elements((imported -> 'rejected')::jsonb) r)
+   where i.partner_id = kept.partner_id and i.id = kept.id
+  returning * into kept;
+  return private.import_state(kept);
+end $$;
+comment on function api.import_stretch(jsonb, jsonb) is
+  'Imports the next rows of what was kept, once: {id, from, …} with the input of private.import_drafts, to how far it is; all null where nothing is kept. What others did meanwhile is not done again.';
+select private.expose('api.import_stretch(jsonb, jsonb)');
 
 -- GET and POST /chargers, and /profile.
 

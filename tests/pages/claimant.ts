@@ -128,11 +128,15 @@ export function newBrowser(world: World) {
   };
   const ask = async (
     address: string,
-    { form, headers = {} }: { form?: Record<string, string>; headers?: Record<string, string> } = {},
+    { form, headers = {} }: { form?: Record<string, string> | FormData; headers?: Record<string, string> } = {},
   ): Promise<PageAnswer> => {
     const url = new URL(address, world.environment.config.PAGES_URL);
     const cookies = [...jar.values()].filter(({ path }) => `${url.pathname}/`.startsWith(`${path}/`));
+    // as bytes: a stream of a form with files says nothing good of being cancelled
+    const multipart = form instanceof FormData ? new Response(form) : null;
+    const body = multipart ? await multipart.arrayBuffer() : new URLSearchParams(form as Record<string, string>);
     const sent = {
+      "content-type": multipart?.headers.get("content-type") ?? "",
       "x-forwarded-for": "192.0.2.9",
       cookie: cookies.map(({ cookie }) => cookie).join("; "),
       ...(form ? { "sec-fetch-site": "same-origin" } : {}),
@@ -141,7 +145,7 @@ export function newBrowser(world: World) {
     const response = await pages.fetch(
       new Request(url, {
         method: form ? "POST" : "GET",
-        ...(form ? { body: new URLSearchParams(form) } : {}),
+        ...(form ? { body } : {}),
         headers: Object.entries(sent).filter(([, value]) => value !== ""),
       }),
     );

@@ -113,6 +113,7 @@ const SHARED: Record<string, string> = {
   "core.bookings": "is a quarter of everybody's; who was booked stands in its rows",
   "core.draft_uploads": "counts a partner's drafts and names nobody",
   "core.figures": "is a year that was published to all",
+  "core.imports": "is of who manages the partner: a policy of its own keeps each to what they brought",
   "core.invoice_entries": "is about an invoice in a partner's name",
   "core.invoices": "is a partner's, and names no customer",
   "core.ledger_accounts": "is the tenant's books, which name accounts by their ids",

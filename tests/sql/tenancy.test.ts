@@ -47,6 +47,10 @@ async function live(partner: Partner) {
   await admin.query("select private.claim_customer($1, $2, 'manual')", [person, partner.id]);
   await admin.query("insert into core.partner_managers (partner_id, user_id) values ($1, $2)", [partner.id, person]);
   await admin.query(
+    "insert into core.imports (partner_id, id, user_id, ciphertext, key_id, row_count) values ($1, gen_random_uuid(), $2, 'x', 'x', 1)",
+    [partner.id, person],
+  );
+  await admin.query(
     "insert into core.ended_attributions (partner_id, user_id, attached_month, last_month) values ($1, $2, '2026-01-01', '2026-02-01')",
     [partner.id, person],
   );

@@ -4,7 +4,7 @@ import { matchedRoutes } from "hono/route";
 import type { Environment } from "#shared/foundation/environment.ts";
 import { ApiError, type ErrorCode } from "#shared/foundation/errors.ts";
 import { describeCause } from "#shared/foundation/log.ts";
-import { readText } from "#shared/http/body.ts";
+import { readFormData, readText } from "#shared/http/body.ts";
 import { claim } from "./claim/claim.ts";
 import { consent } from "./consent/consent.ts";
 import { home } from "./home/home.ts";
@@ -19,7 +19,13 @@ import { portal } from "./portal/portal.ts";
 /** Every way through the pages. */
 export const FLOWS: readonly Flow[] = [home, mandate, consent, claim, mijn, portal];
 
+/** Bytes of a form, and of the fields beside a file. */
 const MAX_FORM = 16 * 1024;
+
+/** The forms that send a file, by the path of their route: how many bytes of it are read. */
+const UPLOADS = new Map(
+  FLOWS.flatMap(({ routes }) => routes.flatMap(({ path, upload }) => (upload ? [[`/pages${path}`, upload]] : []))),
+);
 
 /** Nothing inline, nothing from elsewhere, in nobody's frame. The address holds the token, so no referrer leaves the page. */
 const HEADERS = {
@@ -41,8 +47,11 @@ export function pages(environment: Environment): Hono {
   for (const flow of FLOWS) add(app, environment, flow, true);
   app.use("/pages/*", async (c, next) => {
     if (c.req.method === "POST") {
-      if (!isOurForm(c, new URL(environment.config.PAGES_URL).origin)) return refuse(c, environment, 403);
-      c.set("form", new URLSearchParams(await readText(c.req.raw, MAX_FORM)));
+      const upload = uploadOf(c);
+      const type = upload ? "multipart/form-data" : "application/x-www-form-urlencoded";
+      if (!isOurForm(c, type, new URL(environment.config.PAGES_URL).origin)) return refuse(c, environment, 403);
+      if (upload) await readUpload(c, upload);
+      else c.set("form", new URLSearchParams(await readText(c.req.raw, MAX_FORM)));
     }
     return next();
   });
@@ -69,6 +78,23 @@ function add(app: Hono<PagesEnv>, environment: Environment, flow: Flow, from_any
     if ((route.from_anywhere ?? false) !== from_anywhere) continue;
     app.on(route.method, `/pages${route.path}`, (c) => route.run(new Visit(c, environment, flow)));
   }
+}
+
+/** How large a file the form of this path may send; undefined where it sends none. */
+function uploadOf(c: Context<PagesEnv>): number | undefined {
+  return matchedRoutes(c)
+    .map(({ path }) => UPLOADS.get(path))
+    .find((upload) => upload !== undefined);
+}
+
+/** A form with a file: its fields, and the first file in it. */
+async function readUpload(c: Context<PagesEnv>, upload: number): Promise<void> {
+  const fields = new URLSearchParams();
+  for (const [name, value] of await readFormData(c.req.raw, upload + MAX_FORM)) {
+    if (typeof value === "string") fields.append(name, value);
+    else if (!c.var.file) c.set("file", value);
+  }
+  c.set("form", fields);
 }
 
 /** A request that belongs to no flow: it runs no SQL. */
@@ -118,8 +144,8 @@ function observe(environment: Environment): MiddlewareHandler<PagesEnv> {
  * Whether a form was sent by a page of ours. The token in the path is what really guards a link: whoever does not hold it can
  * forge nothing. This is the second lock. Under no-referrer browsers send `Origin: null`, so Sec-Fetch-Site is asked first.
  */
-function isOurForm(c: Context, origin: string): boolean {
-  if (!c.req.header("content-type")?.startsWith("application/x-www-form-urlencoded")) return false;
+function isOurForm(c: Context, type: string, origin: string): boolean {
+  if (!c.req.header("content-type")?.startsWith(type)) return false;
   const site = c.req.header("sec-fetch-site");
   if (site !== undefined) return site === "same-origin";
   const from = c.req.header("origin");
@@ -129,6 +155,7 @@ function isOurForm(c: Context, origin: string): boolean {
 /** What reading a form may end in. */
 const UNREAD: { [code in ErrorCode]?: 400 | 408 | 413 } = {
   invalid_json: 400, // not UTF-8
+  invalid_request: 400, // no multipart form
   request_timeout: 408,
   payload_too_large: 413,
 };
@@ -144,6 +171,10 @@ function failure(error: Error, c: Context<PagesEnv>, environment: Environment): 
     visit.became(code);
     c.header("Retry-After", String(wait));
     return visit.page(kindPage(frame, words.too_many_requests, said(words.retry_in(wait))), 429);
+  }
+  if (code === "payload_too_large" && uploadOf(c)) {
+    visit.became(code);
+    return visit.page(kindPage(frame, words.file_too_large), 413);
   }
   const unread = UNREAD[code];
   if (unread) return refuse(c, environment, unread);

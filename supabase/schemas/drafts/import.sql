@@ -177,8 +177,8 @@ comment on function private.settle_rows(jsonb, uuid, text, bigint) is
   'Decides each row of an import: outcome is null where a draft with this id is to be made, else why not. A row may already come with its reason; remaining is what the cap leaves.';
 grant execute on function private.settle_rows(jsonb, uuid, text, bigint) to api_owner;
 
-create function api.import_drafts(caller jsonb, input jsonb) returns json
-language plpgsql security definer
+create function private.import_drafts(input jsonb) returns json
+language plpgsql
 set search_path = '' set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
@@ -193,7 +193,6 @@ declare
   answer       json;
   letters      jsonb;
 begin
-  perform private.act_as(caller, 'partner');
   tenant := private.partner_id();
   if not dry_run then
     -- judged against what the import before this one made: the cap among the imports of a partner, "nobody else's" address by address
@@ -269,6 +268,18 @@ begin
   end if;
   return answer;
 end $$;
+comment on function private.import_drafts(jsonb) is
+  'Makes drafts of the partner of this transaction: {source, send_invite, dry_run, rows, over_request_limit, counters, links, mails: {nl, en} | null}, to what the import answers. Rows come read and judged on their own; one set-based statement judges the rest. A dry run is judged by the same statement, which then stores nothing.';
+grant execute on function private.import_drafts(jsonb) to api_owner;
+
+create function api.import_drafts(caller jsonb, input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'partner');
+  return private.import_drafts(input);
+end $$;
 comment on function api.import_drafts(jsonb, jsonb) is
-  'POST /partner/drafts/import and /partner/customers: {source, send_invite, dry_run, rows, over_request_limit, counters, links, mails: {nl, en} | null}. Rows come read and judged on their own; one set-based statement judges the rest. A dry run is judged by the same statement, which then stores nothing.';
+  'POST /partner/drafts/import and /partner/customers, and the dry run on a partner''s pages: as private.import_drafts.';
 select private.expose('api.import_drafts(jsonb, jsonb)');

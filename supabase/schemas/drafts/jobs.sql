@@ -49,9 +49,10 @@ begin
     returning 1)
   select count(*) + private.forget_claimed_drafts(1000) into purged from noted;
   delete from core.draft_uploads u where u.at <= private.now() - interval '31 days';
+  delete from core.imports i where i.expires_at <= private.now();
 end $$;
 comment on function private.expire_drafts() is
-  'Writes expiry down and drops the mail that still waits, deletes what expired or conflicted 30 days after its last day and what was claimed and not signed for 180, and sweeps what the rolling cap counts no longer. Definer: every tenant at once.';
+  'Writes expiry down and drops the mail that still waits, deletes what expired or conflicted 30 days after its last day and what was claimed and not signed for 180, and sweeps what the rolling cap counts no longer and files that were looked at an hour ago. Definer: every tenant at once.';
 grant execute on function private.expire_drafts() to api_owner;
 
 create function private.remind_drafts(mails jsonb, links jsonb, size int) returns bigint

@@ -95,21 +95,29 @@ export async function readText(request: Request, max: number): Promise<string> {
 }
 
 /**
- * The fields of a multipart form, files as their text: what is not UTF-8 in them reads as U+FFFD.
+ * A multipart form, with the files in it.
  * @throws {ApiError} `payload_too_large`, `request_timeout`, `invalid_request`.
  */
-export async function readMultipart(request: Request, max: number): Promise<Record<string, string>> {
+export async function readFormData(request: Request, max: number): Promise<FormData> {
   const chunks: BlobPart[] = [];
   await consume(request, max, (chunk) => chunks.push(chunk.slice()));
   const headers = { "content-type": request.headers.get("content-type") ?? "" };
   try {
-    const form = await new Response(new Blob(chunks), { headers }).formData();
-    const fields: Record<string, string> = {};
-    for (const [name, value] of form) fields[name] ??= typeof value === "string" ? value : await value.text();
-    return fields;
+    return await new Response(new Blob(chunks), { headers }).formData();
   } catch (error) {
     throw new ApiError("invalid_request", { issues: [{ path: "", message: "is no multipart/form-data" }] }, error);
   }
+}
+
+/**
+ * The fields of a multipart form, files as their text: what is not UTF-8 in them reads as U+FFFD.
+ * @throws {ApiError} `payload_too_large`, `request_timeout`, `invalid_request`.
+ */
+export async function readMultipart(request: Request, max: number): Promise<Record<string, string>> {
+  const fields: Record<string, string> = {};
+  for (const [name, value] of await readFormData(request, max))
+    fields[name] ??= typeof value === "string" ? value : await value.text();
+  return fields;
 }
 
 /**

@@ -202,6 +202,10 @@ export const en: KitWords = {
     title: "We cannot process this",
     text: "The form did not come from this page, was too large, or did not arrive whole. Nothing was signed. Open the link again from your mail.",
   },
+  file_too_large: {
+    title: "This file is too large",
+    text: "We read nothing of it and nothing has changed. Go back to the page before: it says how large a file may be.",
+  },
   failed: {
     title: "Something went wrong on our side",
     text: "Try again in a few minutes. What you had already signed stays signed.",

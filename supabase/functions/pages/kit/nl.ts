@@ -201,6 +201,10 @@ export const nl = {
     title: "Dit kunnen wij niet verwerken",
     text: "Het formulier kwam niet van deze pagina, was te groot of kwam niet heel aan. Er is niets ondertekend. Open de link opnieuw vanuit uw mail.",
   },
+  file_too_large: {
+    title: "Dit bestand is te groot",
+    text: "Wij hebben er niets van gelezen en er is niets veranderd. Ga terug naar de vorige pagina: daar staat hoe groot een bestand mag zijn.",
+  },
   failed: {
     title: "Er gaat iets mis bij ons",
     text: "Probeer het over een paar minuten opnieuw. Wat u al had ondertekend, blijft bewaard.",

@@ -184,6 +184,10 @@ label { font-weight: 650; }
 .hint { margin: 0 0 .4rem; color: var(--quiet); font-size: 1rem; }
 .wrong { margin: 0 0 .4rem; color: var(--wrong); font-weight: 650; }
 input[type="text"], input[type="tel"], input[type="email"], input[type="password"], select { display: block; width: 100%; min-height: 3.25rem; padding: .5rem .9rem; border: 1.5px solid var(--edge); border-radius: 8px; background: var(--sheet); color: var(--ink); font: inherit; }
+input[type="file"], textarea { display: block; width: 100%; min-height: 3.25rem; padding: .75rem .9rem; border: 1.5px solid var(--edge); border-radius: 8px; background: var(--sheet); color: var(--ink); font: inherit; }
+textarea { resize: vertical; }
+textarea[aria-invalid="true"] { border-color: var(--wrong); border-width: 2px; }
+progress { width: 100%; height: 1rem; margin: 0 0 1rem; accent-color: var(--accent); }
 fieldset { margin: 0 0 1.75rem; padding: 0; border: 0; min-width: 0; }
 legend { padding: 0; margin-bottom: .4rem; font-weight: 650; }
 .choice { display: grid; grid-template-columns: 1.75rem 1fr; gap: .75rem; align-items: start; min-height: 2.75rem; padding: .5rem 0; font-weight: 400; cursor: pointer; }

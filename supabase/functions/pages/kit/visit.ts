@@ -17,6 +17,8 @@ export type PagesEnv = {
     /** The public path of the pages' root, which behind a gateway is not the path the function sees. */
     root: string;
     form: URLSearchParams;
+    /** The file of a form that sends one. A browser sends an empty one where none was chosen. */
+    file?: File;
     /** For the log: what became of the request, where a status does not say it. */
     outcome?: string;
   };
@@ -32,6 +34,8 @@ type Route = {
   run: Handler;
   /** Whether a form may come from elsewhere than a page of ours. */
   from_anywhere?: true;
+  /** A form with a file: bytes of it that are read. Whether it may be so large is for what it is for. */
+  upload?: number;
 };
 
 /** One way through the pages: where it can be entered, and every api function that it may run. */
@@ -63,6 +67,10 @@ export class Visit<Name extends string = string> {
 
   get form(): URLSearchParams {
     return this.c.var.form;
+  }
+
+  get file(): File | undefined {
+    return this.c.var.file;
   }
 
   /** Where the request comes from, to count by. */

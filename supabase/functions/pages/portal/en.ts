@@ -1,4 +1,5 @@
 import { customer, customers } from "./customers/en.ts";
+import { en as bring } from "./import/en.ts";
 import type { PortalWords } from "./nl.ts";
 import { settings } from "./settings/en.ts";
 
@@ -12,6 +13,7 @@ export const en: PortalWords = {
     label: "Your pages",
     "": "Overview",
     "/customers": "Customers",
+    "/import": "Sign up customers",
     "/settings": "Settings",
   },
   signed_in: (email, partner) => `You are signed in as ${email}, for ${partner}.`,
@@ -49,6 +51,7 @@ export const en: PortalWords = {
     active: "Customers who charged",
   },
 
+  bring,
   settings,
   customers,
   customer,

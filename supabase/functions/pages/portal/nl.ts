@@ -1,4 +1,5 @@
 import { customer, customers } from "./customers/nl.ts";
+import { nl as bring } from "./import/nl.ts";
 import { settings } from "./settings/nl.ts";
 
 /** The sentences of a partner's pages in Dutch: the original. */
@@ -11,6 +12,7 @@ export const nl = {
     label: "Uw pagina's",
     "": "Overzicht",
     "/customers": "Klanten",
+    "/import": "Klanten aanmelden",
     "/settings": "Instellingen",
   },
   signed_in: (email: string, partner: string) => `U bent ingelogd als ${email}, voor ${partner}.`,
@@ -48,6 +50,7 @@ export const nl = {
     active: "Klanten die laadden",
   },
 
+  bring,
   settings,
   customers,
   customer,

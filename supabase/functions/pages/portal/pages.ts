@@ -1,5 +1,6 @@
 import { signInHandlers } from "../kit/sign_in.ts";
 import { customerPages } from "./customers/handlers.ts";
+import { importPages } from "./import/handlers.ts";
 import { settingsPages } from "./settings/handlers.ts";
 import { showStart } from "./start.ts";
 import { onSignIn, signedIn } from "./visit.ts";
@@ -18,5 +19,6 @@ export const pages = {
   signOut,
   showStart,
   ...customerPages,
+  ...importPages,
   ...settingsPages,
 };

@@ -1,3 +1,4 @@
+import { MAX_IMPORT } from "#shared/domain/import/model.ts";
 import { areaSql } from "../kit/signed_in.ts";
 import type { Flow, Handler } from "../kit/visit.ts";
 import type { pages } from "./pages.ts";
@@ -27,6 +28,16 @@ export const portal: Flow = {
     { method: "GET", path: `${PATH}/customers`, run: does("showCustomers") },
     { method: "GET", path: `${PATH}/customers.csv`, run: does("downloadCustomers") },
     { method: "GET", path: `${PATH}/customers/:ref{cus_[0-9a-f]{32}}`, run: does("showCustomer") },
+    { method: "GET", path: `${PATH}/import`, run: does("showImportFile") },
+    { method: "POST", path: `${PATH}/import`, run: does("bringFile"), upload: MAX_IMPORT },
+    { method: "GET", path: `${PATH}/import/template.csv`, run: does("downloadTemplate") },
+    { method: "GET", path: `${PATH}/import/customer`, run: does("showImportOne") },
+    { method: "POST", path: `${PATH}/import/customer`, run: does("bringOne") },
+    { method: "GET", path: `${PATH}/import/invite`, run: does("showImportInvite") },
+    { method: "POST", path: `${PATH}/import/invite`, run: does("bringInvited") },
+    { method: "GET", path: `${PATH}/import/:id`, run: does("showImport") },
+    { method: "POST", path: `${PATH}/import/:id`, run: does("confirmImport") },
+    { method: "GET", path: `${PATH}/import/:id/result.csv`, run: does("downloadImport") },
     { method: "GET", path: `${PATH}/settings`, run: does("showSettings") },
     { method: "GET", path: `${PATH}/settings/log`, run: does("showLog") },
     { method: "GET", path: `${PATH}/settings/company`, run: does("showCompany") },

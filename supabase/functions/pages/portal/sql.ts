@@ -13,4 +13,8 @@ export const PORTAL_SQL = [
   "set_partner_return_url",
   "mint_partner_key",
   "revoke_partner_key",
+  "read_portal_import",
+  "keep_import",
+  "import_drafts",
+  "import_stretch",
 ] as const;

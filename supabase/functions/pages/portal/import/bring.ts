@@ -1,0 +1,252 @@
+// What customers are brought by: a file, a form for one, a list of e-mail addresses. Each is kept, and then looked at.
+
+import { html } from "hono/html";
+import { MAX_IMPORT } from "#shared/domain/import/model.ts";
+import type { RawRow } from "#shared/domain/import/rows.ts";
+import { linesOf } from "#shared/values/fields.ts";
+import { AccountType } from "#shared/values/models.ts";
+import { toCsv } from "../../kit/csv.ts";
+import { radios, textInput } from "../../kit/fields.ts";
+import type { Errors, Html } from "../../kit/frame.ts";
+import type { Returned } from "../../kit/returned.ts";
+import { formToken } from "../../kit/sign_in_views.ts";
+import { inNumbers } from "../../kit/signed_in_views.ts";
+import { portalPage } from "../frame.ts";
+import type { Who } from "../model.ts";
+import { type PortalFrame, signedIn } from "../visit.ts";
+import { WORDS } from "../words.ts";
+import { type Cap, keep, MOST_ROWS, readKept } from "./kept.ts";
+
+const FILE = "/import";
+const ONE = "/import/customer";
+const INVITE = "/import/invite";
+
+/** The template's columns, under the names that Dutch spreadsheets have. */
+const COLUMNS = [
+  "type",
+  "naam",
+  "email",
+  "bedrijfsnaam",
+  "contactpersoon",
+  "kvk",
+  "btw",
+  "postcode",
+  "huisnummer",
+  "toevoeging",
+  "plaats",
+  "ean",
+  "external_ref",
+  "referral_code",
+] as const;
+const HEADERS: Partial<Record<(typeof COLUMNS)[number], string>> = { external_ref: "klantnummer" };
+
+export const showImportFile = signedIn(async (visit) => {
+  const { who, cap } = await readKept(visit);
+  const news = visit.news();
+  return visit.pageOf(filePage(visit.frame, who, cap, news), news);
+});
+
+export const bringFile = signedIn(async (visit) => {
+  const { file: words } = WORDS[visit.locale].bring;
+  const refuse = (message: string) => visit.refuse(FILE, { file: message });
+  const { file } = visit;
+  if (!file || file.size === 0) return refuse(words.errors.missing);
+  if (file.size > MAX_IMPORT) return refuse(words.errors.too_large);
+  if (await isWorkbook(file)) return refuse(words.errors.spreadsheet);
+  const { CsvError, readCsv } = await import("#shared/domain/import/csv.ts");
+  const csv = await file.text();
+  let rows: RawRow[];
+  try {
+    ({ rows } = readCsv(csv));
+  } catch (error) {
+    if (!(error instanceof CsvError)) throw error;
+    return refuse(words.errors[error.wrong]);
+  }
+  if (rows.length === 0) return refuse(words.errors.no_rows);
+  if (rows.length > MOST_ROWS)
+    return refuse(words.errors.too_many(inNumbers(visit.frame, rows.length), inNumbers(visit.frame, MOST_ROWS)));
+  return keep(visit, { source: "csv", message: null, csv }, rows.length);
+});
+
+/** The first bytes of a zip, which an .xlsx is, and of an .xls. */
+const WORKBOOKS = ["504b0304", "d0cf11e0"];
+
+async function isWorkbook(file: File): Promise<boolean> {
+  const bytes = new Uint8Array(await file.slice(0, 4).arrayBuffer());
+  return WORKBOOKS.includes([...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join(""));
+}
+
+/** For Excel as it is set up in the Netherlands, in whichever language the page is read. */
+export const downloadTemplate = signedIn(async (visit) => {
+  // nobody may look at it but who is signed in, as at every page of theirs
+  await readKept(visit);
+  const row: Partial<Record<(typeof COLUMNS)[number], string>> = {
+    ...{ type: "particulier", naam: "Eva Jansen", email: "eva@example.com", postcode: "3818 LH", huisnummer: "16" },
+    plaats: "Amersfoort",
+  };
+  const text = toCsv("nl", [COLUMNS.map((name) => HEADERS[name] ?? name), COLUMNS.map((name) => row[name] ?? "")]);
+  return visit.c.body(text, 200, {
+    "Content-Type": "text/csv; charset=utf-8",
+    "Content-Disposition": 'attachment; filename="klanten.csv"',
+  });
+});
+
+function filePage(frame: PortalFrame, who: Who, cap: Cap, { errors }: Returned): Html {
+  const { bring: words } = WORDS[frame.locale];
+  return portalPage(frame, FILE, who, {
+    title: words.title,
+    errors,
+    body: html`<p class="lead">${words.what}</p>
+<p>${words.cap(inNumbers(frame, cap.remaining), inNumbers(frame, cap.rolling_cap), cap.rolling_days)}</p>
+<h2>${words.file.title}</h2>
+<form method="post" action="${frame.to(FILE)}" enctype="multipart/form-data" novalidate>
+${formToken(frame.form_token)}
+<div class="field">
+<label for="file">${words.file.label}</label>
+<p class="hint" id="file-hint">${words.file.hint(inNumbers(frame, MOST_ROWS))}</p>
+${errors.file ? html`<p class="wrong" id="file-error">${errors.file}</p>` : ""}
+<input type="file" id="file" name="file" accept=".csv,text/csv" required aria-describedby="file-hint${errors.file ? " file-error" : ""}"${errors.file ? html` aria-invalid="true"` : ""}>
+</div>
+<p class="quiet">${words.file.kept}</p>
+<div class="actions"><button class="button">${words.file.submit}</button></div>
+</form>
+<p class="save"><a class="link" href="${frame.to("/import/template.csv")}">${words.file.template}</a></p>
+<details><summary>${words.file.columns}</summary>
+<p>${words.file.columns_what}</p>
+<dl>${COLUMNS.map((name) => html`<div><dt><code>${name}</code></dt><dd>${words.column[name]}</dd></div>`)}</dl>
+</details>
+<ul class="pages">
+<li><a href="${frame.to(ONE)}">${words.one.link}</a></li>
+<li><a href="${frame.to(INVITE)}">${words.invite.link}</a></li>
+</ul>`,
+  });
+}
+
+/** What the form of one customer has, in its order. */
+const FIELDS = [
+  "type",
+  "naam",
+  "email",
+  "phone",
+  "bedrijfsnaam",
+  "contactpersoon",
+  "kvk",
+  "postcode",
+  "huisnummer",
+  "toevoeging",
+  "plaats",
+  "ean",
+  "external_ref",
+] as const;
+
+export const showImportOne = signedIn(async (visit) => {
+  const { who } = await readKept(visit);
+  const news = visit.news();
+  return visit.pageOf(onePage(visit.frame, who, news), news);
+});
+
+export const bringOne = signedIn(async (visit) => {
+  const { wrong: messages } = WORDS[visit.locale].bring.one;
+  const row: RawRow = Object.fromEntries(FIELDS.map((field) => [field, (visit.form.get(field) ?? "").trim()]));
+  const { readRows } = await import("#shared/domain/import/import_rows.ts");
+  const [read] = await readRows(visit.environment, { rows: [row], source: "csv" });
+  const refuse = (column: string) =>
+    visit.refuse(ONE, { [column]: messages[column as keyof typeof messages] ?? messages.other });
+  if (read?.wrong) return refuse(read.wrong.column);
+  if (read?.reason === "missing_kvk") return refuse("kvk");
+  return keep(visit, { source: "csv", message: null, rows: [row] }, 1);
+});
+
+function onePage(frame: PortalFrame, who: Who, { typed, errors }: Returned): Html {
+  const { one: words } = WORDS[frame.locale].bring;
+  const input = (
+    id: Exclude<(typeof FIELDS)[number], "type">,
+    more: { type?: "text" | "tel" | "email"; hint?: string; required?: boolean } = {},
+  ) =>
+    textInput({
+      id,
+      label: words[id],
+      error: errors[id],
+      value: typed.get(id),
+      attributes: html` autocomplete="off" maxlength="254"`,
+      ...more,
+    });
+  return portalPage(frame, FILE, who, {
+    title: words.title,
+    errors,
+    body: html`<p>${words.what}</p>
+<form method="post" action="${frame.to(ONE)}" novalidate>
+${formToken(frame.form_token)}
+${radios({
+  id: "type",
+  label: words.type,
+  error: errors.type,
+  value: typed.get("type") ?? "particulier",
+  options: AccountType.options.map((value) => ({ value, label: words.types[value] })),
+})}
+${input("naam", { hint: words.naam_hint })}
+${input("email", { type: "email", required: true })}
+${input("phone", { type: "tel" })}
+${input("bedrijfsnaam")}
+${input("contactpersoon")}
+${input("kvk", { hint: words.kvk_hint })}
+<div class="pair">${input("postcode")}${input("huisnummer")}</div>
+<div class="pair">${input("toevoeging")}${input("plaats")}</div>
+${input("ean", { hint: words.ean_hint })}
+${input("external_ref")}
+<div class="actions"><button class="button">${words.submit}</button></div>
+</form>`,
+  });
+}
+
+/** As many as a request of the API may invite. */
+const MOST_INVITED = 100;
+const Message = linesOf(1, 1000);
+
+export const showImportInvite = signedIn(async (visit) => {
+  const { who } = await readKept(visit);
+  const news = visit.news();
+  return visit.pageOf(invitePage(visit.frame, who, news), news);
+});
+
+export const bringInvited = signedIn(async (visit) => {
+  const { errors } = WORDS[visit.locale].bring.invite;
+  const emails = (visit.form.get("emails") ?? "").split(/[\s,;]+/).filter((email) => email !== "");
+  const words = (visit.form.get("message") ?? "").trim();
+  const message = words === "" ? null : Message.safeParse(words).data;
+  const wrong: Errors =
+    emails.length === 0
+      ? { emails: errors.none }
+      : emails.length > MOST_INVITED
+        ? { emails: errors.too_many }
+        : message === undefined
+          ? { message: errors.message }
+          : {};
+  if (message === undefined || Object.keys(wrong).length > 0) {
+    // answered at once: a form that goes back by a redirect keeps no text as long as these
+    const { who } = await readKept(visit);
+    return visit.page(invitePage(visit.frame, who, { typed: visit.form, errors: wrong }), 422);
+  }
+  return keep(visit, { source: "invite", message, rows: emails.map((email) => ({ email })) }, emails.length);
+});
+
+function invitePage(frame: PortalFrame, who: Who, { typed, errors }: Returned): Html {
+  const { invite: words } = WORDS[frame.locale].bring;
+  const area = (id: "emails" | "message", label: string, hint: string, rows: number) => html`<div class="field">
+<label for="${id}">${label}</label>
+<p class="hint" id="${id}-hint">${hint}</p>
+${errors[id] ? html`<p class="wrong" id="${id}-error">${errors[id]}</p>` : ""}
+<textarea id="${id}" name="${id}" rows="${rows}" aria-describedby="${id}-hint${errors[id] ? ` ${id}-error` : ""}"${errors[id] ? html` aria-invalid="true"` : ""}>${typed.get(id) ?? ""}</textarea>
+</div>`;
+  return portalPage(frame, FILE, who, {
+    title: words.title,
+    errors,
+    body: html`<p>${words.what}</p>
+<form method="post" action="${frame.to(INVITE)}" novalidate>
+${formToken(frame.form_token)}
+${area("emails", words.emails, words.emails_hint, 6)}
+${area("message", words.message, words.message_hint, 4)}
+<div class="actions"><button class="button">${words.submit}</button></div>
+</form>`,
+  });
+}

@@ -1,0 +1,82 @@
+import { randomUUID } from "node:crypto";
+import { claimLinks } from "#shared/domain/claim/links.ts";
+import type { Sheet } from "#shared/domain/import/csv.ts";
+import type { Imported } from "#shared/domain/import/model.ts";
+import type { DraftRow, RawRow } from "#shared/domain/import/rows.ts";
+import { open, type Sealed, seal } from "#shared/values/iban.ts";
+import type { Who } from "../model.ts";
+import type { PortalVisit } from "../visit.ts";
+
+/** Rows that may be looked at and imported in one go, in stretches of as many as a request of the API may bring. */
+export const MOST_ROWS = 5000;
+
+/** What somebody brought, as it is kept: a file, or the rows of a form. */
+export type Brought = { source: "csv" | "invite"; message: string | null } & ({ csv: string } | { rows: RawRow[] });
+
+export type Cap = { rolling_days: number; rolling_cap: number; remaining: number };
+
+/** How far an import is; send_invite is null until it was confirmed, and all is null where it is kept no more. */
+export type State = { row_count: number; rows_done: number; send_invite: boolean | null };
+
+/** What became, or would become, of a row. */
+export type Verdict = {
+  row: number;
+  reason: Imported["rejected"][number]["reason"] | null;
+  ean_status?: string;
+  /** Of those who were not mailed, as long as they have not begun. */
+  claim_url?: string | null;
+};
+
+export type Kept = {
+  id: string;
+  brought: Brought;
+  sheet: Sheet;
+  read: DraftRow[];
+  /** The first row of each address that can be read, from 1. */
+  first_rows: Map<string | null, number>;
+  state: State;
+  /** Of the rows that are done. */
+  outcomes: Verdict[];
+};
+
+const ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+const belongsTo = (id: string) => `import ${id}`;
+
+/** Keeps what somebody brought, encrypted and for an hour, and leads to where they look at it. */
+export async function keep(visit: PortalVisit, brought: Brought, row_count: number): Promise<Response> {
+  const id = randomUUID();
+  await visit.own("keep_import", { id, row_count, ...seal(visit.environment, belongsTo(id), JSON.stringify(brought)) });
+  return visit.go(`/import/${id}`);
+}
+
+/** What is kept under the id in the path, with its rows read; null where it is somebody else's, or no longer kept. */
+export async function readKept(visit: PortalVisit): Promise<{ who: Who; cap: Cap; kept: Kept | null }> {
+  const { environment } = visit;
+  const asked = visit.c.req.param("id") ?? "";
+  const id = ID.test(asked) ? asked : null;
+  const answer = await visit.own<{
+    who: Who;
+    cap: Cap;
+    import: { sealed: Sealed; state: State; outcomes: Verdict[] } | null;
+  }>("read_portal_import", { id, links: claimLinks(environment) });
+  const { who, cap, import: found } = answer;
+  if (!id || !found) return { who, cap, kept: null };
+  const brought = JSON.parse(open(environment, belongsTo(id), found.sealed)) as Brought;
+  const sheet = await sheetOf(brought);
+  const { readRows } = await import("#shared/domain/import/import_rows.ts");
+  const read = await readRows(environment, { ...sheet, source: brought.source });
+  const first_rows = new Map(
+    read
+      .filter(({ reason }) => !reason)
+      .map(({ email, place }): [string | null, number] => [email, place])
+      .toReversed(),
+  );
+  return { who, cap, kept: { id, brought, sheet, read, first_rows, state: found.state, outcomes: found.outcomes } };
+}
+
+async function sheetOf(brought: Brought): Promise<Sheet> {
+  if ("rows" in brought)
+    return { columns: [], rows: brought.rows, sheet_rows: brought.rows.map((_row, index) => index + 1) };
+  const { readCsv } = await import("#shared/domain/import/csv.ts");
+  return readCsv(brought.csv);
+}

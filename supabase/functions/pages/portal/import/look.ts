@@ -1,0 +1,275 @@
+// What somebody brought, row by row: what would happen, the confirmation, and what then happened.
+
+import { html } from "hono/html";
+import { type Imported, MAX_ROWS } from "#shared/domain/import/model.ts";
+import type { DraftRow } from "#shared/domain/import/rows.ts";
+import { type Cell, toCsv } from "../../kit/csv.ts";
+import { tick } from "../../kit/fields.ts";
+import type { Html } from "../../kit/frame.ts";
+import type { Returned } from "../../kit/returned.ts";
+import { formToken } from "../../kit/sign_in_views.ts";
+import { inNumbers, table } from "../../kit/signed_in_views.ts";
+import type { Answer } from "../../kit/visit.ts";
+import { portalPage } from "../frame.ts";
+import type { Who } from "../model.ts";
+import { type PortalFrame, type PortalVisit, signedIn } from "../visit.ts";
+import { WORDS } from "../words.ts";
+import { type Cap, type Kept, readKept, type State, type Verdict } from "./kept.ts";
+
+/** Rows on a page of the table. */
+const PAGE_ROWS = 100;
+/** How long one click works; what is left waits for the next. */
+const CONFIRM_MS = 15_000;
+
+type Asked = { page: number; skipped: boolean };
+
+export const showImport = signedIn(async (visit) => {
+  const { who, cap, kept } = await readKept(visit);
+  if (!kept) return gone(visit, who);
+  const news = visit.news();
+  const page = visit.c.req.query("page") ?? "";
+  const asked = {
+    page: /^[1-9]\d{0,3}$/.test(page) ? Number(page) : 1,
+    skipped: visit.c.req.query("show") === "skipped",
+  };
+  if (kept.state.send_invite !== null) return visit.page(donePage(visit.frame, who, kept, asked));
+  return visit.pageOf(lookPage(visit.frame, who, cap, kept, await wouldBe(visit, kept), asked, news), news);
+});
+
+/** Asks the import itself what it would do, with all rows at once: in stretches it comes to the same. */
+async function wouldBe(visit: PortalVisit, { brought, read }: Kept): Promise<Verdict[]> {
+  const { importInput } = await import("#shared/domain/import/import_rows.ts");
+  const { created, rejected } = await visit.own<Pick<Imported, "created" | "rejected">>(
+    "import_drafts",
+    importInput(visit.environment, read, { source: brought.source, send_invite: false, dry_run: true }),
+  );
+  return [
+    ...created.map(({ row, ean_status }) => ({ row, reason: null, ean_status })),
+    ...rejected.map(({ row, reason }) => ({ row, reason })),
+  ].toSorted((one, other) => one.row - other.row);
+}
+
+export const confirmImport = signedIn(async (visit) => {
+  const { who, kept } = await readKept(visit);
+  if (!kept) return gone(visit, who);
+  const { id, brought, read } = kept;
+  const page = `/import/${id}`;
+  const invites = brought.source === "invite";
+  let state: State = kept.state;
+  if (state.send_invite === null && !invites && visit.form.get("consent") !== "yes")
+    return visit.refuse(page, { consent: WORDS[visit.locale].bring.confirm.consent_missing });
+  const wished = invites || visit.form.get("send_invite") === "yes";
+  const { importInput } = await import("#shared/domain/import/import_rows.ts");
+  const deadline = Date.now() + CONFIRM_MS;
+  // each stretch is a transaction that is done once, whoever asks for it: a second click goes on where the first one is
+  while (state.rows_done < state.row_count && Date.now() < deadline) {
+    const from = state.rows_done;
+    const send_invite = state.send_invite ?? wished;
+    const rows = read.slice(from, from + MAX_ROWS);
+    const { source, message } = brought;
+    const input = importInput(visit.environment, rows, { source, send_invite, message });
+    state = await visit.own<State>("import_stretch", { id, from, ...input });
+    if (state.rows_done === null) return gone(visit, who);
+  }
+  return visit.go(page);
+});
+
+export const downloadImport = signedIn(async (visit) => {
+  const { who, kept } = await readKept(visit);
+  if (!kept) return gone(visit, who);
+  const { bring: words } = WORDS[visit.locale];
+  const head: Cell[] = [words.table.row, words.one.email, words.one.naam, words.table.what, words.table.link];
+  const rows = kept.outcomes.map((verdict): Cell[] => {
+    const read = kept.read[verdict.row - 1];
+    const { label, notes } = said(visit.frame, kept, verdict);
+    return [
+      kept.sheet.sheet_rows[verdict.row - 1] ?? verdict.row,
+      read?.email ?? null,
+      nameOf(read),
+      [label, ...notes].join(" "),
+      verdict.claim_url ?? null,
+    ];
+  });
+  return visit.c.body(toCsv(visit.locale, [head, ...rows]), 200, {
+    "Content-Type": "text/csv; charset=utf-8",
+    "Content-Disposition": `attachment; filename="${visit.locale === "nl" ? "aanmeldingen" : "sign-ups"}.csv"`,
+  });
+});
+
+function gone(visit: PortalVisit, who: Who): Answer {
+  const { gone: words } = WORDS[visit.locale].bring;
+  visit.became("gone");
+  const body = html`<p>${words.text}</p>
+<div class="actions"><a class="button" href="${visit.frame.to("/import")}">${words.again}</a></div>`;
+  return visit.page(portalPage(visit.frame, "/import", who, { title: words.title, body }), 404);
+}
+
+const nameOf = (read: DraftRow | undefined): string => String(read?.name ?? read?.company_name ?? "");
+
+/** What would happen to a row, or happened, in the reader's language. */
+function said(
+  frame: PortalFrame,
+  { brought, sheet, read, first_rows, state }: Kept,
+  verdict: Verdict,
+): { label: string; notes: string[] } {
+  const { bring: words } = WORDS[frame.locale];
+  const row = read[verdict.row - 1];
+  if (verdict.reason) {
+    const notes: string[] = [];
+    if (row?.wrong) notes.push(`${row.wrong.column} ${words.wrong[row.wrong.what]}.`);
+    const first = first_rows.get(row?.email ?? "") ?? verdict.row;
+    if (verdict.reason === "already_drafted" && first < verdict.row)
+      notes.push(words.table.also(String(sheet.sheet_rows[first - 1] ?? first)));
+    return { label: words.reason[verdict.reason], notes };
+  }
+  const { drafted, was_drafted, invited } = words.table;
+  const ignored = [row?.ean_ignored, row?.address_ignored].map(
+    (what) => words.ignored[what as keyof typeof words.ignored],
+  );
+  const ean = words.ean_status[verdict.ean_status as keyof typeof words.ean_status];
+  return {
+    label: state.send_invite !== null ? was_drafted : brought.source === "invite" ? invited : drafted,
+    notes: [...ignored, ean].filter((note) => note !== undefined),
+  };
+}
+
+function lookPage(
+  frame: PortalFrame,
+  who: Who,
+  cap: Cap,
+  kept: Kept,
+  verdicts: Verdict[],
+  asked: Asked,
+  { errors }: Returned,
+): Html {
+  const { bring: words } = WORDS[frame.locale];
+  const count = (value: number) => inNumbers(frame, value);
+  const added = verdicts.filter(({ reason }) => reason === null).length;
+  return portalPage(frame, "/import", who, {
+    title: words.look.title,
+    errors,
+    body: html`<p class="panel" role="status">${sumOf(frame, added, verdicts.length)} ${words.look.nothing_yet}</p>
+${leftOut(frame, verdicts)}
+${verdicts.some(({ reason }) => reason === "over_cap") ? html`<p>${words.cap(count(cap.remaining), count(cap.rolling_cap), cap.rolling_days)}</p>` : ""}
+${columns(frame, kept)}
+${rowTable(frame, kept, verdicts, asked)}
+${added > 0 ? confirmForm(frame, kept, added, errors.consent) : html`<p>${words.look.none_would}</p>`}
+<p><a class="link" href="${frame.to("/import")}">${words.look.back}</a></p>`,
+  });
+}
+
+function sumOf(frame: PortalFrame, added: number, rows: number): string {
+  const { look: words } = WORDS[frame.locale].bring;
+  return rows === 1
+    ? words.sum_one(inNumbers(frame, added))
+    : words.sum(inNumbers(frame, added), inNumbers(frame, rows));
+}
+
+/** How many rows make no draft, by why. */
+function leftOut(frame: PortalFrame, verdicts: readonly Verdict[]): Html {
+  const { bring: words } = WORDS[frame.locale];
+  const counts = new Map<NonNullable<Verdict["reason"]>, number>();
+  for (const { reason } of verdicts) if (reason) counts.set(reason, (counts.get(reason) ?? 0) + 1);
+  if (counts.size === 0) return html``;
+  return html`<h2>${words.look.left_out}</h2>
+<dl class="figures">${[...counts].map(([reason, count]) => html`<div><dt>${words.reason[reason]}</dt><dd>${inNumbers(frame, count)}</dd></div>`)}</dl>`;
+}
+
+function columns(frame: PortalFrame, { sheet }: Kept): Html {
+  const { look: words } = WORDS[frame.locale].bring;
+  const understood = sheet.columns.filter(({ column }) => column !== null);
+  const skipped = sheet.columns.filter(({ column }) => column === null);
+  const listed = (names: string[]) => html`<ul>${names.map((name) => html`<li>${name}</li>`)}</ul>`;
+  return html`${understood.length > 0 ? html`<details><summary>${words.understood} (${String(understood.length)})</summary>${listed(understood.map(({ header, column }) => words.is_read_as(header, column ?? "")))}</details>` : ""}
+${skipped.length > 0 ? html`<details open><summary>${words.not_understood} (${String(skipped.length)})</summary>${listed(skipped.slice(0, PAGE_ROWS).map(({ header }) => header.slice(0, 60) || words.no_header))}</details>` : ""}`;
+}
+
+/** A page of the rows, and where the others are. */
+function rowTable(frame: PortalFrame, kept: Kept, verdicts: readonly Verdict[], { page, skipped }: Asked): Html {
+  const { table: words } = WORDS[frame.locale].bring;
+  const here = `/import/${kept.id}`;
+  const shown = skipped ? verdicts.filter(({ reason }) => reason !== null) : verdicts;
+  const pages = Math.max(Math.ceil(shown.length / PAGE_ROWS), 1);
+  const at = Math.min(page, pages);
+  const address = (to: number, only: boolean) =>
+    `${frame.to(here, { ...(only ? { show: "skipped" } : {}), ...(to > 1 ? { page: String(to) } : {}) })}#rows`;
+  const links = shown.some(({ claim_url }) => claim_url);
+  const both = verdicts.some(({ reason }) => reason !== null);
+  return html`<h2 id="rows">${words.label}</h2>
+${
+  both
+    ? html`<nav class="years" aria-label="${words.label}">
+<a href="${address(1, false)}"${skipped ? "" : html` aria-current="page"`}>${words.all}</a>
+<a href="${address(1, true)}"${skipped ? html` aria-current="page"` : ""}>${words.skipped}</a>
+</nav>`
+    : ""
+}
+${table(
+  words.label,
+  html`<th scope="col">${words.row}</th><th scope="col" class="text">${words.who}</th><th scope="col" class="text">${words.what}</th>${links ? html`<th scope="col" class="text">${words.link}</th>` : ""}`,
+  shown.slice((at - 1) * PAGE_ROWS, at * PAGE_ROWS).map((verdict) => oneRow(frame, kept, verdict, links)),
+)}
+${
+  pages > 1
+    ? html`<nav class="years" aria-label="${words.pages}">${Array.from({ length: pages }, (_each, index) => index + 1).map((each) => html`<a href="${address(each, skipped)}" aria-label="${words.page(String(each))}"${each === at ? html` aria-current="page"` : ""}>${String(each)}</a>`)}</nav>`
+    : ""
+}`;
+}
+
+function oneRow(frame: PortalFrame, kept: Kept, verdict: Verdict, links: boolean): Html {
+  const { table: words } = WORDS[frame.locale].bring;
+  const read = kept.read[verdict.row - 1];
+  const { label, notes } = said(frame, kept, verdict);
+  const name = nameOf(read);
+  return html`<tr><th scope="row">${String(kept.sheet.sheet_rows[verdict.row - 1] ?? verdict.row)}</th>
+<td class="text">${read?.email ?? words.no_email}${name ? html`<small>${name}</small>` : ""}</td>
+<td class="text">${verdict.reason ? html`<strong>${label}</strong>` : label}${notes.map((note) => html`<small>${note}</small>`)}</td>${links ? html`<td class="text">${verdict.claim_url ? html`<code>${verdict.claim_url}</code>` : ""}</td>` : ""}</tr>`;
+}
+
+function confirmForm(frame: PortalFrame, { id, brought }: Kept, added: number, error: string | undefined): Html {
+  const { confirm: words } = WORDS[frame.locale].bring;
+  const invites = brought.source === "invite";
+  const count = inNumbers(frame, added);
+  const [one, many] = invites ? [words.invite_one, words.invite(count)] : [words.submit_one, words.submit(count)];
+  return html`<h2>${words.title}</h2>
+<form method="post" action="${frame.to(`/import/${id}`)}" novalidate>
+${formToken(frame.form_token)}
+${
+  invites
+    ? ""
+    : html`${tick({ id: "consent", label: words.consent(frame.config.SERVICE_NAME), error, checked: false })}
+<div class="tick"><label for="send_invite"><input type="checkbox" id="send_invite" name="send_invite" value="yes" aria-describedby="send_invite-hint"><span>${words.send_invite}</span></label>
+<p class="hint" id="send_invite-hint">${words.send_invite_hint}</p></div>`
+}
+<div class="actions"><button class="button">${added === 1 ? one : many}</button></div>
+</form>`;
+}
+
+/** How far it is, what became of each row, and the links of those who were not mailed. */
+function donePage(frame: PortalFrame, who: Who, kept: Kept, asked: Asked): Html {
+  const { bring: words } = WORDS[frame.locale];
+  const { id, state, outcomes } = kept;
+  const count = (value: number) => inNumbers(frame, value);
+  const added = outcomes.filter(({ reason }) => reason === null).length;
+  const going = state.rows_done < state.row_count;
+  const title = going ? words.going.title : added > 0 ? words.done.title : words.done.title_none;
+  return portalPage(frame, "/import", who, {
+    title,
+    body: html`<p class="panel" role="status">${words.done.sum(count(added), count(state.rows_done))}${added > 0 ? ` ${state.send_invite ? words.done.mailed : words.done.not_mailed}` : ""}</p>
+${
+  going
+    ? html`<p>${words.going.text(count(state.rows_done), count(state.row_count))}</p>
+<progress value="${state.rows_done}" max="${state.row_count}" aria-label="${words.going.text(count(state.rows_done), count(state.row_count))}"></progress>
+<form method="post" action="${frame.to(`/import/${id}`)}">
+${formToken(frame.form_token)}
+<div class="actions"><button class="button">${words.going.submit}</button></div>
+</form>`
+    : ""
+}
+${leftOut(frame, outcomes)}
+<p class="save"><a class="link" href="${frame.to(`/import/${id}/result.csv`)}">${words.done.download}</a></p>
+${rowTable(frame, kept, outcomes, asked)}
+<p class="quiet">${words.done.until}</p>
+<p><a class="link" href="${frame.to("/import")}">${words.done.more}</a></p>`,
+  });
+}

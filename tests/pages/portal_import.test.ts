@@ -1,0 +1,307 @@
+// Bringing customers on a partner's pages by plain HTTP: looked at first, imported once, kept for an hour and for nobody else.
+
+import { randomUUID } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { readCsv } from "#shared/domain/import/csv.ts";
+import { MAX_IMPORT } from "#shared/domain/import/model.ts";
+import { rowCounts } from "../harness/world.ts";
+import { newEmail } from "../partner/partner_world.ts";
+import type { SandboxWorld } from "../sandbox/sandbox_world.ts";
+import { type Browser, formToken, heading, type PageAnswer } from "./claimant.ts";
+import { createCustomerWorld } from "./customer.ts";
+import { type Manager, newManager, portal, portalBrowser } from "./manager.ts";
+
+let world: SandboxWorld;
+let manager: Manager;
+let ask: Browser;
+let colleague: Browser;
+let stranger: Browser;
+beforeAll(async () => {
+  world = await createCustomerWorld();
+  manager = await newManager(world, world.partnerA);
+  ask = await portalBrowser(world, manager);
+  colleague = await portalBrowser(world, await newManager(world, world.partnerA));
+  stranger = await portalBrowser(world, await newManager(world, world.partnerB));
+});
+afterAll(() => world.close());
+beforeEach(async () => {
+  await world.row("delete from core.draft_uploads");
+  await world.row("delete from core.imports");
+});
+
+const DRAFTS = ["drafts", "draft_uploads", "mail_outbox"];
+const fixture = (name: string) => readFileSync(new URL(`../partner/fixtures/${name}.csv`, import.meta.url));
+const csvOf = (...emails: string[]) => `\ufeffnaam;email\r\n${emails.map((email) => `Jan;${email}\r\n`).join("")}`;
+const emails = (count: number) => Array.from({ length: count }, newEmail);
+const tokenOf = async (browser: Browser, page: string) => formToken((await browser(portal(world, page))).text);
+
+/** Sends a file as the form on the page does. */
+async function upload(
+  file: BlobPart | null,
+  { browser = ask, name = "klanten.csv", lang = "nl" } = {},
+): Promise<PageAnswer> {
+  const form = new FormData();
+  form.set("form_token", await tokenOf(browser, "/import"));
+  form.set("file", new File(file === null ? [] : [file], file === null ? "" : name));
+  return browser(portal(world, `/import?lang=${lang}`), { form });
+}
+
+/** The page on which a file is looked at. */
+async function look(file: BlobPart, browser = ask) {
+  const { status, location } = await upload(file, { browser });
+  expect(status).toBe(303);
+  const at = location ?? "";
+  return {
+    at,
+    page: `/import/${at.split("/import/")[1]?.split("?")[0]}`,
+    ...(await browser(at).then(({ text }) => ({ text }))),
+  };
+}
+
+const confirm = async (page: string, fields: Record<string, string> = { consent: "yes" }, browser = ask) => {
+  const form = { form_token: await tokenOf(browser, page), ...fields };
+  return browser(portal(world, page), { form });
+};
+const drafted = async (...of: string[]) =>
+  (await world.row("select count(*)::int as n from core.drafts where email = any ($1)", of)).n;
+
+/** The cells of the table: row, customer, what happens. */
+const rowsOf = (text: string) =>
+  [
+    ...text.matchAll(/<tr><th scope="row">(\d+)<\/th>\s*<td class="text">(.*?)<\/td>\s*<td class="text">(.*?)<\/td>/gs),
+  ].map(([, row, who = "", what = ""]) => [
+    Number(row),
+    ...[who, what].map((cell) =>
+      cell
+        .replace(/<[^>]*>/g, " ")
+        .replace(/\s+/g, " ")
+        .trim(),
+    ),
+  ]);
+
+describe("contract §4 bringing customers on a partner's pages", () => {
+  test("contract §4 a file from Dutch Excel: each row by its own number and why, nothing stored before it is confirmed", async () => {
+    const before = await rowCounts(world, ...DRAFTS);
+    const { text, page } = await look(fixture("excel_nl"));
+    expect(heading(text)).toBe("Dit zou er gebeuren");
+    expect(text).toContain("Van 4 regels worden er 3 aangemeld.");
+    const rows = rowsOf(text);
+    expect(rows.map(([row]) => row)).toEqual([2, 3, 5, 6]);
+    expect(rows[1]?.[2]).toContain("KVK-nummer");
+    expect(rows.flat().join()).toContain("De EAN-code is niet te lezen");
+    expect(await rowCounts(world, ...DRAFTS)).toEqual(before);
+    const english = await ask(portal(world, `${page}?lang=en`));
+    expect(english.text).toContain("Of 4 rows, 3 will be signed up.");
+    expect(rowsOf(english.text)[1]?.[2]).toContain("A business needs a KVK number of 8 digits");
+
+    expect((await confirm(page)).status).toBe(303);
+    const done = (await ask(portal(world, page))).text;
+    expect(heading(done)).toBe("Uw klanten zijn aangemeld");
+    expect(done).toContain("Niemand is gemaild.");
+    const links = done.match(/<code>[^<]*\/claim\/[^<]*<\/code>/g) ?? [];
+    expect(links).toHaveLength(3);
+    expect(rowsOf(done).map(([row]) => row)).toEqual([2, 3, 5, 6]);
+    const after = await rowCounts(world, ...DRAFTS);
+    expect([after.drafts, after.mail_outbox]).toEqual([(before.drafts ?? 0) + 3, before.mail_outbox]);
+    const { text: csv } = await ask(portal(world, `${page}/result.csv`));
+    expect(csv.trim().split("\r\n")).toHaveLength(5);
+    expect(csv).toContain("'=HYPERLINK");
+  });
+
+  test("contract §4 without the consent nothing is imported, and the tick says so; nothing is ticked beforehand", async () => {
+    const [email = ""] = emails(1);
+    const { page, text } = await look(csvOf(email));
+    expect(text).not.toMatch(/<input type="checkbox"[^>]*checked/);
+    const refused = await confirm(page, { send_invite: "yes" });
+    expect(refused.status).toBe(422);
+    expect(refused.text).toContain("Bevestig dat elke klant toestemming gaf");
+    expect(await drafted(email)).toBe(0);
+  });
+
+  test("contract §4 who ticks it has them mailed, each once", async () => {
+    const [email = ""] = emails(1);
+    const { page } = await look(csvOf(email));
+    await confirm(page, { consent: "yes", send_invite: "yes" });
+    const { text } = await ask(portal(world, page));
+    expect(text).toContain("Zij hebben een mail gekregen");
+    expect(text).not.toContain("/claim/");
+    expect(await world.row("select count(*)::int as n from core.mail_outbox where recipient = $1", email)).toEqual({
+      n: 1,
+    });
+  });
+
+  test("contract §4 a file of 1,100 rows in stretches, confirmed ten times at once: each row once, and what was foretold", async () => {
+    const all = emails(1_098);
+    const [first = "", second = ""] = all;
+    const { page } = await look(csvOf(...all, first, second));
+    const foretold = rowsOf((await ask(portal(world, `${page}?show=skipped`))).text);
+    expect(foretold).toHaveLength(100);
+    const form = { form_token: await tokenOf(ask, page), consent: "yes" };
+    const answers = await Promise.all(Array.from({ length: 10 }, () => ask(portal(world, page), { form })));
+    expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(303));
+    expect(await drafted(...all)).toBe(1_000);
+    const done = (await ask(portal(world, `${page}?show=skipped`))).text;
+    expect(done).toContain("Van 1.100 regels zijn er 1.000 aangemeld.");
+    expect(rowsOf(done)).toEqual(foretold);
+    expect(done).toMatch(/Hetzelfde e-mailadres staat op regel 2\./);
+    const { n } = await world.row(
+      "select count(*)::int as n from core.audit_log where action = 'drafts.imported' and details ->> 'added' = '500'",
+    );
+    expect(n).toBe(2);
+    // another ten minutes later change nothing
+    await confirm(page, { consent: "yes", send_invite: "yes" });
+    expect(await drafted(...all)).toBe(1_000);
+  });
+
+  test("contract §4 what is left of an import that broke off is done by going on", async () => {
+    const all = emails(600);
+    const { page } = await look(csvOf(...all));
+    await confirm(page);
+    // as after a crash between two stretches
+    await world.row(
+      "update core.imports set rows_done = 500, outcomes = (select jsonb_agg(o) from jsonb_array_elements(outcomes) o where (o ->> 'row')::int <= 500)",
+    );
+    await world.row("delete from core.drafts where email = any ($1)", all.slice(500));
+    const half = (await ask(portal(world, page))).text;
+    expect(heading(half)).toBe("Nog niet alles is gedaan");
+    expect(half).toContain('<progress value="500" max="600"');
+    await confirm(page, {});
+    expect(await drafted(...all)).toBe(600);
+    expect(heading((await ask(portal(world, page))).text)).toBe("Uw klanten zijn aangemeld");
+  });
+
+  test("contract §4 it is encrypted, for who brought it alone, and gone after an hour", async () => {
+    const [email = ""] = emails(1);
+    const { page } = await look(csvOf(email));
+    const { kept } = await world.row("select i::text as kept from core.imports i");
+    expect(kept).not.toContain(email);
+    for (const browser of [colleague, stranger]) {
+      const { status, text } = await browser(portal(world, page));
+      expect([status, text.includes(email)]).toEqual([404, false]);
+      const form = { form_token: await tokenOf(browser, "/import"), consent: "yes" };
+      expect((await browser(portal(world, page), { form })).status).toBe(404);
+      expect((await browser(portal(world, `${page}/result.csv`))).status).toBe(404);
+    }
+    await world.row("update core.imports set expires_at = created_at");
+    expect((await ask(portal(world, page))).status).toBe(404);
+    const form = { form_token: await tokenOf(ask, "/import"), consent: "yes" };
+    expect((await ask(portal(world, page), { form })).status).toBe(404);
+    expect(await drafted(email)).toBe(0);
+    await world.row("select private.expire_drafts()");
+    expect(await rowCounts(world, "imports")).toEqual({ imports: 0 });
+    for (const id of [randomUUID(), "x", "%00", "..%2f"])
+      expect((await ask(portal(world, `/import/${id}`))).status).toBe(404);
+  });
+
+  test("contract §4 ten files of a person are kept at most, and none that was confirmed makes room", async () => {
+    const [email = ""] = emails(1);
+    const { page } = await look(csvOf(email));
+    await confirm(page);
+    for (let n = 0; n < 12; n++) await look(csvOf(...emails(1)));
+    expect(await rowCounts(world, "imports")).toEqual({ imports: 11 });
+    expect((await ask(portal(world, page))).status).toBe(200);
+  });
+
+  test.each([
+    ["no file", null, "Kies een bestand"],
+    ["an empty file", "", "Kies een bestand"],
+    ["a workbook of Excel", new Uint8Array([0x50, 0x4b, 3, 4, 20, 0, 6, 0]), "CSV UTF-8"],
+    ["an old workbook of Excel", new Uint8Array([0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1]), "CSV UTF-8"],
+    ["UTF-16", Buffer.from("\ufeffemail;naam\r\na@b.nl;Jan", "utf16le"), "geen UTF-8"],
+    ["no header", "a@voorbeeld.nl;Jan\n", "een kolom email"],
+    ["a quote that never closes", 'email;naam\n"a;b', "aanhalingsteken"],
+    ["a header alone", "email;naam\r\n", "geen klanten"],
+    ["5,001 rows", `email\n${"a@b.nl\n".repeat(5_001)}`, "5.001 regels"],
+    ["2 MiB + 1", `email\n${"x".repeat(MAX_IMPORT - 5)}`, "groter dan 2 MB"],
+  ] as [string, BlobPart | null, string][])(
+    "contract §4 %s: the field says what to do, and nothing is kept",
+    async (_what, file, says) => {
+      const { status, text } = await upload(file);
+      expect(status).toBe(422);
+      expect(/<p class="wrong" id="file-error">([^<]*)/.exec(text)?.[1]?.replaceAll("&quot;", '"')).toContain(says);
+      expect(await rowCounts(world, "imports")).toEqual({ imports: 0 });
+    },
+  );
+
+  test("contract §4 a file of 3 MiB is answered with a page, and one of 2 MiB is read", async () => {
+    const { status, text } = await upload("x".repeat(3 * 1024 * 1024));
+    expect([status, heading(text)]).toEqual([413, "Dit bestand is te groot"]);
+    const [email = ""] = emails(1);
+    const csv = `naam,email\n${"J".repeat(MAX_IMPORT - email.length - 13)},${email}\n`;
+    expect(csv.length).toBe(MAX_IMPORT);
+    expect((await look(csv)).text).toContain("Van 1 regel wordt er 1 aangemeld.");
+  });
+
+  test("contract §4 a form that is none of this page's is refused", async () => {
+    const form = new FormData();
+    form.set("file", new File([csvOf(...emails(1))], "klanten.csv"));
+    expect((await ask(portal(world, "/import"), { form })).status).toBe(403);
+    form.set("form_token", await tokenOf(ask, "/import"));
+    expect((await ask(portal(world, "/import"), { form, headers: { "sec-fetch-site": "cross-site" } })).status).toBe(
+      403,
+    );
+    expect((await ask(portal(world, "/import"), { form: { form_token: await tokenOf(ask, "/import") } })).status).toBe(
+      403,
+    );
+    expect(await rowCounts(world, "imports")).toEqual({ imports: 0 });
+  });
+
+  test("contract §4 the template is what the import reads", async () => {
+    const { text, headers } = await ask(portal(world, "/import/template.csv"));
+    expect(headers.get("content-disposition")).toContain("klanten.csv");
+    expect(text.startsWith("type;naam;email;")).toBe(true);
+    const { columns, rows } = readCsv(text);
+    expect(columns.filter(({ column }) => column === null)).toEqual([]);
+    expect(rows).toMatchObject([{ naam: "Eva Jansen", postcode: "3818 LH" }]);
+  });
+
+  test("contract §4 one customer by a form: what is wrong stands at its field, and the rest as for a file", async () => {
+    const send = async (fields: Record<string, string>) =>
+      ask(portal(world, "/import/customer"), {
+        form: { form_token: await tokenOf(ask, "/import/customer"), ...fields },
+      });
+    for (const [fields, field] of [
+      [{ naam: "Jan", email: "geen" }, "email"],
+      [{ naam: "", email: newEmail() }, "naam"],
+      [{ type: "zakelijk", email: newEmail(), kvk: "12" }, "kvk"],
+      [{ type: "zakelijk", email: newEmail() }, "kvk"],
+    ] as [Record<string, string>, string][]) {
+      const { status, text } = await send(fields);
+      expect([status, text.includes(`id="${field}-error"`)]).toEqual([422, true]);
+    }
+    const [email = ""] = emails(1);
+    const { location } = await send({ naam: "Jan", email, postcode: "3818 LH", huisnummer: "16", phone: "0612345678" });
+    const page = `/import/${location?.split("/import/")[1]?.split("?")[0]}`;
+    await confirm(page);
+    expect(await world.row("select phone, house_number, source from core.drafts where email = $1", email)).toEqual({
+      phone: "+31612345678",
+      house_number: 16,
+      source: "csv",
+    });
+  });
+
+  test("contract §4 people by their addresses alone: each mailed once, in the partner's words", async () => {
+    const send = async (fields: Record<string, string>) =>
+      ask(portal(world, "/import/invite"), { form: { form_token: await tokenOf(ask, "/import/invite"), ...fields } });
+    expect((await send({ emails: " ", message: "" })).status).toBe(422);
+    const many = await send({ emails: emails(101).join("\n"), message: "Welkom" });
+    expect([many.status, many.text.match(/@voorbeeld\.nl/g)?.length]).toEqual([422, 101]);
+    const [one = "", other = ""] = emails(2);
+    const { location } = await send({ emails: `${one}\n${other}, ${one}`, message: "Hallo buur" });
+    const page = `/import/${location?.split("/import/")[1]?.split("?")[0]}`;
+    const { text } = await ask(portal(world, page));
+    expect(text).toContain("Nodig 2 mensen uit");
+    expect(text).not.toContain('name="consent"');
+    expect(await drafted(one, other)).toBe(0);
+    await confirm(page, {});
+    const { rows } = await world.database.admin.query("select text from core.mail_outbox where recipient = any ($1)", [
+      [one, other],
+    ]);
+    expect(rows.map((mail) => mail.text.includes("Hallo buur"))).toEqual([true, true]);
+    expect(await world.row("select source, send_invite from core.drafts where email = $1", one)).toEqual({
+      source: "invite",
+      send_invite: true,
+    });
+  });
+});
