@@ -49,6 +49,9 @@ describe.skipIf(noBrowser)(
     const scenes: { name: string; who: () => Manager; path: string | (() => string) }[] = [
       { name: "portal", who: () => full, path: "" },
       { name: "portal-new", who: () => empty, path: "" },
+      { name: "portal-import", who: () => full, path: "/import" },
+      { name: "portal-import-customer", who: () => full, path: "/import/customer" },
+      { name: "portal-import-invite", who: () => full, path: "/import/invite" },
       { name: "portal-settings", who: () => full, path: "/settings" },
       { name: "portal-settings-company", who: () => full, path: "/settings/company" },
       { name: "portal-customers", who: () => full, path: "/customers" },

@@ -1,0 +1,119 @@
+// The whole of bringing customers in a real Chromium: a file from Dutch Excel, looked at, confirmed, and what came of it.
+
+import { fileURLToPath } from "node:url";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { EVERY_LOOK, look, noBrowser, onPage, startBrowser } from "../harness/browser.ts";
+import type { SandboxWorld } from "../sandbox/sandbox_world.ts";
+import { createCustomerWorld, signInCode } from "./customer.ts";
+import { type Manager, newManager, portal } from "./manager.ts";
+
+const EXCEL = fileURLToPath(new URL("../partner/fixtures/excel_nl.csv", import.meta.url));
+
+describe.skipIf(noBrowser)(
+  `contract §4 bringing customers in a browser${noBrowser ? ` (skipped: ${noBrowser})` : ""}`,
+  () => {
+    let world: SandboxWorld;
+    let browser: Browser;
+    let manager: Manager;
+    beforeAll(async () => {
+      world = await createCustomerWorld();
+      manager = await newManager(world, world.partnerA);
+      browser = await startBrowser();
+    });
+    afterAll(async () => {
+      await browser?.close();
+      await world?.close();
+    });
+    beforeEach(async () => {
+      await world.row("delete from core.drafts");
+      await world.row("delete from core.sign_in_codes");
+    });
+
+    async function signIn(page: Page, lang = "nl") {
+      await page.goto(`${portal(world)}?lang=${lang}`);
+      await page.locator("#email").fill(manager.email);
+      await page.locator("[formaction]").click();
+      await page.locator("#code").fill(await signInCode(world, manager.email));
+      await page.locator(".actions .button").click();
+      await page.locator(".signed-in").waitFor();
+    }
+
+    test.each(["nl", "en"])(
+      "contract §4 every page of it without findings of axe, in %s, light and dark, at 390 and 1280",
+      { timeout: 120_000 },
+      async (lang) => {
+        await onPage(browser, { bypassCSP: true }, async (page) => {
+          await signIn(page, lang);
+          await page.goto(`${portal(world, "/import")}?lang=${lang}`);
+          await page.locator("main .button").first().click();
+          await page.locator("#file-error").waitFor();
+          await look(page, "portal-import-wrong", lang, EVERY_LOOK);
+          await page.locator("#file").setInputFiles(EXCEL);
+          await page.locator("main .button").first().click();
+          await page.locator("#consent").waitFor();
+          await look(page, "portal-import-look", lang, EVERY_LOOK);
+          await page.locator("main .button").first().click();
+          await page.locator("#consent-error").waitFor();
+          await look(page, "portal-import-consent", lang, EVERY_LOOK);
+          await page.locator("#consent").check();
+          await page.locator("main .button").first().click();
+          await page.locator("td code").first().waitFor();
+          await look(page, "portal-import-done", lang, EVERY_LOOK);
+          await page.goto(`${portal(world, "/import/00000000-0000-4000-8000-000000000000")}?lang=${lang}`);
+          await look(page, "portal-import-gone", lang, EVERY_LOOK);
+        });
+      },
+    );
+
+    test("contract §4 without script, by keyboard alone, on a phone of 320: the file is looked at, confirmed, and imported once", () =>
+      onPage(browser, { viewport: { width: 320, height: 640 }, javaScriptEnabled: false }, async (page) => {
+        const fits = async () =>
+          expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(320);
+        /** Tabs on until the element has the focus. */
+        const tabTo = async (selector: string) => {
+          for (let presses = 0; presses < 60; presses++) {
+            await page.keyboard.press("Tab");
+            if (
+              await page
+                .locator(selector)
+                .first()
+                .evaluate((element) => element === document.activeElement)
+            )
+              return;
+          }
+          throw new Error(`${selector} is not reached by Tab`);
+        };
+        await signIn(page);
+        await page.goto(portal(world, "/import"));
+        await fits();
+        await page.locator("#file").setInputFiles(EXCEL);
+        await tabTo("main .actions .button");
+        await page.keyboard.press("Enter");
+        await page.locator("#consent").waitFor();
+        await fits();
+        expect(await page.locator("tbody tr").count()).toBe(4);
+        expect(
+          await page
+            .locator("#consent, #send_invite")
+            .evaluateAll((boxes) => boxes.map((box) => (box as HTMLInputElement).checked)),
+        ).toEqual([false, false]);
+        const looked = page.url();
+        await tabTo("#consent");
+        await page.keyboard.press("Space");
+        await tabTo("main .actions .button");
+        await page.keyboard.press("Enter");
+        await page.locator("td code").first().waitFor();
+        await fits();
+        expect(await page.locator("td code").count()).toBe(3);
+        const drafts = async () => (await world.row("select count(*)::int as n from core.drafts")).n;
+        expect(await drafts()).toBe(3);
+        // Back, and the same page again: it tells what was done
+        await page.goBack();
+        await page.goto(looked);
+        expect(await page.locator("td code").count()).toBe(3);
+        expect(await page.locator("#consent").count()).toBe(0);
+        expect(await drafts()).toBe(3);
+      }));
+  },
+);
