@@ -109,8 +109,8 @@ ${errors.file ? html`<p class="wrong" id="file-error">${errors.file}</p>` : ""}
 </div>
 <p class="quiet">${words.file.kept}</p>
 <div class="actions"><button class="button">${words.file.submit}</button></div>
+<p><a class="link" href="${frame.to("/import/template.csv")}">${words.file.template}</a></p>
 </form>
-<p class="save"><a class="link" href="${frame.to("/import/template.csv")}">${words.file.template}</a></p>
 <details><summary>${words.file.columns}</summary>
 <p>${words.file.columns_what}</p>
 <dl>${COLUMNS.map((name) => html`<div><dt><code>${name}</code></dt><dd>${words.column[name]}</dd></div>`)}</dl>

@@ -78,7 +78,7 @@ export const downloadImport = signedIn(async (visit) => {
   const { who, kept } = await readKept(visit);
   if (!kept) return gone(visit, who);
   const { bring: words } = WORDS[visit.locale];
-  const head: Cell[] = [words.table.row, words.one.email, words.one.naam, words.table.what, words.table.link];
+  const head: Cell[] = [words.table.row, words.one.email, words.one.naam, words.table.outcome, words.table.link];
   const rows = kept.outcomes.map((verdict): Cell[] => {
     const read = kept.read[verdict.row - 1];
     const { label, notes } = said(visit.frame, kept, verdict);
@@ -154,7 +154,7 @@ ${verdicts.some(({ reason }) => reason === "over_cap") ? html`<p>${words.cap(cou
 ${columns(frame, kept)}
 ${rowTable(frame, kept, verdicts, asked)}
 ${added > 0 ? confirmForm(frame, kept, added, errors.consent) : html`<p>${words.look.none_would}</p>`}
-<p><a class="link" href="${frame.to("/import")}">${words.look.back}</a></p>`,
+<p class="apart"><a class="link" href="${frame.to("/import")}">${words.look.back}</a></p>`,
   });
 }
 
@@ -193,7 +193,6 @@ function rowTable(frame: PortalFrame, kept: Kept, verdicts: readonly Verdict[], 
   const at = Math.min(page, pages);
   const address = (to: number, only: boolean) =>
     `${frame.to(here, { ...(only ? { show: "skipped" } : {}), ...(to > 1 ? { page: String(to) } : {}) })}#rows`;
-  const links = shown.some(({ claim_url }) => claim_url);
   const both = verdicts.some(({ reason }) => reason !== null);
   return html`<h2 id="rows">${words.label}</h2>
 ${
@@ -206,8 +205,8 @@ ${
 }
 ${table(
   words.label,
-  html`<th scope="col">${words.row}</th><th scope="col" class="text">${words.who}</th><th scope="col" class="text">${words.what}</th>${links ? html`<th scope="col" class="text">${words.link}</th>` : ""}`,
-  shown.slice((at - 1) * PAGE_ROWS, at * PAGE_ROWS).map((verdict) => oneRow(frame, kept, verdict, links)),
+  html`<th scope="col" class="text">${words.row}</th><th scope="col" class="text">${words.what}</th>`,
+  shown.slice((at - 1) * PAGE_ROWS, at * PAGE_ROWS).map((verdict) => oneRow(frame, kept, verdict)),
 )}
 ${
   pages > 1
@@ -216,14 +215,15 @@ ${
 }`;
 }
 
-function oneRow(frame: PortalFrame, kept: Kept, verdict: Verdict, links: boolean): Html {
+/** All of it in one cell, so that it is read on a phone without scrolling. */
+function oneRow(frame: PortalFrame, kept: Kept, verdict: Verdict): Html {
   const { table: words } = WORDS[frame.locale].bring;
   const read = kept.read[verdict.row - 1];
   const { label, notes } = said(frame, kept, verdict);
   const name = nameOf(read);
   return html`<tr><th scope="row">${String(kept.sheet.sheet_rows[verdict.row - 1] ?? verdict.row)}</th>
-<td class="text">${read?.email ?? words.no_email}${name ? html`<small>${name}</small>` : ""}</td>
-<td class="text">${verdict.reason ? html`<strong>${label}</strong>` : label}${notes.map((note) => html`<small>${note}</small>`)}</td>${links ? html`<td class="text">${verdict.claim_url ? html`<code>${verdict.claim_url}</code>` : ""}</td>` : ""}</tr>`;
+<td class="text">${read?.email ?? words.no_email}${name ? html` <span class="quiet">${name}</span>` : ""}<br>
+${verdict.reason ? html`<strong>${label}</strong>` : label}${notes.map((note) => html`<small>${note}</small>`)}${verdict.claim_url ? html`<br><code>${verdict.claim_url}</code>` : ""}</td></tr>`;
 }
 
 function confirmForm(frame: PortalFrame, { id, brought }: Kept, added: number, error: string | undefined): Html {
