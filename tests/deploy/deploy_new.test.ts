@@ -4,6 +4,7 @@
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { addToEnv, readEnv } from "../../packages/deploy/src/env_file.ts";
 import { QUESTIONS } from "../../packages/deploy/src/questions.ts";
@@ -30,7 +31,11 @@ afterAll(async () => {
 type Walked = { code: number; said: string };
 
 /** `replies` are what somebody types; without them nobody is there. */
-async function deploy(argv: string[], replies?: string[]): Promise<Walked & { asked: string[] }> {
+async function deploy(
+  argv: string[],
+  replies?: string[],
+  { api, url }: Project = project,
+): Promise<Walked & { asked: string[] }> {
   const said: string[] = [];
   const asked: string[] = [];
   const code = await run(argv, {
@@ -42,9 +47,9 @@ async function deploy(argv: string[], replies?: string[]): Promise<Walked & { as
       },
     }),
     platform: {
-      api_url: project.api.url,
-      project_url: () => project.url,
-      cli: { ...project.api.environment, SUPABASE_PROFILE: project.api.profile },
+      api_url: api.url,
+      project_url: () => url,
+      cli: { ...api.environment, SUPABASE_PROFILE: api.profile },
       pause: async () => {},
     },
   });
@@ -215,5 +220,50 @@ describe("a walk from zero", () => {
     expect(forged.code).toBe(1);
     expect(forged.said).toContain("By CLIENT_ADDRESS=x-forwarded-for:2");
     expect(forged.said).toContain("take 192.0.2.1 for this machine's");
+  });
+});
+
+describe("production", () => {
+  let production: Project;
+  beforeAll(async () => {
+    production = await startProject();
+  });
+  afterAll(() => production?.stop());
+
+  const service = {
+    SERVICE_NAME: "ERE Dienst",
+    SUPPORT_EMAIL: "hulp@example.nl",
+    MAIL_FROM: "ERE Dienst <post@example.nl>",
+    SERVICE_ADDRESS: "Stationsplein 8, 3818 LH Amersfoort",
+    SERVICE_KVK: "12345678",
+    SERVICE_PHONE: "+31 20 123 45 67",
+    CONDITIONS_URL: "https://example.nl/voorwaarden",
+    PRIVACY_URL: "https://example.nl/privacy",
+  };
+
+  test("is never deployed into the database of the sandbox, and nothing there is changed by trying", async () => {
+    const { PROJECT_REF = "", DATABASE_PASSWORD = "" } = readEnv(file("answers"));
+    const elsewhere = join(folder, "mistaken");
+    addToEnv(join(elsewhere, "production/answers.env"), { ...service, PROJECT_REF, DATABASE_PASSWORD }, "");
+    const { code, said } = await deploy(["production", "--secrets", elsewhere, "--yes"]);
+    expect([code, said]).toEqual([1, expect.stringContaining(`The database of ${PROJECT_REF} is the sandbox host's.`)]);
+    const client = new pg.Client({ connectionString: readEnv(file("functions")).EDGE_DATABASE_URL });
+    await client.connect().finally(() => client.end());
+  });
+
+  test("has a project, keys and a partner of its own, says who the service is, and answers at an address of its own", async () => {
+    rmSync(file("answers", "production"));
+    const answers = { ...service, ORGANIZATION: "test", PUBLIC_URL: production.url, PARTNER: "Laadpunt Zuid" };
+    addToEnv(file("answers", "production"), answers, "");
+    const { code, said } = await deploy(["production", "--secrets", folder, "--yes"], undefined, production);
+    expect(code, said).toBe(0);
+    expect(said).toContain(`${production.url} leads to the functions`);
+    for (const secret of secretsOf("production")) expect(said).not.toContain(secret);
+    const secrets = Object.fromEntries(production.api.secrets);
+    expect(secrets).toMatchObject({ ...service, API_HOST: "production", BASE_URL: production.url });
+    const sandbox = readEnv(file("functions"));
+    for (const name of ["TOKEN_KEYS", "IBAN_KEYS", "WORKER_SECRET"]) expect(secrets[name]).not.toBe(sandbox[name]);
+    const { rows } = await production.admin.query("select host from core.deployment");
+    expect(rows).toEqual([{ host: "production" }]);
   });
 });

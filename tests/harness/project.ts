@@ -43,10 +43,16 @@ export async function enableExtensions(admin: pg.Pool): Promise<void> {
   await admin.query(EXTENSIONS);
 }
 
+/** What cannot be a slug, as in docs/front. */
+const ELSEWHERE: Readonly<Record<string, string>> = {
+  "/openapi.json": "/docs/openapi.json",
+  "/.well-known/oauth-authorization-server": "/oauth-token/.well-known/oauth-authorization-server",
+};
+
 export type Project = {
   api: ManagementApi;
   admin: pg.Pool;
-  /** In place of `https://<ref>.supabase.co`. */
+  /** In place of `https://<ref>.supabase.co`, and of a front for it. */
   url: string;
   stop(): Promise<void>;
 };
@@ -85,9 +91,12 @@ export async function startProject(): Promise<Project> {
   };
 
   const server = createServer(async (incoming, outgoing) => {
-    const [, prefix, version, slug = "", ...rest] = (incoming.url ?? "").split("/");
-    if (prefix !== "functions" || version !== "v1" || !api.published.has(slug.replace(/\?.*/, "")))
-      return void outgoing.writeHead(404).end('{"code":"NOT_FOUND"}');
+    const asked = incoming.url ?? "";
+    if (asked === "/auth/v1/.well-known/jwks.json") return void outgoing.end(JSON.stringify({ keys: [{}] }));
+    // everything else is a front, which leads the specification's paths there
+    const hosted = asked.startsWith("/functions/v1/") ? asked : `/functions/v1${ELSEWHERE[asked] ?? asked}`;
+    const [slug = "", ...rest] = hosted.slice("/functions/v1/".length).split("/");
+    if (!api.published.has(slug.replace(/\?.*/, ""))) return void outgoing.writeHead(404).end('{"code":"NOT_FOUND"}');
     const path = `/${[slug, ...rest].join("/")}`;
     const headers = new Headers(incoming.headers as Record<string, string>);
     // as every proxy does: who connected is added to what the client says

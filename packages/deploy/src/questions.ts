@@ -58,7 +58,8 @@ export const QUESTIONS: readonly Question[] = [
     name: "PUBLIC_URL",
     about:
       "Address of your own that the specification's paths are under, such as https://api.example.nl (a front) or https://api.example.nl/functions/v1 (a custom domain of the platform). Empty: the project's own",
-    form: /^(https:\/\/[^\s/]+(\/\S*[^\s/])?)?$/,
+    // without a certificate only to try it out
+    form: /^((https:\/\/|http:\/\/127\.0\.0\.1:)[^\s/]+(\/\S*[^\s/])?)?$/,
     said: "https://…, without a slash at its end, or nothing",
     otherwise: () => "",
   },

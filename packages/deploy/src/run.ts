@@ -135,6 +135,7 @@ const NEXT = `
 Done. What is left for a person:
 
   keep the folder of secrets in a password manager: without IBAN_KEYS no IBAN can be read again
+  guess twelve times from outside, and see 429   (docs/deploy.md, "Check the client's address")
   logins of operators, two for payouts: npm run -s operator -- login create <name>   (docs/deploy.md, "Operate")
   deployments by CI: SUPABASE_ACCESS_TOKEN, SUPABASE_DB_PASSWORD and SUPABASE_PROJECT_REF in GitHub   (docs/deploy.md, "Deploy by CI")
   somebody elsewhere who asks /health/ready every minute   (docs/operations.md)

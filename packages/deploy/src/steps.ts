@@ -122,9 +122,20 @@ function refOf({ answers }: Walk): string {
 
 async function findDatabase(walk: Walk): Promise<Done> {
   walk.pooler = await walk.api.pooler(refOf(walk));
-  const { rows } = await asOwner(walk, (client) => client.query("select current_user as user, version() as version"));
-  const version = String(rows[0].version).split(" ").slice(0, 2).join(" ");
-  return { did: `${walk.pooler.db_host}, ${version}, as ${rows[0].user}` };
+  const { version, host } = await asOwner(walk, async (client) => {
+    const { rows } = await client.query(
+      "select version() as version, to_regclass('core.deployment') is not null as known",
+    );
+    const known = rows[0].known ? await client.query("select host from core.deployment") : { rows: [] };
+    return { version: String(rows[0].version).split(" ").slice(0, 2).join(" "), host: known.rows[0]?.host as unknown };
+  });
+  // before anything in it is changed: customers of the two hosts never share a database
+  if (host !== undefined && host !== walk.host) {
+    throw new DeployError(
+      `The database of ${refOf(walk)} is the ${host} host's. The ${walk.host} host has a project of its own: PROJECT_REF of ${walk.files.answers}.`,
+    );
+  }
+  return { did: `${walk.pooler.db_host}, ${version}, as its owner` };
 }
 
 /** Supavisor: transactions are at 6543, sessions of the same host at 5432. */
@@ -246,12 +257,10 @@ async function migrate(walk: Walk): Promise<Done> {
       return counted[0].n as number;
     });
   const before = await applied();
-  await supabase(walk, [
-    "db",
-    "push",
-    `--remote=${ownerUrl(walk).replace("sslmode=no-verify", "sslmode=require")}`,
-    "--yes",
-  ]);
+  const url = new URL(ownerUrl(walk));
+  url.password = "";
+  url.search = "";
+  await supabase(walk, ["db", "push", `--remote=${url}`, "--yes"]);
   const after = await applied();
   if (after === before) return { did: `all ${after} are applied` };
   return {
@@ -261,9 +270,14 @@ async function migrate(walk: Walk): Promise<Done> {
 }
 
 /** A command of the Supabase CLI, which is told of no other project than this one. */
-async function supabase({ platform, pooler }: Walk, args: string[], root?: string): Promise<void> {
+async function supabase({ platform, answers, pooler }: Walk, args: string[], root?: string): Promise<void> {
   const far = pooler && !LOOPBACK.test(pooler.db_host);
-  await runSupabase(args, root, { ...platform.cli, ...(far && { PGSSLMODE: "require" }) });
+  await runSupabase(args, root, {
+    ...platform.cli,
+    // what is typed is seen by everybody on the machine
+    PGPASSWORD: answers.DATABASE_PASSWORD ?? "",
+    ...(far && { PGSSLMODE: "require" }),
+  });
 }
 
 const LOGINS = ["edge", "edge_slow", "operator"] as const;
@@ -405,8 +419,16 @@ async function checkHealth(walk: Walk): Promise<Done> {
     if (body.ok !== true) unwell.push(slug);
   }
   await Promise.all(slugs.map((slug) => answering(walk, `${root}/${slug}/health/ready`)));
-  const but = unwell.length > 0 ? `. ${unwell.join(" and ")} says ok: false: its log says what needs you` : "";
-  return { did: `${slugs.length} functions answer and are ready; the worker and the documents ran${but}` };
+  const { body: keys } = await ask(`${walk.platform.project_url(refOf(walk))}/auth/v1/.well-known/jwks.json`);
+  const remarks = [
+    ...(unwell.length > 0 ? [`${unwell.join(" and ")} says ok: false, and its log what needs you`] : []),
+    ...(Array.isArray(keys.keys) && keys.keys.length > 0
+      ? []
+      : ["Auth has no asymmetric key, so nobody can sign in: make one in the dashboard, under JWT Keys"]),
+  ];
+  return {
+    did: `${slugs.length} functions answer and are ready; the worker and the documents ran${remarks.map((remark) => `. But ${remark}`).join("")}`,
+  };
 }
 
 /** Waits for a function of ours, for its 200 or its refusal. The platform's own refusals have another form. */
