@@ -2,6 +2,8 @@
 
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { giveBooking } from "../harness/booked.ts";
+import { createAccount } from "../harness/people.ts";
 import { rowCounts } from "../harness/world.ts";
 import type { SandboxWorld } from "../sandbox/sandbox_world.ts";
 import { type Browser, formToken, heading, newBrowser } from "./claimant.ts";
@@ -199,6 +201,20 @@ describe("contract §7 a signatory of a CPO's customer signs in", () => {
     await world.freeze("2026-11-20T12:00:00Z");
   });
 
+  test("its secret is none for the partner's pages, and without its mark none at all", async () => {
+    const ask = await browserAt(one.email);
+    const secret = ask.jar("mijn").replace("mijn=", "");
+    const portal = `${world.environment.config.PAGES_URL}/portal`;
+    for (const [url, cookie] of [
+      [portal, `portal=${secret}`],
+      [mijn(world), `mijn=${secret.replace("signatory.", "")}`],
+      [mijn(world, "/tokens"), `mijn=${secret.replace("signatory.", "")}`],
+    ] as const) {
+      const answer = await newBrowser(world)(url, { headers: { cookie } });
+      expect([answer.status, answer.location], url).toEqual([303, expect.stringContaining("/sign-in")]);
+    }
+  });
+
   test("signing out ends it, here and wherever the cookie went", async () => {
     const ask = await browserAt(one.email);
     const kept = ask.jar("mijn");
@@ -350,6 +366,25 @@ describe("contract §6 a signatory changes the account number", () => {
     expect((await ask(path, { form: { form_token, iban, code: right } })).text, "and then no more").toContain("Fout: ");
   });
 
+  test("of ten tabs that send the code at once the number is stored and told once", async () => {
+    const customer = await signedCustomer(world, { fields: { payout_handler: "service_pays_customer" } });
+    const ask = await browserAt(customer.email);
+    const path = mijn(world, `/account/${customer.account_id}`);
+    const form_token = formToken((await ask(path)).text);
+    await ask(`${path}/code`, { form: { form_token } });
+    const form = { form_token, iban: "NL02ABNA0123456789", code: await code(customer.email) };
+    const cookie = ask.jar("mijn");
+    const tabs = Array.from({ length: 10 }, () => newBrowser(world)(path, { form, headers: { cookie } }));
+    expect((await Promise.all(tabs)).every(({ status }) => status < 500)).toBe(true);
+    const told = await world.row(
+      `select (select count(*)::int from core.notices where account_id = $1 and kind = 'payout_iban_changed') as told,
+              (select count(*)::int from core.audit_log where subject_id = $1 and action = 'account.iban_stored' and actor = 'signatory') as stored,
+              (select iban_last4 from core.accounts where id = $1) as last4`,
+      customer.account_id,
+    );
+    expect(told).toEqual({ told: 1, stored: 1, last4: "6789" });
+  });
+
   test("not where the CPO settles with them: there the page says why a number is needed all the same", async () => {
     const customer = await signedCustomer(world, { fields: { payout_handler: "via_cpo_invoicing", iban: null } });
     const ask = await browserAt(customer.email);
@@ -404,4 +439,62 @@ test("contract §6 what does not count is said with its reason, as the register 
     expect(text).toContain("Van januari 2026 telt 60 kWh niet mee. De overheid heeft dit niet ingeschreven.");
     expect(text).toContain("EAN stond op een &lt;andere&gt; naam");
   }
+});
+
+describe("contract §2 the mail about a payout", () => {
+  const mailOf = async (email: string) =>
+    (
+      await world.row(
+        "select text from core.mail_outbox where recipient = $1 and template = 'payout_sent' order by created_at desc limit 1",
+        email,
+      )
+    ).text as string;
+  const pay = async (account_id: string) => {
+    await world.row(
+      `insert into core.notices (partner_id, account_id, owner_id, kind, cause, details)
+       select partner_id, id, owner_id, 'payout_sent', 'test:' || gen_random_uuid(), '{"amount_eur": 2500, "iban_last4": "4300"}'
+         from core.accounts where id = $1`,
+      account_id,
+    );
+    await world.work();
+  };
+
+  test("leads to the page that shows it, of a signatory too; of a login that ended to the claim", async () => {
+    const customer = await signedCustomer(world, { fields: { payout_handler: "service_pays_customer" } });
+    await pay(customer.account_id);
+    const mail = await mailOf(customer.email);
+    expect(mail).toContain("€ 2.500,00".replace(" ", "\u00a0"));
+    expect(mail).toContain(`${world.environment.config.PAGES_URL}/mijn/earnings?lang=nl`);
+
+    const { draft_id, email } = await world.draft();
+    await world.claim(draft_id, { submit: true });
+    const { account_id, user_id } = await world.row(
+      "select account_id, user_id from core.drafts where id = $1",
+      draft_id,
+    );
+    await pay(account_id);
+    expect(await mailOf(email)).toContain("/mijn/earnings?lang=nl");
+    await world.row("update auth.users set deleted_at = private.now() where id = $1", user_id);
+    await world.row("delete from core.mail_outbox where recipient = $1 and template = 'payout_sent'", email);
+    await pay(account_id);
+    expect(await mailOf(email)).not.toContain("/mijn/");
+  });
+});
+
+test("contract §2 before signing the estimate says who gets the money, and numbers stand in one way", async () => {
+  await giveBooking(world.database.admin, one.connection_id);
+  const read = async (payout_handler: string) => {
+    const person = { full_name: "Willem Bakker", email: newAddress() };
+    const { account_id } = await createAccount(world, world.partnerA, { person, payout_handler });
+    const link = await world.post("/v1/mandate-links", { account_id }, await world.partnerA.client.token());
+    return (await newBrowser(world)(link.body.mandate_link)).text;
+  };
+  const [via, paid] = [await read("via_cpo_invoicing"), await read("service_pays_customer")];
+  for (const page of [via, paid]) {
+    expect(page).toContain("Schatting: 2.500 kWh");
+    expect(page).not.toContain("2500 kWh");
+  }
+  expect(paid).toContain("U krijgt ongeveer");
+  expect(via).not.toContain("U krijgt");
+  expect(via).toContain("aan Zonneveld Laadpalen, dat met u afrekent");
 });
