@@ -35,7 +35,6 @@ export const en: DocumentWords = {
     reference: "Reference of the payment",
     connection: (ean) => `Connection ${ean}`,
     head: ["Month", "kWh", "ERE", "Yield", "Fee", "For you"],
-    euro: (amount) => `€ ${amount}`,
     total: "Total",
     other: (amount) => `Settled with earlier payouts: ${amount}.`,
     how_title: "How this was computed",

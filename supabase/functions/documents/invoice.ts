@@ -2,7 +2,7 @@ import { longDate, MANDATE_WORDS } from "#shared/domain/mandate_text/mandate_tex
 import type { Configuration } from "#shared/foundation/environment.ts";
 import type { Locale } from "#shared/values/locale.ts";
 import type { Content, Detail } from "./pdf.ts";
-import { decimals, monthOf } from "./statement.ts";
+import { decimals, euros, monthOf } from "./statement.ts";
 import { WORDS } from "./words.ts";
 
 /** What private.invoice_content tells of an invoice: plain data. Amounts are decimals in text, exactly as they were stored; below zero in a credit note. */
@@ -35,9 +35,9 @@ export type Service = Pick<Configuration, "SERVICE_NAME" | "SERVICE_ADDRESS" | "
 /** An invoice, or a credit note, that the service writes in a partner's name, with what Dutch law asks of one. */
 export function composeInvoice(invoice: Invoice, service: Service): Content {
   const { locale, number, supplier, months, vat_regime, corrects } = invoice;
-  const { page, date_locale, invoice: words, statement } = WORDS[locale];
+  const { page, date_locale, invoice: words } = WORDS[locale];
   const two = decimals(2, date_locale);
-  const euro = (text: string) => statement.euro(two(text));
+  const euro = euros(date_locale);
   const day = (date: string) => longDate(date, MANDATE_WORDS[locale]);
   const details = (
     ...all: [label: string, value: string | null | undefined][]

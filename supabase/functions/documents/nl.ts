@@ -34,7 +34,6 @@ export const nl = {
     reference: "Kenmerk van de betaling",
     connection: (ean: string) => `Aansluiting ${ean}`,
     head: ["Maand", "kWh", "ERE", "Opbrengst", "Vergoeding", "Voor u"],
-    euro: (amount: string) => `€ ${amount}`,
     total: "Totaal",
     other: (amount: string) => `Verrekend met eerdere uitbetalingen: ${amount}.`,
     how_title: "Hoe dit is berekend",

@@ -1,7 +1,7 @@
 import { longDate, MANDATE_WORDS } from "#shared/domain/mandate_text/mandate_text.ts";
 import type { Locale } from "#shared/values/locale.ts";
 import type { Content } from "./pdf.ts";
-import { decimals } from "./statement.ts";
+import { decimals, euros } from "./statement.ts";
 import { WORDS } from "./words.ts";
 
 /** What private.overview_content tells of a customer's year. Days are calendar days, amounts euro. */
@@ -34,7 +34,8 @@ export type YearOverview = {
 export function composeOverview({ locale, customer, cpo, overview }: YearOverview, service: string): Content {
   const { page, date_locale, overview: words, statement } = WORDS[locale];
   const two = decimals(2, date_locale);
-  const euro = (amount: number) => statement.euro(two(String(amount)));
+  const exact = euros(date_locale);
+  const euro = (amount: number) => exact(String(amount));
   const ere = (amount: number) => two(String(amount));
   const day = (date: string) => longDate(date, MANDATE_WORDS[locale]);
   const short = new Intl.DateTimeFormat(date_locale, {

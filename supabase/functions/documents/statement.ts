@@ -37,8 +37,7 @@ export type Statement = {
 export function composeStatement(statement: Statement, service: string): Content {
   const { locale, customer, reference, paid_on, iban_last4, paid_to, rows, totals, other, amount } = statement;
   const { page, date_locale, statement: words } = WORDS[locale];
-  const [three, two] = [decimals(3, date_locale), decimals(2, date_locale)];
-  const euro = (text: string) => words.euro(two(text));
+  const [three, two, euro] = [decimals(3, date_locale), decimals(2, date_locale), euros(date_locale)];
   const cells = ({ kwh, ere, gross, fee, net }: Statement["totals"]) => [
     three(kwh),
     two(ere),
@@ -85,6 +84,12 @@ export function composeStatement(statement: Statement, service: string): Content
 /** A decimal in text as people write it, with so many digits behind the comma: exact, and what is longer rounded half up. */
 export function decimals(digits: number, locale: string): (text: string) => string {
   const format = new Intl.NumberFormat(locale, { minimumFractionDigits: digits, maximumFractionDigits: digits });
+  return (text) => format.format(text as Intl.StringNumericLiteral);
+}
+
+/** An amount in text as mail and pages write it: € 12,34 or €12.34. Exact. */
+export function euros(locale: string): (text: string) => string {
+  const format = new Intl.NumberFormat(locale, { style: "currency", currency: "EUR" });
   return (text) => format.format(text as Intl.StringNumericLiteral);
 }
 

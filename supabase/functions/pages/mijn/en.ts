@@ -232,7 +232,7 @@ export const en: MijnWords = {
     ask_title: "Change, receive or delete something",
     ask_cpo: (cpo) => `Is your name, address, EAN code or charger not right? Ask ${cpo} to change it.`,
     ask_us: (service) =>
-      `Do you want to receive your data, or have us delete it? Mail ${service}. What shows how your charging became money we must keep for seven years.`,
+      `What shows how your charging became money we must keep for seven years. Do you want to receive your data, or have us delete the rest? Mail ${service}:`,
     stop: (partner) => `Stop sharing with ${partner}`,
     stop_title: (partner) => `Do you stop sharing with ${partner}?`,
     stop_means: (partner) => [

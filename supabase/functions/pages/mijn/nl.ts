@@ -234,7 +234,7 @@ export const nl = {
     ask_title: "Iets wijzigen, inzien of verwijderen",
     ask_cpo: (cpo: string) => `Klopt uw naam, adres, EAN-code of laadpaal niet? Vraag ${cpo} om dat te wijzigen.`,
     ask_us: (service: string) =>
-      `Wilt u uw gegevens krijgen, of dat wij ze verwijderen? Mail ${service}. Wat laat zien hoe uw laadstroom geld werd, moeten wij zeven jaar bewaren.`,
+      `Wat laat zien hoe uw laadstroom geld werd, moeten wij zeven jaar bewaren. Wilt u uw gegevens krijgen, of dat wij de rest verwijderen? Mail ${service}:`,
     stop: (partner: string) => `Stop met delen met ${partner}`,
     stop_title: (partner: string) => `Stopt u met delen met ${partner}?`,
     stop_means: (partner: string) => [
