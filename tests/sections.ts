@@ -63,6 +63,7 @@ export const BESIDE: readonly string[] = [
   "unit/bundles.test.ts",
   "unit/benches.test.ts",
   "unit/call.test.ts",
+  "unit/database_url.test.ts",
   "unit/env_file.test.ts",
   "unit/environment.test.ts",
   "unit/front.test.ts",

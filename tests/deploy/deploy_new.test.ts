@@ -14,6 +14,8 @@ import { deployedFunctions } from "../../packages/tools/src/functions.ts";
 import { forgetCompiled } from "../harness/deno.ts";
 import { type Project, startProject } from "../harness/project.ts";
 
+/** A walk runs the CLI four times, and starts every function: a quarter of a minute, on a machine with something else to do much more. */
+const PATIENCE_MS = 300_000;
 const SLUGS = deployedFunctions().map(({ slug }) => slug);
 
 let project: Project;
@@ -100,7 +102,7 @@ describe("without what it needs", () => {
   });
 });
 
-describe("a walk from zero", () => {
+describe("a walk from zero", { timeout: PATIENCE_MS }, () => {
   let stopped: Walked;
   let complete: Walked;
   const walk = ["sandbox", "--secrets", folder];
@@ -112,7 +114,7 @@ describe("a walk from zero", () => {
     const typed = ["", "no such thing", "test", "", "eu-central-1", "", "", "Laadpunt Zuid", "yes"];
     stopped = await deploy(walk, typed);
     complete = await deploy([...walk, "--yes"]);
-  });
+  }, PATIENCE_MS);
 
   test("makes the project after a yes, with a password of its own", () => {
     const { DATABASE_PASSWORD, PROJECT_REF } = readEnv(file("answers"));
@@ -223,7 +225,7 @@ describe("a walk from zero", () => {
   });
 });
 
-describe("production", () => {
+describe("production", { timeout: PATIENCE_MS }, () => {
   let production: Project;
   beforeAll(async () => {
     production = await startProject();

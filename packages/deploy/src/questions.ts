@@ -88,6 +88,23 @@ export const QUESTIONS: readonly Question[] = [
     when: onProduction,
   },
   {
+    name: "EAN_REGISTER",
+    about:
+      "Where an EAN is checked: http is the grid operators' EAN-codeboek, table is core.ean_register_points of the database",
+    form: /^(http|table)$/,
+    said: "http or table",
+    otherwise: () => "http",
+    when: onProduction,
+  },
+  {
+    name: "EAN_REGISTER_KEY",
+    about: "The key that the EAN-codeboek asks for. Empty: none",
+    form: /^\S*$/,
+    said: "a key, or nothing",
+    otherwise: () => "",
+    when: (answers, host) => onProduction(answers, host) && answers.EAN_REGISTER === "http",
+  },
+  {
     name: "KEY_PREFIX",
     about: "What keys handed to customers begin with",
     form: /^[a-z]{2,12}$/,

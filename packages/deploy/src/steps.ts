@@ -11,6 +11,7 @@ import { run as operate } from "../../operator/src/run.ts";
 import { scramVerifier } from "../../operator/src/scram.ts";
 import { deployedFunctions } from "../../tools/src/functions.ts";
 import { checkoutForUpload } from "./checkout_for_upload.ts";
+import { databaseUrl, isLoopback } from "./database_url.ts";
 import { addToEnv, EnvFileError, readEnv, type Variables } from "./env_file.ts";
 import { DeployError, type ManagementApi, type Pooler } from "./management_api.ts";
 import { ABOUT, type Host } from "./questions.ts";
@@ -138,22 +139,10 @@ async function findDatabase(walk: Walk): Promise<Done> {
   return { did: `${walk.pooler.db_host}, ${version}, as its owner` };
 }
 
-/** Supavisor: transactions are at 6543, sessions of the same host at 5432. */
-const [TRANSACTIONS, SESSIONS] = [6543, 5432];
-const LOOPBACK = /^(127\.0\.0\.1|localhost)$/;
-
-/** How a role reaches the database: by transactions, as functions do, or by a session. */
+/** How a role reaches the database of this walk. */
 function urlOf({ pooler, answers }: Walk, role: string, password: string, by: "transactions" | "session"): string {
   if (!pooler) throw new Error("the database was not looked for yet");
-  // the pooler knows whose a login is by what follows its name: postgres.<ref>
-  const user = pooler.db_user.replace(/^postgres/, role);
-  const port = pooler.db_port === TRANSACTIONS && by === "session" ? SESSIONS : pooler.db_port;
-  const place = `postgresql://${encodeURIComponent(user)}:${encodeURIComponent(password)}@${pooler.db_host}:${port}/${pooler.db_name}`;
-  if (by === "transactions" || LOOPBACK.test(pooler.db_host)) return place;
-  // the platform's certificate is signed by its own authority, whose certificate the dashboard has
-  return answers.DATABASE_CA
-    ? `${place}?sslmode=verify-full&sslrootcert=${encodeURIComponent(answers.DATABASE_CA)}`
-    : `${place}?sslmode=no-verify`;
+  return databaseUrl(pooler, role, password, by, answers.DATABASE_CA);
 }
 
 const ownerUrl = (walk: Walk) => urlOf(walk, "postgres", walk.answers.DATABASE_PASSWORD ?? "", "session");
@@ -192,6 +181,8 @@ const SERVICE = [
   "CONDITIONS_URL",
   "PRIVACY_URL",
   "SMTP_URL",
+  "EAN_REGISTER",
+  "EAN_REGISTER_KEY",
 ];
 
 async function makeSettings(walk: Walk): Promise<Done> {
@@ -271,7 +262,7 @@ async function migrate(walk: Walk): Promise<Done> {
 
 /** A command of the Supabase CLI, which is told of no other project than this one. */
 async function supabase({ platform, answers, pooler }: Walk, args: string[], root?: string): Promise<void> {
-  const far = pooler && !LOOPBACK.test(pooler.db_host);
+  const far = pooler && !isLoopback(pooler);
   await runSupabase(args, root, {
     ...platform.cli,
     // what is typed is seen by everybody on the machine
