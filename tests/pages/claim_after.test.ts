@@ -54,7 +54,7 @@ afterAll(() => world.close());
 
 const IBAN = "NL91 ABNA 0417 1643 00";
 const OTHER_IBAN = "NL20 INGB 0001 2345 67";
-const giveIban = (ask: Browser, draft: Draft, iban = IBAN) => fill(ask, draft, "payout", { account: "fresh", iban });
+const giveIban = (ask: Browser, draft: Draft, iban = IBAN) => fill(ask, draft, "payout", { iban });
 const charger = (kind: keyof typeof models = "mid", serial_number = "") => ({
   brand: "Alfen",
   catalog_charger_id: models[kind],
@@ -160,11 +160,11 @@ describe("contract §4 after signing nobody is stuck", () => {
   });
 
   test("an IBAN that is replaced: the customer is mailed, in the language of the page and the partner's name", async () => {
-    const { draft, ask } = await signedClaim(world, { payout: { account: "fresh", iban: IBAN } });
+    const { draft, ask } = await signedClaim(world, { payout: { iban: IBAN } });
     const page = await ask(`${draft.link}/payout?lang=en`);
-    expect(texts(page)).toContain("Now the compensation goes to the number that ends in 4300.");
-    expect(texts(page)).toContain("To change your account number you need a code that we mail you now.");
-    const form = { ...(await changeForm(world, ask, draft, "payout")), account: "fresh", iban: OTHER_IBAN };
+    expect(texts(page)).toContain("The money now goes to the account ending in 4300.");
+    expect(texts(page)).toContain("To change your account number you need a code, which we will e-mail to you.");
+    const form = { ...(await changeForm(world, ask, draft, "payout")), iban: OTHER_IBAN };
     expect((await ask(`${draft.link}/payout?lang=en`, { form })).status).toBe(303);
     expect((await accountOf(draft)).iban_last4).toBe("4567");
     const mails = await mailsOf(draft);
@@ -177,9 +177,9 @@ describe("contract §4 after signing nobody is stuck", () => {
     expect(rows.map(({ action }) => action)).toEqual(["account.iban_stored"]);
   });
 
-  test.each(["keep", "later", "fresh"])("a forged or empty form (account=%s) takes no IBAN away", async (account) => {
-    const { draft, ask } = await signedClaim(world, { payout: { account: "fresh", iban: IBAN } });
-    await fill(ask, draft, "payout", { account });
+  test.each([{ later: "yes" }, { iban: "" }, {}])("a forged or empty form (%o) takes no IBAN away", async (form) => {
+    const { draft, ask } = await signedClaim(world, { payout: { iban: IBAN } });
+    await fill(ask, draft, "payout", form);
     expect((await accountOf(draft)).iban_last4).toBe("4300");
     expect(await mailsOf(draft)).toEqual([]);
   });
@@ -267,13 +267,13 @@ describe("contract §4 the page of a signed claim says what is so", () => {
     [
       "whether it has one is not known yet",
       { chargers: ["unknown"], iban: true },
-      ["Wij kijken nog na of uw laadpaal", "is ingediend"],
+      ["Wij controleren nog of uw laadpaal", "is ingediend"],
       ["Wat u nog moet doen", "Wij hebben alles"],
     ],
     [
       "the EAN could not be checked",
       { chargers: ["mid"], iban: true, connection: "ean_validation_status = 'unverified'" },
-      ["konden de EAN-code nog niet nakijken"],
+      ["konden de EAN-code nog niet controleren"],
       ["Wij hebben alles", "Wat u nog moet doen"],
     ],
     [
@@ -285,7 +285,7 @@ describe("contract §4 the page of a signed claim says what is so", () => {
   ];
   test.each(CASES)("it says so where %s", async (_name, { chargers = [], iban = false, connection }, said, unsaid) => {
     const { draft, ask } = await signedClaim(world, {
-      ...(iban ? { payout: { account: "fresh", iban: IBAN } } : {}),
+      ...(iban ? { payout: { iban: IBAN } } : {}),
       ...(chargers[0] ? { charger: charger(chargers[0]) } : {}),
     });
     if (connection) await setConnection(draft, connection);
@@ -299,7 +299,7 @@ describe("contract §4 the page of a signed claim says what is so", () => {
 describe("contract §2 the customer ends the mandate", () => {
   test("asked once more, then it is over: the page says since when, and only the IBAN can still be changed", async () => {
     const { draft, ask } = await signedClaim(world, {
-      payout: { account: "fresh", iban: IBAN },
+      payout: { iban: IBAN },
       charger: charger("mid"),
     });
     const { period } = await world.row("select to_char(private.today(), 'YYYY-MM-01') as period");
@@ -335,7 +335,7 @@ describe("contract §2 the customer ends the mandate", () => {
     expect((await ask(`${draft.link}/charger`)).status).toBe(303);
     expect((await giveCharger(ask, draft, charger("other", "LATE-1"))).status).toBe(303);
     expect(await chargersOf(draft)).toHaveLength(1);
-    const other = { ...(await changeForm(world, ask, draft, "payout")), account: "fresh", iban: OTHER_IBAN };
+    const other = { ...(await changeForm(world, ask, draft, "payout")), iban: OTHER_IBAN };
     expect((await ask(`${draft.link}/payout`, { form: other })).status).toBe(303);
     expect((await accountOf(draft)).iban_last4).toBe("4567");
   });
@@ -366,7 +366,7 @@ describe("contract §2 the customer ends the mandate", () => {
 
 describe("contract §4 the locks", () => {
   test("a link without the session, or with somebody else's, shows and changes nothing", async () => {
-    const { draft, ask } = await signedClaim(world, { payout: { account: "fresh", iban: IBAN } });
+    const { draft, ask } = await signedClaim(world, { payout: { iban: IBAN } });
     const foreign = await otherPerson();
     for (const cookie of ["", foreign.cookie()]) {
       const headers = { cookie };
@@ -376,7 +376,7 @@ describe("contract §4 the locks", () => {
       expect(page.text).not.toMatch(/\b4300\b|Sanne|Zonneveld|@example\.nl/);
       for (const path of ["payout", "charger", "revoke"]) {
         expect([path, (await stranger(`${draft.link}/${path}`, { headers })).status]).toEqual([path, 303]);
-        const form = { ...charger(), account: "fresh", iban: OTHER_IBAN };
+        const form = { ...charger(), iban: OTHER_IBAN };
         const posted = await stranger(`${draft.link}/${path}`, { form, headers });
         expect([path, posted.status, posted.text]).toEqual([path, 303, ""]);
       }
@@ -392,7 +392,7 @@ describe("contract §4 the locks", () => {
     const theirs = formToken((await other.ask(`${other.draft.link}/payout`)).text);
     for (const form_token of ["", theirs])
       for (const path of ["payout", "charger", "revoke"]) {
-        const form = { form_token, ...charger(), account: "fresh", iban: IBAN };
+        const form = { form_token, ...charger(), iban: IBAN };
         expect([path, (await ask(`${draft.link}/${path}`, { form })).status]).toEqual([path, 403]);
       }
     expect((await accountOf(draft)).iban_last4).toBeNull();
@@ -423,7 +423,7 @@ describe("contract §4 the locks", () => {
   test("a page is one statement, a form two", async () => {
     const { draft, ask } = await signedClaim(world);
     const { text } = await ask(`${draft.link}/payout`);
-    const form = { form_token: formToken(text), account: "fresh", iban: IBAN };
+    const form = { form_token: formToken(text), iban: IBAN };
     expect(await statementsOf(world, () => ask(draft.link))).toEqual(["open_claim"]);
     expect(await statementsOf(world, () => ask(`${draft.link}/payout`, { form }))).toEqual([
       "open_claim",

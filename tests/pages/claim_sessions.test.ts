@@ -66,7 +66,10 @@ async function signedBehind(iban: "later" | "fresh") {
   const { text } = await partner(`${draft.link}/details`);
   const customer = newBrowser(world);
   await prove(world, customer, draft);
-  await answer(customer, draft, { address: freshAddress(), payout: { account: iban, iban: IBAN } });
+  await answer(customer, draft, {
+    address: freshAddress(),
+    payout: iban === "later" ? { later: "yes" } : { iban: IBAN },
+  });
   const signed = await customer(`${draft.link}/sign`, { form: await readyToSign(world, customer, draft) });
   expect(signed.status).toBe(303);
   return { draft, partner, customer, form_token: formToken(text) };
@@ -84,7 +87,7 @@ describe("contract §4 a sign-in link of before the signature", () => {
       for (const path of ["payout", "charger", "revoke", "document", "details"])
         expect((await partner(`${draft.link}/${path}`)).status, path).toBe(303);
       for (const [path, form] of [
-        ["payout", { account: "fresh", iban: OTHER_IBAN, code: "123456" }],
+        ["payout", { iban: OTHER_IBAN, code: "123456" }],
         ["iban-code", {}],
         ["revoke", { code: "123456" }],
         ["revoke-code", {}],
@@ -100,9 +103,9 @@ describe("contract §4 a sign-in link of before the signature", () => {
     const partner = await partnersBrowser(draft);
     const customer = newBrowser(world);
     await prove(world, customer, draft);
-    await answer(customer, draft, { address: freshAddress(), payout: { account: "fresh", iban: IBAN } });
+    await answer(customer, draft, { address: freshAddress(), payout: { iban: IBAN } });
     const form = await readyToSign(world, customer, draft);
-    expect((await fill(partner, draft, "payout", { account: "fresh", iban: OTHER_IBAN })).status).toBe(303);
+    expect((await fill(partner, draft, "payout", { iban: OTHER_IBAN })).status).toBe(303);
     expect((await customer(`${draft.link}/sign`, { form })).status).toBe(303);
     expect((await draftRow(world, draft)).status).toBe("claimed");
     expect((await customer(draft.link)).location).toContain("/payout");
@@ -113,14 +116,14 @@ describe("contract §4 a sign-in link of before the signature", () => {
     const draft = await newDraft(world);
     await answer(await partnersBrowser(draft), draft, {
       address: freshAddress(),
-      payout: { account: "fresh", iban: OTHER_IBAN },
+      payout: { iban: OTHER_IBAN },
     });
     const customer = newBrowser(world);
     await prove(world, customer, draft);
     expect((await customer(draft.link)).location).toContain("/payout");
     expect((await customer(`${draft.link}/payout`)).text).not.toContain("4567");
     expect((await customer(`${draft.link}/mandate`)).status).toBe(303);
-    expect((await fill(customer, draft, "payout", { account: "fresh", iban: IBAN })).status).toBe(303);
+    expect((await fill(customer, draft, "payout", { iban: IBAN })).status).toBe(303);
     const form = await readyToSign(world, customer, draft);
     expect((await customer(`${draft.link}/sign`, { form })).status).toBe(303);
     expect((await accountOf(draft)).iban_last4).toBe("4300");
@@ -129,11 +132,11 @@ describe("contract §4 a sign-in link of before the signature", () => {
   test("contract §4 the browser in which the customer signed goes on, also when a link let it in", async () => {
     const draft = await newDraft(world);
     const ask = await partnersBrowser(draft);
-    await answer(ask, draft, { address: freshAddress(), payout: { account: "later" } });
+    await answer(ask, draft, { address: freshAddress(), payout: { later: "yes" } });
     const form = await readyToSign(world, ask, draft);
     expect((await ask(`${draft.link}/sign`, { form })).status).toBe(303);
     expect((await ask(draft.link)).text).toContain(`${new URL(draft.link).pathname}/payout`);
-    expect((await fill(ask, draft, "payout", { account: "fresh", iban: IBAN })).status).toBe(303);
+    expect((await fill(ask, draft, "payout", { iban: IBAN })).status).toBe(303);
     expect([(await accountOf(draft)).iban_last4, await ibanMails(draft)]).toEqual(["4300", 1]);
   });
 
@@ -157,7 +160,7 @@ describe("contract §4 a sign-in link of before the signature", () => {
     const waiting = await newSignInLink(world, draft);
     const ask = newBrowser(world);
     await prove(world, ask, draft);
-    await answer(ask, draft, { address: freshAddress(), payout: { account: "later" } });
+    await answer(ask, draft, { address: freshAddress(), payout: { later: "yes" } });
     await ask(`${draft.link}/sign`, { form: await readyToSign(world, ask, draft) });
     const partner = newBrowser(world);
     expect((await partner(waiting)).text).not.toContain("<button");
@@ -198,11 +201,10 @@ describe("contract §4 a sign-in link and logins", () => {
 
 describe("contract §2 after signing", () => {
   test("contract §2 another IBAN needs a code that was mailed for it: none, a wrong one or one for something else changes nothing", async () => {
-    const { draft, ask } = await signedClaim(world, { payout: { account: "fresh", iban: IBAN } });
+    const { draft, ask } = await signedClaim(world, { payout: { iban: IBAN } });
     expect((await ask(`${draft.link}/payout`)).text).not.toContain('name="iban"');
     const ending = await changeForm(world, ask, draft, "revoke");
-    const sent = (code: string) =>
-      ask(`${draft.link}/payout`, { form: { ...ending, account: "fresh", iban: OTHER_IBAN, code } });
+    const sent = (code: string) => ask(`${draft.link}/payout`, { form: { ...ending, iban: OTHER_IBAN, code } });
     for (const code of ["", "12", ending.code]) expect((await sent(code)).status, code).toBe(422);
     expect([(await accountOf(draft)).iban_last4, await ibanMails(draft)]).toEqual(["4300", 0]);
     const { code } = await changeForm(world, ask, draft, "payout");
@@ -219,7 +221,7 @@ describe("contract §2 after signing", () => {
   });
 
   test("contract §2 the end of the mandate needs a code that was mailed for it", async () => {
-    const { draft, ask } = await signedClaim(world, { payout: { account: "fresh", iban: IBAN } });
+    const { draft, ask } = await signedClaim(world, { payout: { iban: IBAN } });
     const money = await changeForm(world, ask, draft, "payout");
     for (const code of ["", "12", money.code]) {
       const { status, text } = await ask(`${draft.link}/revoke`, { form: { ...money, code } });
@@ -264,7 +266,7 @@ describe("contract §9 attack: claiming with a login that was banned", () => {
     const draft = await newDraft(world);
     const ask = newBrowser(world);
     await prove(world, ask, draft);
-    await answer(ask, draft, { address: freshAddress(), payout: { account: "fresh", iban: IBAN } });
+    await answer(ask, draft, { address: freshAddress(), payout: { iban: IBAN } });
     const form = await readyToSign(world, ask, draft);
     await ban(draft, "1 day");
     expect((await ask(`${draft.link}/sign`, { form })).status).toBe(303);
@@ -279,7 +281,7 @@ describe("contract §9 attack: claiming with a login that was banned", () => {
     await ban(draft, "1 day");
     for (const [path, fields] of [
       ["revoke", ending],
-      ["payout", { ...paying, account: "fresh", iban: OTHER_IBAN }],
+      ["payout", { ...paying, iban: OTHER_IBAN }],
     ] as const)
       expect((await ask(`${draft.link}/${path}`, { form: fields })).status, path).toBe(303);
     expect((await ask(draft.link)).status).toBe(404);

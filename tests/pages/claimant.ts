@@ -203,7 +203,7 @@ export async function fill(ask: Ask, draft: Draft, step: string, form: Record<st
 export const ANSWERS: Record<string, Record<string, string>> = {
   details: { full_name: "Sanne de Vries", type: "particulier", phone: "06 12 34 56 78" },
   address: { postal_code: "3818 lh", house_number: "8", street: "Dorpsstraat", city: "Amersfoort" },
-  payout: { account: "fresh", iban: "NL91 ABNA 0417 1643 00" },
+  payout: { iban: "NL91 ABNA 0417 1643 00" },
   charger: { later: "yes" },
 };
 
@@ -265,7 +265,7 @@ export async function signedClaim(
   const draft = await newDraft(world, fields);
   const ask = newBrowser(world);
   await prove(world, ask, draft);
-  await answer(ask, draft, { address: freshAddress(), payout: { account: "later" }, ...steps });
+  await answer(ask, draft, { address: freshAddress(), payout: { later: "yes" }, ...steps });
   const signed = await ask(`${draft.link}/sign`, { form: await readyToSign(world, ask, draft) });
   expect(signed.status, signed.text).toBe(303);
   return { draft, ask };

@@ -414,7 +414,7 @@ describe("§4.3 claim: resumed from wherever a customer left", () => {
     const ask = newBrowser(world);
     await prove(world, ask, onPages(imported));
     const { ean } = await world.row("select ean from core.drafts where id = $1", imported.draft_id);
-    await answer(ask, onPages(imported), { ean, payout: { account: "later" } });
+    await answer(ask, onPages(imported), { ean, payout: { later: "yes" } });
     const form = await readyToSign(world, ask, onPages(imported));
     expect((await ask(`${imported.claim_url}/sign`, { form })).status).toBe(303);
     const { body } = await world.claim(imported.draft_id, { submit: true });
@@ -608,7 +608,7 @@ describe("§4.3 claim: refused", () => {
     const ask = newBrowser(world);
     await prove(world, ask, onPages(imported));
     const { ean } = await world.row("select ean from core.drafts where id = $1", imported.draft_id);
-    await answer(ask, onPages(imported), { ean, payout: { account: "later" } });
+    await answer(ask, onPages(imported), { ean, payout: { later: "yes" } });
     const form = await readyToSign(world, ask, onPages(imported));
     expect((await ask(`${imported.claim_url}/sign`, { form })).status).toBe(303);
     await changesNothing(async () =>

@@ -132,14 +132,11 @@ export const STEPS: Record<StepName, Step> = {
   },
 
   payout: {
-    known: (claim, name) => (name === "account" && claim.iban_last4 ? "keep" : null),
+    known: () => null,
     async read({ environment, form, claim, words }) {
-      const account = form.get("account");
-      if (account === "later") return { answers: {}, later: true };
-      if (account === "keep" && claim.iban_last4) return { answers: {} };
+      if (form.has("later")) return { answers: {}, later: true };
       const iban = (form.get("iban") ?? "").replace(/[\s.-]/g, "").toUpperCase();
-      // who typed a number and forgot the choice meant the number
-      if (account !== "fresh" && !iban) return { errors: { account: words.payout.errors.choose } };
+      if (!iban && claim.iban_last4 && !claim.signed) return { answers: {} };
       if (!(await isIban(iban))) return { errors: { iban: words.payout.errors.iban } };
       return { answers: {}, iban: sealIban(environment, HOUSE, iban) };
     },

@@ -98,19 +98,17 @@ export const nl = {
     why_code:
       "Uw rekeningnummer wijzigen kan alleen met een code die wij u nu mailen. Zo weten wij zeker dat u het bent.",
     title: "Waar mag de vergoeding heen?",
-    legend: "Rekeningnummer",
-    keep: (last4: string) => `Het nummer dat eindigt op ${last4}`,
-    fresh: "Dit rekeningnummer",
+    keep: (last4: string) =>
+      `Wij hebben het nummer dat eindigt op ${last4}. Vul alleen iets in als het een ander moet zijn.`,
     iban: "IBAN",
     iban_hint: "Zoals NL91 ABNA 0417 1643 00",
-    later: "Ik geef het later door",
-    later_hint: "Dat kan met dezelfde link. Uw laadstroom telt pas mee als wij uw rekeningnummer hebben.",
+    later: "Heeft u het nummer niet bij de hand?",
+    later_hint:
+      "Ga dan verder zonder. U kunt het later doorgeven met dezelfde link. Uw laadstroom telt pas mee als wij uw rekeningnummer hebben.",
+    later_submit: "Ik geef het later door",
     now: (last4: string) => `Nu gaat de vergoeding naar het nummer dat eindigt op ${last4}.`,
     safe: "Wij bewaren uw rekeningnummer versleuteld en gebruiken het alleen om uit te betalen.",
-    errors: {
-      choose: "Kies een van deze mogelijkheden",
-      iban: "Dit is geen geldig IBAN. Controleer het nummer",
-    },
+    errors: { iban: "Dit is geen geldig IBAN. Controleer het nummer" },
   },
   charger: {
     title: "Welke laadpaal heeft u?",
@@ -152,6 +150,7 @@ export const nl = {
     own_pages: "Uw eigen pagina's: wat u laadt en wat het oplevert",
     title: "U bent aangemeld",
     thanks: (date: string) => `Uw machtiging is ondertekend op ${date}. Wij hebben u een kopie gemaild.`,
+    signed_on: (date: string) => `U had de machtiging ondertekend op ${date}.`,
     ended: {
       revoked: {
         title: "Uw machtiging is ingetrokken",

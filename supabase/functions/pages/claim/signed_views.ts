@@ -63,14 +63,18 @@ function titleOf({ locale }: Frame, name: StepName, { answers }: Claim): string 
 /** What became of a signed claim: what is still to be done, where it stands, and the ways to change or stop it. */
 export function donePage(frame: ClaimFrame, claim: Claim, signed: NonNullable<Claim["signed"]>): Html {
   const { words: kit, config, to } = frame;
-  const { done: words, revoke, steps } = WORDS[frame.locale];
+  const { done: words, revoke } = WORDS[frame.locale];
   const partner = frame.brand?.name ?? "";
   const ended = signed.status === "signed" ? null : words.ended[signed.status];
   return layout(frame, {
     title: ended ? ended.title : words.title,
-    place: ended ? undefined : { steps, step: steps.length },
-    body: html`<div class="panel"><p class="lead">${words.thanks(longDate(signed.signed_at, kit))}</p>
-${ended ? html`<p><strong>${ended.since(longDate((signed.status === "revoked" && signed.ended_at) || signed.valid_until, kit))}</strong></p>` : ""}</div>
+    body: html`${ended ? "" : todo(frame, claim)}
+${
+  ended
+    ? html`<div class="status ${signed.status === "revoked" ? "withdrawn" : "ended"}"><p class="lead">${ended.since(longDate((signed.status === "revoked" && signed.ended_at) || signed.valid_until, kit))}</p>
+<p>${words.signed_on(longDate(signed.signed_at, kit))}</p></div>`
+    : html`<div class="status done"><p class="lead">${words.thanks(longDate(signed.signed_at, kit))}</p></div>`
+}
 ${showValidity(
   frame,
   signed,
@@ -80,8 +84,7 @@ ${showValidity(
 ${
   ended
     ? html`<p>${ended.means}${signed.status === "revoked" && signed.covered_until ? html` ${words.kept(longDate(signed.covered_until, kit))}` : ""}</p>`
-    : html`${todo(frame, claim)}
-<h2>${kit.signed.next_title}</h2>
+    : html`<h2>${kit.signed.next_title}</h2>
 <ul>${[...standing(frame, claim), words.yields(partner, config.SERVICE_NAME)].map((line) => html`<li>${line}</li>`)}</ul>`
 }
 ${returnLink(kit, partner, claim.return_url ?? null)}
@@ -132,11 +135,11 @@ function todo({ locale, to }: ClaimFrame, { checklist, chargers = [] }: Claim): 
     ...(charger && !checklist?.mid_charger_registered ? [{ ...words[charger], page: "/charger" }] : []),
   ];
   if (missing.length === 0) return "";
-  return html`<h2>${words.title}</h2>
-${missing.map(
-  ({ text, action, page }) => html`<p>${text}</p>
-<div class="actions"><a class="button" href="${to(page)}">${action}</a></div>`,
-)}`;
+  return html`<h2 class="first">${words.title}</h2>
+<ul class="todo">${missing.map(
+    ({ text, action, page }) => html`<li><p>${text}</p>
+<div class="actions"><a class="button" href="${to(page)}">${action}</a></div></li>`,
+  )}</ul>`;
 }
 
 /** Where the registration stands, and what of it is not the customer's to do. */

@@ -159,24 +159,22 @@ const payout: StepView = (frame, claim, value, errors) => {
     value: value("iban"),
     attributes: html` maxlength="50" autocomplete="off" autocapitalize="characters" spellcheck="false"`,
   });
-  const resend = changesIban(claim) ? askCode(frame, { ...claim, code_sent: true }, "/iban-code") : undefined;
-  const fields = [
-    frame.signed
-      ? html`${iban_last4 ? html`<p>${words.now(iban_last4)}</p>` : ""}<input type="hidden" name="account" value="fresh">${iban}${changesIban(claim) ? codeInput({ label: code.label, hint: code.hint(maskEmail(claim.email ?? "")), error: errors.code }) : ""}`
-      : radios({
-          id: "account",
-          label: words.legend,
-          error: errors.account,
-          value: value("account"),
-          options: [
-            ...(iban_last4 ? [{ value: "keep", label: words.keep(iban_last4) }] : []),
-            { value: "fresh", label: words.fresh, under: iban },
-            { value: "later", label: words.later, hint: words.later_hint },
-          ],
-        }),
-    html`<p class="quiet">${words.safe}</p>`,
-  ];
-  return stepPage(frame, "payout", words.title, errors, "ean", fields, resend);
+  const given = iban_last4 ? html`<p>${frame.signed ? words.now(iban_last4) : words.keep(iban_last4)}</p>` : "";
+  const proof = changesIban(claim)
+    ? codeInput({ label: code.label, hint: code.hint(maskEmail(claim.email ?? "")), error: errors.code })
+    : "";
+  const fields = [html`${given}${iban}${proof}<p class="quiet">${words.safe}</p>`];
+  const below = changesIban(claim)
+    ? askCode(frame, { ...claim, code_sent: true }, "/iban-code")
+    : frame.signed || iban_last4
+      ? ""
+      : html`<form class="sheet" method="post" action="${frame.to("/payout")}">
+<input type="hidden" name="later" value="yes">${formToken(frame)}
+<h2>${words.later}</h2>
+<p class="quiet">${words.later_hint}</p>
+<button class="button second">${words.later_submit}</button>
+</form>`;
+  return stepPage(frame, "payout", words.title, errors, "ean", fields, below);
 };
 
 const charger: StepView = (frame, { brands = [], models, chargers = [] }, value, errors) => {

@@ -176,13 +176,13 @@ export const en: KitWords = {
 
   unknown: {
     title: "This link does not work",
-    text: "Perhaps the link was not copied in full. Open it once more from the mail or message you received.",
-    help: "Does it still not work? Ask the company that sent you the link for a new one.",
+    text: "The link may not have been copied in full. Open it again from the mail or message you received.",
+    help: "If it still does not work, ask the company that sent you the link for a new one.",
   },
   changed: {
     title: "The details have changed",
     text: "Something changed since you read the mandate. Nothing has been signed yet.",
-    help: "Read the mandate again. Is everything right? Then you can sign.",
+    help: "Read the mandate again. If everything is right, you can sign.",
     action: "Read again",
   },
   too_many_codes: {
@@ -209,7 +209,7 @@ export const en: KitWords = {
   failed: {
     title: "Something went wrong on our side",
     text: "Try again in a few minutes. What you had already signed stays signed.",
-    quote: "Does it keep going wrong? Mail us this number:",
+    quote: "If it keeps going wrong, e-mail us this number:",
   },
   not_found: {
     title: "This page does not exist",

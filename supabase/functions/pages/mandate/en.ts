@@ -22,17 +22,23 @@ export const en: MandateWords = {
     next: (partner, service) => [
       `${service} checks the connection and has your charging electricity registered.`,
       `${partner} keeps you informed. There is nothing you need to do.`,
-      "Would you like to stop? You can withdraw the mandate at any time. Send us a mail.",
+      "You can withdraw the mandate at any time: just e-mail us.",
     ],
     keep_help: "With the link to this page you can always read it again.",
     ended: {
-      revoked: "This mandate was withdrawn. It is no longer valid.",
-      expired: "This mandate has ended. It is no longer valid.",
+      revoked: {
+        title: "This mandate was withdrawn",
+        text: "It is no longer valid. What has been booked stays booked.",
+      },
+      expired: {
+        title: "This mandate has ended",
+        text: "It is no longer valid. What you charge after that does not count.",
+      },
     },
   },
 
   decline: {
-    title: "Do you not want to sign?",
+    title: "Would you rather not sign?",
     means: (partner) =>
       `Then your charging electricity is not registered. ${partner} sees that you did not sign. You cannot use this link afterwards.`,
     means_renewal: (until) =>

@@ -25,8 +25,14 @@ export const nl = {
     ],
     keep_help: "Met de link naar deze pagina kunt u de machtiging altijd weer lezen.",
     ended: {
-      revoked: "Deze machtiging is ingetrokken en geldt niet meer.",
-      expired: "Deze machtiging is afgelopen en geldt niet meer.",
+      revoked: {
+        title: "Deze machtiging is ingetrokken",
+        text: "De machtiging geldt niet meer. Wat al is ingeboekt, blijft ingeboekt.",
+      },
+      expired: {
+        title: "Deze machtiging is afgelopen",
+        text: "De machtiging geldt niet meer. Wat u daarna laadt, telt niet mee.",
+      },
     },
   },
 

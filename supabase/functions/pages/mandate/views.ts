@@ -45,15 +45,14 @@ export function signedPage(
   }: { partner_name: string; return_url: string | null; held_until: string | null; may_sign_again: boolean },
 ): Html {
   const { config, to } = frame;
-  const { signed: words, steps } = WORDS[frame.locale];
+  const { signed: words } = WORDS[frame.locale];
   const kit = frame.words;
   const ended = signed.status === "signed" ? null : words.ended[signed.status];
   return layout(frame, {
-    title: words.title,
-    place: { steps, step: steps.length },
-    body: html`<div class="panel">
-<p class="lead">${words.thanks(longDate(signed.signed_at, kit))}</p>
-${ended ? html`<p><strong>${ended}</strong></p>` : ""}
+    title: ended ? ended.title : words.title,
+    body: html`<div class="status ${signed.status === "signed" ? "done" : signed.status === "revoked" ? "withdrawn" : "ended"}">
+${ended ? html`<p class="lead">${ended.text}</p>` : ""}
+<p${ended ? "" : html` class="lead"`}>${words.thanks(longDate(signed.signed_at, kit))}</p>
 ${!ended && signed.code_sent_to ? html`<p>${words.mailed(maskEmail(signed.code_sent_to))}</p>` : ""}
 </div>
 ${showValidity(

@@ -18,11 +18,11 @@ export const nl = {
     from: "Van",
     until: "Tot en met",
     whole_years:
-      "De machtiging geldt voor hele kalenderjaren. Zij stopt vanzelf na de laatste dag en wordt niet stilzwijgend verlengd.",
+      "De machtiging geldt voor hele kalenderjaren, stopt vanzelf na de laatste dag en wordt niet stilzwijgend verlengd.",
     allow: "Wat ik toesta",
     allowed: (service: string) => [
       `${service} mag de stroom die via deze aansluiting aan elektrische voertuigen is geleverd, inboeken bij de Nederlandse Emissieautoriteit (NEa), en de emissiereductie-eenheden (ERE) die daaruit volgen verkopen.`,
-      "De NEa mag in het aansluitingenregister van de netbeheerder nakijken of deze aansluiting van mij is.",
+      "De NEa mag in het aansluitingenregister van de netbeheerder controleren of deze aansluiting van mij is.",
       "De verificateur, die de inboeking controleert, mag op het adres komen kijken naar de laadpaal en de meter.",
     ],
     declare: "Wat ik verklaar",
