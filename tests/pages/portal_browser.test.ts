@@ -15,12 +15,19 @@ describe.skipIf(noBrowser)(
     let empty: Manager;
     let disclosed: string;
     let hidden: string;
+    /** By their status. */
+    const drafts: Record<string, string> = {};
     beforeAll(async () => {
       world = await createCustomerWorld();
       await paidCustomer(world);
       const { partnerA } = world;
       await addCustomer(world, partnerA, "partner_upload", { full_name: "Sanne de Vries", external_ref: "KLANT-0007" });
       await addCustomer(world, partnerA, "oauth_consent", { postal_code: "1234AB" });
+      for (const status of ["invited", "conflict"]) {
+        const { draft_id } = await world.draft({ naam: "Jan-Willem van der Meulen", external_ref: "KLANT-0042" });
+        await world.row("update core.drafts set status = $2 where id = $1 returning 1", draft_id, status);
+        drafts[status] = draft_id;
+      }
       const { body } = await world.get("/partner/customers", world.keyA);
       for (const { customer_ref, source } of body.customers) {
         if (source === "oauth_consent") hidden = customer_ref;
@@ -54,6 +61,11 @@ describe.skipIf(noBrowser)(
       { name: "portal-import-invite", who: () => full, path: "/import/invite" },
       { name: "portal-settings", who: () => full, path: "/settings" },
       { name: "portal-settings-company", who: () => full, path: "/settings/company" },
+      { name: "portal-drafts", who: () => full, path: "/drafts" },
+      { name: "portal-drafts-new", who: () => empty, path: "/drafts" },
+      { name: "portal-draft", who: () => full, path: () => `/drafts/${drafts.invited}` },
+      { name: "portal-draft-conflict", who: () => full, path: () => `/drafts/${drafts.conflict}` },
+      { name: "portal-draft-withdraw", who: () => full, path: () => `/drafts/${drafts.invited}/withdraw` },
       { name: "portal-customers", who: () => full, path: "/customers" },
       { name: "portal-customers-nobody", who: () => full, path: "/customers?active=no&city=Rhenen" },
       { name: "portal-customers-new", who: () => empty, path: "/customers" },
@@ -96,5 +108,16 @@ describe.skipIf(noBrowser)(
         }
       },
     );
+
+    test("the link of a draft is asked for and copied from a field, without script and by keyboard", () =>
+      onPage(browser, { viewport: { width: 390, height: 844 }, bypassCSP: true }, async (page) => {
+        await signIn(page, full);
+        await page.goto(portal(world, `/drafts/${drafts.invited}`));
+        await page.locator("form[action*='/link'] button").press("Enter");
+        const link = page.locator("#claim-link");
+        expect(await link.inputValue()).toContain("/claim/");
+        expect(await link.isEditable()).toBe(false);
+        await look(page, "portal-draft-link", "nl", EVERY_LOOK);
+      }));
   },
 );

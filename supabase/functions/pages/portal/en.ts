@@ -1,5 +1,6 @@
 import { customer, customers } from "./customers/en.ts";
 import { en as bring } from "./import/en.ts";
+import { drafts } from "./drafts/en.ts";
 import type { PortalWords } from "./nl.ts";
 import { settings } from "./settings/en.ts";
 
@@ -14,6 +15,7 @@ export const en: PortalWords = {
     "": "Overview",
     "/customers": "Customers",
     "/import": "Sign up customers",
+    "/drafts": "Sign-ups",
     "/settings": "Settings",
   },
   signed_in: (email, partner) => `You are signed in as ${email}, for ${partner}.`,
@@ -55,4 +57,5 @@ export const en: PortalWords = {
   settings,
   customers,
   customer,
+  drafts,
 };

@@ -1,5 +1,6 @@
 import { customer, customers } from "./customers/nl.ts";
 import { nl as bring } from "./import/nl.ts";
+import { drafts } from "./drafts/nl.ts";
 import { settings } from "./settings/nl.ts";
 
 /** The sentences of a partner's pages in Dutch: the original. */
@@ -13,6 +14,7 @@ export const nl = {
     "": "Overzicht",
     "/customers": "Klanten",
     "/import": "Klanten aanmelden",
+    "/drafts": "Aanmeldingen",
     "/settings": "Instellingen",
   },
   signed_in: (email: string, partner: string) => `U bent ingelogd als ${email}, voor ${partner}.`,
@@ -54,6 +56,7 @@ export const nl = {
   settings,
   customers,
   customer,
+  drafts,
 };
 
 export type PortalWords = typeof nl;

@@ -2,6 +2,9 @@ import { signInHandlers } from "../kit/sign_in.ts";
 import { customerPages } from "./customers/handlers.ts";
 import { importPages } from "./import/handlers.ts";
 import { settingsPages } from "./settings/handlers.ts";
+import { draftPages } from "./drafts/handlers.ts";
+import { saveCompany, showCompany } from "./settings/company.ts";
+import { showSettings } from "./settings/overview.ts";
 import { showStart } from "./start.ts";
 import { onSignIn, signedIn } from "./visit.ts";
 
@@ -21,4 +24,5 @@ export const pages = {
   ...customerPages,
   ...importPages,
   ...settingsPages,
+  ...draftPages,
 };

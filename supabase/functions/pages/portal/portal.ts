@@ -10,6 +10,8 @@ const does =
   async (request) =>
     (await import("./pages.ts")).pages[name](request);
 
+const ID = ":id{[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}}";
+
 /**
  * The pages of a partner that does not program, for the people who manage it: its customers and drafts, what it earns, its settings.
  * They sign in with Supabase Auth; whatever they read or do runs as the partner, with their name in the audit log.
@@ -52,5 +54,11 @@ export const portal: Flow = {
     { method: "POST", path: `${PATH}/settings/keys/rotate`, run: does("rotateKey") },
     { method: "GET", path: `${PATH}/settings/keys/revoke`, run: does("askRevokeKey") },
     { method: "POST", path: `${PATH}/settings/keys/revoke`, run: does("revokeKey") },
+    { method: "GET", path: `${PATH}/drafts`, run: does("showDrafts") },
+    { method: "GET", path: `${PATH}/drafts/${ID}`, run: does("showDraft") },
+    { method: "POST", path: `${PATH}/drafts/${ID}/link`, run: does("showLink") },
+    { method: "POST", path: `${PATH}/drafts/${ID}/invite`, run: does("inviteAgain") },
+    { method: "GET", path: `${PATH}/drafts/${ID}/withdraw`, run: does("askWithdraw") },
+    { method: "POST", path: `${PATH}/drafts/${ID}/withdraw`, run: does("withdraw") },
   ],
 };

@@ -1,3 +1,4 @@
+import { lineIn } from "../line.ts";
 import type { PortalVisit } from "../visit.ts";
 
 /** What the address looks for, as it was typed; what it cannot mean is left out. */
@@ -23,18 +24,6 @@ export const SOURCES = [
 export const CHARGERS = ["with", "without", "without_mid"] as const;
 export const REGISTRATIONS = ["concept", "ingediend", "goedgekeurd", "afgekeurd"] as const;
 const ACTIVE = ["yes", "no"] as const;
-
-/** As long as what is looked for can be. */
-const LONGEST = 254;
-
-/** Text of an address as a row may have it: one line, without what a database cannot store. */
-export function lineIn(value: string | undefined): string | undefined {
-  const line = value
-    ?.replace(/\p{C}+/gu, " ")
-    .trim()
-    .slice(0, LONGEST);
-  return line || undefined;
-}
 
 export function askedOf({ c }: PortalVisit): Asked {
   const one = <Of extends string>(name: string, of: readonly Of[]) => of.find((each) => each === c.req.query(name));

@@ -3,6 +3,7 @@ import { longDate } from "#shared/domain/mandate_text/mandate_text.ts";
 import { longMonth } from "../../kit/document.ts";
 import type { Html } from "../../kit/frame.ts";
 import { inNumbers } from "../../kit/signed_in_views.ts";
+import { details } from "../details.ts";
 import { portalPage } from "../frame.ts";
 import type { PortalFrame } from "../visit.ts";
 import { WORDS } from "../words.ts";
@@ -71,10 +72,6 @@ function missing(frame: PortalFrame, customer: Customer): Html {
     ...(registration_status === "afgekeurd" ? [words.rejected] : []),
   ];
   return lines.length === 0 ? html`` : html`<ul class="todo">${lines.map((line) => html`<li>${line}</li>`)}</ul>`;
-}
-
-function details(rows: readonly (readonly [string, Html | string | null | undefined])[]): Html {
-  return html`<dl class="figures">${rows.map(([term, value]) => (value ? html`<div><dt>${term}</dt><dd>${value}</dd></div>` : ""))}</dl>`;
 }
 
 function addressOf({ street, house_number, postal_code, city }: Customer): string {

@@ -4,6 +4,7 @@ import { selectInput, textInput } from "../../kit/fields.ts";
 import type { Html } from "../../kit/frame.ts";
 import { inNumbers, table } from "../../kit/signed_in_views.ts";
 import { portalPage } from "../frame.ts";
+import { waysOn } from "../paging.ts";
 import type { PortalFrame } from "../visit.ts";
 import { WORDS } from "../words.ts";
 import { type Asked, CHARGERS, REGISTRATIONS, SOURCES } from "./asked.ts";
@@ -35,13 +36,10 @@ ${
     ? html`<p role="status">${more_after ? words.nobody_yet : words.nobody}</p>`
     : customerTable(frame, customers)
 }
-${
-  after || more_after
-    ? html`<nav class="years" aria-label="${words.pages}">
-${after ? html`<a href="${frame.to("/customers", asked)}">${words.first}</a>` : ""}${more_after ? html`<a href="${pageAfter(more_after)}">${customers.length === 0 ? words.go_on : words.next}</a>` : ""}
-</nav>`
-    : ""
-}
+${waysOn(words.pages, [
+  ...(after ? [{ href: frame.to("/customers", asked), label: words.first }] : []),
+  ...(more_after ? [{ href: pageAfter(more_after), label: customers.length === 0 ? words.go_on : words.next }] : []),
+])}
 <p class="save"><a class="link" href="${frame.to("/customers.csv", asked)}">${filtered ? words.download_found : words.download}</a></p>`,
   });
 }

@@ -1,4 +1,5 @@
-import type { Figures, Who } from "../model.ts";
+import type { DraftStatus } from "../drafts/model.ts";
+import type { Who } from "../model.ts";
 
 /** What the api functions of partner/portal_customers.sql answer. */
 
@@ -27,8 +28,6 @@ export type Customer = {
 };
 
 export type Customers = { who: Who; customers: Customer[]; more_after: string | null };
-
-export type DraftStatus = keyof Figures["drafts"];
 
 export type OneCustomer = {
   who: Who;

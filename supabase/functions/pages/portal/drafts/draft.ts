@@ -1,0 +1,97 @@
+import { html } from "hono/html";
+import { longDate } from "#shared/domain/mandate_text/mandate_text.ts";
+import { longMoment } from "../../kit/document.ts";
+import type { Html } from "../../kit/frame.ts";
+import { askTwiceBody, doButton, newsOf } from "../../kit/signed_in_views.ts";
+import { details } from "../details.ts";
+import { portalPage } from "../frame.ts";
+import type { PortalFrame } from "../visit.ts";
+import { WORDS } from "../words.ts";
+import type { Draft, OneDraft } from "./model.ts";
+
+/** One draft: how far it is, what would help, and what can be done about it. */
+export function draftPage(frame: PortalFrame, one: OneDraft, news: string | null): Html {
+  const { who, draft, customer_ref } = one;
+  const words = WORDS[frame.locale].drafts;
+  const on = (moment: string | null) => moment && longDate(moment, frame.words);
+  const isOpen = draft.status === "invited" || draft.status === "claimed";
+  return portalPage(frame, "/drafts", who, {
+    title: draft.name ?? draft.email,
+    body: html`${newsOf(news === "sent" ? words.sent : news === "not_sent" ? words.not_sent : undefined)}
+${news === "link" ? claimLink(frame, one) : ""}
+<p class="panel"><strong>${words.statuses[draft.status]}.</strong> ${words.means[draft.status]}</p>
+${draft.status === "conflict" ? html`<ul>${words.conflict_help.map((line) => html`<li>${line}</li>`)}</ul>` : ""}
+${customer_ref ? html`<p><a class="link" href="${frame.to(`/customers/${customer_ref}`)}">${words.to_customer}</a></p>` : ""}
+${details([
+  [words.email, draft.email],
+  [words.reference, draft.external_ref],
+  [words.city, draft.city],
+  [words.made, on(draft.created_at)],
+  [words.invited, on(draft.invited_at)],
+  [words.claimed, on(draft.claimed_at)],
+  [words.until, draft.status === "invited" ? on(draft.expires_at) : null],
+])}
+${isOpen ? html`<h2>${words.connection}</h2><p>${eanOf(draft, words)}</p>` : ""}
+${isOpen ? invitation(frame, one) : ""}
+${
+  draft.status === "active"
+    ? ""
+    : html`<h2>${words.withdraw}</h2><p>${words.withdraw_what}</p>
+<p><a class="link" href="${frame.to(`/drafts/${draft.draft_id}/withdraw`)}">${words.withdraw_do}</a></p>`
+}
+<p><a class="link" href="${frame.to("/drafts")}">${words.back}</a></p>`,
+  });
+}
+
+type Words = (typeof WORDS)["nl"]["drafts"];
+
+const eanOf = ({ ean_status, ean_candidates }: Draft, words: Words): string =>
+  ean_status === "ambiguous" ? words.ean_ambiguous(String(ean_candidates)) : words.ean[ean_status];
+
+/** Mail the invitation once more, or pass the link on oneself. */
+function invitation(frame: PortalFrame, { draft, mailing }: OneDraft): Html {
+  const words = WORDS[frame.locale].drafts;
+  const page = `/drafts/${draft.draft_id}`;
+  const { state, last_at, again_at } = mailing;
+  return html`<h2>${words.help}</h2>
+<p>${last_at ? words.mailed(longMoment(last_at, frame.words)) : words.never_mailed}</p>
+${
+  state === "may"
+    ? doButton(frame, `${page}/invite`, {}, draft.invited_at ? words.invite_again : words.invite)
+    : html`<p>${state === "too_soon" && again_at ? words.too_soon(longMoment(again_at, frame.words)) : words.why_not[state]}</p>`
+}
+<h3>${words.link}</h3>
+<p>${words.link_what}</p>
+${doButton(frame, `${page}/link`, {}, words.show_link)}`;
+}
+
+/** In a field, from which it is copied without script. */
+function claimLink(frame: PortalFrame, { claim_url }: OneDraft): Html {
+  const words = WORDS[frame.locale].drafts;
+  if (!claim_url) return newsOf(words.no_link);
+  return html`<div class="panel" role="status"><div class="field">
+<label for="claim-link">${words.link_is}</label>
+<p class="hint" id="claim-link-hint">${words.link_secret}</p>
+<input type="text" id="claim-link" value="${claim_url}" readonly aria-describedby="claim-link-hint">
+</div></div>`;
+}
+
+export function askWithdrawPage(frame: PortalFrame, { who, draft }: OneDraft): Html {
+  const words = WORDS[frame.locale].drafts;
+  const page = `/drafts/${draft.draft_id}`;
+  const means = [
+    words.withdraw_link,
+    words.withdraw_cap,
+    ...(draft.status === "claimed" ? [words.withdraw_login] : []),
+  ];
+  const asked = {
+    title: words.withdraw_ask(draft.name ?? draft.email),
+    means,
+    yes: words.withdraw_yes,
+    no: words.withdraw_no,
+  };
+  return portalPage(frame, "/drafts", who, {
+    title: asked.title,
+    body: askTwiceBody(frame, asked, `${page}/withdraw`, {}, page),
+  });
+}

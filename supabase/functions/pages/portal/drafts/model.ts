@@ -1,0 +1,35 @@
+import type { Figures, Who } from "../model.ts";
+
+/** What the api functions of partner/portal_drafts.sql answer. */
+
+export type DraftStatus = keyof Figures["drafts"];
+
+export type Draft = {
+  draft_id: string;
+  status: DraftStatus;
+  type: "particulier" | "zakelijk" | "vve";
+  name: string | null;
+  email: string;
+  external_ref: string | null;
+  city: string | null;
+  ean_status: "pending" | "resolved" | "ambiguous" | "not_found" | "provided" | "no_address" | "failed";
+  ean_candidates: number;
+  created_at: string;
+  invited_at: string | null;
+  claimed_at: string | null;
+  expires_at: string;
+};
+
+export type Drafts = { who: Who; drafts: Draft[]; more_after: string | null };
+
+/** Whether the customer may be mailed once more: private.draft_mailing. */
+export type MailingState = "may" | "too_soon" | "enough" | "opted_out" | "not_claimable";
+
+export type OneDraft = {
+  who: Who;
+  draft: Draft;
+  mailing: { state: MailingState; last_at: string | null; again_at: string | null; by_hand: number };
+  claim_url: string | null;
+  /** Of whom it became. */
+  customer_ref: string | null;
+};

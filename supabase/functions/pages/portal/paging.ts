@@ -1,0 +1,8 @@
+import { html } from "hono/html";
+import type { Html } from "../kit/frame.ts";
+
+/** Ways on from a page of a list; nothing where there is none. */
+export function waysOn(label: string, ways: readonly { href: string; label: string }[]): Html {
+  if (ways.length === 0) return html``;
+  return html`<nav class="years" aria-label="${label}">${ways.map((way) => html`<a href="${way.href}">${way.label}</a>`)}</nav>`;
+}

@@ -1,0 +1,196 @@
+// The drafts of a partner on its own pages: what is wrong with each, the invitation once more, the link, and the end of it.
+
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { claimKey } from "#shared/domain/claim/links.ts";
+import { later, type SandboxWorld, START } from "../sandbox/sandbox_world.ts";
+import { type Browser, formToken, heading } from "./claimant.ts";
+import { createCustomerWorld } from "./customer.ts";
+import { type Manager, newManager, portal, portalBrowser } from "./manager.ts";
+
+let world: SandboxWorld;
+let ask: Browser;
+let other: Browser;
+let manager: Manager;
+beforeAll(async () => {
+  world = await createCustomerWorld();
+  manager = await newManager(world, world.partnerA);
+  ask = await portalBrowser(world, manager);
+  other = await portalBrowser(world, await newManager(world, world.partnerB));
+});
+afterAll(() => world.close());
+
+const page = (query = "") => portal(world, `/drafts${query}`);
+const listed = (text: string) => [...text.matchAll(/drafts\/[0-9a-f-]{36}[^>]*>([^<]*)/g)].map(([, name]) => name);
+/** Sends a form as the page of the draft has it, and follows to the page that tells what came of it. */
+async function send(browser: Browser, draft_id: string, what: string, fields: Record<string, string> = {}) {
+  const { text } = await browser(page(`/${draft_id}`));
+  return browser(page(`/${draft_id}/${what}`), { form: { form_token: formToken(text), ...fields } });
+}
+const mailsTo = (email: string) =>
+  world.rows("select template, cause from core.mail_outbox where recipient = $1 order by created_at, cause", email);
+const DAY = 86_400;
+
+describe("§4.2 the drafts of a partner on its pages", () => {
+  test("are listed newest first, and found by what was uploaded, by status, and by what needs attention", async () => {
+    const expiring = await world.draft({ naam: "Vera Verloopt", external_ref: "REF-VERA" });
+    await world.row(
+      "update core.drafts set expires_at = $2 where id = $1 returning 1",
+      expiring.draft_id,
+      later(13 * DAY),
+    );
+    const conflict = await world.draft({ naam: "Karel Conflict" });
+    await world.row(
+      "update core.drafts set status = 'conflict', conflict_reason = 'ean_in_use' where id = $1 returning 1",
+      conflict.draft_id,
+    );
+    const several = await world.draft({ naam: "Mia Meer" });
+    await world.row("update core.drafts set ean_status = 'ambiguous' where id = $1 returning 1", several.draft_id);
+    const gone = await world.draft({ naam: "Eddy Eerder" });
+    await world.row("update core.drafts set expires_at = $2 where id = $1 returning 1", gone.draft_id, later(-1));
+    const foreign = await world.draft({ naam: "Zus Zelfde", external_ref: "REF-VERA" }, world.keyB);
+    const found = async (query: string) => listed((await ask(page(query))).text).sort();
+    expect(await found("")).toEqual(["Eddy Eerder", "Karel Conflict", "Mia Meer", "Vera Verloopt"]);
+    expect(await found("?q=ref-vera")).toEqual(["Vera Verloopt"]);
+    expect(await found(`?q=${conflict.email.toUpperCase()}`)).toEqual(["Karel Conflict"]);
+    expect(await found("?q=%25")).toEqual([]);
+    expect(await found("?q=%00")).toHaveLength(4);
+    expect(await found("?status=expired")).toEqual(["Eddy Eerder"]);
+    expect(await found("?status=nonsense")).toHaveLength(4);
+    expect(await found("?needs=conflict")).toEqual(["Karel Conflict"]);
+    expect(await found("?needs=ean")).toEqual(["Mia Meer"]);
+    expect(await found("?needs=expiring")).toEqual(["Vera Verloopt"]);
+    expect(await found("?needs=expiring&status=conflict")).toEqual([]);
+    expect(await found(`?after=${foreign.draft_id}`)).toHaveLength(4);
+    // whose address or EAN it is, is nobody's business
+    const { text } = await ask(page(`/${conflict.draft_id}`));
+    expect(text).toContain("het e-mailadres of de aansluiting staat al op een andere manier bij ons");
+    expect(text).not.toContain("ean_in_use");
+    for (const each of [expiring, conflict, several, gone])
+      expect((await ask(page(`/${each.draft_id}?lang=en`))).status).toBe(200);
+    expect(listed((await other(page())).text)).toEqual(["Zus Zelfde"]);
+  });
+
+  test("a page goes on behind its last draft, and neither repeats nor skips one", async () => {
+    const { id } = await world.row("insert into core.partners (name, slug) values ('Vol', 'vol') returning id");
+    await world.row(
+      `insert into core.drafts (partner_id, batch_id, source, type, name, email, ean_status, send_invite, created_at, expires_at)
+       select $1, gen_random_uuid(), 'csv', 'particulier', 'Nr ' || n, 'vol' || n || '@voorbeeld.nl', 'resolved', false, now() - make_interval(secs => n / 3), now() + interval '60 days'
+         from generate_series(1, 5120) n`,
+      id,
+    );
+    const browser = await portalBrowser(world, await newManager(world, { id }));
+    const seen: (string | undefined)[] = [];
+    let next: string | undefined = page("?q=Nr 51".replace(" ", "+"));
+    while (next) {
+      const { text } = (await browser(next)) as { text: string };
+      seen.push(...listed(text));
+      next = /href="([^"]*)">(?:Volgende|Zoek verder onder oudere aanmeldingen)</
+        .exec(text)?.[1]
+        ?.replaceAll("&amp;", "&");
+    }
+    // 51, 510 to 519, 5100 to 5120: the last are behind what one page looks through
+    expect([seen.length, new Set(seen).size]).toEqual([1 + 10 + 21, 1 + 10 + 21]);
+  });
+
+  test("the invitation is mailed once more, a day apart and three times at most, and the page says when", async () => {
+    const { draft_id, email } = await world.draft({ naam: "Iris Invite" });
+    expect((await ask(page(`/${draft_id}`))).text).toContain("Mail de uitnodiging<");
+    const { text } = await send(ask, draft_id, "invite");
+    expect(text).toContain("De uitnodiging is gemaild.");
+    expect(text).toContain("Opnieuw mailen kan vanaf 21 november 2026");
+    expect(text).not.toContain("/invite?");
+    expect(await mailsTo(email)).toEqual([{ template: "claim", cause: `claim_resent:${draft_id}:1` }]);
+    // the form of before, sent again
+    expect((await send(ask, draft_id, "invite")).text).toContain("De uitnodiging is niet gemaild.");
+    for (const days of [1, 2, 3]) {
+      await world.freeze(later(days * DAY + 60));
+      const browser = await portalBrowser(world, manager);
+      await send(browser, draft_id, "invite");
+      expect(await mailsTo(email)).toHaveLength(Math.min(days + 1, 3));
+      if (days === 3) expect((await browser(page(`/${draft_id}`))).text).toContain("al drie keer");
+    }
+    await world.freeze(START);
+    const audit = await world.rows(
+      "select details ->> 'manager_id' as manager from core.audit_log where action = 'draft.invited_again' and subject_id = $1",
+      draft_id,
+    );
+    expect(audit).toEqual(Array(3).fill({ manager: manager.user_id }));
+  });
+
+  test("ten clicks at once send one mail", async () => {
+    const { draft_id, email } = await world.draft();
+    await Promise.all(Array.from({ length: 10 }, () => send(ask, draft_id, "invite")));
+    expect(await mailsTo(email)).toHaveLength(1);
+  });
+
+  test("nobody is mailed who opted out, signed, expired or conflicts", async () => {
+    const out = await world.draft({ naam: "Otto Opt-out" });
+    await world.row(
+      "insert into core.suppressions (email_hash) values (private.email_hash($1, $2)) returning 1",
+      out.email,
+      claimKey(world.environment),
+    );
+    expect((await ask(page(`/${out.draft_id}`))).text).toContain("wil geen mail meer");
+    await send(ask, out.draft_id, "invite");
+    expect(await mailsTo(out.email)).toEqual([]);
+    for (const status of ["expired", "conflict"]) {
+      const { draft_id, email } = await world.draft();
+      await world.row("update core.drafts set status = $2 where id = $1 returning 1", draft_id, status);
+      await send(ask, draft_id, "invite");
+      expect(await mailsTo(email)).toEqual([]);
+      expect((await send(ask, draft_id, "link")).text).not.toContain("/claim/");
+    }
+  });
+
+  test("the link is shown when it is asked for, once, and is the one that the API gives", async () => {
+    const { draft_id, claim_url } = await world.draft();
+    expect((await ask(page(`/${draft_id}`))).text).not.toContain("/claim/");
+    const { text } = await send(ask, draft_id, "link");
+    expect(text).toContain(`value="${claim_url}" readonly`);
+    expect((await ask(page(`/${draft_id}`))).text).not.toContain("/claim/");
+    expect((await ask(page())).text).not.toContain("/claim/");
+    // no address shows it
+    expect((await ask(page(`/${draft_id}?news=link&with_link=true`))).text).not.toContain("/claim/");
+  });
+
+  test("is withdrawn after being asked twice, once, and never when it is active", async () => {
+    const { draft_id, email } = await world.draft({ naam: "Wout Weg" });
+    const asked = await ask(page(`/${draft_id}/withdraw`));
+    expect([asked.status, heading(asked.text)]).toEqual([200, "Aanmelding van Wout Weg intrekken?"]);
+    const form = { form_token: formToken(asked.text) };
+    const done = await ask(page(`/${draft_id}/withdraw`), { form });
+    expect([heading(done.text), done.text.includes("De aanmelding is ingetrokken.")]).toEqual(["Aanmeldingen", true]);
+    expect(await world.rows("select from core.drafts where email = $1", email)).toEqual([]);
+    expect((await ask(page(`/${draft_id}/withdraw`), { form })).status).toBe(404);
+
+    const signed = await world.draft({ naam: "Alie Actief" });
+    await world.claim(signed.draft_id, { submit: true });
+    expect((await ask(page(`/${signed.draft_id}/withdraw`))).location).toContain(`/drafts/${signed.draft_id}?`);
+    expect((await ask(page(`/${signed.draft_id}/withdraw`), { form })).location).toContain(
+      `/drafts/${signed.draft_id}?`,
+    );
+    const { text } = await ask(page(`/${signed.draft_id}`));
+    const to = /href="([^"]*customers\/cus_[^"]*)"/.exec(text)?.[1] ?? "";
+    expect(heading((await ask(to)).text)).toContain("Alie Actief");
+  });
+
+  test("another partner's draft is unknown on every path, and stays as it was", async () => {
+    const { draft_id, email } = await world.draft({ naam: "Ada Andermans" });
+    const form = { form_token: formToken((await other(page())).text) };
+    for (const path of [`/${draft_id}`, `/${draft_id}/withdraw`]) expect((await other(page(path))).status).toBe(404);
+    for (const what of ["link", "invite", "withdraw"])
+      expect((await other(page(`/${draft_id}/${what}`), { form })).status).toBe(404);
+    expect(await mailsTo(email)).toEqual([]);
+    expect(await world.rows("select status from core.drafts where id = $1", draft_id)).toEqual([{ status: "invited" }]);
+    for (const path of ["/nonsense", `/${crypto.randomUUID()}`]) expect((await ask(page(path))).status).toBe(404);
+  });
+
+  test("a form of elsewhere does nothing", async () => {
+    const { draft_id, email } = await world.draft();
+    for (const what of ["link", "invite", "withdraw"])
+      for (const form of [{}, { form_token: "0".repeat(64) }])
+        expect((await ask(page(`/${draft_id}/${what}`), { form })).status).toBe(403);
+    expect(await mailsTo(email)).toEqual([]);
+    expect(await world.rows("select status from core.drafts where id = $1", draft_id)).toEqual([{ status: "invited" }]);
+  });
+});
