@@ -8862,20 +8862,28 @@ select private.expose('api.read_link_mandate(jsonb, jsonb)');
 
 -- Reading documents about money: a partner its invoices, a CPO client what was settled of its customers.
 
+create function private.partner_invoices() returns json
+language sql stable
+set search_path = ''
+as $$
+  select coalesce(json_agg(json_build_object(
+           'number', private.invoice_number(i), 'period', private.quarter_name(i.quarter), 'issued_on', i.issued_on,
+           'corrects', private.invoice_number(c), 'vat_regime', i.vat_regime, 'vat_rate', i.vat_rate,
+           'net_eur', i.net, 'vat_eur', i.vat, 'total_eur', i.net + i.vat) order by i.year desc, i.number desc), '[]')
+    from core.invoices i
+    left join core.invoices c on c.partner_id = i.partner_id and c.id = i.corrects
+   where i.partner_id = private.partner_id()
+$$;
+comment on function private.partner_invoices() is 'The invoices in the name of the tenant of this transaction, newest first, as GET /partner/invoices.';
+grant execute on function private.partner_invoices() to api_owner;
+
 create function api.list_invoices(caller jsonb) returns json
 language plpgsql stable security definer
 set search_path = ''
 as $$
 begin
   perform private.act_as(caller, 'partner');
-  return json_build_object('invoices', (
-    select coalesce(json_agg(json_build_object(
-             'number', private.invoice_number(i), 'period', private.quarter_name(i.quarter), 'issued_on', i.issued_on,
-             'corrects', private.invoice_number(c), 'vat_regime', i.vat_regime, 'vat_rate', i.vat_rate,
-             'net_eur', i.net, 'vat_eur', i.vat, 'total_eur', i.net + i.vat) order by i.year desc, i.number desc), '[]')
-      from core.invoices i
-      left join core.invoices c on c.partner_id = i.partner_id and c.id = i.corrects
-     where i.partner_id = private.partner_id()));
+  return json_build_object('invoices', private.partner_invoices());
 end $$;
 comment on function api.list_invoices(jsonb) is 'GET /partner/invoices: {invoices}, newest first.';
 select private.expose('api.list_invoices(jsonb)');
@@ -13797,6 +13805,31 @@ end $$;
 comment on function api.import_stretch(jsonb, jsonb) is
   'Imports the next rows of what was kept, once: {id, from, …} with the input of private.import_drafts, to how far it is; all null where nothing is kept. What others did meanwhile is not done again.';
 select private.expose('api.import_stretch(jsonb, jsonb)');
+
+-- What a partner earned, in its portal.
+
+create function api.read_portal_payouts(caller jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'partner');
+  return (
+    select json_build_object(
+      'who', private.portal_who(),
+      'payouts', private.partner_payouts(p.id),
+      'invoices', private.partner_invoices(),
+      'fee_pct', p.default_fee_pct,
+      'share_pct', p.partner_share_pct,
+      'iban_last4', p.iban_last4,
+      'iban_held_until', case when p.iban_ciphertext is not null and p.iban_changed_at > private.now() - interval '48 hours'
+                              then private.iso(p.iban_changed_at + interval '48 hours') end,
+      'invoices_need', private.why_no_invoice(p))
+      from core.partners p where p.id = private.partner_id());
+end $$;
+comment on function api.read_portal_payouts(jsonb) is
+  'What a partner earned: {who, payouts, invoices, fee_pct, share_pct, iban_last4, iban_held_until, invoices_need}, payouts as GET /partner/payouts, invoices as GET /partner/invoices, invoices_need as private.why_no_invoice.';
+select private.expose('api.read_portal_payouts(jsonb)');
 
 -- GET and POST /chargers, and /profile.
 

@@ -40,3 +40,25 @@ export async function portalBrowser(world: SandboxWorld, { email }: Manager): Pr
   expect((await signInToPortal(world, ask, email)).status).toBe(303);
   return ask;
 }
+
+/** A quarter of a customer of the partner is sold and paid, and its share invoiced; documents are rendered. */
+export async function earningPartner(world: SandboxWorld, partner: { id: string }): Promise<void> {
+  const { draft_id } = await world.draft();
+  const { body } = await world.claim(draft_id, { submit: true });
+  // sums count from the month in which a partner brought somebody, and the clock stands in November
+  await world.row(
+    "update core.attributions set attached_month = '2026-01-01' where user_id = (select user_id from core.drafts where id = $1) returning 1",
+    draft_id,
+  );
+  await world.play(body.account_id, "review", { outcome: "goedgekeurd" });
+  await world.send("/sandbox/v1/settle", { method: "POST", token: world.keyA, body: { quarter: "2026-Q2" } });
+  const { number } = await world.row(
+    `with told as (
+       update core.partners set vat_regime = 'regular', company = '{"name": "Laadpunt B.V.", "vat": "NL001234567B01", "street": "Kade", "house_number": "1", "city": "Breda"}'
+        where id = $1 returning *)
+     select (private.issue_invoices(t, '2026-04-01', 'test')).number from told t`,
+    partner.id,
+  );
+  expect(number).toBe(1);
+  await world.send("/documents/run", { method: "POST", token: world.environment.config.WORKER_SECRET });
+}

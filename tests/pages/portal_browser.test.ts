@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { EVERY_LOOK, look, noBrowser, onPage, startBrowser } from "../harness/browser.ts";
 import { addCustomer } from "../partner/partner_world.ts";
 import type { SandboxWorld } from "../sandbox/sandbox_world.ts";
-import { createCustomerWorld, paidCustomer, signInCode } from "./customer.ts";
-import { type Manager, newManager, portal } from "./manager.ts";
+import { createCustomerWorld, signInCode } from "./customer.ts";
+import { earningPartner, type Manager, newManager, portal } from "./manager.ts";
 
 describe.skipIf(noBrowser)(
   `contract §6 a partner's pages in a browser${noBrowser ? ` (skipped: ${noBrowser})` : ""}`,
@@ -19,7 +19,7 @@ describe.skipIf(noBrowser)(
     const drafts: Record<string, string> = {};
     beforeAll(async () => {
       world = await createCustomerWorld();
-      await paidCustomer(world);
+      await earningPartner(world, world.partnerA);
       const { partnerA } = world;
       await addCustomer(world, partnerA, "partner_upload", { full_name: "Sanne de Vries", external_ref: "KLANT-0007" });
       await addCustomer(world, partnerA, "oauth_consent", { postal_code: "1234AB" });
@@ -61,6 +61,8 @@ describe.skipIf(noBrowser)(
       { name: "portal-import-invite", who: () => full, path: "/import/invite" },
       { name: "portal-settings", who: () => full, path: "/settings" },
       { name: "portal-settings-company", who: () => full, path: "/settings/company" },
+      { name: "portal-payouts", who: () => full, path: "/payouts" },
+      { name: "portal-payouts-new", who: () => empty, path: "/payouts" },
       { name: "portal-drafts", who: () => full, path: "/drafts" },
       { name: "portal-drafts-new", who: () => empty, path: "/drafts" },
       { name: "portal-draft", who: () => full, path: () => `/drafts/${drafts.invited}` },

@@ -1,19 +1,27 @@
 -- Reading documents about money: a partner its invoices, a CPO client what was settled of its customers.
 
+create function private.partner_invoices() returns json
+language sql stable
+set search_path = ''
+as $$
+  select coalesce(json_agg(json_build_object(
+           'number', private.invoice_number(i), 'period', private.quarter_name(i.quarter), 'issued_on', i.issued_on,
+           'corrects', private.invoice_number(c), 'vat_regime', i.vat_regime, 'vat_rate', i.vat_rate,
+           'net_eur', i.net, 'vat_eur', i.vat, 'total_eur', i.net + i.vat) order by i.year desc, i.number desc), '[]')
+    from core.invoices i
+    left join core.invoices c on c.partner_id = i.partner_id and c.id = i.corrects
+   where i.partner_id = private.partner_id()
+$$;
+comment on function private.partner_invoices() is 'The invoices in the name of the tenant of this transaction, newest first, as GET /partner/invoices.';
+grant execute on function private.partner_invoices() to api_owner;
+
 create function api.list_invoices(caller jsonb) returns json
 language plpgsql stable security definer
 set search_path = ''
 as $$
 begin
   perform private.act_as(caller, 'partner');
-  return json_build_object('invoices', (
-    select coalesce(json_agg(json_build_object(
-             'number', private.invoice_number(i), 'period', private.quarter_name(i.quarter), 'issued_on', i.issued_on,
-             'corrects', private.invoice_number(c), 'vat_regime', i.vat_regime, 'vat_rate', i.vat_rate,
-             'net_eur', i.net, 'vat_eur', i.vat, 'total_eur', i.net + i.vat) order by i.year desc, i.number desc), '[]')
-      from core.invoices i
-      left join core.invoices c on c.partner_id = i.partner_id and c.id = i.corrects
-     where i.partner_id = private.partner_id()));
+  return json_build_object('invoices', private.partner_invoices());
 end $$;
 comment on function api.list_invoices(jsonb) is 'GET /partner/invoices: {invoices}, newest first.';
 select private.expose('api.list_invoices(jsonb)');

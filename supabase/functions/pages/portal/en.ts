@@ -2,6 +2,7 @@ import { customer, customers } from "./customers/en.ts";
 import { en as bring } from "./import/en.ts";
 import { drafts } from "./drafts/en.ts";
 import type { PortalWords } from "./nl.ts";
+import { payouts } from "./payouts/en.ts";
 import { settings } from "./settings/en.ts";
 
 /** The sentences of a partner's pages in English. */
@@ -16,6 +17,7 @@ export const en: PortalWords = {
     "/customers": "Customers",
     "/import": "Sign up customers",
     "/drafts": "Sign-ups",
+    "/payouts": "Payouts",
     "/settings": "Settings",
   },
   signed_in: (email, partner) => `You are signed in as ${email}, for ${partner}.`,
@@ -58,4 +60,5 @@ export const en: PortalWords = {
   customers,
   customer,
   drafts,
+  payouts,
 };

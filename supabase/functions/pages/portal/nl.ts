@@ -1,6 +1,7 @@
 import { customer, customers } from "./customers/nl.ts";
 import { nl as bring } from "./import/nl.ts";
 import { drafts } from "./drafts/nl.ts";
+import { payouts } from "./payouts/nl.ts";
 import { settings } from "./settings/nl.ts";
 
 /** The sentences of a partner's pages in Dutch: the original. */
@@ -15,6 +16,7 @@ export const nl = {
     "/customers": "Klanten",
     "/import": "Klanten aanmelden",
     "/drafts": "Aanmeldingen",
+    "/payouts": "Uitbetalingen",
     "/settings": "Instellingen",
   },
   signed_in: (email: string, partner: string) => `U bent ingelogd als ${email}, voor ${partner}.`,
@@ -57,6 +59,7 @@ export const nl = {
   customers,
   customer,
   drafts,
+  payouts,
 };
 
 export type PortalWords = typeof nl;

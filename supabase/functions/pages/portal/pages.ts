@@ -3,6 +3,7 @@ import { customerPages } from "./customers/handlers.ts";
 import { importPages } from "./import/handlers.ts";
 import { settingsPages } from "./settings/handlers.ts";
 import { draftPages } from "./drafts/handlers.ts";
+import { payoutPages } from "./payouts/handlers.ts";
 import { saveCompany, showCompany } from "./settings/company.ts";
 import { showSettings } from "./settings/overview.ts";
 import { showStart } from "./start.ts";
@@ -25,4 +26,5 @@ export const pages = {
   ...importPages,
   ...settingsPages,
   ...draftPages,
+  ...payoutPages,
 };

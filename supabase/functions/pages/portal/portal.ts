@@ -60,5 +60,7 @@ export const portal: Flow = {
     { method: "POST", path: `${PATH}/drafts/${ID}/invite`, run: does("inviteAgain") },
     { method: "GET", path: `${PATH}/drafts/${ID}/withdraw`, run: does("askWithdraw") },
     { method: "POST", path: `${PATH}/drafts/${ID}/withdraw`, run: does("withdraw") },
+    { method: "GET", path: `${PATH}/payouts`, run: does("showPayouts") },
+    { method: "GET", path: `${PATH}/payouts/:number{20[0-9]{2}-[0-9]{4,9}}`, run: does("downloadInvoice") },
   ],
 };

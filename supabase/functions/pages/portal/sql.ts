@@ -10,6 +10,8 @@ export const PORTAL_SQL = [
   "read_portal_draft",
   "invite_draft_again",
   "withdraw_draft",
+  "read_portal_payouts",
+  "read_invoice",
   "read_portal_settings",
   "read_portal_log",
   "set_partner_company",

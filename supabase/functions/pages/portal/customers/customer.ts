@@ -2,9 +2,9 @@ import { html } from "hono/html";
 import { longDate } from "#shared/domain/mandate_text/mandate_text.ts";
 import { longMonth } from "../../kit/document.ts";
 import type { Html } from "../../kit/frame.ts";
-import { inNumbers } from "../../kit/signed_in_views.ts";
 import { details } from "../details.ts";
 import { portalPage } from "../frame.ts";
+import { percent } from "../percent.ts";
 import type { PortalFrame } from "../visit.ts";
 import { WORDS } from "../words.ts";
 import { chargerOf } from "./list.ts";
@@ -14,7 +14,6 @@ import type { Customer, OneCustomer } from "./model.ts";
 export function customerPage(frame: PortalFrame, { who, customer, draft }: OneCustomer): Html {
   const { customers: list, customer: words } = WORDS[frame.locale];
   const isDisclosed = customer.email !== undefined;
-  const percent = (value: number) => `${inNumbers(frame, value, Number.isInteger(value) ? 0 : 2)}%`;
   const on = (moment: string | null) => moment && longDate(moment, frame.words);
   return portalPage(frame, "/customers", who, {
     title: customer.naam ?? customer.email ?? words.hidden,
@@ -57,7 +56,7 @@ ${details([
   [words.code, html`<code>${customer.customer_ref}</code><small>${words.code_hint}</small>`],
 ])}
 <h2>${words.earns}</h2>
-<p>${words.fee(percent(customer.effective_fee_pct), percent(customer.partner_share_pct))}</p>
+<p>${words.fee(percent(frame, customer.effective_fee_pct), percent(frame, customer.partner_share_pct))}</p>
 <p><a class="link" href="${frame.to("/customers")}">${words.back}</a></p>`,
   });
 }

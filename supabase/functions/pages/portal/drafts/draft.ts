@@ -54,7 +54,7 @@ function invitation(frame: PortalFrame, { draft, mailing }: OneDraft): Html {
   const page = `/drafts/${draft.draft_id}`;
   const { state, last_at, again_at } = mailing;
   return html`<h2>${words.help}</h2>
-<p>${last_at ? words.mailed(longMoment(last_at, frame.words)) : words.never_mailed}</p>
+<p>${last_at ? words.mailed(longMoment(last_at, frame.words)) : draft.invited_at ? words.mailed_long_ago : words.never_mailed}</p>
 ${
   state === "may"
     ? doButton(frame, `${page}/invite`, {}, draft.invited_at ? words.invite_again : words.invite)

@@ -72,7 +72,7 @@ function draftTable(frame: PortalFrame, drafts: readonly Draft[]): Html {
         draft,
       ) => html`<tr><th scope="row" class="text"><a href="${frame.to(`/drafts/${draft.draft_id}`)}">${draft.name ?? draft.email}</a>${draft.name ? html`<small>${draft.email}</small>` : ""}</th>
 <td class="text">${words.statuses[draft.status]}</td>
-<td class="text">${words.ean_short[draft.ean_status]}</td>
+<td class="text">${draft.status === "invited" || draft.status === "claimed" ? words.ean_short[draft.ean_status] : "–"}</td>
 <td class="text">${day(draft.created_at)}${draft.invited_at ? "" : html`<small>${words.not_mailed}</small>`}</td>
 <td class="text">${draft.status === "invited" ? day(draft.expires_at) : "–"}</td>
 <td class="text">${draft.city ?? "–"}</td>

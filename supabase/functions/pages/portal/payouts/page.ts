@@ -1,0 +1,89 @@
+import { html } from "hono/html";
+import { inEuro } from "#shared/domain/mail/notices.ts";
+import { longDate } from "#shared/domain/mandate_text/mandate_text.ts";
+import { longMoment } from "../../kit/document.ts";
+import type { Html } from "../../kit/frame.ts";
+import { inNumbers, table } from "../../kit/signed_in_views.ts";
+import { portalPage } from "../frame.ts";
+import { percent } from "../percent.ts";
+import type { PortalFrame } from "../visit.ts";
+import { WORDS } from "../words.ts";
+import type { Invoice, Payout, Payouts } from "./model.ts";
+
+/** What a partner earned by quarter, what was paid of it and when, its invoices, and how it is reckoned. */
+export function payoutsPage(frame: PortalFrame, shown: Payouts): Html {
+  const { who, payouts, invoices, fee_pct, share_pct } = shown;
+  const words = WORDS[frame.locale].payouts;
+  return portalPage(frame, "/payouts", who, {
+    title: words.title,
+    wide: payouts.length > 0 || invoices.length > 0,
+    body: html`${todo(frame, shown)}
+<h2 class="first">${words.quarters}</h2>
+${payouts.length === 0 ? html`<p>${words.nothing}</p>` : quarterTable(frame, payouts)}
+<p>${words.when}</p>
+<h2>${words.invoices}</h2>
+${invoices.length === 0 ? html`<p>${words.no_invoices}</p>` : invoiceTable(frame, invoices)}
+<h2>${words.how}</h2>
+<p>${words.share(percent(frame, fee_pct), percent(frame, share_pct))}</p>
+<p>${words.example(percent(frame, (fee_pct * share_pct) / 100), inEuro((fee_pct * share_pct) / 100, frame.locale))}</p>
+<p class="quiet">${words.signed_terms}</p>`,
+  });
+}
+
+/** What keeps a payment from going out. */
+function todo(frame: PortalFrame, { iban_last4, iban_held_until, invoices_need }: Payouts): Html {
+  const words = WORDS[frame.locale];
+  const lines = [
+    ...(iban_last4 ? [] : [{ text: words.payouts.no_account, page: "/settings", label: words.payouts.to_settings }]),
+    ...(invoices_need
+      ? [
+          {
+            text: words.settings.company.invoices_need[invoices_need],
+            page: "/settings/company",
+            label: words.payouts.to_company,
+          },
+        ]
+      : []),
+  ];
+  return html`${
+    lines.length === 0
+      ? ""
+      : html`<ul class="todo">${lines.map(({ text, page, label }) => html`<li><p>${text}</p><p><a class="link" href="${frame.to(page)}">${label}</a></p></li>`)}</ul>`
+  }
+${iban_last4 ? html`<p>${words.payouts.account(iban_last4)}</p>` : ""}
+${iban_held_until ? html`<p class="panel">${words.payouts.held(longMoment(iban_held_until, frame.words))}</p>` : ""}`;
+}
+
+function quarterOf(frame: PortalFrame, period: string): string {
+  const [year = "", number = ""] = period.split("-Q");
+  return WORDS[frame.locale].payouts.quarter_name(number, year);
+}
+
+function quarterTable(frame: PortalFrame, payouts: readonly Payout[]): Html {
+  const words = WORDS[frame.locale].payouts;
+  return table(
+    words.quarters,
+    html`<th scope="col">${words.quarter}</th><th scope="col" class="text">${words.status}</th><th scope="col">${words.customers}</th><th scope="col">${words.kwh}</th><th scope="col">${words.ere}</th><th scope="col">${words.yours}</th><th scope="col">${words.vat}</th>`,
+    payouts.map(
+      (payout) => html`<tr><th scope="row">${quarterOf(frame, payout.period)}</th>
+<td class="text">${words.statuses[payout.status]}${payout.paid_at ? html`<small>${longDate(payout.paid_at, frame.words)}</small>` : ""}</td>
+<td>${inNumbers(frame, payout.customers)}</td><td>${inNumbers(frame, payout.kwh)}</td><td>${inNumbers(frame, payout.ere_units, 2)}</td>
+<td>${inEuro(payout.partner_share_eur, frame.locale)}</td><td>${inEuro(payout.vat_eur, frame.locale)}</td></tr>`,
+    ),
+  );
+}
+
+function invoiceTable(frame: PortalFrame, invoices: readonly Invoice[]): Html {
+  const words = WORDS[frame.locale].payouts;
+  return table(
+    words.invoices,
+    html`<th scope="col">${words.number}</th><th scope="col" class="text">${words.quarter}</th><th scope="col" class="text">${words.issued}</th><th scope="col">${words.net}</th><th scope="col">${words.vat}</th><th scope="col">${words.sum}</th>`,
+    invoices.map(
+      (
+        invoice,
+      ) => html`<tr><th scope="row"><a href="${frame.to(`/payouts/${invoice.number}`)}">${invoice.number} (${words.pdf})</a>${invoice.corrects ? html`<small>${words.corrects(invoice.corrects)}</small>` : ""}</th>
+<td class="text">${quarterOf(frame, invoice.period)}</td><td class="text">${longDate(invoice.issued_on, frame.words)}</td>
+<td>${inEuro(invoice.net_eur, frame.locale)}</td><td>${inEuro(invoice.vat_eur, frame.locale)}</td><td>${inEuro(invoice.total_eur, frame.locale)}</td></tr>`,
+    ),
+  );
+}
