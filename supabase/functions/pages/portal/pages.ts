@@ -4,8 +4,7 @@ import { importPages } from "./import/handlers.ts";
 import { settingsPages } from "./settings/handlers.ts";
 import { draftPages } from "./drafts/handlers.ts";
 import { payoutPages } from "./payouts/handlers.ts";
-import { saveCompany, showCompany } from "./settings/company.ts";
-import { showSettings } from "./settings/overview.ts";
+import { settingsPages } from "./settings/handlers.ts";
 import { showStart } from "./start.ts";
 import { onSignIn, signedIn } from "./visit.ts";
 

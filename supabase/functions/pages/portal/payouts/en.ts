@@ -23,7 +23,7 @@ export const payouts: typeof payoutsNl = {
   vat: "VAT on top",
   account: (last4) => `We pay to the account ending in ${last4}.`,
   no_account: "There is no account yet to which we can pay you.",
-  to_settings: "To settings",
+  to_account: "Enter an account",
   to_company: "To company details",
   held: (moment) =>
     `The account number was entered or changed recently. For your safety we transfer nothing to it until ${moment}.`,

@@ -21,7 +21,7 @@ export const payouts = {
   vat: "Btw erbij",
   account: (last4: string) => `Wij betalen op de rekening die eindigt op ${last4}.`,
   no_account: "Er is nog geen rekening waarop wij u kunnen betalen.",
-  to_settings: "Naar instellingen",
+  to_account: "Vul een rekening in",
   to_company: "Naar bedrijfsgegevens",
   held: (moment: string) =>
     `Het rekeningnummer is kort geleden ingevuld of gewijzigd. Voor uw veiligheid maken wij er niets naar over tot ${moment}.`,

@@ -34,7 +34,9 @@ ${invoices.length === 0 ? html`<p>${words.no_invoices}</p>` : invoiceTable(frame
 function todo(frame: PortalFrame, { iban_last4, iban_held_until, invoices_need }: Payouts): Html {
   const words = WORDS[frame.locale];
   const lines = [
-    ...(iban_last4 ? [] : [{ text: words.payouts.no_account, page: "/settings", label: words.payouts.to_settings }]),
+    ...(iban_last4
+      ? []
+      : [{ text: words.payouts.no_account, page: "/settings/account", label: words.payouts.to_account }]),
     ...(invoices_need
       ? [
           {
