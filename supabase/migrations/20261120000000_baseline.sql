@@ -13806,6 +13806,167 @@ comment on function api.import_stretch(jsonb, jsonb) is
   'Imports the next rows of what was kept, once: {id, from, …} with the input of private.import_drafts, to how far it is; all null where nothing is kept. What others did meanwhile is not done again.';
 select private.expose('api.import_stretch(jsonb, jsonb)');
 
+-- The drafts of a partner in its portal: looked for, one of them, and its invitation once more.
+
+create function private.drafts_examined() returns int
+language sql immutable
+return 5000;
+comment on function private.drafts_examined() is 'So many drafts a page of the portal looks through, however many a partner has: five months of them at the cap.';
+grant execute on function private.drafts_examined() to api_owner;
+
+create function private.portal_draft(draft core.drafts) returns jsonb
+language sql stable
+set search_path = ''
+as $$
+  select jsonb_build_object(
+    'draft_id', draft.id, 'status', private.draft_status(draft), 'type', draft.type,
+    'name', coalesce(draft.company_name, draft.contact_name, draft.name), 'email', draft.email, 'external_ref', draft.external_ref, 'city', draft.city,
+    'ean_status', draft.ean_status, 'ean_candidates', jsonb_array_length(draft.ean_candidates),
+    'created_at', private.iso(draft.created_at), 'invited_at', private.iso(draft.invited_at), 'claimed_at', private.iso(draft.claimed_at),
+    'expires_at', private.iso(draft.expires_at))
+$$;
+comment on function private.portal_draft(core.drafts) is 'A draft as the portal shows it, as GET /partner/drafts does, without its link.';
+grant execute on function private.portal_draft(core.drafts) to api_owner;
+
+create function private.needs_attention(draft core.drafts) returns text
+language sql stable
+return case when draft.status = 'conflict' then 'conflict'
+            when draft.status in ('invited', 'claimed') and draft.ean_status in ('not_found', 'ambiguous')
+                 and (draft.status = 'claimed' or draft.expires_at > private.now()) then 'ean'
+            when draft.status = 'invited' and draft.expires_at > private.now() and draft.expires_at <= private.now() + interval '14 days' then 'expiring' end;
+comment on function private.needs_attention(core.drafts) is
+  'What a partner should look at a draft for, the first that holds: conflict, ean (none or several at the address), expiring (within 14 days); else null.';
+grant execute on function private.needs_attention(core.drafts) to api_owner;
+
+create function api.read_portal_drafts(caller jsonb, query jsonb) returns json
+language plpgsql stable security definer
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+declare
+  size  constant int  := (query ->> 'limit')::int;
+  typed constant text := lower(query #>> '{for,text}');
+  last  core.drafts;
+begin
+  perform private.act_as(caller, 'partner');
+  select * into last from core.drafts d where d.partner_id = private.partner_id() and d.id = (query ->> 'after')::uuid;
+  return (
+    with examined as materialized (
+      select d as draft, d.id, row_number() over newest as place
+        from core.drafts d
+       where d.partner_id = private.partner_id() and (last.id is null or (d.created_at, d.id) < (last.created_at, last.id))
+      window newest as (order by d.created_at desc, d.id desc)
+       order by d.created_at desc, d.id desc limit private.drafts_examined()
+    ), found as (
+      select e.*, row_number() over (order by e.place) as number
+        from examined e
+       where (query #>> '{for,status}' is null or private.draft_status(e.draft) = query #>> '{for,status}')
+         and (query #>> '{for,needs}' is null or private.needs_attention(e.draft) = query #>> '{for,needs}')
+         and (typed is null or strpos(lower(concat_ws(E'\n', (e.draft).name, (e.draft).company_name, (e.draft).contact_name, (e.draft).email,
+                                                      (e.draft).external_ref, (e.draft).city)), typed) > 0)
+       order by e.place limit size + 1
+    )
+    select json_build_object(
+      'who', private.portal_who(),
+      'drafts', (select coalesce(json_agg(private.portal_draft(f.draft) order by f.place), '[]') from found f where f.number <= size),
+      'more_after', case when (select count(*) from found) > size then (select f.id from found f where f.number = size)
+                         else (select e.id from examined e where e.place = private.drafts_examined()) end));
+end $$;
+comment on function api.read_portal_drafts(jsonb, jsonb) is
+  'A page of a partner''s drafts, newest first: {for: {text, status, needs}, after, limit} to {who, drafts, more_after}, needs as private.needs_attention. more_after is after which to go on, null behind the last; a page may have fewer than its limit before that.';
+select private.expose('api.read_portal_drafts(jsonb, jsonb)');
+
+create function private.draft_mailing(draft core.drafts, key text) returns jsonb
+language plpgsql stable
+set search_path = ''
+as $$
+declare
+  mails record;
+begin
+  -- by their whole causes, which an index has; a mail is kept 90 days
+  select max(m.created_at) as last_at, count(*) filter (where m.cause like 'claim_resent:%') as by_hand into mails
+    from core.mail_outbox m
+   where m.partner_id = draft.partner_id
+     and m.cause = any (array['claim:' || draft.id] || array(select k.kind || draft.id || ':' || n
+                                                               from unnest(array['claim_reminder:', 'claim_resent:']) k (kind), generate_series(1, 3) n));
+  return jsonb_build_object(
+    'state', case when private.draft_status(draft) not in ('invited', 'claimed') then 'not_claimable'
+                  when private.is_suppressed(private.email_hash(draft.email, key)) then 'opted_out'
+                  when mails.by_hand >= 3 then 'enough'
+                  when mails.last_at > private.now() - interval '1 day' then 'too_soon'
+                  else 'may' end,
+    'last_at', private.iso(mails.last_at),
+    'again_at', private.iso(mails.last_at + interval '1 day'),
+    'by_hand', mails.by_hand);
+end $$;
+comment on function private.draft_mailing(core.drafts, text) is
+  'Whether the customer of a draft may be mailed their invitation once more: {state, last_at, again_at, by_hand}. As often as they are reminded, three times, and a day after any mail of these; never who opted out of mail.';
+grant execute on function private.draft_mailing(core.drafts, text) to api_owner;
+
+create function private.own_partners_draft(draft_id uuid) returns core.drafts
+language plpgsql
+set search_path = ''
+as $$
+declare
+  draft core.drafts;
+begin
+  select * into draft from core.drafts d where d.partner_id = private.partner_id() and d.id = draft_id;
+  if draft.id is null then
+    perform private.refuse('draft_not_found');
+  end if;
+  return draft;
+end $$;
+comment on function private.own_partners_draft(uuid) is 'A draft of the tenant of this transaction. Refused with draft_not_found where it is none.';
+grant execute on function private.own_partners_draft(uuid) to api_owner;
+
+create function api.read_portal_draft(caller jsonb, query jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+declare
+  links constant jsonb := query -> 'links';
+  draft core.drafts;
+begin
+  perform private.act_as(caller, 'partner');
+  draft := private.own_partners_draft((query ->> 'draft_id')::uuid);
+  return json_build_object(
+    'who', private.portal_who(),
+    'draft', private.portal_draft(draft),
+    'mailing', private.draft_mailing(draft, links ->> 'key'),
+    'claim_url', case when (query ->> 'with_link')::boolean and private.draft_status(draft) in ('invited', 'claimed') then private.claim_url(draft.id, links) end,
+    'customer_ref', (select private.customer_ref(a.user_id, private.customer_key(a.partner_id, links ->> 'key'))
+                       from core.attributions a where a.partner_id = draft.partner_id and a.user_id = draft.user_id and draft.status = 'active'));
+end $$;
+comment on function api.read_portal_draft(jsonb, jsonb) is
+  'One draft of a partner: {draft_id, with_link, links} to {who, draft, mailing, claim_url, customer_ref}; the link only where it is asked for and works. Refused with draft_not_found.';
+select private.expose('api.read_portal_draft(jsonb, jsonb)');
+
+create function api.invite_draft_again(caller jsonb, input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  links   constant jsonb := input -> 'links';
+  draft   core.drafts;
+  mailing jsonb;
+begin
+  perform private.act_as(caller, 'partner');
+  -- of two clicks the second finds the mail of the first
+  perform from core.drafts d where d.partner_id = private.partner_id() and d.id = (input ->> 'draft_id')::uuid for no key update;
+  draft := private.own_partners_draft((input ->> 'draft_id')::uuid);
+  mailing := private.draft_mailing(draft, links ->> 'key');
+  if mailing ->> 'state' = 'may' then
+    perform private.enqueue_mails(input -> 'mails' -> coalesce(draft.locale, (private.own_partner()).locale, 'nl'), jsonb_build_array(jsonb_build_object(
+      'recipient', draft.email, 'cause', 'claim_resent:' || draft.id || ':' || (mailing ->> 'by_hand')::int + 1,
+      'fields', private.letter_fields(draft, private.partner_brand(private.own_partner()), links))));
+    update core.drafts d set invited_at = coalesce(d.invited_at, private.now()) where d.partner_id = draft.partner_id and d.id = draft.id;
+    perform private.audit('draft.invited_again', draft.id);
+  end if;
+  return json_build_object('state', mailing ->> 'state');
+end $$;
+comment on function api.invite_draft_again(jsonb, jsonb) is
+  'Mails the customer of a draft their invitation once more: {draft_id, mails: {nl, en}, links} to {state} of private.draft_mailing, "may" where it was sent. Refused with draft_not_found.';
+select private.expose('api.invite_draft_again(jsonb, jsonb)');
+
 -- What a partner earned, in its portal.
 
 create function api.read_portal_payouts(caller jsonb) returns json

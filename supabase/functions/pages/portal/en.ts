@@ -1,6 +1,6 @@
 import { customer, customers } from "./customers/en.ts";
-import { en as bring } from "./import/en.ts";
 import { drafts } from "./drafts/en.ts";
+import { en as bring } from "./import/en.ts";
 import type { PortalWords } from "./nl.ts";
 import { payouts } from "./payouts/en.ts";
 import { settings } from "./settings/en.ts";

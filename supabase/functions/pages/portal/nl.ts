@@ -1,6 +1,6 @@
 import { customer, customers } from "./customers/nl.ts";
-import { nl as bring } from "./import/nl.ts";
 import { drafts } from "./drafts/nl.ts";
+import { nl as bring } from "./import/nl.ts";
 import { payouts } from "./payouts/nl.ts";
 import { settings } from "./settings/nl.ts";
 

@@ -1,8 +1,7 @@
 import { signInHandlers } from "../kit/sign_in.ts";
 import { customerPages } from "./customers/handlers.ts";
-import { importPages } from "./import/handlers.ts";
-import { settingsPages } from "./settings/handlers.ts";
 import { draftPages } from "./drafts/handlers.ts";
+import { importPages } from "./import/handlers.ts";
 import { payoutPages } from "./payouts/handlers.ts";
 import { settingsPages } from "./settings/handlers.ts";
 import { showStart } from "./start.ts";
@@ -22,8 +21,8 @@ export const pages = {
   signOut,
   showStart,
   ...customerPages,
-  ...importPages,
-  ...settingsPages,
   ...draftPages,
+  ...importPages,
   ...payoutPages,
+  ...settingsPages,
 };

@@ -3,6 +3,7 @@ import { longMonth } from "../../kit/document.ts";
 import { selectInput, textInput } from "../../kit/fields.ts";
 import type { Html } from "../../kit/frame.ts";
 import { inNumbers, table } from "../../kit/signed_in_views.ts";
+import { onward } from "../../kit/views.ts";
 import { portalPage } from "../frame.ts";
 import { waysOn } from "../paging.ts";
 import type { PortalFrame } from "../visit.ts";
@@ -24,7 +25,10 @@ export function customersPage(
   const words = WORDS[frame.locale].customers;
   const filtered = Object.keys(asked).length > 0;
   if (customers.length === 0 && !filtered && !after)
-    return portalPage(frame, "/customers", who, { title: words.title, body: html`<p>${words.none}</p>` });
+    return portalPage(frame, "/customers", who, {
+      title: words.title,
+      body: html`<p>${words.none}</p>${onward(frame.to("/import"), WORDS[frame.locale].menu["/import"])}`,
+    });
   const pageAfter = (last: string) => frame.to("/customers", { ...asked, after: last });
   return portalPage(frame, "/customers", who, {
     title: words.title,

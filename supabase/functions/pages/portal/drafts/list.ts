@@ -3,6 +3,7 @@ import { longDate } from "#shared/domain/mandate_text/mandate_text.ts";
 import { selectInput, textInput } from "../../kit/fields.ts";
 import type { Html } from "../../kit/frame.ts";
 import { newsOf, table } from "../../kit/signed_in_views.ts";
+import { onward } from "../../kit/views.ts";
 import { portalPage } from "../frame.ts";
 import { waysOn } from "../paging.ts";
 import type { PortalFrame } from "../visit.ts";
@@ -22,7 +23,10 @@ export function draftsPage(
   const told = newsOf(news === "withdrawn" ? words.withdrawn : undefined);
   const filtered = Object.keys(asked).length > 0;
   if (drafts.length === 0 && !filtered && !after)
-    return portalPage(frame, "/drafts", who, { title: words.title, body: html`${told}<p>${words.none}</p>` });
+    return portalPage(frame, "/drafts", who, {
+      title: words.title,
+      body: html`${told}<p>${words.none}</p>${onward(frame.to("/import"), WORDS[frame.locale].menu["/import"])}`,
+    });
   return portalPage(frame, "/drafts", who, {
     title: words.title,
     wide: true,
