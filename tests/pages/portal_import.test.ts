@@ -167,6 +167,24 @@ describe("contract §4 bringing customers on a partner's pages", () => {
     expect(heading((await ask(portal(world, page))).text)).toBe("Uw klanten zijn aangemeld");
   });
 
+  test("contract §4 while somebody else holds it nothing is done, and the page says to confirm it again", async () => {
+    const [email = ""] = emails(1);
+    const { page } = await look(csvOf(email));
+    const holder = await world.database.admin.connect();
+    try {
+      await holder.query("begin");
+      await holder.query("select from core.imports for update");
+      const { status, text } = await confirm(page);
+      expect([status, await drafted(email)]).toEqual([200, 0]);
+      expect(text).toContain("bevestig het nog eens");
+    } finally {
+      await holder.query("rollback");
+      holder.release();
+    }
+    await confirm(page);
+    expect(await drafted(email)).toBe(1);
+  });
+
   test("contract §4 it is encrypted, for who brought it alone, and gone after an hour", async () => {
     const [email = ""] = emails(1);
     const { page } = await look(csvOf(email));

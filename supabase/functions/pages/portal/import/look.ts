@@ -68,8 +68,12 @@ export const confirmImport = signedIn(async (visit) => {
     const rows = read.slice(from, from + MAX_ROWS);
     const { source, message } = brought;
     const input = importInput(visit.environment, rows, { source, send_invite, message });
-    state = await visit.own<State>("import_stretch", { id, from, ...input });
-    if (state.rows_done === null) return gone(visit, who);
+    const stretch = visit.own<State>("import_stretch", { id, from, ...input });
+    const { answer, refused } = await visit.attempt(stretch, ["service_unavailable"]);
+    // somebody else is at it, or the database is busy: nothing of this stretch is done, and the page says how far it is
+    if (refused) return visit.told(page, "busy");
+    if (answer.rows_done === null) return gone(visit, who);
+    state = answer;
   }
   return visit.go(page);
 });
@@ -140,7 +144,7 @@ function lookPage(
   kept: Kept,
   verdicts: Verdict[],
   asked: Asked,
-  { errors }: Returned,
+  { typed, errors }: Returned,
 ): Html {
   const { bring: words } = WORDS[frame.locale];
   const count = (value: number) => inNumbers(frame, value);
@@ -148,7 +152,7 @@ function lookPage(
   return portalPage(frame, "/import", who, {
     title: words.look.title,
     errors,
-    body: html`<p class="panel" role="status">${sumOf(frame, added, verdicts.length)} ${words.look.nothing_yet}</p>
+    body: html`<p class="panel" role="status">${sumOf(frame, added, verdicts.length)} ${words.look.nothing_yet}${typed.get("news") === "busy" ? html` <strong>${words.look.busy}</strong>` : ""}</p>
 ${leftOut(frame, verdicts)}
 ${verdicts.some(({ reason }) => reason === "over_cap") ? html`<p>${words.cap(count(cap.remaining), count(cap.rolling_cap), cap.rolling_days)}</p>` : ""}
 ${columns(frame, kept)}
@@ -194,17 +198,18 @@ function rowTable(frame: PortalFrame, kept: Kept, verdicts: readonly Verdict[], 
   const address = (to: number, only: boolean) =>
     `${frame.to(here, { ...(only ? { show: "skipped" } : {}), ...(to > 1 ? { page: String(to) } : {}) })}#rows`;
   const both = verdicts.some(({ reason }) => reason !== null);
-  return html`<h2 id="rows">${words.label}</h2>
+  const label = kept.state.send_invite === null ? words.label : words.label_done;
+  return html`<h2 id="rows">${label}</h2>
 ${
   both
-    ? html`<nav class="years" aria-label="${words.label}">
+    ? html`<nav class="years" aria-label="${label}">
 <a href="${address(1, false)}"${skipped ? "" : html` aria-current="page"`}>${words.all}</a>
 <a href="${address(1, true)}"${skipped ? html` aria-current="page"` : ""}>${words.skipped}</a>
 </nav>`
     : ""
 }
 ${table(
-  words.label,
+  label,
   html`<th scope="col" class="text">${words.row}</th><th scope="col" class="text">${words.what}</th>`,
   shown.slice((at - 1) * PAGE_ROWS, at * PAGE_ROWS).map((verdict) => oneRow(frame, kept, verdict)),
 )}
@@ -223,7 +228,7 @@ function oneRow(frame: PortalFrame, kept: Kept, verdict: Verdict): Html {
   const name = nameOf(read);
   return html`<tr><th scope="row">${String(kept.sheet.sheet_rows[verdict.row - 1] ?? verdict.row)}</th>
 <td class="text">${read?.email ?? words.no_email}${name ? html` <span class="quiet">${name}</span>` : ""}<br>
-${verdict.reason ? html`<strong>${label}</strong>` : label}${notes.map((note) => html`<small>${note}</small>`)}${verdict.claim_url ? html`<br><code>${verdict.claim_url}</code>` : ""}</td></tr>`;
+${verdict.reason ? html`<strong>${label}</strong>` : label}${notes.map((note) => html`<small>${note}</small>`)}${verdict.claim_url ? html`<small><code>${verdict.claim_url}</code></small>` : ""}</td></tr>`;
 }
 
 function confirmForm(frame: PortalFrame, { id, brought }: Kept, added: number, error: string | undefined): Html {
