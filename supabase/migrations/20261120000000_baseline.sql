@@ -788,11 +788,70 @@ begin
     'name', private.partner_display_name(partner),
     'reply_to', nullif(partner.branding ->> 'reply_to', ''),
     'light', partner.branding ->> 'light',
-    'dark', partner.branding ->> 'dark');
+    'dark', partner.branding ->> 'dark',
+    'logo', (select jsonb_build_object('hash', encode(l.hash, 'hex'), 'width', l.width, 'height', l.height)
+               from core.partner_logos l where l.partner_id = partner.id and l.replaced_at is null));
 end $$;
 comment on function private.partner_brand(core.partners) is
-  'How pages and mail name a partner: {name, reply_to, light, dark}; a colour only where it can be read, else null.';
+  'How pages and mail name a partner: {name, reply_to, light, dark, logo}; a colour only where it can be read, else null; logo {hash, width, height}, or null.';
 grant execute on function private.partner_brand(core.partners) to api_owner;
+
+-- Logos of partners: kept by us, as packages/shared/src/domain/logo/logo.ts wrote them, and shown at an address that names their content.
+
+create table core.partner_logos (
+  partner_id  uuid        not null,
+  hash        bytea       not null,
+  png         bytea       not null,
+  width       int         not null,
+  height      int         not null,
+  created_at  timestamptz not null default private.now(),
+  replaced_at timestamptz,
+  constraint partner_logos_pkey primary key (partner_id, hash),
+  constraint partner_logos_partner_id_fkey foreign key (partner_id) references core.partners (id),
+  constraint partner_logos_hash_is_of_png check (hash = sha256(png)),
+  constraint partner_logos_size check (length(png) <= 307200 and width between 1 and 200 and height between 1 and 48)
+);
+comment on table core.partner_logos is
+  'The logo of a partner, and those it replaced, which mail that was sent still shows: the last ten, for 90 days.';
+comment on column core.partner_logos.width is 'How wide it is shown, in CSS pixels; height likewise.';
+-- serves: the logo that is shown now
+create unique index partner_logos_shown on core.partner_logos (partner_id) where replaced_at is null;
+-- serves: the picture at an address
+create index partner_logos_hash on core.partner_logos (hash);
+select private.isolate('core.partner_logos', 'select, insert, update, delete');
+
+create function private.logo_at(address bytea) returns text
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  return (select encode(l.png, 'base64') from core.partner_logos l where l.hash = address limit 1);
+end $$;
+comment on function private.logo_at(bytea) is
+  'The PNG of a hash as base64, or null. Definer, because a mail shows it to whoever opens it: nobody finds a hash but who was shown it.';
+grant execute on function private.logo_at(bytea) to api_owner;
+
+create function api.read_logo(caller jsonb, request jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'anyone');
+  return json_build_object('png', private.logo_at(decode(request ->> 'hash', 'hex')));
+end $$;
+comment on function api.read_logo(jsonb, jsonb) is 'The picture at the address of a logo: {hash} to {png}, base64, null where there is none.';
+select private.expose('api.read_logo(jsonb, jsonb)');
+
+create function private.purge_logos() returns bigint
+language sql security definer
+set search_path = ''
+as $$
+  with purged as (
+    delete from core.partner_logos l where l.replaced_at < private.now() - interval '90 days' returning 1)
+  select count(*) from purged
+$$;
+comment on function private.purge_logos() is 'Deletes logos that were replaced as long ago as mail is kept. Definer: every tenant at once.';
+grant execute on function private.purge_logos() to api_owner;
 
 -- The audit log: who did what, in the same transaction as the change.
 
@@ -4434,6 +4493,7 @@ begin
     'locale', coalesce(link.locale, partner.locale),
     'code_sent', coalesce(link.code_expires_at > private.now(), false),
     'partner_name', partner.name,
+    'brand', case when partner.id <> private.house() then private.partner_brand(partner) end,
     'return_url', link.return_url,
     'facts', case when state = 'open' then private.connection_facts(link.connection_id) end,
     'periods', case when state = 'open' then private.mandate_periods(link.connection_id, link.validity_years) end,
@@ -4459,7 +4519,7 @@ begin
   return private.mandate_link_view((private.enter_link(caller, request)).id);
 end $$;
 comment on function api.open_mandate_link(jsonb, jsonb) is
-  'What a link opens: {token_hash, address_hash} to {state: open|signed|declined|voided|expired|unknown, locale}, and where the state allows code_sent, partner_name, return_url, facts and the periods they may be signed for, offer, held_until, signed, may_sign_again.';
+  'What a link opens: {token_hash, address_hash} to {state: open|signed|declined|voided|expired|unknown, locale}, and where the state allows code_sent, partner_name, brand, return_url, facts and the periods they may be signed for, offer, held_until, signed, may_sign_again.';
 select private.expose('api.open_mandate_link(jsonb, jsonb)');
 
 create function api.send_mandate_code(caller jsonb, request jsonb) returns json
@@ -9290,14 +9350,26 @@ end $$;
 comment on function private.fill_marks(text, jsonb, boolean) is 'The template with each {{name}} replaced by the field of that name. A mark inside a field is not replaced; what is put into HTML is escaped.';
 grant execute on function private.fill_marks(text, jsonb, boolean) to api_owner;
 
+create function private.head_of(sender jsonb) returns text
+language sql stable
+begin atomic
+  select coalesce((
+    select replace(replace(replace(sender ->> 'logo', '{{logo_hash}}', encode(l.hash, 'hex')), '{{logo_width}}', l.width::text), '{{logo_height}}', l.height::text)
+      from core.partner_logos l where l.partner_id = private.partner_id() and l.replaced_at is null), private.escape_html(sender ->> 'name'));
+end;
+comment on function private.head_of(jsonb) is
+  'How a mail of this tenant names its sender in HTML, {logo, name}: the logo, filled in, where there is one.';
+grant execute on function private.head_of(jsonb) to api_owner;
+
 create function private.enqueue_mails(mail jsonb, letters jsonb) returns void
 language plpgsql
 set search_path = '' set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
-  names    constant text[]  := private.mark_names(concat_ws(' ', mail ->> 'subject', mail ->> 'html', mail ->> 'text', mail ->> 'links'));
+  template constant text    := case when mail ? 'sender' then replace(mail ->> 'html', '{{sender}}', private.head_of(mail -> 'sender')) else mail ->> 'html' end;
+  names    constant text[]  := private.mark_names(concat_ws(' ', mail ->> 'subject', template, mail ->> 'text', mail ->> 'links'));
   subject  constant text    := private.as_format(mail ->> 'subject', names);
-  html     constant text    := private.as_format(mail ->> 'html', names);
+  html     constant text    := private.as_format(template, names);
   body     constant text    := private.as_format(mail ->> 'text', names);
   links    constant text[]  := array(select private.as_format(l.link, names) from jsonb_array_elements_text(mail -> 'links') with ordinality as l (link, place) order by l.place);
   captured constant boolean := private.is_sandbox();
@@ -9321,7 +9393,7 @@ begin
   end if;
 end $$;
 comment on function private.enqueue_mails(jsonb, jsonb) is
-  'enqueue_mail for many: one composed mail, and letters [{recipient, cause, fields, to_nobody}]; its defaults stand in for fields that are null. The fields reply_to and unsubscribe_url also become the mail''s headers.';
+  'enqueue_mail for many: one composed mail, and letters [{recipient, cause, fields, to_nobody}]; its defaults stand in for fields that are null; {{sender}} in its HTML is what private.head_of makes of its sender. The fields reply_to and unsubscribe_url also become the mail''s headers.';
 grant execute on function private.enqueue_mails(jsonb, jsonb) to api_owner;
 
 create function private.enqueue_mail(mail jsonb, recipient text, cause text, fields jsonb default '{}', to_nobody boolean default false) returns void
@@ -9333,7 +9405,7 @@ begin
     'fields', fields || jsonb_strip_nulls(jsonb_build_object('reply_to', mail -> 'reply_to')))));
 end $$;
 comment on function private.enqueue_mail(jsonb, text, text, jsonb, boolean) is
-  'Puts a composed mail {template, locale, subject, html, text, links, defaults, reply_to} in the outbox. {{name}} marks are filled from fields: what only the database knows when the mail is composed. '
+  'Puts a composed mail {template, locale, subject, html, text, links, defaults, sender, reply_to} in the outbox. {{name}} marks are filled from fields: what only the database knows when the mail is composed. '
   'to_nobody does the same work for a mail that is never sent.';
 grant execute on function private.enqueue_mail(jsonb, text, text, jsonb, boolean) to api_owner;
 
@@ -13384,6 +13456,32 @@ end $$;
 comment on function api.set_partner_branding(jsonb, jsonb) is 'POST /partner/branding: what was sent replaces, what was not stays. With a primary_color come light and dark, where it can be read.';
 select private.expose('api.set_partner_branding(jsonb, jsonb)');
 
+create function api.set_partner_logo(caller jsonb, logo jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  png   constant bytea := decode(logo ->> 'png', 'base64');
+  shown constant bytea := sha256(png);
+begin
+  perform private.act_as(caller, 'partner'), private.act_as_manager();
+  update core.partner_logos l set replaced_at = private.now()
+   where l.partner_id = private.partner_id() and l.replaced_at is null and l.hash is distinct from shown;
+  if png is not null then
+    insert into core.partner_logos (partner_id, hash, png, width, height)
+    values (private.partner_id(), shown, png, (logo ->> 'width')::int, (logo ->> 'height')::int)
+    on conflict on constraint partner_logos_pkey do update set replaced_at = null;
+  end if;
+  delete from core.partner_logos l
+   where l.partner_id = private.partner_id() and l.replaced_at is not null and l.hash not in (
+     select r.hash from core.partner_logos r where r.partner_id = private.partner_id() and r.replaced_at is not null order by r.replaced_at desc limit 10);
+  perform private.audit('partner.logo_changed', private.partner_id(), jsonb_build_object('hash', encode(shown, 'hex')));
+  return json_build_object('ok', true);
+end $$;
+comment on function api.set_partner_logo(jsonb, jsonb) is
+  'The logo of a partner from now on: {png, width, height}, png as base64 and written by us; png null for none. The ten before it are kept for mail that shows them.';
+select private.expose('api.set_partner_logo(jsonb, jsonb)');
+
 create function api.set_partner_iban(caller jsonb, input jsonb) returns json
 language plpgsql security definer
 set search_path = ''
@@ -13991,6 +14089,23 @@ end $$;
 comment on function api.read_portal_payouts(jsonb) is
   'What a partner earned: {who, payouts, invoices, fee_pct, share_pct, iban_last4, iban_held_until, invoices_need}, payouts as GET /partner/payouts, invoices as GET /partner/invoices, invoices_need as private.why_no_invoice.';
 select private.expose('api.read_portal_payouts(jsonb)');
+
+-- What the page about a partner's brand shows; it is changed by what the Partner API runs, and by set_partner_logo (settings.sql).
+
+create function api.read_portal_branding(caller jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'partner');
+  return json_build_object(
+    'who', private.portal_who(),
+    'branding', private.partner_answer() -> 'branding',
+    'brand', private.partner_brand(private.own_partner()));
+end $$;
+comment on function api.read_portal_branding(jsonb) is
+  'How a partner looks to its customers: {who, branding, brand}, branding as POST /partner/branding took it, brand as private.partner_brand makes of it.';
+select private.expose('api.read_portal_branding(jsonb)');
 
 -- GET and POST /chargers, and /profile.
 
@@ -16273,6 +16388,7 @@ begin
     'endings_announced', private.announce_endings(),
     'missing_asked', private.announce_missing(),
     'mail_purged', private.purge_mail(),
+    'logos_purged', private.purge_logos(),
     'oauth_purged', private.purge_oauth(),
     'sessions_synced', private.sync_virtual_chargers(),
     'registrations_reviewed', private.review_due_registrations(),

@@ -240,7 +240,7 @@ describe("contract §4 a partner's colour", () => {
 });
 
 describe("§6 the texts", () => {
-  const config = { SERVICE_NAME: "ERE & Co", SUPPORT_EMAIL: "hulp@example.nl" };
+  const config = { SERVICE_NAME: "ERE & Co", SUPPORT_EMAIL: "hulp@example.nl", PAGES_URL: "https://pages.example" };
   const hostile = "<img src=x onerror=alert(1)>";
   const brand = { name: hostile, light: "#7a1fa2", reply_to: "x@y.nl" };
 
@@ -263,13 +263,24 @@ describe("§6 the texts", () => {
         composeCustomerIbanChanged({ config, locale, brand, iban_masked: "**** 4300" }),
       ];
       for (const mail of all) {
-        expect(mail.html).not.toContain("<img");
+        expect(mail.html, "what others wrote is no image").not.toContain("<img src=x");
         expect(mail.html).toContain(`<html lang="${locale}">`);
         for (const body of [mail.html, mail.text]) {
           expect(body).toContain("hulp@example.nl");
           expect(body).not.toMatch(/undefined|null|\[object/);
         }
       }
+      // an invitation is composed before it is known whose logo it takes
+      expect(all.filter(({ html }) => html.includes("{{sender}}"))).toHaveLength(3);
+      expect(all[0]?.sender).toEqual({
+        name: "{{partner_name}}",
+        logo: expect.stringContaining('<img src="https://pages.example/logo/{{logo_hash}}.png" alt="{{partner_name}}"'),
+      });
+      const logo = { hash: "0".repeat(64), width: 120, height: 40 };
+      const { html } = composeCustomerIbanChanged({ config, locale, brand: { ...brand, logo }, iban_masked: "x" });
+      expect(html).toContain(
+        `<img src="https://pages.example/logo/${logo.hash}.png" alt="&lt;img src=x onerror=alert(1)&gt;" width="120" height="40"`,
+      );
       expect(all.map(({ template }) => template)).toEqual([
         "claim",
         "reminder",

@@ -1,7 +1,9 @@
 // Somebody who manages a partner, and their browser on /portal.
 
-import { randomUUID } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { expect } from "vitest";
+import { readLogo } from "#shared/domain/logo/logo.ts";
+import type { World } from "../harness/world.ts";
 import type { SandboxWorld } from "../sandbox/sandbox_world.ts";
 import { type Browser, formToken, newBrowser, type PageAnswer } from "./claimant.ts";
 import { signInCode } from "./customer.ts";
@@ -61,4 +63,18 @@ export async function earningPartner(world: SandboxWorld, partner: { id: string 
   );
   expect(number).toBe(1);
   await world.send("/documents/run", { method: "POST", token: world.environment.config.WORKER_SECRET });
+}
+
+/** Gives a partner a logo, as its pages do, and answers its hash. */
+export async function keepLogo(world: World, partner_id: string, file: Uint8Array): Promise<string> {
+  const read = await readLogo(file);
+  if ("refused" in read) throw new Error(read.refused);
+  const { png, width, height } = read.logo;
+  const manager_id = randomUUID();
+  await world.environment.db.call(
+    "set_partner_logo",
+    { kind: "partner", host: world.environment.config.API_HOST, partner_id, manager_id, request_id: "test" },
+    { png: Buffer.from(png).toString("base64"), width, height },
+  );
+  return createHash("sha256").update(png).digest("hex");
 }

@@ -1,10 +1,11 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { EVERY_LOOK, look, noBrowser, onPage, startBrowser } from "../harness/browser.ts";
+import { png, striped } from "../harness/png.ts";
 import { addCustomer } from "../partner/partner_world.ts";
 import type { SandboxWorld } from "../sandbox/sandbox_world.ts";
 import { createCustomerWorld, signInCode } from "./customer.ts";
-import { earningPartner, type Manager, newManager, portal } from "./manager.ts";
+import { earningPartner, keepLogo, type Manager, newManager, portal } from "./manager.ts";
 
 describe.skipIf(noBrowser)(
   `contract §6 a partner's pages in a browser${noBrowser ? ` (skipped: ${noBrowser})` : ""}`,
@@ -35,6 +36,7 @@ describe.skipIf(noBrowser)(
       }
       full = await newManager(world, world.partnerA);
       empty = await newManager(world, world.partnerB);
+      await keepLogo(world, world.partnerA.id, png({ width: 240, height: 80, colour: 2, raw: striped(240, 80) }));
       browser = await startBrowser();
     });
     afterAll(async () => {
@@ -79,6 +81,9 @@ describe.skipIf(noBrowser)(
       { name: "portal-settings-keys-rotate", who: () => full, path: "/settings/keys/rotate" },
       { name: "portal-settings-keys-revoke", who: () => full, path: "/settings/keys/revoke" },
       { name: "portal-settings-log", who: () => full, path: "/settings/log" },
+      { name: "portal-branding", who: () => full, path: "/settings/branding" },
+      { name: "portal-branding-remove", who: () => full, path: "/settings/branding/logo/remove" },
+      { name: "portal-branding-new", who: () => empty, path: "/settings/branding" },
     ];
 
     test("every page fits a phone of 320, without script", () =>

@@ -123,6 +123,7 @@ const SHARED: Record<string, string> = {
   "core.locations": "is an address, of whoever has a connection there",
   "core.oauth_clients": "shows a client itself alone, and nobody else anything",
   "core.partner_keys": "belongs to the partner itself",
+  "core.partner_logos": "belongs to the partner itself",
   "core.sale_reversals": "is about a sale of everybody's",
   "core.sales": "is a sale for everybody; whose ERE were sold stands in its allocations",
   "core.told_payouts": "is what the partner was told of its own payouts",

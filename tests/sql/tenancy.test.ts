@@ -64,6 +64,10 @@ async function live(partner: Partner) {
     [partner.id],
   );
   await admin.query(
+    "insert into core.partner_logos (partner_id, hash, png, width, height) values ($1, sha256($2), $2, 1, 1)",
+    [partner.id, Buffer.from(partner.id)],
+  );
+  await admin.query(
     `with endpoint as (
        insert into core.webhook_endpoints (partner_id, id, owner_id, url, secret_ciphertext, secret_key_id, delivered_to)
        values ($1, gen_random_uuid(), $1, 'https://receiver.example.com/', 'x', 'x', 0) returning partner_id, id),

@@ -92,6 +92,7 @@ describe("pages", () => {
       "consent",
       "home",
       "kit",
+      "logo",
       "mandate",
       "mijn",
       "portal",

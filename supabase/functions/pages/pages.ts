@@ -12,12 +12,13 @@ import { FONT_NAME } from "./kit/font_name.ts";
 import { brandStyle, STYLE, STYLE_VERSION } from "./kit/style.ts";
 import { kindPage } from "./kit/views.ts";
 import { type Answer, type Flow, type PagesEnv, Visit } from "./kit/visit.ts";
+import { logo } from "./logo/logo.ts";
 import { mandate } from "./mandate/mandate.ts";
 import { mijn } from "./mijn/mijn.ts";
 import { portal } from "./portal/portal.ts";
 
 /** Every way through the pages. */
-export const FLOWS: readonly Flow[] = [home, mandate, consent, claim, mijn, portal];
+export const FLOWS: readonly Flow[] = [home, mandate, consent, claim, mijn, portal, logo];
 
 /** Bytes of a form, and of the fields beside a file. */
 const MAX_FORM = 16 * 1024;
@@ -30,7 +31,7 @@ const UPLOADS = new Map(
 /** Nothing inline, nothing from elsewhere, in nobody's frame. The address holds the token, so no referrer leaves the page. */
 const HEADERS = {
   "Content-Security-Policy":
-    "default-src 'none'; style-src 'self'; font-src 'self'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    "default-src 'none'; style-src 'self'; font-src 'self'; img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
   "Referrer-Policy": "no-referrer",
   "X-Content-Type-Options": "nosniff",
   "X-Frame-Options": "DENY",

@@ -1,9 +1,8 @@
 import * as z from "zod";
 import { newPartnerKey } from "#shared/auth/tokens.ts";
-import { accentsOf } from "#shared/domain/brand.ts";
-import { ACCOUNT_HOLDER, COMPANY, payoutAccount, setting } from "#shared/domain/partner_settings.ts";
+import { ACCOUNT_HOLDER, BRANDING, COMPANY, judged, payoutAccount } from "#shared/domain/partner_settings.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
-import { email, instant, lineOf } from "#shared/values/fields.ts";
+import { instant } from "#shared/values/fields.ts";
 import { compareIbans } from "#shared/values/iban.ts";
 import { Branding, Company, Payout } from "./reads.ts";
 
@@ -38,29 +37,12 @@ export const setBranding = endpoint(
     caller: MANAGER,
     limit: "partner_write",
     sql: ["set_partner_branding"],
-    body: z
-      .object({
-        display_name: setting(lineOf(1, 120)),
-        logo_url: setting(
-          z
-            .url({ protocol: /^https$/, hostname: z.regexes.domain, error: "must be an https address", abort: true })
-            .max(500)
-            // it is written into pages and mail
-            .refine((url) => !/[\s"'`<>\\]/.test(url), "must have quotes, spaces, < and > encoded, such as %22"),
-        ),
-        primary_color: setting(z.string().regex(/^#[0-9A-Fa-f]{6}$/, "must look like #0b6b4f")),
-        reply_to: setting(email()),
-      })
-      .meta({ id: "SetPartnerBranding" }),
+    body: z.object(BRANDING).meta({ id: "SetPartnerBranding" }),
     response: z.object({ ok: z.literal(true), branding: Branding }).meta({ id: "StoredPartnerBranding" }),
     errors: [],
     failure: "partner_update_failed",
   },
-  ({ body, call }) =>
-    call("set_partner_branding", {
-      ...body,
-      ...(body.primary_color === undefined ? {} : accentsOf(body.primary_color)),
-    }),
+  ({ body, call }) => call("set_partner_branding", judged(body)),
 );
 
 export const setPayoutIban = endpoint(

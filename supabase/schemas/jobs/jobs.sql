@@ -11,6 +11,7 @@ begin
     'endings_announced', private.announce_endings(),
     'missing_asked', private.announce_missing(),
     'mail_purged', private.purge_mail(),
+    'logos_purged', private.purge_logos(),
     'oauth_purged', private.purge_oauth(),
     'sessions_synced', private.sync_virtual_chargers(),
     'registrations_reviewed', private.review_due_registrations(),

@@ -97,14 +97,26 @@ end $$;
 comment on function private.fill_marks(text, jsonb, boolean) is 'The template with each {{name}} replaced by the field of that name. A mark inside a field is not replaced; what is put into HTML is escaped.';
 grant execute on function private.fill_marks(text, jsonb, boolean) to api_owner;
 
+create function private.head_of(sender jsonb) returns text
+language sql stable
+begin atomic
+  select coalesce((
+    select replace(replace(replace(sender ->> 'logo', '{{logo_hash}}', encode(l.hash, 'hex')), '{{logo_width}}', l.width::text), '{{logo_height}}', l.height::text)
+      from core.partner_logos l where l.partner_id = private.partner_id() and l.replaced_at is null), private.escape_html(sender ->> 'name'));
+end;
+comment on function private.head_of(jsonb) is
+  'How a mail of this tenant names its sender in HTML, {logo, name}: the logo, filled in, where there is one.';
+grant execute on function private.head_of(jsonb) to api_owner;
+
 create function private.enqueue_mails(mail jsonb, letters jsonb) returns void
 language plpgsql
 set search_path = '' set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
-  names    constant text[]  := private.mark_names(concat_ws(' ', mail ->> 'subject', mail ->> 'html', mail ->> 'text', mail ->> 'links'));
+  template constant text    := case when mail ? 'sender' then replace(mail ->> 'html', '{{sender}}', private.head_of(mail -> 'sender')) else mail ->> 'html' end;
+  names    constant text[]  := private.mark_names(concat_ws(' ', mail ->> 'subject', template, mail ->> 'text', mail ->> 'links'));
   subject  constant text    := private.as_format(mail ->> 'subject', names);
-  html     constant text    := private.as_format(mail ->> 'html', names);
+  html     constant text    := private.as_format(template, names);
   body     constant text    := private.as_format(mail ->> 'text', names);
   links    constant text[]  := array(select private.as_format(l.link, names) from jsonb_array_elements_text(mail -> 'links') with ordinality as l (link, place) order by l.place);
   captured constant boolean := private.is_sandbox();
@@ -128,7 +140,7 @@ begin
   end if;
 end $$;
 comment on function private.enqueue_mails(jsonb, jsonb) is
-  'enqueue_mail for many: one composed mail, and letters [{recipient, cause, fields, to_nobody}]; its defaults stand in for fields that are null. The fields reply_to and unsubscribe_url also become the mail''s headers.';
+  'enqueue_mail for many: one composed mail, and letters [{recipient, cause, fields, to_nobody}]; its defaults stand in for fields that are null; {{sender}} in its HTML is what private.head_of makes of its sender. The fields reply_to and unsubscribe_url also become the mail''s headers.';
 grant execute on function private.enqueue_mails(jsonb, jsonb) to api_owner;
 
 create function private.enqueue_mail(mail jsonb, recipient text, cause text, fields jsonb default '{}', to_nobody boolean default false) returns void
@@ -140,7 +152,7 @@ begin
     'fields', fields || jsonb_strip_nulls(jsonb_build_object('reply_to', mail -> 'reply_to')))));
 end $$;
 comment on function private.enqueue_mail(jsonb, text, text, jsonb, boolean) is
-  'Puts a composed mail {template, locale, subject, html, text, links, defaults, reply_to} in the outbox. {{name}} marks are filled from fields: what only the database knows when the mail is composed. '
+  'Puts a composed mail {template, locale, subject, html, text, links, defaults, sender, reply_to} in the outbox. {{name}} marks are filled from fields: what only the database knows when the mail is composed. '
   'to_nobody does the same work for a mail that is never sent.';
 grant execute on function private.enqueue_mail(jsonb, text, text, jsonb, boolean) to api_owner;
 

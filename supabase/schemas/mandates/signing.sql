@@ -134,6 +134,7 @@ begin
     'locale', coalesce(link.locale, partner.locale),
     'code_sent', coalesce(link.code_expires_at > private.now(), false),
     'partner_name', partner.name,
+    'brand', case when partner.id <> private.house() then private.partner_brand(partner) end,
     'return_url', link.return_url,
     'facts', case when state = 'open' then private.connection_facts(link.connection_id) end,
     'periods', case when state = 'open' then private.mandate_periods(link.connection_id, link.validity_years) end,
@@ -159,7 +160,7 @@ begin
   return private.mandate_link_view((private.enter_link(caller, request)).id);
 end $$;
 comment on function api.open_mandate_link(jsonb, jsonb) is
-  'What a link opens: {token_hash, address_hash} to {state: open|signed|declined|voided|expired|unknown, locale}, and where the state allows code_sent, partner_name, return_url, facts and the periods they may be signed for, offer, held_until, signed, may_sign_again.';
+  'What a link opens: {token_hash, address_hash} to {state: open|signed|declined|voided|expired|unknown, locale}, and where the state allows code_sent, partner_name, brand, return_url, facts and the periods they may be signed for, offer, held_until, signed, may_sign_again.';
 select private.expose('api.open_mandate_link(jsonb, jsonb)');
 
 create function api.send_mandate_code(caller jsonb, request jsonb) returns json

@@ -33,6 +33,32 @@ end $$;
 comment on function api.set_partner_branding(jsonb, jsonb) is 'POST /partner/branding: what was sent replaces, what was not stays. With a primary_color come light and dark, where it can be read.';
 select private.expose('api.set_partner_branding(jsonb, jsonb)');
 
+create function api.set_partner_logo(caller jsonb, logo jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  png   constant bytea := decode(logo ->> 'png', 'base64');
+  shown constant bytea := sha256(png);
+begin
+  perform private.act_as(caller, 'partner'), private.act_as_manager();
+  update core.partner_logos l set replaced_at = private.now()
+   where l.partner_id = private.partner_id() and l.replaced_at is null and l.hash is distinct from shown;
+  if png is not null then
+    insert into core.partner_logos (partner_id, hash, png, width, height)
+    values (private.partner_id(), shown, png, (logo ->> 'width')::int, (logo ->> 'height')::int)
+    on conflict on constraint partner_logos_pkey do update set replaced_at = null;
+  end if;
+  delete from core.partner_logos l
+   where l.partner_id = private.partner_id() and l.replaced_at is not null and l.hash not in (
+     select r.hash from core.partner_logos r where r.partner_id = private.partner_id() and r.replaced_at is not null order by r.replaced_at desc limit 10);
+  perform private.audit('partner.logo_changed', private.partner_id(), jsonb_build_object('hash', encode(shown, 'hex')));
+  return json_build_object('ok', true);
+end $$;
+comment on function api.set_partner_logo(jsonb, jsonb) is
+  'The logo of a partner from now on: {png, width, height}, png as base64 and written by us; png null for none. The ten before it are kept for mail that shows them.';
+select private.expose('api.set_partner_logo(jsonb, jsonb)');
+
 create function api.set_partner_iban(caller jsonb, input jsonb) returns json
 language plpgsql security definer
 set search_path = ''

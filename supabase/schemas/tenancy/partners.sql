@@ -121,8 +121,10 @@ begin
     'name', private.partner_display_name(partner),
     'reply_to', nullif(partner.branding ->> 'reply_to', ''),
     'light', partner.branding ->> 'light',
-    'dark', partner.branding ->> 'dark');
+    'dark', partner.branding ->> 'dark',
+    'logo', (select jsonb_build_object('hash', encode(l.hash, 'hex'), 'width', l.width, 'height', l.height)
+               from core.partner_logos l where l.partner_id = partner.id and l.replaced_at is null));
 end $$;
 comment on function private.partner_brand(core.partners) is
-  'How pages and mail name a partner: {name, reply_to, light, dark}; a colour only where it can be read, else null.';
+  'How pages and mail name a partner: {name, reply_to, light, dark, logo}; a colour only where it can be read, else null; logo {hash, width, height}, or null.';
 grant execute on function private.partner_brand(core.partners) to api_owner;

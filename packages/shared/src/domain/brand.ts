@@ -1,5 +1,17 @@
 /** In whose name a page or a mail speaks: private.partner_brand. A colour is there only where it can be read on its ground. */
-export type Brand = { name: string; reply_to?: string | null; light?: string | null; dark?: string | null };
+export type Brand = {
+  name: string;
+  reply_to?: string | null;
+  light?: string | null;
+  dark?: string | null;
+  logo?: ShownLogo | null;
+};
+
+/** A logo that we keep, by the SHA-256 of its PNG, and how large it is shown, in CSS pixels. */
+export type ShownLogo = { hash: string; width: number; height: number };
+
+/** Where a logo is, under the pages' root. What an address shows never changes, because it names it. */
+export const logoPath = (hash: string): string => `/logo/${hash}.png`;
 
 /** What a colour has to be read on, the hardest grounds there are, and what is written on it: kit/style.ts of the pages. */
 const GROUNDS = { light: ["#e6f2ec"], dark: ["#1c2f27", "#06281c"] } as const;

@@ -1,8 +1,9 @@
 /** What a partner may set of itself, by the Partner API or in its pages: the same rules for both. */
 import * as z from "zod";
+import { accentsOf } from "#shared/domain/brand.ts";
 import { composeIbanChanged } from "#shared/domain/mail/mail.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
-import { iban, lineOf, postalCode } from "#shared/values/fields.ts";
+import { email, iban, lineOf, postalCode } from "#shared/values/fields.ts";
 import { isIban, sealIban } from "#shared/values/iban.ts";
 
 /** Sent replaces, null or empty clears, not sent stays. */
@@ -42,3 +43,22 @@ export async function payoutAccount(
   });
   return { iban: sealIban(environment, await tenant(), clear), account_holder, mail };
 }
+/** How pages and mail to its customers look, field by field. */
+export const BRANDING = {
+  display_name: setting(lineOf(1, 120)),
+  logo_url: setting(
+    z
+      .url({ protocol: /^https$/, hostname: z.regexes.domain, error: "must be an https address", abort: true })
+      .max(500)
+      // others may write it into pages and mail; we never fetch it
+      .refine((url) => !/[\s"'`<>\\]/.test(url), "must have quotes, spaces, < and > encoded, such as %22"),
+  ),
+  primary_color: setting(z.string().regex(/^#[0-9A-Fa-f]{6}$/, "must look like #0b6b4f")),
+  reply_to: setting(email()),
+};
+
+/** Branding as api.set_partner_branding takes it: with a colour, where it can be read. */
+export const judged = <Sent extends { primary_color?: string | null | undefined }>(branding: Sent) => ({
+  ...branding,
+  ...(branding.primary_color === undefined ? {} : accentsOf(branding.primary_color)),
+});

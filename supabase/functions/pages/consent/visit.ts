@@ -5,17 +5,13 @@ import { ApiError } from "#shared/foundation/errors.ts";
 import { describeCause } from "#shared/foundation/log.ts";
 import { isLocale } from "#shared/values/locale.ts";
 import type { Html } from "../kit/frame.ts";
-import { SIGN_IN_SQL, type SignedIn, SignInVisit } from "../kit/sign_in.ts";
+import { type SignedIn, SignInVisit } from "../kit/sign_in.ts";
 import type { SignInShown } from "../kit/sign_in_views.ts";
 import { type Answer, type Handler, Visit } from "../kit/visit.ts";
+import { PATH, type SQL } from "./sql.ts";
 import { type Asking, askPage, badRequestPage, type ConsentFrame, consentSignInPage } from "./views.ts";
 
-/** The api functions behind the pages. A form that allows then runs those of AUTHORIZE, in the name of who is signed in. */
-export const SQL = ["describe_authorization", ...SIGN_IN_SQL] as const;
 type Name = (typeof SQL)[number];
-
-/** Where the pages are under the root, and the cookies of their visitors with them. */
-export const PATH = "/consent";
 
 /** Long enough to read and decide. The page keeps the session and nothing else keeps it: Auth's refresh token is dropped. */
 const SESSION_SECONDS = 600;

@@ -24,6 +24,15 @@ ${notes(field)}
 </div>`;
 }
 
+/** A file. `accept` is what a browser offers first, and no promise. */
+export function fileInput({ accept, ...field }: Field & { accept: string }): Html {
+  return html`<div class="field">
+<label for="${field.id}">${field.label}</label>
+${notes(field)}
+<input type="file" id="${field.id}" name="${field.id}" accept="${accept}"${described(field)} required>
+</div>`;
+}
+
 /** Where a one-time code is typed; kit/code.ts reads it. */
 export function codeInput({ label, hint, error }: Omit<Field, "id">): Html {
   return textInput({

@@ -1,5 +1,5 @@
 import { html } from "hono/html";
-import type { Brand } from "#shared/domain/brand.ts";
+import { type Brand, logoPath, type ShownLogo } from "#shared/domain/brand.ts";
 import type { Configuration, TEST_SERVICE } from "#shared/foundation/environment.ts";
 import { LOCALES, type Locale } from "#shared/values/locale.ts";
 import { FONT_NAME } from "./font_name.ts";
@@ -34,6 +34,8 @@ export type Page = {
   body: Html;
   place?: Place | undefined;
   errors?: Errors;
+  /** The path of a style sheet of its own, under the root. */
+  style?: string;
   /** The pages beside this one: somebody is signed in. */
   menu?: Html;
   /** Whether it has tables that use the width of a desktop. */
@@ -42,7 +44,7 @@ export type Page = {
 
 export function layout(
   { config, locale, words, root, inLanguage, brand }: Frame,
-  { title, body, place, errors = {}, menu, wide = false }: Page,
+  { title, body, place, errors = {}, style, menu, wide = false }: Page,
 ): Html {
   const wrong = Object.entries(errors).filter(([, message]) => message);
   return html`<!doctype html>
@@ -57,11 +59,12 @@ export function layout(
 <link rel="icon" href="data:,">
 <link rel="preload" as="font" type="font/woff2" crossorigin href="${root}/${FONT_NAME}">
 <link rel="stylesheet" href="${root}/style.css?v=${STYLE_VERSION}">
+${style ? html`<link rel="stylesheet" href="${root}${style}">` : ""}
 ${brand?.light || brand?.dark ? html`<link rel="stylesheet" href="${root}/brand.css?${new URLSearchParams({ light: brand.light ?? "", dark: brand.dark ?? "" })}">` : ""}
 </head>
 <body${menu || wide ? html` class="${wide ? "area wide" : "area"}"` : ""}>
 <header>
-<p class="service">${MARK}${brand ? html`<span>${brand.name} <small>${words.through(config.SERVICE_NAME)}</small></span>` : html`<span>${config.SERVICE_NAME}</span>`}</p>
+<p class="service">${showSender(brand, { config, words, root })}</p>
 <nav aria-label="${words.language}">
 ${LOCALES.map((other) =>
   other === locale
@@ -90,6 +93,23 @@ ${body}
 </body>
 </html>
 `;
+}
+
+/** In whose name a page speaks: a partner's logo, or its name beside the service's mark. */
+export function showSender(
+  brand: Brand | undefined,
+  { config, words, root }: Pick<Frame, "config" | "words" | "root">,
+): Html {
+  if (!brand) return html`${MARK}<span>${config.SERVICE_NAME}</span>`;
+  const { name, logo } = brand;
+  const through = html`<small>${words.through(config.SERVICE_NAME)}</small>`;
+  if (!logo) return html`${MARK}<span>${name} ${through}</span>`;
+  return html`<span>${showLogo(name, logo, root)} ${through}</span>`;
+}
+
+/** A logo, which says its name to who does not see it. */
+export function showLogo(name: string, { hash, width, height }: ShownLogo, root: string): Html {
+  return html`<img class="logo" src="${root}${logoPath(hash)}" alt="${name}" width="${width}" height="${height}">`;
 }
 
 // a bolt in a leaf: decoration, so it has no name

@@ -10,11 +10,10 @@ import { type CodeError, readCode } from "./code.ts";
 import { DEVICE_SECONDS, deviceHash, newDevice } from "./device.ts";
 import type { Html } from "./frame.ts";
 import type { Returned } from "./returned.ts";
+import type { SIGN_IN_SQL } from "./sign_in_sql.ts";
 import { type CodeShown, codePage, type SignInErrors, type SignInShown } from "./sign_in_views.ts";
 import { type Answer, type Handler, Visit } from "./visit.ts";
 
-/** What signing in runs, before there is anybody to act for. */
-export const SIGN_IN_SQL = ["count_sign_in", "send_sign_in_code", "redeem_sign_in_code"] as const;
 type SignInName = (typeof SIGN_IN_SQL)[number];
 
 /** Longer than the code works, so that whoever comes late is told so. */

@@ -5,7 +5,8 @@ import { readBearer, Visitor } from "#shared/http/admit.ts";
 import type { CallerRule } from "#shared/http/endpoint.ts";
 import type { Errors, Frame, Html } from "./frame.ts";
 import { kept, leave, type Returned } from "./returned.ts";
-import { formTokenOf, isFormOf, SIGN_IN_SQL, type SignedIn, SignInVisit } from "./sign_in.ts";
+import { formTokenOf, isFormOf, type SignedIn, SignInVisit } from "./sign_in.ts";
+import { SESSION_SQL } from "./sign_in_sql.ts";
 import { type SignInShown, signInPage } from "./sign_in_views.ts";
 import { kindPage } from "./views.ts";
 import type { Answer, Handler, Visit } from "./visit.ts";
@@ -21,15 +22,12 @@ export type Area<Section extends string, Name extends string> = {
   next?: Fetchers;
 };
 
-/** Every api function that an area may run, those of signing in included. */
-export const areaSql = (sql: readonly string[]): string[] => [...SIGN_IN_SQL, ...SESSION.sql, ...sql];
-
 /** To begin the session of a browser, and to end it: always as the person, whatever they act for in between. */
 const SESSION = {
   id: "signing in to pages, and out",
   caller: { kind: "session" },
   limit: "page",
-  sql: ["begin_page_session", "end_page_session"],
+  sql: SESSION_SQL,
 } as const;
 
 /** Twelve hours, as long as the row of core.page_sessions. */

@@ -1,21 +1,25 @@
 import { createHash } from "node:crypto";
 import { FONT_NAME } from "./font_name.ts";
 
-/** The colours, light and dark; the documentation has them too. */
-export const PALETTE = `
-:root {
-  color-scheme: light dark;
+/** The colours on a light ground, and on a dark one. */
+export const LIGHT = `
   --ground: #f3f6f4; --sheet: #ffffff; --ink: #17211c; --quiet: #53605a; --line: #d8e0db; --edge: #7d8b83;
   --accent: #0b6b4f; --accent-strong: #084f3b; --on-accent: #ffffff; --tint: #e6f2ec;
   --wrong: #a3260f; --wrong-tint: #fdf0ed; --focus: #1a56c4;
-  --wait: #8a5a00; --wait-tint: #fdf4e0;
-}
-@media (prefers-color-scheme: dark) {
-  :root {
+  --wait: #8a5a00; --wait-tint: #fdf4e0;`;
+export const DARK = `
     --ground: #0f1512; --sheet: #18211c; --ink: #e9efeb; --quiet: #a9b7af; --line: #33413a; --edge: #809088;
     --accent: #6fd3aa; --accent-strong: #93e2c1; --on-accent: #06281c; --tint: #1c2f27;
     --wrong: #ff9c88; --wrong-tint: #2d1b17; --focus: #9cc2ff;
-    --wait: #f0c270; --wait-tint: #2c2415;
+    --wait: #f0c270; --wait-tint: #2c2415;`;
+
+/** The colours of both; the documentation has them too. */
+export const PALETTE = `
+:root {
+  color-scheme: light dark;${LIGHT}
+}
+@media (prefers-color-scheme: dark) {
+  :root {${DARK}
   }
 }
 `.trim();
@@ -69,6 +73,9 @@ footer p { margin: 0; }
 .service { display: flex; align-items: center; gap: .6rem; margin: 0; font-weight: 650; overflow-wrap: anywhere; }
 .service svg { flex: none; }
 .service small { display: block; font-size: .9375rem; font-weight: 400; color: var(--quiet); }
+/* a logo is made for paper, so it stands on white where the page is dark; its name is read where it does not load */
+.logo { display: block; box-sizing: content-box; max-width: 100%; height: auto; color: var(--ink); }
+@media (prefers-color-scheme: dark) { .logo { padding: .35rem; border-radius: 6px; background: #fff; color: #17211c; } }
 .leaf { fill: var(--accent); }
 .bolt { fill: var(--on-accent); }
 nav { display: flex; margin: 0 -.5rem; font-size: 1rem; }
@@ -196,6 +203,8 @@ legend { padding: 0; margin-bottom: .4rem; font-weight: 650; }
 .under { margin: .25rem 0 0 2.5rem; }
 .pair { display: grid; grid-template-columns: 1fr 1fr; gap: 0 1.25rem; }
 input.code { width: 11.5rem; font-size: 1.5rem; letter-spacing: .22em; font-variant-numeric: tabular-nums; }
+input[type="file"] { display: block; width: 100%; min-height: 3.25rem; padding: .6rem .9rem; border: 1.5px dashed var(--edge); border-radius: 8px; background: var(--sheet); color: var(--ink); font: inherit; font-size: 1rem; }
+input[type="file"]::file-selector-button { min-height: 1.9rem; margin-right: 1rem; padding: .1rem .9rem; border: 1.5px solid var(--accent); border-radius: 6px; background: transparent; color: var(--accent); font: inherit; font-weight: 650; cursor: pointer; }
 /* as specific as the fields above, which it follows */
 input[aria-invalid="true"], select[aria-invalid="true"] { border-color: var(--wrong); border-width: 2px; }
 .tick input[aria-invalid="true"] { box-shadow: 0 0 0 2px var(--wrong); border-radius: 3px; }

@@ -1,3 +1,4 @@
+import type { Brand } from "#shared/domain/brand.ts";
 import type { OpenFacts, Period } from "#shared/domain/mandate_text/mandate_text.ts";
 import type { Locale } from "#shared/values/locale.ts";
 import type { Offer } from "../kit/offer.ts";
@@ -9,6 +10,7 @@ export type Opened = {
   locale: Locale | null;
   code_sent?: boolean;
   partner_name?: string;
+  brand?: Brand | null;
   return_url?: string | null;
   facts?: OpenFacts | null;
   periods?: Period[] | null;

@@ -37,7 +37,11 @@ export class MandateVisit extends Visit<Name> {
         `${c.req.path.endsWith("/code") ? "sign" : ""}?${new URLSearchParams({ lang: other, ...wishes, ...(seen ? { seen } : {}) })}`,
     });
     this.opened = opened;
-    this.frame = { ...this.frame, place: { steps: WORDS[this.locale].steps, step: 1 } };
+    this.frame = {
+      ...this.frame,
+      brand: opened.brand ?? undefined,
+      place: { steps: WORDS[this.locale].steps, step: 1 },
+    };
   }
 
   /** Every visit counts against the address it comes from; a refused one throws. */

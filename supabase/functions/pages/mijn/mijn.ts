@@ -1,4 +1,4 @@
-import { areaSql } from "../kit/signed_in.ts";
+import { areaSql } from "../kit/sign_in_sql.ts";
 import type { Flow, Handler } from "../kit/visit.ts";
 import type { pages } from "./pages.ts";
 import { OWN_SQL, PATH } from "./sql.ts";

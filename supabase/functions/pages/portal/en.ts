@@ -1,3 +1,4 @@
+import { branding } from "./branding/en.ts";
 import { customer, customers } from "./customers/en.ts";
 import { drafts } from "./drafts/en.ts";
 import { en as bring } from "./import/en.ts";
@@ -61,4 +62,5 @@ export const en: PortalWords = {
   customer,
   drafts,
   payouts,
+  branding,
 };

@@ -1,5 +1,7 @@
 /** What the api functions behind the pages of a partner answer, as partner/portal.sql says. */
 
+import type { Brand } from "#shared/domain/brand.ts";
+
 /** Who is signed in, and for whom. */
 export type Who = { email: string; partner_name: string };
 
@@ -66,3 +68,9 @@ export type Change = {
 };
 
 export type Log = { who: Who; changes: Change[]; before: string | null };
+/** Settings of how a partner looks, and what is made of them. */
+export type Branding = {
+  who: Who;
+  branding: Record<"display_name" | "primary_color" | "reply_to", string | null>;
+  brand: Brand;
+};

@@ -1,3 +1,4 @@
+import { branding } from "./branding/nl.ts";
 import { customer, customers } from "./customers/nl.ts";
 import { drafts } from "./drafts/nl.ts";
 import { nl as bring } from "./import/nl.ts";
@@ -60,6 +61,7 @@ export const nl = {
   customer,
   drafts,
   payouts,
+  branding,
 };
 
 export type PortalWords = typeof nl;

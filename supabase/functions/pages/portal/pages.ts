@@ -1,4 +1,5 @@
 import { signInHandlers } from "../kit/sign_in.ts";
+import { brandingPages } from "./branding/handlers.ts";
 import { customerPages } from "./customers/handlers.ts";
 import { draftPages } from "./drafts/handlers.ts";
 import { importPages } from "./import/handlers.ts";
@@ -25,4 +26,5 @@ export const pages = {
   ...importPages,
   ...payoutPages,
   ...settingsPages,
+  ...brandingPages,
 };

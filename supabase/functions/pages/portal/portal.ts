@@ -1,5 +1,5 @@
 import { MAX_IMPORT } from "#shared/domain/import/model.ts";
-import { areaSql } from "../kit/signed_in.ts";
+import { areaSql } from "../kit/sign_in_sql.ts";
 import type { Flow, Handler } from "../kit/visit.ts";
 import type { pages } from "./pages.ts";
 import { PATH, PORTAL_SQL } from "./sql.ts";
@@ -62,5 +62,11 @@ export const portal: Flow = {
     { method: "POST", path: `${PATH}/settings/keys/rotate`, run: does("rotateKey") },
     { method: "GET", path: `${PATH}/settings/keys/revoke`, run: does("askRevokeKey") },
     { method: "POST", path: `${PATH}/settings/keys/revoke`, run: does("revokeKey") },
+    { method: "GET", path: `${PATH}/settings/branding`, run: does("showBranding") },
+    { method: "POST", path: `${PATH}/settings/branding`, run: does("saveBranding") },
+    { method: "POST", path: `${PATH}/settings/branding/logo`, run: does("saveLogo"), upload: 1024 * 1024 },
+    { method: "GET", path: `${PATH}/settings/branding/logo/remove`, run: does("askRemoveLogo") },
+    { method: "POST", path: `${PATH}/settings/branding/logo/remove`, run: does("removeLogo") },
+    { method: "GET", path: `${PATH}/settings/branding/preview.css`, run: does("showPreviewStyle") },
   ],
 };

@@ -23,4 +23,7 @@ export const PORTAL_SQL = [
   "keep_import",
   "import_drafts",
   "import_stretch",
+  "read_portal_branding",
+  "set_partner_branding",
+  "set_partner_logo",
 ] as const;

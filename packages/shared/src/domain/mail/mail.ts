@@ -1,5 +1,5 @@
 import { html, raw } from "hono/html";
-import type { Brand } from "#shared/domain/brand.ts";
+import { type Brand, logoPath, type ShownLogo } from "#shared/domain/brand.ts";
 import type { Configuration } from "#shared/foundation/environment.ts";
 import type { Locale } from "#shared/values/locale.ts";
 import { en } from "./en.ts";
@@ -37,17 +37,20 @@ export type Mail = {
   links: string[];
   /** What a mark stands for where the database knows nothing to put there. */
   defaults?: Record<string, string>;
+  /** What the mark `{{sender}}` of the HTML stands for: the sender's logo where the database knows one, else its name. */
+  sender?: { logo: string; name: string };
   /** Where an answer goes: the partner's address, on a mail that names the partner as its sender. */
   reply_to?: string;
 };
 
-export type Sender = { config: Pick<Configuration, "SERVICE_NAME" | "SUPPORT_EMAIL">; locale: Locale };
+export type Sender = { config: Pick<Configuration, "SERVICE_NAME" | "SUPPORT_EMAIL" | "PAGES_URL">; locale: Locale };
 
 /** The mail that brings a signatory the link. The database knows the names and fills the `{{…}}` marks. */
 export function composeMandateLink({ config, locale, link }: Sender & { link: string }): Mail {
   const { greeting, mandate_link: message } = MAIL_MESSAGES[locale];
   return compose("mandate_link", config, locale, {
     subject: message.subject("{{partner_name}}"),
+    logo: { of: "{{partner_name}}" },
     greeting: greeting("{{full_name}}"),
     lines: message.lines("{{partner_name}}", config.SERVICE_NAME),
     button: { label: message.button, link },
@@ -67,6 +70,7 @@ export function composeMandateCode({
   const { greeting, mandate_code: message } = MAIL_MESSAGES[locale];
   return compose("mandate_code", config, locale, {
     subject: message.subject(code),
+    logo: { of: partner_name },
     greeting: greeting(full_name),
     lines: message.lines(partner_name),
     code,
@@ -95,7 +99,7 @@ export function composeMandateSigned({
   const { greeting, mandate_signed: message } = MAIL_MESSAGES[locale];
   return compose("mandate_signed", config, locale, {
     subject: message.subject,
-    ...(brand ? sentBy(brand) : {}),
+    ...(brand ? sentBy(brand) : { logo: { of: partner_name } }),
     greeting: greeting(full_name),
     lines: message.lines(brand?.name ?? partner_name),
     button: { label: message.button, link },
@@ -123,6 +127,7 @@ function composeInvitation(template: "claim" | "reminder", { config, locale }: S
   return compose(template, config, locale, {
     subject: message.subject("{{partner_name}}"),
     sender: "{{partner_name}}",
+    logo: { of: "{{partner_name}}" },
     greeting: greeting("{{full_name}}"),
     lines: [
       ...message.lines("{{partner_name}}", config.SERVICE_NAME),
@@ -142,6 +147,7 @@ export function composeSignIn({ config, locale, link }: Sender & { link: string 
   return compose("sign_in", config, locale, {
     subject: message.subject("{{partner_name}}"),
     sender: "{{partner_name}}",
+    logo: { of: "{{partner_name}}" },
     greeting: greeting("{{full_name}}"),
     lines: message.lines("{{partner_name}}"),
     button: { label: message.button, link },
@@ -249,8 +255,18 @@ export function composeCustomerIbanChanged({
   });
 }
 
-export function sentBy({ name, light, reply_to }: Brand): Pick<Content, "sender" | "accent" | "reply_to"> {
-  return { sender: name, ...(light ? { accent: light } : {}), ...(reply_to ? { reply_to } : {}) };
+export function sentBy({
+  name,
+  light,
+  reply_to,
+  logo,
+}: Brand): Pick<Content, "sender" | "logo" | "accent" | "reply_to"> {
+  return {
+    sender: name,
+    ...(logo ? { logo: { of: name, shown: logo } } : {}),
+    ...(light ? { accent: light } : {}),
+    ...(reply_to ? { reply_to } : {}),
+  };
 }
 
 export type Content = {
@@ -264,6 +280,8 @@ export type Content = {
   document?: { title: string; text: string };
   /** In whose name it is sent, where not in the service's own. */
   sender?: string;
+  /** Whose logo stands above it, and which; without one the database looks. */
+  logo?: { of: string; shown?: ShownLogo };
   /** The sender's colour, or the mark that stands for it. */
   accent?: string;
   reply_to?: string;
@@ -278,12 +296,29 @@ export function compose(template: Mail["template"], config: Sender["config"], lo
     locale,
     subject: content.subject,
     html: toHtml(config, locale, content),
+    ...(content.logo && !content.logo.shown
+      ? { sender: { logo: showLogo(config, content.logo.of, MARKED), name: nameOf(config, content) } }
+      : {}),
     text: toText(config, locale, content),
     links: [content.button, content.unsubscribe].flatMap((linked) => (linked ? [linked.link] : [])),
     // an invitation is composed before it is known whom it greets and whose colour it takes
     ...(content.unsubscribe ? { defaults: { full_name: MAIL_MESSAGES[locale].somebody, accent: ACCENT } } : {}),
     ...(content.reply_to ? { reply_to: content.reply_to } : {}),
   };
+}
+
+const nameOf = ({ SERVICE_NAME }: Sender["config"], { sender }: Content) => sender ?? SERVICE_NAME;
+
+/** Marks that private.head_of fills. */
+const MARKED = { hash: "{{logo_hash}}", width: "{{logo_width}}", height: "{{logo_height}}" };
+
+/** On a light plate, because a logo is made for paper and a mail may be dark. Where images are off, the name is read. */
+function showLogo(
+  { PAGES_URL }: Sender["config"],
+  name: string,
+  { hash, width, height }: ShownLogo | typeof MARKED,
+): string {
+  return html`<img src="${PAGES_URL}${logoPath(hash)}" alt="${name}" width="${width}" height="${height}" style="display: block; padding: 4px; border: 0; border-radius: 4px; background: #ffffff; color: #17211c">`.toString();
 }
 
 function toText({ SERVICE_NAME, SUPPORT_EMAIL }: Sender["config"], locale: Locale, content: Content): string {
@@ -320,9 +355,11 @@ const FONT = "font-family: -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', 
 const TEXT = `margin: 0 0 16px; font-size: 17px; line-height: 1.55; color: #17211c; ${FONT}`;
 const QUIET = `margin: 0 0 12px; font-size: 14px; line-height: 1.5; color: #55615a; ${FONT}`;
 
-function toHtml({ SERVICE_NAME, SUPPORT_EMAIL }: Sender["config"], locale: Locale, content: Content): string {
+function toHtml(config: Sender["config"], locale: Locale, content: Content): string {
+  const { SERVICE_NAME, SUPPORT_EMAIL } = config;
   const { lang, regards, questions, linkFallback } = MAIL_MESSAGES[locale];
-  const { subject, greeting, lines, code, button, after, unexpected, document, sender, unsubscribe } = content;
+  const { subject, greeting, lines, code, button, after, unexpected, document, sender, logo, unsubscribe } = content;
+  const head = logo ? raw(logo.shown ? showLogo(config, logo.of, logo.shown) : "{{sender}}") : nameOf(config, content);
   const accent = content.accent ?? (unsubscribe ? "{{accent}}" : ACCENT);
   // what a partner writes may have lines
   const paragraph = (text: string) => html`<p style="${TEXT}; white-space: pre-line">${text}</p>`;
@@ -339,7 +376,7 @@ function toHtml({ SERVICE_NAME, SUPPORT_EMAIL }: Sender["config"], locale: Local
 <body style="margin: 0; background: #f3f6f4">
 <div class="ground" role="article" lang="${lang}" style="padding: 32px 12px; background: #f3f6f4; overflow-wrap: break-word">
 <div class="sheet" style="max-width: 544px; margin: 0 auto; padding: 32px 28px 20px; background: #ffffff; border: 1px solid #d8e0db; border-radius: 10px">
-<p style="${TEXT}; font-weight: 600${sender ? `; padding: 0 0 12px; border-bottom: 3px solid ${accent}` : ""}">${sender ?? SERVICE_NAME}</p>
+<p style="${TEXT}; font-weight: 600${sender ? `; padding: 0 0 12px; border-bottom: 3px solid ${accent}` : ""}">${head}</p>
 ${paragraph(greeting)}
 ${lines.map(paragraph)}
 ${

@@ -22,6 +22,8 @@ export const settings: SettingsWords = {
     log: "Changes",
     log_is: "Who changed what, and when.",
     keys_is: (prefix, last4) => `There is a key: ${prefix}…${last4}`,
+    branding: "Branding",
+    branding_is: "your logo, name and colour, as your customers see them",
   },
 
   company: {

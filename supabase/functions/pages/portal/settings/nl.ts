@@ -20,6 +20,8 @@ export const settings = {
     log: "Wijzigingen",
     log_is: "Wie wat wanneer wijzigde.",
     keys_is: (prefix: string, last4: string) => `Er is een sleutel: ${prefix}…${last4}`,
+    branding: "Huisstijl",
+    branding_is: "uw logo, naam en kleur, zoals uw klanten die zien",
   },
 
   company: {

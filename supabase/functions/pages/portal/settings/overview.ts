@@ -30,6 +30,7 @@ function statesOf({ locale }: PortalFrame, settings: Settings): [page: string, n
         ? { is: words.account_is(payout.iban_masked, payout.account_holder ?? "") }
         : { is: words.account_todo, todo: true },
     ],
+    ["/branding", words.branding, { is: words.branding_is }],
     ["/return", words.return_url, { is: return_url ?? words.return_url_none }],
     ["/keys", words.keys, { is: api_key ? words.keys_is(api_key.prefix, api_key.last4) : words.keys_none }],
     ["/log", words.log, { is: words.log_is }],

@@ -1,0 +1,30 @@
+import { Buffer } from "node:buffer";
+import type { Flow, Handler } from "../kit/visit.ts";
+
+const SQL = ["read_logo"] as const;
+
+/** What a browser may keep for good: the address names the content, so neither ever changes. */
+const HEADERS = {
+  "Content-Type": "image/png",
+  "Cache-Control": "public, max-age=31536000, immutable",
+  "Content-Security-Policy": "default-src 'none'; sandbox",
+};
+
+/** The logo of a partner, for its pages and mail: whoever was shown its address may see it. What cannot be an address is not looked up. */
+const show: Handler<(typeof SQL)[number]> = async (visit) => {
+  const { c } = visit;
+  const [, hash] = /^([0-9a-f]{64})\.png$/.exec(c.req.param("file") ?? "") ?? [];
+  if (!hash) return c.body(null, 404);
+  const etag = `"${hash}"`;
+  // it is what it was
+  if (c.req.header("if-none-match") === etag) return c.body(null, 304, { ...HEADERS, ETag: etag });
+  const { png } = await visit.call<{ png: string | null }>("read_logo", { hash });
+  if (png === null) return c.body(null, 404);
+  return c.body(Buffer.from(png, "base64"), 200, { ...HEADERS, ETag: etag });
+};
+
+export const logo: Flow = {
+  id: "the logos of partners",
+  sql: [...SQL],
+  routes: [{ method: "GET", path: "/logo/:file", run: show }],
+};

@@ -1,0 +1,69 @@
+import type { BrandingWords } from "./nl.ts";
+
+/** The sentences of the page about a partner's brand in English. */
+export const branding: BrandingWords = {
+  title: "Branding",
+  what: (service) =>
+    `This is how your customers recognise you: on the pages where they sign up and sign, and in the mail that ${service} sends them in your name.`,
+
+  preview: "What it looks like",
+  on: { light: "On a light background", dark: "On a dark background" },
+  sample_button: "Begin",
+  sample_letter: "Dear Ms De Vries,",
+  colours: {
+    none: "You have not chosen a colour of your own. We use our green.",
+    both: "Your colour reads well on both backgrounds.",
+    light:
+      "Your colour does not read well on a dark background. There we use our green; on a light background your own colour.",
+    dark: "Your colour does not read well on a light background, and so in mail either. There we use our green; on a dark background your own colour.",
+    neither:
+      "Your colour reads well on neither background, nor on a button. We use our green. A darker or a lighter shade of the same colour may do.",
+  },
+
+  look: "Name and colour",
+  fields: {
+    display_name: "Name",
+    primary_color: "Colour",
+    reply_to: "Address for replies",
+  },
+  hints: {
+    display_name: (name) => `As your customers know you. Empty: ${name}.`,
+    primary_color: "A colour code such as #0b6b4f; your house style has it. Empty: our green.",
+    reply_to: "This is where it arrives when a customer replies to a mail.",
+  },
+  errors: {
+    display_name: "Give a name of at most 120 characters",
+    primary_color: "A colour code looks like #0b6b4f",
+    reply_to: "Give an email address, such as name@company.com",
+  },
+  submit: "Save",
+  saved: "Your name and colour were saved.",
+
+  logo: "Logo",
+  no_logo: "You have no logo yet. Your name is shown in letters.",
+  has_logo: "This is your logo.",
+  file: "File",
+  file_hint:
+    "A PNG of at most 100 kB and 1000 pixels high and wide. It stands on white, so white in a logo cannot be seen.",
+  upload: "Save logo",
+  logo_saved: "Your logo was saved. Your customers see it from now on.",
+  refused: {
+    missing: "Choose a file",
+    not_png: "This is no PNG. Save your logo as PNG in your drawing program, or ask your designer for a PNG",
+    too_heavy: "This file is larger than 100 kB. Make the picture smaller; 400 pixels wide is enough",
+    too_wide: "This picture is more than 1000 pixels wide or high. Make it smaller; 400 pixels wide is enough",
+    broken: "This file is damaged: it is not what it says it is. Save your logo as PNG again",
+    too_detailed: "This picture has too much detail for a logo. Make it smaller; 400 pixels wide is enough",
+  },
+  remove: "Remove the logo",
+  removing: {
+    title: "Remove the logo?",
+    means: [
+      "Your customers then see your name in letters.",
+      "In mail that was sent already it stays for another 90 days.",
+    ],
+    yes: "Yes, remove it",
+    no: "No, keep it",
+  },
+  removed: "Your logo was removed.",
+};

@@ -1,0 +1,66 @@
+/** The sentences of the page about a partner's brand in Dutch: the original. */
+export const branding = {
+  title: "Huisstijl",
+  what: (service: string) =>
+    `Zo herkennen uw klanten u: op de pagina's waar zij zich aanmelden en tekenen, en in de mail die ${service} hun namens u stuurt.`,
+
+  preview: "Zo ziet het eruit",
+  on: { light: "Op een lichte achtergrond", dark: "Op een donkere achtergrond" },
+  sample_button: "Begin",
+  sample_letter: "Beste mevrouw De Vries,",
+  colours: {
+    none: "U heeft geen eigen kleur gekozen. Wij gebruiken ons groen.",
+    both: "Uw kleur is op beide achtergronden goed te lezen.",
+    light:
+      "Uw kleur is op een donkere achtergrond niet goed te lezen. Daar gebruiken wij ons groen; op een lichte achtergrond uw eigen kleur.",
+    dark: "Uw kleur is op een lichte achtergrond, en dus ook in mail, niet goed te lezen. Daar gebruiken wij ons groen; op een donkere achtergrond uw eigen kleur.",
+    neither:
+      "Uw kleur is op geen van beide achtergronden goed te lezen, en op een knop ook niet. Wij gebruiken ons groen. Een donkerdere of juist lichtere tint van dezelfde kleur kan wel.",
+  },
+
+  look: "Naam en kleur",
+  fields: {
+    display_name: "Naam",
+    primary_color: "Kleur",
+    reply_to: "Adres voor antwoorden",
+  },
+  hints: {
+    display_name: (name: string) => `Zoals uw klanten u kennen. Leeg: ${name}.`,
+    primary_color: "Een kleurcode zoals #0b6b4f; die staat in uw huisstijl. Leeg: ons groen.",
+    reply_to: "Hier komt het aan als een klant op een mail antwoordt.",
+  },
+  errors: {
+    display_name: "Vul een naam in van hoogstens 120 tekens",
+    primary_color: "Een kleurcode ziet eruit als #0b6b4f",
+    reply_to: "Vul een e-mailadres in, zoals naam@bedrijf.nl",
+  },
+  submit: "Bewaar",
+  saved: "Uw naam en kleur zijn bewaard.",
+
+  logo: "Logo",
+  no_logo: "U heeft nog geen logo. Uw naam staat er in letters.",
+  has_logo: "Dit is uw logo.",
+  file: "Bestand",
+  file_hint:
+    "Een PNG van hoogstens 100 kB en 1000 pixels hoog en breed. Het staat op een witte achtergrond, dus wit in een logo is niet te zien.",
+  upload: "Bewaar logo",
+  logo_saved: "Uw logo is bewaard. Uw klanten zien het vanaf nu.",
+  refused: {
+    missing: "Kies een bestand",
+    not_png: "Dit is geen PNG. Bewaar uw logo in uw tekenprogramma als PNG, of vraag uw ontwerper om een PNG",
+    too_heavy: "Dit bestand is groter dan 100 kB. Maak de afbeelding kleiner, 400 pixels breed is genoeg",
+    too_wide: "Deze afbeelding is meer dan 1000 pixels breed of hoog. Maak hem kleiner, 400 pixels breed is genoeg",
+    broken: "Dit bestand is beschadigd: het klopt niet met wat het over zichzelf zegt. Bewaar uw logo opnieuw als PNG",
+    too_detailed: "Deze afbeelding heeft te veel details voor een logo. Maak hem kleiner, 400 pixels breed is genoeg",
+  },
+  remove: "Haal het logo weg",
+  removing: {
+    title: "Haalt u het logo weg?",
+    means: ["Uw klanten zien dan uw naam in letters.", "In mail die al verstuurd is, blijft het nog 90 dagen staan."],
+    yes: "Ja, haal het weg",
+    no: "Nee, laat het staan",
+  },
+  removed: "Uw logo is weggehaald.",
+};
+
+export type BrandingWords = typeof branding;
