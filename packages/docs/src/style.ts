@@ -111,10 +111,14 @@ noscript p { padding: 1.25rem; }
   --scalar-color-1: #17211c; --scalar-color-2: #53605a; --scalar-color-3: #53605a; --scalar-color-accent: #0b6b4f;
   --scalar-background-1: #ffffff; --scalar-background-2: #f3f6f4; --scalar-background-3: #e6f2ec; --scalar-background-accent: #e6f2ec;
   --scalar-border-color: #d8e0db;
+  --scalar-color-green: #0b6b4f; --scalar-color-blue: #1c5396; --scalar-color-orange: #8a4600; --scalar-color-red: #a8241c; --scalar-color-purple: #6340a8; --scalar-color-yellow: #6f5600;
 }
 .dark-mode {
   --scalar-color-1: #e9efeb; --scalar-color-2: #a9b7af; --scalar-color-3: #a9b7af; --scalar-color-accent: #6fd3aa;
   --scalar-background-1: #0f1512; --scalar-background-2: #18211c; --scalar-background-3: #1c2f27; --scalar-background-accent: #1c2f27;
   --scalar-border-color: #33413a;
+  --scalar-color-green: #6fd3aa; --scalar-color-blue: #8dbdf5; --scalar-color-orange: #f0b075; --scalar-color-red: #f79a92; --scalar-color-purple: #c3aaf5; --scalar-color-yellow: #e2c766;
 }
+/* on a phone the heading in its bar is longer than the bar */
+.t-doc__header span { overflow: hidden; text-overflow: ellipsis; }
 `.trim();
