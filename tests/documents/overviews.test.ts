@@ -56,6 +56,15 @@ describe("contract §3 a customer's year as a document", () => {
     expect(
       await world.rows("select id from core.documents where account_id = $1 and year = 2026", paid.account_id),
     ).toHaveLength(1);
+
+    // seven whole years later it need not be kept
+    for (const [border, kept] of [
+      ["2026-01-01", 1],
+      ["2027-01-01", 0],
+    ] as const) {
+      await world.row("select private.forget_payouts($1, 1000)", border);
+      expect(await world.rows("select id from core.documents where year = 2026"), border).toHaveLength(kept);
+    }
   });
 
   test("is the customer's own: nobody else's, and of no year in which there was nothing", async () => {

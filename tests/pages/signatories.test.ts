@@ -226,6 +226,23 @@ describe("contract §7 a signatory of a CPO's customer signs in", () => {
   });
 });
 
+test("contract §5 on the sandbox the CPO's partner reads the code, where it opens nothing but its own accounts", async () => {
+  const codes = async (email: string, key: string) => {
+    const { body } = await world.get(`/sandbox/v1/mail?to=${email}`, key);
+    return body.mail.filter(({ template }: { template: string }) => template === "sign_in").length;
+  };
+  const [own, shared, login] = [await signedCustomer(world), await signedCustomer(world), await signedCustomer(world)];
+  await signedCustomer(world, { email: shared.email, partner: world.partnerB });
+  await world.row(
+    "insert into auth.users (id, email, email_confirmed_at) values (gen_random_uuid(), $1, now())",
+    login.email,
+  );
+  for (const { email } of [own, shared, login]) await browserAt(email);
+  expect([await codes(own.email, world.keyA), await codes(own.email, world.keyB)]).toEqual([1, 0]);
+  for (const { email } of [shared, login])
+    expect([await codes(email, world.keyA), await codes(email, world.keyB)], email).toEqual([0, 0]);
+});
+
 describe("contract §7 what a signatory has there", () => {
   test("months, quarters, the mandate as text and PDF, and what the CPO sees", async () => {
     await world.send("/documents/run", { method: "POST", token: world.environment.config.WORKER_SECRET });

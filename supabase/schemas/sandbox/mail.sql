@@ -1,5 +1,16 @@
 -- GET /sandbox/v1/mail.
 
+create function private.signs_for_alone(partner uuid, address text) returns boolean
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  return not exists (select from auth.users u where u.email = address)
+     and (select bool_and(a.partner_id = partner) from private.signed_accounts(address) a);
+end $$;
+comment on function private.signs_for_alone(uuid, text) is
+  'Whether a code that is mailed to an address opens accounts of CPO clients of a partner and nothing else: no login, no account elsewhere. Definer, because it looks across tenants.';
+
 create function private.captured_mail(partner uuid, address text, size int) returns setof core.mail_outbox
 language sql stable security definer
 set search_path = ''
@@ -8,13 +19,14 @@ as $$
    where m.status = 'captured' and (address is null or m.recipient = address)
      and (m.partner_id = partner
           -- what the service writes to its customers itself: a code to sign in with
-          or m.partner_id = private.house() and exists (
-               select from auth.users u
-                where u.email = m.recipient and u.is_sso_user = false and u.raw_app_meta_data ->> 'claimed_for' = partner::text))
+          or m.partner_id = private.house() and (
+               exists (select from auth.users u
+                        where u.email = m.recipient and u.is_sso_user = false and u.raw_app_meta_data ->> 'claimed_for' = partner::text)
+               or private.signs_for_alone(partner, m.recipient)))
    order by m.created_at desc, m.id desc limit size
 $$;
 comment on function private.captured_mail(uuid, text, int) is
-  'Mail written on a partner''s behalf, and to the logins that claims of its drafts made, newest first. Definer, because the latter is in the house.';
+  'Mail written on a partner''s behalf, and to the logins that claims of its drafts made and the signatories of its CPO accounts, newest first. Definer, because the latter is in the house.';
 grant execute on function private.captured_mail(uuid, text, int) to api_owner;
 
 create function api.list_captured_mail(caller jsonb, query jsonb) returns json
