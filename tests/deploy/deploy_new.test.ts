@@ -213,6 +213,13 @@ describe("a walk from zero", { timeout: PATIENCE_MS }, () => {
     );
   });
 
+  test("a project that was paused is not waited for", async () => {
+    project.api.becomes("INACTIVE");
+    const paused = await deploy([...walk, "--yes"]);
+    project.api.becomes(null);
+    expect([paused.code, paused.said]).toEqual([1, expect.stringContaining(`${project.api.project} is INACTIVE`)]);
+  });
+
   test("a client's address that the client can choose is found out, before anybody guesses under it", async () => {
     const kept = readFileSync(file("functions"), "utf8");
     const change = (from: string, to: string) => writeFileSync(file("functions"), kept.replace(from, to));

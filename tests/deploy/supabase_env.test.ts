@@ -74,6 +74,7 @@ describe("the files", () => {
   test.each([
     ["a copy of .env.example", readFileSync(`${ROOT}.env.example`, "utf8"), /EDGE_DATABASE_URL that is not at db:5432/],
     ["no file of variables", "EDGE_DATABASE_URL\n", /line 1: is no comment/],
+    ["a file that no function can read", "WORKER_SECRET=short\n", /functions\/\.env: .*WORKER_SECRET/],
   ])("nothing is written where %s is in the way", (_, content, reason) => {
     const { root, functions, operator, seed } = checkout();
     mkdirSync(dirname(functions), { recursive: true });

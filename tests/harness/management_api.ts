@@ -31,6 +31,8 @@ export type ManagementApi = {
   secrets: ReadonlyMap<string, string>;
   /** What each project was asked to be. */
   created: readonly Record<string, unknown>[];
+  /** From now on the project is this, such as `INACTIVE`; null: what it is by itself. */
+  becomes(status: string | null): void;
   /** Answers the next request for this, such as `POST /secrets`, with 500. */
   failNext(route: string): void;
   /** Requests that this server does not know, which it answers with 404. */
@@ -52,12 +54,13 @@ export async function startManagementApi(database?: ComingDatabase): Promise<Man
   const created: Record<string, unknown>[] = [];
   const failing = new Set<string>();
   let looks = 0;
+  let status: string | null = null;
 
   const described = () => ({
     ...{ id: project, ref: project, name: created[0]?.name ?? "test", region: "eu-central-1" },
     ...{ organization_id: "test", organization_slug: "test", created_at: "2026-01-01T00:00:00Z" },
     // a project that was just made is asked after more than once
-    status: database && looks < 2 ? "COMING_UP" : "ACTIVE_HEALTHY",
+    status: status ?? (database && looks < 2 ? "COMING_UP" : "ACTIVE_HEALTHY"),
     database: { host: "db.localhost", version: "17", postgres_engine: "17", release_channel: "ga" },
   });
   const isThere = () => !database || created.length > 0;
@@ -143,6 +146,9 @@ export async function startManagementApi(database?: ComingDatabase): Promise<Man
     project,
     secrets,
     created,
+    becomes: (given) => {
+      status = given;
+    },
     failNext: (route) => failing.add(route),
     environment: { SUPABASE_ACCESS_TOKEN: token },
     profile,

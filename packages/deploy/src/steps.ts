@@ -73,6 +73,8 @@ export const STEPS: readonly Step[] = [
 // The project ---------------------------------------------------------------------------------------------------------
 
 const READY = "ACTIVE_HEALTHY";
+/** A project that is one of these becomes nothing else by itself. */
+const AT_REST = ["INACTIVE", "REMOVED", "GOING_DOWN", "INIT_FAILED", "PAUSE_FAILED", "PAUSING", "RESTORE_FAILED"];
 /** Making a project takes some minutes. */
 const PROJECT_LOOKS = { times: 120, every_ms: 5_000 };
 
@@ -105,7 +107,8 @@ async function findProject(walk: Walk): Promise<Done> {
   for (let looks = PROJECT_LOOKS.times; ; looks -= 1) {
     const { name, status } = await api.project(ref);
     if (status === READY) return { did: `${name} (${ref}), the ${host} host`, ...(undo && { undo }) };
-    if (looks === 0) throw new DeployError(`The project ${ref} is ${status}. Run this again once it is ${READY}.`);
+    if (looks === 0 || AT_REST.includes(status))
+      throw new DeployError(`The project ${ref} is ${status}. Run this again once it is ${READY}.`);
     await walk.platform.pause(PROJECT_LOOKS.every_ms);
   }
 }
@@ -158,6 +161,10 @@ async function asOwner<T>(walk: Walk, use: (client: pg.Client) => Promise<T>): P
   });
   try {
     return await use(client);
+  } catch (error) {
+    const { code, message } = error as Partial<pg.DatabaseError>;
+    if (error instanceof DeployError || !code) throw error;
+    throw new DeployError(`The database at ${client.host}:${client.port} refused something (${code}: ${message}).`);
   } finally {
     await client.end();
   }
@@ -272,32 +279,45 @@ async function supabase({ platform, answers, pooler }: Walk, args: string[], roo
 }
 
 const LOGINS = ["edge", "edge_slow", "operator"] as const;
-/** The pooler may remember a password for a while. */
-const LOGIN_LOOKS = { times: 12, every_ms: 5_000 };
+/**
+ * The pooler keeps what it knows of a password for a moment, and shuts an address out for two minutes that tries wrong ones: so no
+ * password is tried that was not set, and few times.
+ */
+const LOGIN_LOOKS = { times: 3, every_ms: 60_000 };
 
 async function setPasswords(walk: Walk): Promise<Done> {
   const { EDGE_DATABASE_URL, EDGE_SLOW_DATABASE_URL } = readEnv(walk.files.functions);
   const { OPERATOR_DATABASE_URL } = readEnv(walk.files.operator);
   const urls = { edge: EDGE_DATABASE_URL, edge_slow: EDGE_SLOW_DATABASE_URL, operator: OPERATOR_DATABASE_URL };
-  const set: string[] = [];
-  for (const role of LOGINS) {
-    const url = urls[role] ?? "";
-    if (await letsIn(url)) continue;
-    const password = decodeURIComponent(URL.parse(url)?.password ?? "");
-    await asOwner(walk, (client) =>
-      client.query(
-        `alter role ${client.escapeIdentifier(role)} password ${client.escapeLiteral(scramVerifier(password))}`,
-      ),
-    );
-    for (let looks = LOGIN_LOOKS.times; !(await letsIn(url)); looks -= 1) {
-      if (looks === 0)
-        throw new DeployError(`The role ${role} has its password, and the pooler does not let it in. Run this again.`);
-      await walk.platform.pause(LOGIN_LOOKS.every_ms);
+  const refused = async () => {
+    for (const role of LOGINS) if (!(await letsIn(urls[role] ?? ""))) return role;
+    return null;
+  };
+  // who may not read passwords can read until when they hold: nothing says that of a role whose password was never set
+  const set = await asOwner(walk, (client) =>
+    client.query("select from pg_catalog.pg_roles where rolname = any ($1) and rolvaliduntil is not null", [LOGINS]),
+  );
+  if (set.rowCount === LOGINS.length && (await refused()) === null) return { did: "each lets its login in" };
+  await asOwner(walk, async (client) => {
+    for (const role of LOGINS) {
+      const verifier = scramVerifier(decodeURIComponent(URL.parse(urls[role] ?? "")?.password ?? ""));
+      await client.query(`alter role ${role} password ${client.escapeLiteral(verifier)} valid until 'infinity'`);
     }
-    set.push(role);
+  });
+  for (let looks = LOGIN_LOOKS.times; ; looks -= 1) {
+    const role = await refused();
+    if (role === null) break;
+    if (looks === 0) {
+      throw new DeployError(
+        `The password of ${role} is set, and the pooler does not let it in yet. Wait some minutes, so that it does not shut you out, and run this again.`,
+      );
+    }
+    await walk.platform.pause(LOGIN_LOOKS.every_ms);
   }
-  if (set.length === 0) return { did: "each lets its login in" };
-  return { did: `set for ${set.join(", ")}`, undo: `alter role ${set[0]} password null; and so on, as the owner` };
+  return {
+    did: `set for ${LOGINS.join(", ")}`,
+    undo: `alter role ${LOGINS[0]} password null; and so on, as the owner`,
+  };
 }
 
 async function letsIn(url: string): Promise<boolean> {

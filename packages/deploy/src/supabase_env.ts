@@ -5,9 +5,8 @@
 //   .env.supabase             how the operator's command line reaches the database from this machine
 
 import { randomBytes } from "node:crypto";
-import { relative } from "node:path";
 import pg from "pg";
-import { readConfiguration } from "#shared/foundation/environment.ts";
+import { ConfigurationError, readConfiguration } from "#shared/foundation/environment.ts";
 import { ROOT } from "../../local/src/checkout.ts";
 import { newKeys } from "../../local/src/keys.ts";
 import { scramVerifier } from "../../operator/src/scram.ts";
@@ -65,7 +64,7 @@ export function writeSupabaseEnv(root = ROOT): string[] {
         `Nothing was changed. Is it a copy of .env.example, or of another host? Take the line out, or move the file away, and run this again.`,
     );
   }
-  readConfiguration({ ...wanted, SUPABASE_URL: INSIDE.api });
+  check(wanted);
   return [
     describe(
       FILES.functions,
@@ -87,6 +86,16 @@ export function writeSupabaseEnv(root = ROOT): string[] {
   ];
 }
 
+/** @throws {EnvFileError} naming what the functions could not read. */
+function check(variables: Variables): void {
+  try {
+    readConfiguration({ ...variables, SUPABASE_URL: INSIDE.api });
+  } catch (error) {
+    if (!(error instanceof ConfigurationError)) throw error;
+    throw new EnvFileError(`${FILES.functions}: ${error.message}. Nothing was changed.`);
+  }
+}
+
 const newPassword = () => randomBytes(24).toString("base64url");
 const inside = (role: string) => `postgresql://${role}:${newPassword()}@${INSIDE.database}/postgres`;
 const outside = (role: string, password: string) =>
@@ -99,7 +108,7 @@ function describe(file: string, added: string[]): string {
 
 function describeSeed(path: string, content: string): string {
   writeSecret(path, content);
-  return `${relative(ROOT, path)}  written anew, for the passwords of those files`;
+  return `${FILES.seed}  written anew, for the passwords of those files`;
 }
 
 /**
