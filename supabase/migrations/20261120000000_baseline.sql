@@ -16067,6 +16067,7 @@ begin
   delete from core.draft_uploads u
    where u.partner_id = partner
      and (everything or u.id in (select n.id from core.draft_uploads n where n.partner_id = partner order by n.id desc limit drafts));
+  delete from core.imports i where everything and i.partner_id = partner;
   with ended as (delete from core.attributions a where a.partner_id = partner and a.user_id = any (people) returning 1)
   select count(*) into customers from ended;
   delete from core.ended_attributions a where a.partner_id = partner and (everything or a.user_id = any (people));
