@@ -82,6 +82,20 @@ describe("one data folder over several starts", () => {
     expect(running.output()).toContain("curl -s");
   });
 
+  test("what it prints to open in a browser opens: a draft that can be claimed, and the pages of customer and partner", async () => {
+    const said = (label: string) => new RegExp(`${label} +(http\\S+)`).exec(running.output())?.[1] ?? "";
+    const heading = async (link: string) => /<h1>([^<]*)/.exec(await (await fetch(link)).text())?.[1];
+    expect(await heading(said("to claim, as a customer"))).toBe("Geld voor uw laadstroom");
+    expect(await heading(said("a customer's own pages"))).toBe("Log in");
+    expect(await heading(said("a partner's portal"))).toBe("Log in");
+    expect((await fetch(said("the API's documentation"))).status).toBe(200);
+    const headers = { Authorization: `Bearer ${stack.demo.partner.api_key}` };
+    const dashboard = await (await fetch(`${stack.base_url}/partner/dashboard`, { headers })).json();
+    expect(dashboard).toMatchObject({ customers_total: 1, chargers_total: 2 });
+    // a year of charging; what was charged before 2026 earned no ERE
+    expect((dashboard as { months: object[] }).months.length).toBeGreaterThanOrEqual(10);
+  });
+
   test("the specification's paths and the hosted form reach the same function, an unknown path nobody", async () => {
     const empty = { method: "POST", headers: { "Content-Type": "application/json" }, body: "{}" };
     const own = await fetch(`${stack.auth_url}/oauth-token`, empty);

@@ -1,4 +1,5 @@
-// What the demo's person has: an account with a signed mandate, two chargers, a year of sessions, and a personal token.
+// What the demo's person has: an account with a signed mandate, two chargers, a year of sessions, and a personal token. The demo's
+// partner brought them, so its own pages show the year too.
 
 import type pg from "pg";
 import { hashSecret } from "#shared/auth/tokens.ts";
@@ -21,7 +22,12 @@ const CHARGERS = [
 const DAY = 86_400_000;
 
 /** Makes what is missing. Sessions come in as they do from the gateway, up to yesterday; in one transaction, so never by half. */
-export async function ensureCharging(client: pg.Client, email: string, token: string): Promise<void> {
+export async function ensureCharging(
+  client: pg.Client,
+  email: string,
+  token: string,
+  partner_id: string,
+): Promise<void> {
   const { rows } = await client.query<{ user_id: string; missing: boolean }>(
     `select u.id as user_id, not exists (select from core.accounts a where a.user_id = u.id) as missing from auth.users u where u.email = $1`,
     [email],
@@ -36,6 +42,11 @@ export async function ensureCharging(client: pg.Client, email: string, token: st
       `insert into core.personal_tokens (user_id, name, token_hash, last4, scopes) values ($1, 'Demo', decode($2, 'hex'), $3, $4)
        on conflict do nothing`,
       [person.user_id, hashSecret(token), token.slice(-4), PERSONAL_SCOPES],
+    );
+    await client.query(
+      `insert into core.attributions (partner_id, user_id, source, external_ref, attached_month)
+       values ($1, $2, 'partner_upload', 'K-0001', date_trunc('month', private.today()) - interval '12 months') on conflict do nothing`,
+      [partner_id, person.user_id],
     );
     await client.query("commit");
   } catch (error) {
@@ -61,12 +72,12 @@ async function makeAccount(client: pg.Client, user_id: string): Promise<string> 
        select a.partner_id, a.id, l.id, $2, 'matched', private.now() from account a, location l returning partner_id, id),
      link as (
        insert into core.mandate_links (partner_id, connection_id, token_hash, locale, validity_years, expires_at, used_at)
-       select partner_id, id, sha256(gen_random_uuid()::text::bytea), 'nl', 1, private.now(), private.now() from connection
+       select partner_id, id, sha256(gen_random_uuid()::text::bytea), 'nl', 3, private.now(), private.now() from connection
        returning partner_id, connection_id, id)
      insert into core.mandates
        (partner_id, connection_id, link_id, status, valid_from, valid_until, fee_pct, partner_share_pct, signed_name, signed_at, document, document_sha256)
-     select k.partner_id, k.connection_id, k.id, 'signed', date_trunc('year', private.today()),
-            date_trunc('year', private.today()) + interval '1 year - 1 day', 20, 25, p.name, private.now(), d.text, encode(sha256(d.text::bytea), 'hex')
+     select k.partner_id, k.connection_id, k.id, 'signed', date_trunc('year', private.today()) - interval '1 year',
+            date_trunc('year', private.today()) + interval '2 years - 1 day', 20, 25, p.name, private.now(), d.text, encode(sha256(d.text::bytea), 'hex')
        from link k, private.user_profile($1) p, (values ('Machtiging van de demo')) d (text)
      returning connection_id as id`,
     [user_id, CONNECTION.ean_code, CONNECTION.postal_code, CONNECTION.house_number],

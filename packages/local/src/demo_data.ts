@@ -63,7 +63,7 @@ export async function ensureDemo(admin_url: string, host: Stack["host"], secrets
         where id = $1 and iban_ciphertext is null`,
       [partner_id, ciphertext, key_id, last4],
     );
-    await ensureCharging(client, USER.email, personal_token);
+    await ensureCharging(client, USER.email, personal_token, partner_id);
   } finally {
     await client.end();
   }

@@ -2,6 +2,7 @@
 
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
+import { demoClaimLink } from "./demo_draft.ts";
 import { StackError, startStack } from "./runner.ts";
 import { DATA_DIRS, DEFAULT_PORT, type Stack } from "./stack.ts";
 
@@ -39,6 +40,7 @@ function readOptions() {
 function welcome(
   { host, base_url, functions_url, auth_url, database_url, demo, auth }: Stack,
   data_dir: string,
+  claim_link: string,
 ): string {
   return `
   ${host === "sandbox" ? "Sandbox" : "Production"} host is running. Ctrl-C stops it; the data stays.
@@ -53,8 +55,10 @@ function welcome(
 
   To open in a browser:
 
+    to claim, as a customer  ${claim_link}
     a customer's own pages   ${base_url}/pages/mijn  (${demo.user.email} / ${demo.user.password})
-    the API's description    ${base_url}/docs/openapi.json
+    a partner's portal       ${base_url}/pages/portal  (the same person, who manages the partner)
+    the API's documentation  ${base_url}/docs
     mail, which is captured  npm run -s operator -- mail list
 
     client_id      ${demo.cpo.client_id}
@@ -127,7 +131,8 @@ async function main(): Promise<number> {
 
   try {
     const running = await startStack(options, say);
-    process.stdout.write(`${welcome(running.stack, options.data_dir)}\n`);
+    const claim_link = await demoClaimLink(running.stack).catch((error: Error) => `(none: ${error.message})`);
+    process.stdout.write(`${welcome(running.stack, options.data_dir, claim_link)}\n`);
     const end = await Promise.race([asked.promise, running.broken]);
     if (end === "asked") say("stopping", "");
     await running.stop();
