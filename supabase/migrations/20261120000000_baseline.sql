@@ -12509,6 +12509,7 @@ create table core.webhook_endpoints (
   disabled_reason     text,
   secret_ciphertext   text        not null,
   secret_key_id       text        not null,
+  secret_id           uuid,
   previous_ciphertext text,
   previous_key_id     text,
   previous_until      timestamptz,
@@ -12533,7 +12534,8 @@ comment on table core.webhook_endpoints is
   'Where the events of a client''s log, or of a partner''s own, are sent. The secrets are AES-256-GCM made before they reach the database, bound to the endpoint.';
 comment on column core.webhook_endpoints.types is 'Null: all.';
 comment on column core.webhook_endpoints.pseudonymous is
-  'A person made it, through an application: it is sent what GET /partner/events shows a person, no reference of a customer and no registration.';
+  'A person made it through an application, and not on the partner''s pages: it is sent what GET /partner/events shows a person, no reference of a customer and no registration.';
+comment on column core.webhook_endpoints.secret_id is 'Of the form that made the secret, so that one that is sent twice makes it once; null where no form did.';
 comment on column core.webhook_endpoints.delivered_to is 'Every event up to this number of the log was sent, or waits in core.webhook_retries.';
 comment on column core.webhook_endpoints.failures is 'Attempts that failed since the last success. From the fifth on there is one attempt at a time, at probe_at.';
 comment on column core.webhook_endpoints.last_error is
@@ -12649,19 +12651,24 @@ declare
 begin
   -- the partner's row is locked, so that of two at once the second sees the first
   perform from core.partners p where p.id = private.partner_id() for no key update;
+  select * into endpoint from core.webhook_endpoints e
+   where e.partner_id = private.partner_id() and e.id = (input ->> 'id')::uuid and e.secret_id = (input ->> 'secret_id')::uuid;
+  if found then
+    return endpoint;
+  end if;
   if (select count(*) from core.webhook_endpoints e where e.partner_id = private.partner_id()) >= 10 then
     perform private.refuse('endpoint_limit');
   end if;
-  insert into core.webhook_endpoints (partner_id, id, owner_id, url, types, pseudonymous, secret_ciphertext, secret_key_id, delivered_to)
+  insert into core.webhook_endpoints (partner_id, id, owner_id, url, types, pseudonymous, secret_ciphertext, secret_key_id, secret_id, delivered_to)
   values (private.partner_id(), (input ->> 'id')::uuid, owner, input ->> 'url',
-          (select array_agg(t) from jsonb_array_elements_text(nullif(input -> 'types', 'null')) t), private.manager_id() is not null,
-          input #>> '{secret,ciphertext}', input #>> '{secret,key_id}', private.place_in_log(owner, input ->> 'from'))
+          (select array_agg(t) from jsonb_array_elements_text(nullif(input -> 'types', 'null')) t), not private.is_partner_itself(),
+          input #>> '{secret,ciphertext}', input #>> '{secret,key_id}', (input ->> 'secret_id')::uuid, private.place_in_log(owner, input ->> 'from'))
   returning * into endpoint;
   perform private.audit('webhook.added', endpoint.id);
   return endpoint;
 end $$;
 comment on function private.add_webhook(uuid, jsonb) is
-  'A new endpoint of a log of the tenant: {id, url, types, secret, from}. Ten a partner, its clients'' included.';
+  'A new endpoint of a log of the tenant: {id, url, types, secret, secret_id, from}. Ten a partner, its clients'' included.';
 grant execute on function private.add_webhook(uuid, jsonb) to api_owner;
 
 create function private.rotate_webhook(endpoint core.webhook_endpoints, input jsonb) returns core.webhook_endpoints
@@ -12671,8 +12678,11 @@ as $$
 declare
   at_once constant boolean := coalesce((input ->> 'now')::boolean, false);
 begin
+  if endpoint.secret_id = (input ->> 'secret_id')::uuid then
+    return endpoint;
+  end if;
   update core.webhook_endpoints e
-     set secret_ciphertext = input #>> '{secret,ciphertext}', secret_key_id = input #>> '{secret,key_id}',
+     set secret_id = (input ->> 'secret_id')::uuid, secret_ciphertext = input #>> '{secret,ciphertext}', secret_key_id = input #>> '{secret,key_id}',
          previous_ciphertext = case when not at_once then e.secret_ciphertext end, previous_key_id = case when not at_once then e.secret_key_id end,
          previous_until = case when not at_once then private.now() + interval '24 hours' end
    where e.partner_id = endpoint.partner_id and e.id = endpoint.id returning * into endpoint;
@@ -12680,7 +12690,7 @@ begin
   return endpoint;
 end $$;
 comment on function private.rotate_webhook(core.webhook_endpoints, jsonb) is
-  'Another secret, {secret, now}: what is sent is signed with both for 24 hours, or from now on with the new one alone.';
+  'Another secret, {secret, secret_id, now}: what is sent is signed with both for 24 hours, or from now on with the new one alone.';
 grant execute on function private.rotate_webhook(core.webhook_endpoints, jsonb) to api_owner;
 
 create function private.disable_webhook(endpoint core.webhook_endpoints, reason text) returns core.webhook_endpoints
@@ -12852,10 +12862,10 @@ language plpgsql security definer
 set search_path = ''
 as $$
 begin
-  perform private.act_as(caller, 'partner'), private.act_as_manager();
+  perform private.act_as(caller, 'partner'), private.act_as_manager(), private.require_recent_sign_in();
   return private.webhook_json(private.add_webhook(private.partner_id(), input));
 end $$;
-comment on function api.create_webhook(jsonb, jsonb) is 'POST /partner/webhooks: {id, url, types, secret, from} to the endpoint. The secret is sealed before it comes here.';
+comment on function api.create_webhook(jsonb, jsonb) is 'POST /partner/webhooks: {id, url, types, secret, secret_id, from} to the endpoint. The secret is sealed before it comes here.';
 select private.expose('api.create_webhook(jsonb, jsonb)');
 
 create function api.rotate_webhook(caller jsonb, input jsonb) returns json
@@ -12863,10 +12873,10 @@ language plpgsql security definer
 set search_path = ''
 as $$
 begin
-  perform private.act_as(caller, 'partner'), private.act_as_manager();
+  perform private.act_as(caller, 'partner'), private.act_as_manager(), private.require_recent_sign_in();
   return private.webhook_json(private.rotate_webhook(private.own_webhook(input ->> 'webhook_id'), input));
 end $$;
-comment on function api.rotate_webhook(jsonb, jsonb) is 'POST /partner/webhooks/{webhook_id}/rotate: {webhook_id, secret, now} to the endpoint.';
+comment on function api.rotate_webhook(jsonb, jsonb) is 'POST /partner/webhooks/{webhook_id}/rotate: {webhook_id, secret, secret_id, now} to the endpoint.';
 select private.expose('api.rotate_webhook(jsonb, jsonb)');
 
 create function api.switch_webhook(caller jsonb, input jsonb) returns json
@@ -13667,6 +13677,49 @@ end $$;
 comment on function api.read_portal_log(jsonb, jsonb) is
   'What was changed for a partner, newest first: {before, limit} to {who, changes: [{at, action, by: person | key | operator, email, about, details}], before}. The last is where the next page begins, null behind the oldest; email is null for a login that is gone.';
 select private.expose('api.read_portal_log(jsonb, jsonb)');
+
+create function api.read_portal_webhooks(caller jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'partner');
+  return json_build_object(
+    'who', private.portal_who(),
+    'signed_in_recently', private.signed_in_recently(),
+    'webhooks', (select coalesce(json_agg(private.webhook_json(e) order by e.created_at, e.id), '[]') from core.webhook_endpoints e
+                  where e.partner_id = private.partner_id() and e.owner_id = private.partner_id()));
+end $$;
+comment on function api.read_portal_webhooks(jsonb) is 'Where the events of a partner are sent, as its pages show it: {who, signed_in_recently, webhooks}, the oldest first.';
+select private.expose('api.read_portal_webhooks(jsonb)');
+
+create function api.read_portal_webhook(caller jsonb, query jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+declare
+  endpoint core.webhook_endpoints;
+begin
+  perform private.act_as(caller, 'partner');
+  select * into endpoint from core.webhook_endpoints e
+   where e.partner_id = private.partner_id() and e.owner_id = private.partner_id() and e.id = (query ->> 'webhook_id')::uuid;
+  if not found then
+    perform private.refuse('webhook_not_found');
+  end if;
+  return json_build_object(
+    'who', private.portal_who(),
+    'signed_in_recently', private.signed_in_recently(),
+    'webhook', private.webhook_json(endpoint),
+    'previous_until', case when endpoint.previous_until > private.now() then private.iso(endpoint.previous_until) end,
+    'retries', (select json_build_object('waiting', count(r.next_attempt_at), 'given_up', count(*) - count(r.next_attempt_at))
+                  from core.webhook_retries r where r.partner_id = endpoint.partner_id and r.endpoint_id = endpoint.id),
+    'attempts', (select coalesce(json_agg(private.attempt_json(a) order by a.id desc), '[]')
+                   from (select * from core.webhook_attempts a where a.partner_id = endpoint.partner_id and a.endpoint_id = endpoint.id
+                          order by a.id desc limit (query ->> 'limit')::int) a));
+end $$;
+comment on function api.read_portal_webhook(jsonb, jsonb) is
+  'An endpoint of a partner''s own log and its latest attempts: {webhook_id, limit} to {who, signed_in_recently, webhook, previous_until, retries: {waiting, given_up}, attempts}. previous_until is null where one secret signs.';
+select private.expose('api.read_portal_webhook(jsonb, jsonb)');
 
 -- The customers of a partner in its portal: looked for, and one of them.
 

@@ -7,6 +7,37 @@ import type { SandboxWorld } from "../sandbox/sandbox_world.ts";
 import { createCustomerWorld, signInCode } from "./customer.ts";
 import { earningPartner, keepLogo, type Manager, newManager, portal } from "./manager.ts";
 
+const WEBHOOK = "8c0f9a4e-53d1-4a08-9a0e-6d1c8c3f0b11";
+
+/** An endpoint that something arrived at, and nothing since; and an account number that money waits for. */
+async function failingWebhook(world: SandboxWorld, { id }: { id: string }): Promise<void> {
+  await world.row(
+    `insert into core.webhook_endpoints (partner_id, id, owner_id, url, secret_ciphertext, secret_key_id, delivered_to, failing_since, last_error)
+     values ($1, $2, $1, 'https://gebeurtenissen.laadpunt-zuid.example.com/ere', 'x', 'x', 0, private.now(), 'timeout') returning 1`,
+    id,
+    WEBHOOK,
+  );
+  for (const [type, attempt, code, error] of [
+    ["draft.active", 1, 204, null],
+    ["ping", 1, 500, null],
+    ["mandate.signed", 2, null, "timeout"],
+  ])
+    await world.row(
+      `insert into core.webhook_attempts (partner_id, endpoint_id, event_id, type, attempt, at, status, ms, error, next_attempt_at)
+       values ($1, $2, gen_random_uuid(), $3, $4, private.now(), $5, 12, $6, case when $6::text is not null then private.now() + interval '5 minutes' end) returning 1`,
+      id,
+      WEBHOOK,
+      type,
+      attempt,
+      code,
+      error,
+    );
+  await world.row(
+    "update core.partners set iban_ciphertext = 'x', iban_key_id = 'x', iban_last4 = '4300', iban_holder = 'Laadpunt Zuid B.V.' where id = $1 returning 1",
+    id,
+  );
+}
+
 describe.skipIf(noBrowser)(
   `contract §6 a partner's pages in a browser${noBrowser ? ` (skipped: ${noBrowser})` : ""}`,
   () => {
@@ -34,6 +65,7 @@ describe.skipIf(noBrowser)(
         if (source === "oauth_consent") hidden = customer_ref;
         else disclosed = customer_ref;
       }
+      await failingWebhook(world, partnerA);
       full = await newManager(world, world.partnerA);
       empty = await newManager(world, world.partnerB);
       await keepLogo(world, world.partnerA.id, png({ width: 240, height: 80, colour: 2, raw: striped(240, 80) }));
@@ -80,6 +112,9 @@ describe.skipIf(noBrowser)(
       { name: "portal-settings-keys", who: () => full, path: "/settings/keys" },
       { name: "portal-settings-keys-rotate", who: () => full, path: "/settings/keys/rotate" },
       { name: "portal-settings-keys-revoke", who: () => full, path: "/settings/keys/revoke" },
+      { name: "portal-settings-webhooks", who: () => full, path: "/settings/webhooks" },
+      { name: "portal-settings-webhook", who: () => full, path: `/settings/webhooks/${WEBHOOK}` },
+      { name: "portal-settings-webhook-remove", who: () => full, path: `/settings/webhooks/${WEBHOOK}/remove` },
       { name: "portal-settings-log", who: () => full, path: "/settings/log" },
       { name: "portal-branding", who: () => full, path: "/settings/branding" },
       { name: "portal-branding-remove", who: () => full, path: "/settings/branding/logo/remove" },

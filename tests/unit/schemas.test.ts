@@ -82,7 +82,9 @@ const NEVER_THERE = [
   ),
   "connectVirtualCharger: charger_claimed",
   ...["granted_below_sold", "not_enough_ere", "worth_nothing"].map((code) => `settleSandboxQuarter: ${code}`),
-  ...["setPartnerPayoutIban", "mintPartnerApiKey"].map((id) => `${id}: recent_sign_in_required`),
+  ...["setPartnerPayoutIban", "mintPartnerApiKey", "createWebhook", "rotateWebhook"].map(
+    (id) => `${id}: recent_sign_in_required`,
+  ),
 ];
 
 test("what an api function, or a helper of it, refuses with is declared by every endpoint that runs it", () => {
@@ -96,8 +98,11 @@ test("what an api function, or a helper of it, refuses with is declared by every
   expect(undeclared.sort()).toEqual(NEVER_THERE.toSorted());
 });
 
-/** What changes nothing of the partner's: a file that somebody looks at is kept for an hour, and is in the log once it is imported. */
-const LEAVES_NOTHING: string[] = ["keep_import"];
+/**
+ * What changes nothing of the partner's: a file that somebody looks at is kept for an hour, and is in the log once it is imported; a
+ * test is among the attempts.
+ */
+const LEAVES_NOTHING = ["keep_import", "ping_webhook"];
 
 test("whatever a partner's pages change leaves an audit row, of a kind that their log has words for", () => {
   const auditsOf = (name: string) =>

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { EVENT_TYPES, WebhookAttempt } from "#shared/domain/events.ts";
+import { awaitPing } from "#shared/domain/webhooks/ping.ts";
 import { newWebhookId, newWebhookSecret, sealWebhookSecret } from "#shared/domain/webhooks/secret.ts";
 import { MAX_URL, refusedUrl } from "#shared/domain/webhooks/url.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
@@ -216,10 +217,6 @@ export const replayWebhook = endpoint(
   },
 );
 
-/** A call takes ten seconds at most, and the worker is kicked. */
-const TEST_MS = 15_000;
-const LOOK_MS = 500;
-
 export const testWebhook = endpoint(
   {
     id: "testWebhook",
@@ -240,13 +237,10 @@ export const testWebhook = endpoint(
   async ({ param, call, environment, fail }) => {
     const webhook_id = named(param, fail);
     const { ping } = JSON.parse(await call("ping_webhook", { webhook_id }));
-    environment.kick();
-    const until = Date.now() + TEST_MS;
-    while (Date.now() < until) {
-      await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    const look = async () => {
       const answer = await call("pinged_webhook", { webhook_id, ping });
-      if (answer !== "null") return answer;
-    }
-    return { ok: false, attempt: null };
+      return answer === "null" ? null : answer;
+    };
+    return (await awaitPing(environment, look)) ?? { ok: false, attempt: null };
   },
 );

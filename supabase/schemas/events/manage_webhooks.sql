@@ -35,10 +35,10 @@ language plpgsql security definer
 set search_path = ''
 as $$
 begin
-  perform private.act_as(caller, 'partner'), private.act_as_manager();
+  perform private.act_as(caller, 'partner'), private.act_as_manager(), private.require_recent_sign_in();
   return private.webhook_json(private.add_webhook(private.partner_id(), input));
 end $$;
-comment on function api.create_webhook(jsonb, jsonb) is 'POST /partner/webhooks: {id, url, types, secret, from} to the endpoint. The secret is sealed before it comes here.';
+comment on function api.create_webhook(jsonb, jsonb) is 'POST /partner/webhooks: {id, url, types, secret, secret_id, from} to the endpoint. The secret is sealed before it comes here.';
 select private.expose('api.create_webhook(jsonb, jsonb)');
 
 create function api.rotate_webhook(caller jsonb, input jsonb) returns json
@@ -46,10 +46,10 @@ language plpgsql security definer
 set search_path = ''
 as $$
 begin
-  perform private.act_as(caller, 'partner'), private.act_as_manager();
+  perform private.act_as(caller, 'partner'), private.act_as_manager(), private.require_recent_sign_in();
   return private.webhook_json(private.rotate_webhook(private.own_webhook(input ->> 'webhook_id'), input));
 end $$;
-comment on function api.rotate_webhook(jsonb, jsonb) is 'POST /partner/webhooks/{webhook_id}/rotate: {webhook_id, secret, now} to the endpoint.';
+comment on function api.rotate_webhook(jsonb, jsonb) is 'POST /partner/webhooks/{webhook_id}/rotate: {webhook_id, secret, secret_id, now} to the endpoint.';
 select private.expose('api.rotate_webhook(jsonb, jsonb)');
 
 create function api.switch_webhook(caller jsonb, input jsonb) returns json

@@ -11,6 +11,7 @@ create table core.webhook_endpoints (
   disabled_reason     text,
   secret_ciphertext   text        not null,
   secret_key_id       text        not null,
+  secret_id           uuid,
   previous_ciphertext text,
   previous_key_id     text,
   previous_until      timestamptz,
@@ -35,7 +36,8 @@ comment on table core.webhook_endpoints is
   'Where the events of a client''s log, or of a partner''s own, are sent. The secrets are AES-256-GCM made before they reach the database, bound to the endpoint.';
 comment on column core.webhook_endpoints.types is 'Null: all.';
 comment on column core.webhook_endpoints.pseudonymous is
-  'A person made it, through an application: it is sent what GET /partner/events shows a person, no reference of a customer and no registration.';
+  'A person made it through an application, and not on the partner''s pages: it is sent what GET /partner/events shows a person, no reference of a customer and no registration.';
+comment on column core.webhook_endpoints.secret_id is 'Of the form that made the secret, so that one that is sent twice makes it once; null where no form did.';
 comment on column core.webhook_endpoints.delivered_to is 'Every event up to this number of the log was sent, or waits in core.webhook_retries.';
 comment on column core.webhook_endpoints.failures is 'Attempts that failed since the last success. From the fifth on there is one attempt at a time, at probe_at.';
 comment on column core.webhook_endpoints.last_error is
@@ -151,19 +153,24 @@ declare
 begin
   -- the partner's row is locked, so that of two at once the second sees the first
   perform from core.partners p where p.id = private.partner_id() for no key update;
+  select * into endpoint from core.webhook_endpoints e
+   where e.partner_id = private.partner_id() and e.id = (input ->> 'id')::uuid and e.secret_id = (input ->> 'secret_id')::uuid;
+  if found then
+    return endpoint;
+  end if;
   if (select count(*) from core.webhook_endpoints e where e.partner_id = private.partner_id()) >= 10 then
     perform private.refuse('endpoint_limit');
   end if;
-  insert into core.webhook_endpoints (partner_id, id, owner_id, url, types, pseudonymous, secret_ciphertext, secret_key_id, delivered_to)
+  insert into core.webhook_endpoints (partner_id, id, owner_id, url, types, pseudonymous, secret_ciphertext, secret_key_id, secret_id, delivered_to)
   values (private.partner_id(), (input ->> 'id')::uuid, owner, input ->> 'url',
-          (select array_agg(t) from jsonb_array_elements_text(nullif(input -> 'types', 'null')) t), private.manager_id() is not null,
-          input #>> '{secret,ciphertext}', input #>> '{secret,key_id}', private.place_in_log(owner, input ->> 'from'))
+          (select array_agg(t) from jsonb_array_elements_text(nullif(input -> 'types', 'null')) t), not private.is_partner_itself(),
+          input #>> '{secret,ciphertext}', input #>> '{secret,key_id}', (input ->> 'secret_id')::uuid, private.place_in_log(owner, input ->> 'from'))
   returning * into endpoint;
   perform private.audit('webhook.added', endpoint.id);
   return endpoint;
 end $$;
 comment on function private.add_webhook(uuid, jsonb) is
-  'A new endpoint of a log of the tenant: {id, url, types, secret, from}. Ten a partner, its clients'' included.';
+  'A new endpoint of a log of the tenant: {id, url, types, secret, secret_id, from}. Ten a partner, its clients'' included.';
 grant execute on function private.add_webhook(uuid, jsonb) to api_owner;
 
 create function private.rotate_webhook(endpoint core.webhook_endpoints, input jsonb) returns core.webhook_endpoints
@@ -173,8 +180,11 @@ as $$
 declare
   at_once constant boolean := coalesce((input ->> 'now')::boolean, false);
 begin
+  if endpoint.secret_id = (input ->> 'secret_id')::uuid then
+    return endpoint;
+  end if;
   update core.webhook_endpoints e
-     set secret_ciphertext = input #>> '{secret,ciphertext}', secret_key_id = input #>> '{secret,key_id}',
+     set secret_id = (input ->> 'secret_id')::uuid, secret_ciphertext = input #>> '{secret,ciphertext}', secret_key_id = input #>> '{secret,key_id}',
          previous_ciphertext = case when not at_once then e.secret_ciphertext end, previous_key_id = case when not at_once then e.secret_key_id end,
          previous_until = case when not at_once then private.now() + interval '24 hours' end
    where e.partner_id = endpoint.partner_id and e.id = endpoint.id returning * into endpoint;
@@ -182,7 +192,7 @@ begin
   return endpoint;
 end $$;
 comment on function private.rotate_webhook(core.webhook_endpoints, jsonb) is
-  'Another secret, {secret, now}: what is sent is signed with both for 24 hours, or from now on with the new one alone.';
+  'Another secret, {secret, secret_id, now}: what is sent is signed with both for 24 hours, or from now on with the new one alone.';
 grant execute on function private.rotate_webhook(core.webhook_endpoints, jsonb) to api_owner;
 
 create function private.disable_webhook(endpoint core.webhook_endpoints, reason text) returns core.webhook_endpoints

@@ -66,3 +66,46 @@ end $$;
 comment on function api.read_portal_log(jsonb, jsonb) is
   'What was changed for a partner, newest first: {before, limit} to {who, changes: [{at, action, by: person | key | operator, email, about, details}], before}. The last is where the next page begins, null behind the oldest; email is null for a login that is gone.';
 select private.expose('api.read_portal_log(jsonb, jsonb)');
+
+create function api.read_portal_webhooks(caller jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'partner');
+  return json_build_object(
+    'who', private.portal_who(),
+    'signed_in_recently', private.signed_in_recently(),
+    'webhooks', (select coalesce(json_agg(private.webhook_json(e) order by e.created_at, e.id), '[]') from core.webhook_endpoints e
+                  where e.partner_id = private.partner_id() and e.owner_id = private.partner_id()));
+end $$;
+comment on function api.read_portal_webhooks(jsonb) is 'Where the events of a partner are sent, as its pages show it: {who, signed_in_recently, webhooks}, the oldest first.';
+select private.expose('api.read_portal_webhooks(jsonb)');
+
+create function api.read_portal_webhook(caller jsonb, query jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+declare
+  endpoint core.webhook_endpoints;
+begin
+  perform private.act_as(caller, 'partner');
+  select * into endpoint from core.webhook_endpoints e
+   where e.partner_id = private.partner_id() and e.owner_id = private.partner_id() and e.id = (query ->> 'webhook_id')::uuid;
+  if not found then
+    perform private.refuse('webhook_not_found');
+  end if;
+  return json_build_object(
+    'who', private.portal_who(),
+    'signed_in_recently', private.signed_in_recently(),
+    'webhook', private.webhook_json(endpoint),
+    'previous_until', case when endpoint.previous_until > private.now() then private.iso(endpoint.previous_until) end,
+    'retries', (select json_build_object('waiting', count(r.next_attempt_at), 'given_up', count(*) - count(r.next_attempt_at))
+                  from core.webhook_retries r where r.partner_id = endpoint.partner_id and r.endpoint_id = endpoint.id),
+    'attempts', (select coalesce(json_agg(private.attempt_json(a) order by a.id desc), '[]')
+                   from (select * from core.webhook_attempts a where a.partner_id = endpoint.partner_id and a.endpoint_id = endpoint.id
+                          order by a.id desc limit (query ->> 'limit')::int) a));
+end $$;
+comment on function api.read_portal_webhook(jsonb, jsonb) is
+  'An endpoint of a partner''s own log and its latest attempts: {webhook_id, limit} to {who, signed_in_recently, webhook, previous_until, retries: {waiting, given_up}, attempts}. previous_until is null where one secret signs.';
+select private.expose('api.read_portal_webhook(jsonb, jsonb)');

@@ -73,4 +73,35 @@ export type Branding = {
   who: Who;
   branding: Record<"display_name" | "primary_color" | "reply_to", string | null>;
   brand: Brand;
+
+/** An endpoint, as GET /partner/webhooks. */
+export type Webhook = {
+  id: string;
+  url: string;
+  types: string[];
+  status: "enabled" | "disabled";
+  disabled_reason: string | null;
+  failing_since: string | null;
+  last_error: string | null;
+};
+
+export type Attempt = {
+  type: string;
+  attempt: number;
+  at: string;
+  status: number | null;
+  error: string | null;
+  next_attempt_at: string | null;
+};
+
+export type Webhooks = { who: Who; signed_in_recently: boolean; webhooks: Webhook[] };
+
+export type OneWebhook = {
+  who: Who;
+  signed_in_recently: boolean;
+  webhook: Webhook;
+  /** Until when the secret before this one signs too. */
+  previous_until: string | null;
+  retries: { waiting: number; given_up: number };
+  attempts: Attempt[];
 };

@@ -26,4 +26,13 @@ export const PORTAL_SQL = [
   "read_portal_branding",
   "set_partner_branding",
   "set_partner_logo",
+  "read_portal_webhooks",
+  "read_portal_webhook",
+  "create_webhook",
+  "rotate_webhook",
+  "switch_webhook",
+  "revoke_webhook",
+  "replay_webhook",
+  "ping_webhook",
+  "pinged_webhook",
 ] as const;

@@ -1,5 +1,6 @@
 import { html } from "hono/html";
 import { ACCOUNT_HOLDER, payoutAccount } from "#shared/domain/partner_settings.ts";
+import { longMoment } from "../../kit/document.ts";
 import { textInput } from "../../kit/fields.ts";
 import type { Html } from "../../kit/frame.ts";
 import type { Returned } from "../../kit/returned.ts";
@@ -8,7 +9,7 @@ import { newsOf } from "../../kit/signed_in_views.ts";
 import type { Settings } from "../model.ts";
 import { type PortalFrame, signedIn } from "../visit.ts";
 import { WORDS } from "../words.ts";
-import { inMinutes, settingPage, signInAgain } from "./frame.ts";
+import { settingPage, signInAgain } from "./frame.ts";
 
 const PAGE = "/settings/account";
 
@@ -49,7 +50,7 @@ ${
 </dl>`
     : html`<p>${words.none}</p>`
 }
-${iban_held_until ? html`<p class="panel">${words.held(inMinutes(frame, iban_held_until))}</p>` : ""}
+${iban_held_until ? html`<p class="panel">${words.held(longMoment(iban_held_until, frame.words))}</p>` : ""}
 <h2>${iban_masked ? words.change : words.add}</h2>
 <p>${words.what}</p>
 ${

@@ -43,12 +43,3 @@ export function shownOnce(title: string, once: string, secret: string | null): H
     ? html`<div class="panel" role="status"><h2 class="first">${title}</h2><p>${once}</p><p><code>${secret}</code></p></div>`
     : "";
 }
-
-/** A moment in the Netherlands to the minute, as people write it. */
-export function inMinutes({ words }: PortalFrame, moment: string): string {
-  return new Intl.DateTimeFormat(words.date_locale, {
-    dateStyle: "long",
-    timeStyle: "short",
-    timeZone: "Europe/Amsterdam",
-  }).format(new Date(moment));
-}

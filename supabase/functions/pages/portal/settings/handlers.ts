@@ -4,6 +4,18 @@ import { askRevokeKey, askRotateKey, mintKey, revokeKey, rotateKey, showKeys } f
 import { showLog } from "./log.ts";
 import { showSettings } from "./overview.ts";
 import { saveReturn, showReturn } from "./return_url.ts";
+import {
+  addWebhook,
+  askRemoveWebhook,
+  askRotateWebhook,
+  removeWebhook,
+  replayWebhook,
+  rotateWebhook,
+  showWebhook,
+  showWebhooks,
+  switchWebhook,
+  testWebhook,
+} from "./webhooks.ts";
 
 /** What each page of a partner's settings does, and each form. */
 export const settingsPages = {
@@ -20,5 +32,15 @@ export const settingsPages = {
   rotateKey,
   askRevokeKey,
   revokeKey,
+  showWebhooks,
+  addWebhook,
+  showWebhook,
+  testWebhook,
+  switchWebhook,
+  replayWebhook,
+  askRotateWebhook,
+  rotateWebhook,
+  askRemoveWebhook,
+  removeWebhook,
   showLog,
 };

@@ -1,12 +1,13 @@
 import { html } from "hono/html";
 import { newPartnerKey, newSecret } from "#shared/auth/tokens.ts";
+import { longMoment } from "../../kit/document.ts";
 import type { Html } from "../../kit/frame.ts";
 import type { Returned } from "../../kit/returned.ts";
 import { doButton, newsOf } from "../../kit/signed_in_views.ts";
 import type { Partner, Settings } from "../model.ts";
 import { type PortalFrame, type PortalVisit, signedIn } from "../visit.ts";
 import { WORDS } from "../words.ts";
-import { askTwicePage, inMinutes, settingPage, shownOnce, signInAgain } from "./frame.ts";
+import { askTwicePage, settingPage, shownOnce, signInAgain } from "./frame.ts";
 
 const PAGE = "/settings/keys";
 const ROTATE = `${PAGE}/rotate`;
@@ -75,8 +76,8 @@ function theKey(frame: PortalFrame, key: NonNullable<Partner["api_key"]>): Html 
   return html`<section class="sheet" aria-labelledby="key"><h2 id="key">${words.yours}</h2>
 <dl>
 <div><dt>${words.looks}</dt><dd><code>${key.prefix}…${key.last4}</code></dd></div>
-<div><dt>${words.made}</dt><dd>${inMinutes(frame, key.created_at)}</dd></div>
-<div><dt>${words.used}</dt><dd>${key.last_used_at ? inMinutes(frame, key.last_used_at) : words.never_used}</dd></div>
+<div><dt>${words.made}</dt><dd>${longMoment(key.created_at, frame.words)}</dd></div>
+<div><dt>${words.used}</dt><dd>${key.last_used_at ? longMoment(key.last_used_at, frame.words) : words.never_used}</dd></div>
 </dl>
 <div class="actions"><a class="button second" href="${frame.to(ROTATE)}">${words.rotate.title}</a><a class="button second" href="${frame.to(REVOKE)}">${words.revoke.title}</a></div>
 </section>`;

@@ -1,9 +1,10 @@
 import { html } from "hono/html";
+import { longMoment } from "../../kit/document.ts";
 import type { Html } from "../../kit/frame.ts";
 import type { Change, Log } from "../model.ts";
 import { type PortalFrame, signedIn } from "../visit.ts";
 import { WORDS } from "../words.ts";
-import { inMinutes, settingPage } from "./frame.ts";
+import { settingPage } from "./frame.ts";
 
 const PAGE = "/settings/log";
 const LIMIT = 50;
@@ -24,7 +25,7 @@ ${
     ? html`<p>${words.none}</p>`
     : html`<ul class="pages">${changes.map(
         (change) =>
-          html`<li>${whatOf(frame, change)}<small>${inMinutes(frame, change.at)}, ${byWhom(frame, change)}</small></li>`,
+          html`<li>${whatOf(frame, change)}<small>${longMoment(change.at, frame.words)}, ${byWhom(frame, change)}</small></li>`,
       )}</ul>`
 }
 <p>${before ? html`<a class="link" href="${frame.to(PAGE)}">${words.newest}</a> ` : ""}${next ? html`<a class="link" href="${frame.to(PAGE, { before: next })}">${words.older}</a>` : ""}</p>`,

@@ -15,7 +15,7 @@ type State = { is: string; todo?: boolean };
 /** The pages of the settings in their order, and how each stands. */
 function statesOf({ locale }: PortalFrame, settings: Settings): [page: string, name: string, state: State][] {
   const { overview: words } = WORDS[locale].settings;
-  const { partner, invoices_need } = settings;
+  const { partner, invoices_need, webhooks } = settings;
   const { company, payout, return_url, api_key } = partner;
   return [
     [
@@ -33,6 +33,7 @@ function statesOf({ locale }: PortalFrame, settings: Settings): [page: string, n
     ["/branding", words.branding, { is: words.branding_is }],
     ["/return", words.return_url, { is: return_url ?? words.return_url_none }],
     ["/keys", words.keys, { is: api_key ? words.keys_is(api_key.prefix, api_key.last4) : words.keys_none }],
+    ["/webhooks", words.webhooks, { is: words.webhooks_are(webhooks.enabled, webhooks.disabled) }],
     ["/log", words.log, { is: words.log_is }],
   ];
 }

@@ -1,0 +1,159 @@
+import { html } from "hono/html";
+import { newSecret } from "#shared/auth/tokens.ts";
+import { typesOf } from "#shared/domain/events.ts";
+import { longMoment } from "../../kit/document.ts";
+import { radios, textInput } from "../../kit/fields.ts";
+import type { Html } from "../../kit/frame.ts";
+import type { Returned } from "../../kit/returned.ts";
+import { formToken } from "../../kit/sign_in_views.ts";
+import { doButton, newsOf, table } from "../../kit/signed_in_views.ts";
+import type { Attempt, OneWebhook, Webhook, Webhooks } from "../model.ts";
+import type { PortalFrame } from "../visit.ts";
+import { WORDS } from "../words.ts";
+import { settingPage, shownOnce, signInAgain } from "./frame.ts";
+
+const PAGE = "/settings/webhooks";
+
+/** What can be sent again: what was given up, or what happened in the last so many hours. */
+export const REPLAYS = ["failed", "1", "24", "168"] as const;
+
+const wordsOf = ({ locale }: PortalFrame) => WORDS[locale].settings.webhooks;
+
+/** A word by its key; of one that there is none for, the key itself. */
+const named = (words: Readonly<Record<string, string>>, key: string) => words[key] ?? key;
+
+/** Every endpoint, and a form for one more. */
+export function webhooksPage(frame: PortalFrame, shown: Webhooks, { typed, errors }: Returned): Html {
+  const words = wordsOf(frame);
+  const { who, signed_in_recently, webhooks } = shown;
+  return settingPage(frame, who, {
+    title: words.title,
+    errors,
+    body: html`${newsOf(typed.get("news") === "removed" ? words.removed : undefined)}
+<p>${words.what}</p>
+${
+  webhooks.length === 0
+    ? html`<p>${words.none}</p>`
+    : html`<ul class="pages">${webhooks.map(
+        (webhook) =>
+          html`<li><a href="${frame.to(`${PAGE}/${webhook.id}`)}">${webhook.url}</a><small>${stateOf(frame, webhook)}</small></li>`,
+      )}</ul>`
+}
+<h2>${words.add}</h2>
+${signed_in_recently ? addForm(frame, { typed, errors }) : signInAgain(frame, PAGE)}`,
+  });
+}
+
+function addForm(frame: PortalFrame, { typed, errors }: Returned): Html {
+  const words = wordsOf(frame);
+  const ticked = typed.getAll("type");
+  return html`<form method="post" action="${frame.to(PAGE)}" novalidate>
+${formToken(frame.form_token)}<input type="hidden" name="once" value="${newSecret(16)}">
+${textInput({ id: "url", label: words.url, hint: words.url_hint, error: errors.url, value: typed.get("url"), required: true, attributes: html` autocomplete="off" inputmode="url" autocapitalize="none" spellcheck="false" maxlength="500"` })}
+${radios({
+  id: "which",
+  label: words.which,
+  error: errors.which,
+  value: typed.get("which") ?? "all",
+  options: [
+    { value: "all", label: words.all },
+    {
+      value: "some",
+      label: words.some,
+      under: html`${typesOf("partner").map(
+        (type) =>
+          html`<label class="choice"><input type="checkbox" name="type" value="${type}"${ticked.includes(type) ? html` checked` : ""}><span>${named(words.types, type)}<small><code>${type}</code></small></span></label>`,
+      )}`,
+    },
+  ],
+})}
+<div class="actions"><button class="button">${words.submit}</button></div>
+</form>`;
+}
+
+/** Whether anything is sent, and why not. */
+function stateOf(frame: PortalFrame, { status, disabled_reason, failing_since, last_error }: Webhook): string {
+  const words = wordsOf(frame);
+  if (status === "disabled") return words.is_disabled(named(words.reasons, disabled_reason ?? ""));
+  if (!failing_since) return words.is_enabled;
+  return words.is_failing(longMoment(failing_since, frame.words), wrong(frame, last_error));
+}
+
+/** Why an attempt failed. */
+function wrong(frame: PortalFrame, error: string | null): string {
+  const words = wordsOf(frame);
+  const status = /^http_(\d+)$/.exec(error ?? "")?.[1];
+  return status ? words.answered(status) : named(words.wrong, error ?? "");
+}
+
+/** One endpoint: how it stands, what was sent lately, and what can be done with it. */
+export function webhookPage(frame: PortalFrame, shown: OneWebhook, { typed, errors }: Returned): Html {
+  const words = wordsOf(frame);
+  const { who, webhook, previous_until, retries, attempts } = shown;
+  const page = `${PAGE}/${webhook.id}`;
+  const enabled = webhook.status === "enabled";
+  return settingPage(frame, who, {
+    title: words.one,
+    errors,
+    body: html`${newsOf(newsTold(frame, typed))}
+${shownOnce(words.new_title, words.new_once, typed.get("secret"))}
+<dl class="figures">
+<div><dt>${words.url}</dt><dd>${webhook.url}</dd></div>
+<div><dt>${words.state}</dt><dd>${stateOf(frame, webhook)}</dd></div>
+<div><dt>${words.sent}</dt><dd>${webhook.types.includes("*") ? words.all : webhook.types.map((type) => html`${named(words.types, type)}<br>`)}</dd></div>
+<div><dt>${words.waiting}</dt><dd>${words.waiting_is(retries.waiting, retries.given_up)}</dd></div>
+${previous_until ? html`<div><dt>${words.secret}</dt><dd>${words.both_until(longMoment(previous_until, frame.words))}</dd></div>` : ""}
+</dl>
+${enabled ? doButton(frame, `${page}/test`, {}, words.test) : ""}
+${doButton(frame, `${page}/switch`, { enable: enabled ? "no" : "yes" }, enabled ? words.pause : words.enable)}
+<h2>${words.attempts}</h2>
+${attempts.length === 0 ? html`<p>${words.no_attempts}</p>` : attemptsTable(frame, attempts)}
+<h2>${words.replay.title}</h2>
+${
+  enabled
+    ? html`<p>${words.replay.what}</p>
+<form method="post" action="${frame.to(`${page}/replay`)}" novalidate>
+${formToken(frame.form_token)}
+${radios({ id: "which", label: words.replay.which, error: errors.which, value: typed.get("which"), options: REPLAYS.map((value) => ({ value, label: words.replay.options[value] })) })}
+<div class="actions"><button class="button second">${words.replay.submit}</button></div>
+</form>`
+    : html`<p>${words.replay.paused}</p>`
+}
+<h2>${words.more}</h2>
+<div class="actions"><a class="button second" href="${frame.to(`${page}/rotate`)}">${words.rotate.title}</a><a class="button second" href="${frame.to(`${page}/remove`)}">${words.remove.title}</a></div>
+<p><a class="link" href="${frame.to(PAGE)}">${words.back}</a></p>`,
+  });
+}
+
+function newsTold(frame: PortalFrame, typed: URLSearchParams): string | undefined {
+  const words = wordsOf(frame);
+  const news = typed.get("news") ?? "";
+  const status = typed.get("status") ?? "";
+  if (news === "tested") return words.tested(status);
+  if (news === "failed")
+    return words.test_failed(typed.get("error") ? wrong(frame, typed.get("error")) : words.answered(status));
+  if (news === "replayed") return words.replay.done(Number(typed.get("events")));
+  return { ...words.news }[news];
+}
+
+function attemptsTable(frame: PortalFrame, attempts: readonly Attempt[]): Html {
+  const words = wordsOf(frame);
+  return table(
+    words.attempts,
+    html`<th scope="col">${words.at}</th><th scope="col" class="text">${words.event}</th><th scope="col" class="text">${words.came}</th>`,
+    attempts.map((attempt) => {
+      const ok = attempt.status !== null && attempt.status >= 200 && attempt.status < 300;
+      const came = ok
+        ? words.arrived(String(attempt.status))
+        : attempt.error
+          ? wrong(frame, attempt.error)
+          : words.answered(String(attempt.status));
+      const next = attempt.next_attempt_at
+        ? words.again_at(longMoment(attempt.next_attempt_at, frame.words))
+        : ok || attempt.type === "ping"
+          ? ""
+          : words.given_up;
+      return html`<tr><th scope="row">${longMoment(attempt.at, frame.words)}<small>${words.nth(attempt.attempt)}</small></th><td class="text">${named(words.types, attempt.type)}</td><td class="text">${came}${next ? html`<small>${next}</small>` : ""}</td></tr>`;
+    }),
+  );
+}

@@ -1,0 +1,167 @@
+import { Buffer } from "node:buffer";
+import { newSecret } from "#shared/auth/tokens.ts";
+import { type EventType, typesOf } from "#shared/domain/events.ts";
+import { awaitPing } from "#shared/domain/webhooks/ping.ts";
+import { newWebhookSecret, sealWebhookSecret } from "#shared/domain/webhooks/secret.ts";
+import { refusedUrl } from "#shared/domain/webhooks/url.ts";
+import type { Answer } from "../../kit/visit.ts";
+import type { Attempt, OneWebhook, Webhooks } from "../model.ts";
+import { type PortalVisit, signedIn } from "../visit.ts";
+import { WORDS } from "../words.ts";
+import { askTwicePage, settingPage, signInAgain } from "./frame.ts";
+import { REPLAYS, webhookPage, webhooksPage } from "./webhook_views.ts";
+
+const PAGE = "/settings/webhooks";
+/** Attempts that are shown of an endpoint. */
+const LIMIT = 20;
+const HOUR_MS = 3_600_000;
+
+const idOf = (visit: PortalVisit) => visit.c.req.param("id") ?? "";
+const pageOf = (visit: PortalVisit) => `${PAGE}/${idOf(visit)}`;
+
+export const showWebhooks = signedIn(async (visit) => {
+  const news = visit.news();
+  return visit.pageOf(webhooksPage(visit.frame, await visit.own<Webhooks>("read_portal_webhooks"), news), news);
+});
+
+/** An id that is as good as random, of a hash that is. */
+const uuidOf = (hash: string) =>
+  [hash.slice(0, 8), hash.slice(8, 12), `4${hash.slice(13, 16)}`, `8${hash.slice(17, 20)}`, hash.slice(20, 32)].join(
+    "-",
+  );
+
+/** The secret that a form makes, and its id: both the same however often the form is sent. Null for none of our forms. */
+function secretOf(visit: PortalVisit, use: string) {
+  const bytes = visit.secretOf(use);
+  const id = visit.secretOf(`id of ${use}`);
+  return bytes && id ? { secret: newWebhookSecret(Buffer.from(bytes, "hex")), secret_id: uuidOf(id) } : null;
+}
+
+/** The event types that a form asks for: null for all, undefined where it names none. */
+function typesAsked(form: URLSearchParams): EventType[] | null | undefined {
+  if (form.get("which") !== "some") return null;
+  const types = typesOf("partner").filter((type) => form.getAll("type").includes(type));
+  return types.length > 0 ? types : undefined;
+}
+
+export const addWebhook = signedIn(async (visit) => {
+  const { form, environment, locale } = visit;
+  const words = WORDS[locale].settings.webhooks.errors;
+  const sent = (form.get("url") ?? "").trim();
+  const wrong = refusedUrl(sent, environment.config) !== null;
+  const types = typesAsked(form);
+  if (wrong || types === undefined)
+    return visit.refuse(PAGE, {
+      ...(wrong ? { url: words.url } : {}),
+      ...(types === undefined ? { which: words.which } : {}),
+    });
+  const made = secretOf(visit, "webhook");
+  if (!made) return visit.foreign();
+  const { secret, secret_id } = made;
+  const sealed = sealWebhookSecret(environment, secret_id, secret);
+  const creating = visit.own("create_webhook", {
+    id: secret_id,
+    url: new URL(sent).href,
+    types,
+    secret: sealed,
+    secret_id,
+  });
+  const { refused } = await visit.attempt(creating, ["endpoint_limit", "recent_sign_in_required"]);
+  if (refused?.code === "recent_sign_in_required") return visit.go(PAGE);
+  if (refused) return visit.refuse(PAGE, { url: words.limit });
+  return visit.told(`${PAGE}/${secret_id}`, "added", { secret });
+});
+
+/** A page or a form of an endpoint: another partner's is none. */
+const onWebhook = (run: (visit: PortalVisit) => Promise<Response>) =>
+  signedIn(async (visit) => {
+    const { answer, refused } = await visit.attempt(run(visit), ["webhook_not_found"]);
+    return refused ? visit.unknown() : answer;
+  });
+
+const read = (visit: PortalVisit) =>
+  visit.own<OneWebhook>("read_portal_webhook", { webhook_id: idOf(visit), limit: LIMIT });
+
+export const showWebhook = onWebhook(async (visit) => {
+  const news = visit.news();
+  return visit.pageOf(webhookPage(visit.frame, await read(visit), news), news);
+});
+
+/** What cannot be asked of an endpoint that is paused. */
+async function whileEnabled<Result>(
+  visit: PortalVisit,
+  act: Promise<Result>,
+  then: (result: Result) => Answer,
+): Promise<Response> {
+  const { answer, refused } = await visit.attempt(act, ["endpoint_disabled"]);
+  return refused ? visit.told(pageOf(visit), "paused") : then(answer);
+}
+
+export const testWebhook = onWebhook((visit) => {
+  const webhook_id = idOf(visit);
+  return whileEnabled(visit, visit.own<{ ping: string }>("ping_webhook", { webhook_id }), async ({ ping }) => {
+    const tested = await awaitPing(visit.environment, () =>
+      visit.own<{ ok: boolean; attempt: Attempt } | null>("pinged_webhook", { webhook_id, ping }),
+    );
+    if (!tested) return visit.told(pageOf(visit), "not_tested");
+    const { status, error } = tested.attempt;
+    return visit.told(pageOf(visit), tested.ok ? "tested" : "failed", {
+      status: String(status ?? ""),
+      error: error ?? "",
+    });
+  });
+});
+
+export const switchWebhook = onWebhook(async (visit) => {
+  const enable = visit.form.get("enable") === "yes";
+  await visit.own("switch_webhook", { webhook_id: idOf(visit), enable });
+  visit.environment.kick();
+  return visit.told(pageOf(visit), enable ? "enabled" : "disabled");
+});
+
+export const replayWebhook = onWebhook(async (visit) => {
+  const which = REPLAYS.find((each) => each === visit.form.get("which"));
+  if (!which) return visit.refuse(pageOf(visit), { which: WORDS[visit.locale].settings.webhooks.replay.error });
+  const from = new Date(visit.environment.now().getTime() - Number(which) * HOUR_MS);
+  const what = which === "failed" ? { failed: true } : { from: from.toISOString() };
+  const replaying = visit.own<{ events: number }>("replay_webhook", { webhook_id: idOf(visit), ...what });
+  return whileEnabled(visit, replaying, ({ events }) => {
+    visit.environment.kick();
+    return visit.told(pageOf(visit), "replayed", { events: String(events) });
+  });
+});
+
+export const askRotateWebhook = onWebhook(async (visit) => {
+  const { who, signed_in_recently } = await read(visit);
+  const { frame } = visit;
+  const words = WORDS[frame.locale].settings.webhooks.rotate;
+  const page = pageOf(visit);
+  return visit.page(
+    signed_in_recently
+      ? askTwicePage(frame, who, words, `${page}/rotate`, { once: newSecret(16) }, page)
+      : settingPage(frame, who, { title: words.title, body: signInAgain(frame, PAGE) }),
+  );
+});
+
+export const rotateWebhook = onWebhook(async (visit) => {
+  const webhook_id = idOf(visit);
+  const made = secretOf(visit, `webhook ${webhook_id}`);
+  if (!made) return visit.foreign();
+  const { secret, secret_id } = made;
+  const sealed = sealWebhookSecret(visit.environment, webhook_id, secret);
+  const rotating = visit.own("rotate_webhook", { webhook_id, secret: sealed, secret_id });
+  const { refused } = await visit.attempt(rotating, ["recent_sign_in_required"]);
+  return refused ? visit.go(`${pageOf(visit)}/rotate`) : visit.told(pageOf(visit), "rotated", { secret });
+});
+
+export const askRemoveWebhook = onWebhook(async (visit) => {
+  const { who } = await read(visit);
+  const page = pageOf(visit);
+  const words = WORDS[visit.locale].settings.webhooks.remove;
+  return visit.page(askTwicePage(visit.frame, who, words, `${page}/remove`, {}, page));
+});
+
+export const removeWebhook = onWebhook(async (visit) => {
+  await visit.own("revoke_webhook", { webhook_id: idOf(visit) });
+  return visit.told(PAGE, "removed");
+});
