@@ -44,7 +44,7 @@ function accountPage(frame: PortalFrame, settings: Settings, { typed, errors }: 
     body: html`${newsOf(typed.get("news") === "saved" ? words.saved : undefined)}
 ${
   iban_masked
-    ? html`<dl class="figures">
+    ? html`<dl>
 <div><dt>${words.iban}</dt><dd>${iban_masked}</dd></div>
 <div><dt>${words.account_holder}</dt><dd>${account_holder}</dd></div>
 </dl>`

@@ -36,7 +36,7 @@ function returnPage(frame: PortalFrame, settings: Settings, { typed, errors }: R
     body: html`${newsOf(news)}
 <p>${words.what}</p>
 <p>${words.below}</p>
-<dl class="figures"><div><dt>${words.now}</dt><dd>${partner.return_url ?? words.none}</dd></div></dl>
+<dl><div><dt>${words.now}</dt><dd>${partner.return_url ?? words.none}</dd></div></dl>
 ${
   signed_in_recently
     ? html`<form method="post" action="${frame.to(PAGE)}" novalidate>

@@ -97,7 +97,7 @@ export function webhookPage(frame: PortalFrame, shown: OneWebhook, { typed, erro
     errors,
     body: html`${newsOf(newsTold(frame, typed))}
 ${shownOnce(words.new_title, words.new_once, typed.get("secret"))}
-<dl class="figures">
+<dl>
 <div><dt>${words.url}</dt><dd>${webhook.url}</dd></div>
 <div><dt>${words.state}</dt><dd>${stateOf(frame, webhook)}</dd></div>
 <div><dt>${words.sent}</dt><dd>${webhook.types.includes("*") ? words.all : webhook.types.map((type) => html`${named(words.types, type)}<br>`)}</dd></div>
