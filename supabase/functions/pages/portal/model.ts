@@ -68,11 +68,13 @@ export type Change = {
 };
 
 export type Log = { who: Who; changes: Change[]; before: string | null };
+
 /** Settings of how a partner looks, and what is made of them. */
 export type Branding = {
   who: Who;
   branding: Record<"display_name" | "primary_color" | "reply_to", string | null>;
   brand: Brand;
+};
 
 /** An endpoint, as GET /partner/webhooks. */
 export type Webhook = {
