@@ -170,7 +170,8 @@ describe("a walk from zero", { timeout: PATIENCE_MS }, () => {
       "/functions/v1/worker/run",
     ]);
     for (const { url, headers } of requests) {
-      const response = await fetch(url, { method: "POST", headers });
+      const sent = { ...headers, "Content-Type": "application/json" };
+      const response = await fetch(url, { method: "POST", headers: sent, body: "{}" });
       expect([url, response.status]).toEqual([url, 200]);
     }
   });
