@@ -171,11 +171,11 @@ describe("supabase functions deploy", () => {
     const foreign = files.filter((file) => /^(tests|packages\/(?!shared\/src\/)|supabase\/functions)\b/.test(file));
     expect(foreign.filter((file) => !file.startsWith(`supabase/functions/${folderOf(slug)}/`))).toEqual([]);
     // the platform takes 5 MB with the packages; our own part is text that a person wrote, but for the description of the API and
-    // the letters of documents and pages. The pages are the largest: those of customers and those of partners, in two languages
+    // the letters of documents and pages. The pages are the largest: those of customers and those of partners, who bring customers there too, in two languages
     const made = ["openapi.json", ...Object.keys(FONT_MODULES)];
     const written = [...upload(slug).files].filter(([path]) => !made.includes(path));
     const size = written.reduce((total, [, content]) => total + content.length, 0);
-    expect(size).toBeLessThan(800_000);
+    expect(size).toBeLessThan(1_000_000);
   });
 
   test.each(FOLDERS)("leaves the platform no version of a package of %s to choose", (slug) => {
