@@ -183,9 +183,9 @@ as $$
             from private.own_account_rows() a
             join core.connections c on c.partner_id = a.partner_id and c.account_id = a.id
             join core.mandates m on m.partner_id = c.partner_id and m.connection_id = c.id and m.document is not null
-           order by m.signed_at desc limit 20) m
+           order by m.signed_at desc limit 100) m
 $$;
-comment on function private.own_mandates() is 'What the person of this transaction signed, newest first, twenty at most, as private.shown_mandate. Definer, as private.own_accounts.';
+comment on function private.own_mandates() is 'What the person of this transaction signed, newest first, a hundred at most, as private.shown_mandate. Definer, as private.own_accounts.';
 grant execute on function private.own_mandates() to api_owner;
 
 create function api.read_own_overview(caller jsonb) returns json

@@ -81,6 +81,7 @@ export const en: MijnWords = {
     unsigned: "No mandate has been signed yet. Open the link in the mail you received to do so.",
     ean: "The EAN of your connection does not match your address. Mail us, and we will sort it out together.",
     mail_us: "Mail us",
+    most: (most) => `You signed for many customers. We show the newest ${most} here, and add up only those.`,
     iban_via: (cpo) =>
       `Give ${cpo} your account number. ${cpo} settles with you, but your charging counts only once we know your account number too.`,
     ask_cpo: (cpo) => `Ask ${cpo} to register your charger with us.`,

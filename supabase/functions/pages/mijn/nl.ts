@@ -84,6 +84,8 @@ export const nl = {
     unsigned: "Er is nog geen machtiging ondertekend. Open daarvoor de link in de mail die u kreeg.",
     ean: "De EAN-code van uw aansluiting klopt niet met uw adres. Mail ons, dan zoeken wij het samen uit.",
     mail_us: "Mail ons",
+    most: (most: string) =>
+      `U tekende voor veel klanten. Wij tonen hier de ${most} nieuwste, en tellen alleen die bij elkaar op.`,
     iban_via: (cpo: string) =>
       `Geef ${cpo} uw rekeningnummer door. ${cpo} rekent met u af, maar uw laadstroom telt pas mee als ook uw rekeningnummer bij ons bekend is.`,
     ask_cpo: (cpo: string) => `Vraag ${cpo} om uw laadpaal bij ons aan te melden.`,

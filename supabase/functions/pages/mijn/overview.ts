@@ -8,6 +8,9 @@ import { monthBars, monthTable } from "./months.ts";
 import type { MijnFrame } from "./visit.ts";
 import { WORDS } from "./words.ts";
 
+/** Of a CPO's customers: private.signed_accounts finds no more. */
+const MOST = 100;
+
 /** What a person sees first: this year, what it earns, and what is still needed of them. */
 export function overviewPage(frame: MijnFrame, overview: Overview): Html {
   const words = WORDS[frame.locale].overview;
@@ -19,6 +22,7 @@ export function overviewPage(frame: MijnFrame, overview: Overview): Html {
     title: words.title(first || null),
     body: html`<section aria-labelledby="todo"><h2 id="todo" class="first">${words.todo}</h2>
 ${todo(frame, accounts)}</section>
+${accounts.length < MOST ? "" : html`<p class="panel">${words.most(inNumbers(frame, MOST))}</p>`}
 <section aria-labelledby="year"><h2 id="year">${words.year(year)}</h2>
 ${
   months.length === 0
