@@ -51,8 +51,7 @@ export const en: KitWords = {
     },
     code: {
       title: "Enter the code",
-      sent: (email) =>
-        `Does ${email} belong to an account? Then a mail with a code of 6 digits is on its way to you now.`,
+      sent: (email) => `Do we know ${email}? Then a mail with a code of 6 digits is on its way to you now.`,
       hint: "The code works for 10 minutes, in this browser only.",
       back: "Sign in another way",
       no_code_help: "It can take a minute. Look in your junk mail too, and check the e-mail address.",

@@ -51,8 +51,7 @@ export const nl = {
     },
     code: {
       title: "Vul de code in",
-      sent: (email: string) =>
-        `Hoort ${email} bij een account? Dan krijgt u daar nu een mail met een code van 6 cijfers.`,
+      sent: (email: string) => `Kennen wij ${email}? Dan krijgt u daar nu een mail met een code van 6 cijfers.`,
       hint: "De code werkt 10 minuten, alleen in deze browser.",
       back: "Log anders in",
       no_code_help: "Het kan een minuut duren. Kijk ook bij uw ongewenste mail, en of het e-mailadres klopt.",
