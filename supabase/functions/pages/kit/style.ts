@@ -235,15 +235,17 @@ input[aria-invalid="true"], select[aria-invalid="true"] { border-color: var(--wr
 @media print {
   /* more specific than the colours of a partner, whose sheet comes after this one */
   :root:root { color-scheme: light; --ground: #fff; --sheet: #fff; --ink: #000; --quiet: #333; --line: #999; --edge: #555; --accent: #000; --accent-strong: #000; --on-accent: #fff; --tint: #fff; --wrong: #000; --wrong-tint: #fff; --wait: #000; --wait-tint: #fff; }
-  body { display: block; font-size: 11pt; }
+  html { font-size: 10.5pt; }
+  body { display: block; font-size: 1rem; line-height: 1.45; }
   nav, button, .button, .steps, .actions, .errors, .save, .signed-in, .years, .pages, [role="search"] { display: none; }
   header, main, footer { width: auto; max-width: none; margin: 0; padding: 0 0 1rem; border: 0; border-radius: 0; }
   a { color: inherit; text-decoration: none; }
-  .bars { max-width: 14cm; }
+  .bars, .area main .bars { max-width: 14cm; }
   .bars rect, .status::before { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
   .document { border: 0; padding: 0; }
   .scroll { overflow: visible; }
-  table { font-size: 10pt; }
+  table, .wide table { min-width: 0; font-size: 9.5pt; }
+  th, td, .wide th, .wide td { padding-left: .3rem; padding-right: .3rem; }
   thead { display: table-header-group; }
   tr, figure, .bars, .status, .panel, .sheet, .figures div { break-inside: avoid; }
   h1, h2, h3 { break-after: avoid; }
