@@ -127,9 +127,9 @@ describe("§4.2 the customers of a partner on its pages", () => {
       "insert into core.partners (name, slug) values ('Zeer veel', 'zeer-veel') returning id",
     );
     await world.row(
-      `with people as (insert into auth.users (id, email) select gen_random_uuid(), 'z' || n || '@veel.nl' from generate_series(1, 5001) n returning id)
+      `with people as (insert into auth.users (id, email) select gen_random_uuid(), 'z' || n || '@veel.nl' from generate_series(1, 2001) n returning id)
        insert into core.attributions (partner_id, user_id, source, external_ref, attached_month, created_at)
-       select $1, id, case when row_number() over () = 5001 then 'manual' else 'partner_upload' end, null, '2026-11-01', now() - make_interval(secs => (row_number() over ())::int) from people`,
+       select $1, id, case when row_number() over () = 2001 then 'manual' else 'partner_upload' end, null, '2026-11-01', now() - make_interval(secs => (row_number() over ())::int) from people`,
       id,
     );
     const browser = await portalBrowser(world, await newManager(world, { id }));

@@ -9,14 +9,3 @@ as $$
 $$;
 comment on function private.portal_who() is 'Who is signed in to the pages of a partner, and for whom: {email, partner_name}.';
 grant execute on function private.portal_who() to api_owner;
-
-create function api.read_portal_start(caller jsonb) returns json
-language plpgsql stable security definer
-set search_path = ''
-as $$
-begin
-  perform private.act_as(caller, 'partner');
-  return json_build_object('who', private.portal_who(), 'figures', private.partner_figures(private.own_partner()));
-end $$;
-comment on function api.read_portal_start(jsonb) is 'What the people who manage a partner see first: {who, figures}, figures as GET /partner/dashboard.';
-select private.expose('api.read_portal_start(jsonb)');

@@ -2,7 +2,7 @@
 
 create function private.customers_examined() returns int
 language sql immutable
-return 5000;
+return 2000;
 comment on function private.customers_examined() is 'Of so many customers a page of the portal reads who they are, however many a partner has: what is rare is looked for in parts.';
 grant execute on function private.customers_examined() to api_owner;
 

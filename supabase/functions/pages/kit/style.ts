@@ -121,6 +121,9 @@ dl.figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(v
 .figures dd small, th small, td small { display: block; color: var(--quiet); font-size: .9375rem; font-weight: 400; }
 .figures { margin-bottom: 1.5rem; }
 code { font: .95rem/1.5 ui-monospace, Consolas, "Liberation Mono", monospace; overflow-wrap: anywhere; }
+.attention { padding: 0; list-style: none; }
+.attention li { margin: 0; border-bottom: 1px solid var(--line); }
+.attention a { display: flex; align-items: center; min-height: 2.75rem; padding: .25rem 0; }
 .todo { padding: 0; list-style: none; }
 .todo li { margin: 0 0 1rem; padding: 1.25rem 1.5rem; background: var(--wait-tint); border-left: 4px solid var(--wait); border-radius: 0 10px 10px 0; }
 .todo p { margin: 0; }

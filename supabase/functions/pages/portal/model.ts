@@ -20,7 +20,20 @@ export type Figures = {
   months: Month[];
 };
 
-export type Start = { who: Who; figures: Figures };
+/** What a partner should look at, of its newest drafts and customers; `all` where there are no more. */
+export type Attention = {
+  drafts: { examined: number; all: boolean } & Record<"conflict" | "ean" | "expiring", number>;
+  customers: { examined: number; all: boolean } & Record<"without_charger" | "without_mid" | "rejected", number>;
+  webhooks: { disabled: number; failing: number };
+  account_missing: boolean;
+  invoices_need: Settings["invoices_need"];
+  /** Customers that may be signed up in 30 days, and how many of them still. */
+  cap: number;
+  cap_left: number;
+};
+
+/** Without figures where there are more customers than are summed at once, and nobody asked for them. */
+export type Start = { who: Who; figures: Figures | null; summed_at_once: number; attention: Attention };
 
 export type Company = Record<
   "name" | "kvk" | "vat" | "street" | "house_number" | "postal_code" | "city",

@@ -28,8 +28,34 @@ export const nl = {
 
   start: {
     title: (partner: string) => `Overzicht van ${partner}`,
+    attention: {
+      title: "Vraagt uw aandacht",
+      nothing: "Niets op dit moment.",
+      conflict: (count: string, one: boolean) =>
+        `${count} ${one ? "aanmelding is" : "aanmeldingen zijn"} al bij ons bekend`,
+      ean: (count: string, one: boolean) =>
+        `Bij ${count} ${one ? "aanmelding" : "aanmeldingen"} is de aansluiting niet gevonden, of meer dan één`,
+      expiring: (count: string, one: boolean) =>
+        `${count} ${one ? "aanmelding verloopt" : "aanmeldingen verlopen"} binnen 14 dagen`,
+      rejected: (count: string, one: boolean) =>
+        `Van ${count} ${one ? "klant" : "klanten"} is de registratie afgekeurd`,
+      without_charger: (count: string, one: boolean) =>
+        `${count} ${one ? "klant heeft" : "klanten hebben"} nog geen laadpaal`,
+      without_mid: (count: string, one: boolean) =>
+        `${count} ${one ? "klant heeft" : "klanten hebben"} geen laadpaal met een MID-meter`,
+      disabled: (count: string, one: boolean) => `${count} ${one ? "webhook staat" : "webhooks staan"} uit`,
+      failing: (count: string, one: boolean) => `${count} ${one ? "webhook geeft" : "webhooks geven"} fouten`,
+      no_account: "Er is nog geen rekening waarop wij u kunnen betalen",
+      cap: (left: string, cap: string) => `U kunt in deze 30 dagen nog ${left} van ${cap} klanten aanmelden`,
+      newest_drafts: (count: string) => `Geteld onder uw nieuwste ${count} aanmeldingen.`,
+      newest_customers: (count: string) => `Geteld onder uw nieuwste ${count} klanten.`,
+    },
     customers: "Klanten",
     customers_is: (total: string, active: string) => `${total}, waarvan ${active} met een getekende machtiging`,
+    customers_many: (count: string) => `U bracht meer dan ${count} klanten.`,
+    sum: "Toon wat zij laadden en wat het opleverde (dit duurt even)",
+    months_ere_title: "ERE van uw klanten per maand",
+    months_ere_description: (total: string) => `In totaal ${total} ERE.`,
     chargers: "Laadpalen",
     this_month: "Geladen deze maand",
     total: "Geladen in totaal",

@@ -1,0 +1,123 @@
+// The first page of a partner: what needs attention, each with where it is dealt with, and nothing of another partner's.
+
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { addCustomer } from "../partner/partner_world.ts";
+import { later, type SandboxWorld } from "../sandbox/sandbox_world.ts";
+import type { Browser } from "./claimant.ts";
+import { createCustomerWorld } from "./customer.ts";
+import { newManager, portal, portalBrowser } from "./manager.ts";
+
+let world: SandboxWorld;
+let ask: Browser;
+let other: Browser;
+beforeAll(async () => {
+  world = await createCustomerWorld();
+  ask = await portalBrowser(world, await newManager(world, world.partnerA));
+  other = await portalBrowser(world, await newManager(world, world.partnerB));
+});
+afterAll(() => world.close());
+
+/** What needs attention, and where each leads. */
+async function attention(browser: Browser, lang = "nl") {
+  const { status, text } = await browser(portal(world, `?lang=${lang}`));
+  expect(status).toBe(200);
+  const [list = ""] = /<ul class="attention">.*?<\/ul>/s.exec(text) ?? [];
+  return [...list.matchAll(/href="([^"]*)">([^<]*)</g)].map(([, href = "", words]) => [
+    words,
+    href
+      .replace("/pages/portal", "")
+      .replaceAll("&amp;", "&")
+      .replace(/[?&]lang=../, "")
+      .replace(/^([^?]*)&/, "$1?"),
+  ]);
+}
+const ready = (id: string) =>
+  world.row(
+    `update core.partners set iban_ciphertext = 'x', iban_key_id = 'x', iban_last4 = '4300', iban_holder = 'x', vat_regime = 'none',
+       company = '{"street": "Kade", "city": "Breda"}' where id = $1 returning 1`,
+    id,
+  );
+
+describe("§4.2 what needs a partner's attention", () => {
+  test("a new partner is asked for an account and what invoices need; with both there is nothing", async () => {
+    expect(await attention(other)).toEqual([
+      ["Er is nog geen rekening waarop wij u kunnen betalen", "/settings/account"],
+      [expect.stringContaining("hoe u btw rekent"), "/settings/company"],
+    ]);
+    await ready(world.partnerB.id);
+    expect(await attention(other)).toEqual([]);
+    expect((await other(portal(world))).text).toContain("Niets op dit moment.");
+    expect((await other(portal(world, "?lang=en"))).text).toContain("Nothing at the moment.");
+  });
+
+  test("everything else is counted, and leads to exactly those", async () => {
+    const { partnerA } = world;
+    await ready(partnerA.id);
+    const change = async (set: string, fields = {}) => {
+      const { draft_id } = await world.draft(fields);
+      await world.row(`update core.drafts set ${set} where id = $1 returning 1`, draft_id);
+    };
+    await change("status = 'conflict'");
+    await change("status = 'conflict'");
+    await change("ean_status = 'not_found'");
+    await change(`expires_at = '${later(86_400)}'`);
+    await addCustomer(world, partnerA, "partner_upload");
+    const charger = (id: string, set: string) =>
+      world.row(`update core.chargers set ${set} where user_id = $1 returning 1`, id);
+    const person = { postal_code: "1111AA" };
+    await charger(await addCustomer(world, partnerA, "oauth_consent", person), "status = 'removed'");
+    await charger(await addCustomer(world, partnerA, "manual", person), "mid_eligible = false");
+    for (const [status, failing] of [
+      ["disabled", null],
+      ["enabled", later(-60)],
+    ])
+      await world.row(
+        `insert into core.webhook_endpoints (partner_id, id, owner_id, url, status, disabled_reason, secret_ciphertext, secret_key_id, delivered_to, failing_since)
+         values ($1, $2, $1, 'https://hook.example', $3, case when $3 = 'disabled' then 'gone' end, 'x', 'x', 0, $4) returning 1`,
+        partnerA.id,
+        randomUUID(),
+        status,
+        failing,
+      );
+    await world.row(
+      "with made as (insert into core.draft_uploads (partner_id, at) select $1, private.now() from generate_series(1, 950) returning 1) select count(*) from made",
+      partnerA.id,
+    );
+    const shown = await attention(ask);
+    expect(shown).toEqual([
+      ["2 aanmeldingen zijn al bij ons bekend", "/drafts?needs=conflict"],
+      ["Bij 1 aanmelding is de aansluiting niet gevonden, of meer dan één", "/drafts?needs=ean"],
+      ["1 aanmelding verloopt binnen 14 dagen", "/drafts?needs=expiring"],
+      // those of the two who are hidden are not told
+      ["Van 1 klant is de registratie afgekeurd", "/customers?registration=afgekeurd"],
+      ["1 klant heeft nog geen laadpaal", "/customers?charger=without"],
+      ["1 klant heeft geen laadpaal met een MID-meter", "/customers?charger=without_mid"],
+      ["1 webhook staat uit", expect.stringContaining("/settings")],
+      ["1 webhook geeft fouten", expect.stringContaining("/settings")],
+      [expect.stringMatching(/^U kunt in deze 30 dagen nog 4\d van 1\.000 klanten aanmelden$/), "/import"],
+    ]);
+    for (const [words, href = ""] of shown.slice(0, 6)) {
+      const { status, text } = await ask(portal(world, href));
+      const rows = [...text.matchAll(/<tr><th scope="row"/g)].length;
+      expect([href, status, rows]).toEqual([href, 200, Number(/\d+/.exec(words ?? "")?.[0])]);
+    }
+    expect(await attention(ask, "en")).toHaveLength(shown.length);
+    expect(await attention(other)).toEqual([]);
+  });
+
+  test("of more customers than are summed at once the first page counts no more than that, and sums when asked to", async () => {
+    const { id } = await world.row("insert into core.partners (name, slug) values ('Groot', 'groot') returning id");
+    await world.row(
+      `with people as (insert into auth.users (id, email) select gen_random_uuid(), 'g' || n || '@veel.nl' from generate_series(1, 10001) n returning id)
+       insert into core.attributions (partner_id, user_id, source, attached_month) select $1, id, 'partner_upload', '2026-11-01' from people`,
+      id,
+    );
+    const browser = await portalBrowser(world, await newManager(world, { id }));
+    const { text } = await browser(portal(world));
+    for (const said of ["meer dan 10.000", "Geteld onder uw nieuwste 2.000 klanten."]) expect(text).toContain(said);
+    expect(text).not.toContain("kWh<");
+    const summed = await browser(portal(world, "?figures=all"));
+    expect(summed.text).toContain("10.001, waarvan 0 met een getekende machtiging");
+  });
+});
