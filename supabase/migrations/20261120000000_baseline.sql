@@ -13598,17 +13598,6 @@ $$;
 comment on function private.portal_who() is 'Who is signed in to the pages of a partner, and for whom: {email, partner_name}.';
 grant execute on function private.portal_who() to api_owner;
 
-create function api.read_portal_start(caller jsonb) returns json
-language plpgsql stable security definer
-set search_path = ''
-as $$
-begin
-  perform private.act_as(caller, 'partner');
-  return json_build_object('who', private.portal_who(), 'figures', private.partner_figures(private.own_partner()));
-end $$;
-comment on function api.read_portal_start(jsonb) is 'What the people who manage a partner see first: {who, figures}, figures as GET /partner/dashboard.';
-select private.expose('api.read_portal_start(jsonb)');
-
 -- What the settings in the pages of a partner show; they are changed by what the Partner API runs (settings.sql, events/manage_webhooks.sql).
 
 create function api.read_portal_settings(caller jsonb) returns json
@@ -13725,7 +13714,7 @@ select private.expose('api.read_portal_webhook(jsonb, jsonb)');
 
 create function private.customers_examined() returns int
 language sql immutable
-return 5000;
+return 2000;
 comment on function private.customers_examined() is 'Of so many customers a page of the portal reads who they are, however many a partner has: what is rare is looked for in parts.';
 grant execute on function private.customers_examined() to api_owner;
 
@@ -14159,6 +14148,76 @@ end $$;
 comment on function api.read_portal_branding(jsonb) is
   'How a partner looks to its customers: {who, branding, brand}, branding as POST /partner/branding took it, brand as private.partner_brand makes of it.';
 select private.expose('api.read_portal_branding(jsonb)');
+
+-- What the people who manage a partner see first.
+
+create function private.drafts_in_need() returns json
+language sql stable
+set search_path = ''
+as $$
+  select json_build_object('examined', count(*), 'all', count(*) < private.drafts_examined(),
+                           'conflict', count(*) filter (where d.needs = 'conflict'),
+                           'ean', count(*) filter (where d.needs = 'ean'),
+                           'expiring', count(*) filter (where d.needs = 'expiring'))
+    from (select private.needs_attention(d) as needs from core.drafts d
+           where d.partner_id = private.partner_id() order by d.created_at desc, d.id desc limit private.drafts_examined()) d
+$$;
+comment on function private.drafts_in_need() is
+  'How many of the newest drafts of the tenant of this transaction need what attention: {examined, all, conflict, ean, expiring}; all where those were all.';
+grant execute on function private.drafts_in_need() to api_owner;
+
+create function private.customers_in_need(partner core.partners, disclosing boolean, key text) returns json
+language sql stable
+set search_path = ''
+as $$
+  select json_build_object('examined', count(*), 'all', count(*) < private.customers_examined(),
+                           'without_charger', count(*) filter (where c.charger_count = 0),
+                           'without_mid', count(*) filter (where c.charger_count > 0 and c.charger_mid_eligible is not true),
+                           'rejected', count(*) filter (where c.registration_status = 'afgekeurd'))
+    from json_to_recordset(private.customer_page(partner, disclosing, jsonb_build_object(
+           'ids', private.customer_candidates(partner.id, '{}', null, private.customers_examined()), 'key', key)))
+      as c (charger_count int, charger_mid_eligible boolean, registration_status text)
+$$;
+comment on function private.customers_in_need(core.partners, boolean, text) is
+  'How many of the newest customers of a partner lack what, as far as it may see that: {examined, all, without_charger, without_mid, rejected}; all where those were all.';
+grant execute on function private.customers_in_need(core.partners, boolean, text) to api_owner;
+
+create function private.customers_summed() returns int
+language sql immutable
+return 10000;
+comment on function private.customers_summed() is 'Of so many customers the first page of the portal shows the figures at once: a sum over all of them takes as long as there are customers.';
+grant execute on function private.customers_summed() to api_owner;
+
+create function api.read_portal_start(caller jsonb, query jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+declare
+  partner   core.partners;
+  customers bigint;
+begin
+  perform private.act_as(caller, 'partner');
+  partner := private.own_partner();
+  select count(*) into customers
+    from (select from core.attributions a where a.partner_id = partner.id limit private.customers_summed() + 1) a;
+  return json_build_object(
+    'who', private.portal_who(),
+    'figures', case when customers <= private.customers_summed() or (query ->> 'with_figures')::boolean then private.partner_figures(partner) end,
+    'summed_at_once', private.customers_summed(),
+    'attention', json_build_object(
+      'drafts', private.drafts_in_need(),
+      'customers', private.customers_in_need(partner, private.is_partner_itself(), query ->> 'key'),
+      'webhooks', (select json_build_object('disabled', count(*) filter (where e.status = 'disabled'),
+                                            'failing', count(*) filter (where e.status = 'enabled' and e.failing_since is not null))
+                     from core.webhook_endpoints e where e.partner_id = partner.id and e.owner_id = partner.id),
+      'account_missing', partner.iban_ciphertext is null,
+      'invoices_need', private.why_no_invoice(partner),
+      'cap', private.draft_cap(),
+      'cap_left', greatest(private.draft_cap() - private.drafts_made(), 0)));
+end $$;
+comment on function api.read_portal_start(jsonb, jsonb) is
+  'What the people who manage a partner see first: {with_figures, key} to {who, figures, summed_at_once, attention}, figures as GET /partner/dashboard, null of more than summed_at_once customers unless they are asked for; attention {drafts, customers, webhooks, account_missing, invoices_need, cap, cap_left} of what is newest.';
+select private.expose('api.read_portal_start(jsonb, jsonb)');
 
 -- GET and POST /chargers, and /profile.
 
