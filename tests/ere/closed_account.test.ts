@@ -37,15 +37,10 @@ test("contract §3 the months before the end of an account are booked, with the 
     await person.charge("2026-05", 50_000);
     await person.charge("2026-06", 40_000);
   }
-  await world.row(
-    "update core.chargers set brand = 'Alfen', serial_number = 'ACE' || left(id::text, 4) where user_id = $1",
-    leaver.id,
-  );
-  await world.row("update core.chargers set serial_number = upper(serial_number) where user_id = $1", leaver.id);
+  await world.row("update core.chargers set brand = 'Alfen', serial_number = 'ACE1234' where user_id = $1", leaver.id);
   await world.freeze("2026-07-20T12:00:00Z");
   expect(JSON.parse(await as(leaver, "close_own_account"))).toEqual({ closed: true });
   const { id } = await world.row("select id from core.chargers where user_id = $1", remover.id);
-  await world.freeze("2026-06-15T12:00:00Z");
   expect(JSON.parse(await as(remover, "remove_own_charger", { id }))).toEqual({ removed: true });
   await world.freeze("2026-08-15T12:00:00Z");
   // as if it had gone in May: June is none of its months
@@ -62,6 +57,6 @@ test("contract §3 the months before the end of an account are booked, with the 
     "select charger_brand, charger_serial from core.booking_rows where account_id = $1 limit 1",
     leaver.account_id,
   );
-  expect(evidence).toEqual({ charger_brand: "Alfen", charger_serial: expect.stringMatching(/^ACE/) });
+  expect(evidence).toEqual({ charger_brand: "Alfen", charger_serial: "ACE1234" });
   await world.agrees();
 });
