@@ -23,9 +23,11 @@ begin
   select * into last from core.attributions a where a.partner_id = customer_candidates.partner and a.user_id = after;
   if length(array_to_string(private.words_of(typed), '')) >= 3 then
     named := array(
+      -- cut off before it is joined, so that a common word costs no more than it has to
       (select b.user_id
-         from core.signatories s join core.accounts b on b.partner_id = s.partner_id and b.id = s.account_id
-        where s.partner_id = private.house() and private.search_words(s.full_name, s.email, private.phone_end(s.phone)) @@ words limit most + 1)
+         from (select s.account_id from core.signatories s
+                where s.partner_id = private.house() and private.search_words(s.full_name, s.email, private.phone_end(s.phone)) @@ words limit most + 1) s
+         join core.accounts b on b.partner_id = private.house() and b.id = s.account_id)
       union all
       (select a.user_id from core.attributions a
         where a.partner_id = customer_candidates.partner and lower(a.external_ref) like begins limit most + 1));
