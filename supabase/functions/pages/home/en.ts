@@ -3,9 +3,10 @@ import type { HomeWords } from "./nl.ts";
 export const en: HomeWords = {
   title: "Charging becomes ERE",
   text: (service) =>
-    `${service} is the service with which charge-point operators turn electric charging into ERE: Dutch emission reduction units.`,
-  signatory:
-    "Did you receive a link to sign a mandate? Then open that link. There is nothing you need to do on this page.",
+    `With ${service}, charging companies turn electric charging into ERE: certificates that sellers of petrol and diesel have to buy. Part of that money goes to whoever charges.`,
+  signatory: "Were you sent a link to register or to sign a mandate? Then open that link.",
+  mine: "My pages, if you charge",
+  portal: "For partners",
   developers: "For developers",
   openapi: "Description of the API (OpenAPI)",
 };

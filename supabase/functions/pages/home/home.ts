@@ -12,6 +12,10 @@ const show: Handler = (visit) => {
       title: words.title,
       body: html`<p class="lead">${words.text(frame.config.SERVICE_NAME)}</p>
 <p>${words.signatory}</p>
+<ul class="pages">
+<li><a href="${frame.to("/mijn")}">${words.mine}</a></li>
+<li><a href="${frame.to("/portal")}">${words.portal}</a></li>
+</ul>
 <h2>${words.developers}</h2>
 <p><a class="link" href="${frame.config.BASE_URL}/docs/openapi.json">${words.openapi}</a></p>`,
     }),

@@ -2,9 +2,10 @@
 export const nl = {
   title: "Laadstroom wordt ERE",
   text: (service: string) =>
-    `${service} is de dienst waarmee laadpaalbedrijven elektrisch laden omzetten in ERE: Nederlandse emissiereductie-eenheden.`,
-  signatory:
-    "Kreeg u een link om een machtiging te ondertekenen? Open dan die link. Op deze pagina hoeft u niets te doen.",
+    `Met ${service} zetten laadpaalbedrijven elektrisch laden om in ERE: bewijzen die verkopers van benzine en diesel moeten kopen. Van dat geld krijgt wie laadt een deel.`,
+  signatory: "Kreeg u een link om u aan te melden of een machtiging te ondertekenen? Open dan die link.",
+  mine: "Mijn pagina's, voor wie laadt",
+  portal: "Voor partners",
   developers: "Voor ontwikkelaars",
   openapi: "Beschrijving van de API (OpenAPI)",
 };

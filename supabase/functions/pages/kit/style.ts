@@ -45,7 +45,7 @@ body {
 .area main :is(h1, h2, h3, p, ul, ol, dl, details, .panel, .field, fieldset, .errors, .document, .bars), .area .sheet:not(:has(.scroll)) { max-width: 42rem; }
 .area main .figures, .area [role="search"] * { max-width: none; }
 header, main, footer, .menu { width: 100%; margin: 0; padding-left: var(--edge-of-page); padding-right: var(--edge-of-page); }
-header { display: flex; flex-wrap: wrap; align-items: center; justify-content: space-between; gap: 0 1rem; padding-top: .5rem; padding-bottom: .5rem; background: var(--sheet); border-bottom: 1px solid var(--line); }
+header { display: flex; align-items: center; justify-content: space-between; gap: 0 1rem; padding-top: .5rem; padding-bottom: .5rem; background: var(--sheet); border-bottom: 1px solid var(--line); }
 main { padding-top: 1.75rem; padding-bottom: 3rem; }
 footer { margin-top: auto; padding-top: 1.5rem; padding-bottom: 2rem; color: var(--quiet); font-size: 1rem; }
 footer p { margin: 0; }
@@ -70,7 +70,10 @@ footer p { margin: 0; }
 [role="search"] .actions { margin-top: .5rem; }
 .filters { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(15rem, 100%), 1fr)); gap: 0 1.25rem; align-items: end; padding-top: .5rem; }
 
-.service { display: flex; align-items: center; gap: .6rem; margin: 0; font-weight: 650; overflow-wrap: anywhere; }
+header nav { flex: none; }
+/* a phone has room for the language to change to */
+@media (max-width: 30rem) { header nav [aria-current] { display: none; } }
+.service { min-width: 0; display: flex; align-items: center; gap: .6rem; margin: 0; font-weight: 650; overflow-wrap: anywhere; }
 .service svg { flex: none; }
 .service small { display: block; font-size: .9375rem; font-weight: 400; color: var(--quiet); }
 /* a logo is made for paper, so it stands on white where the page is dark; its name is read where it does not load */
