@@ -130,6 +130,39 @@ describe.skipIf(noBrowser)(
         }
       }));
 
+    test("the settings are changed by keyboard alone, without script; Back and a reload send nothing again", () =>
+      onPage(browser, { javaScriptEnabled: false }, async (page) => {
+        await signIn(page, empty);
+        await page.goto(portal(world, "/settings"));
+        /** Goes on by Tab until what is meant has the focus. */
+        const tabTo = async (selector: string) => {
+          for (let presses = 0; presses < 60; presses++) {
+            await page.keyboard.press("Tab");
+            if (await page.locator(`${selector}:focus`).count()) return;
+          }
+          throw new Error(`no Tab leads to ${selector}`);
+        };
+        await tabTo('.pages a[href*="/settings/company"]');
+        await page.keyboard.press("Enter");
+        await tabTo("#kvk");
+        await page.keyboard.type("1234");
+        await page.keyboard.press("Enter");
+        await page.locator(".errors").waitFor();
+        await tabTo('.errors a[href="#kvk"]');
+        await page.keyboard.press("Enter");
+        await page.locator("#kvk").fill("");
+        await page.locator("#kvk").focus();
+        await page.keyboard.type("12345678");
+        await page.keyboard.press("Enter");
+        await page.locator("[role=status]").waitFor();
+        expect(await page.locator("#kvk").inputValue()).toBe("12345678");
+        await page.reload();
+        expect(await page.locator("[role=status]").count()).toBe(0);
+        await page.goBack();
+        await page.goto(portal(world, "/settings/log"));
+        expect(await page.locator(".pages li").count()).toBe(1);
+      }));
+
     test.each(["nl", "en"])(
       "axe finds nothing on any of them, in %s, light and dark, at 390 and 1280",
       { timeout: 120_000 },
