@@ -1225,8 +1225,8 @@ create table core.partner_managers (
   constraint partner_managers_partner_id_fkey foreign key (partner_id) references core.partners (id),
   constraint partner_managers_user_id_fkey foreign key (user_id) references auth.users (id) on delete cascade
 );
-comment on table core.partner_managers is 'Who manages a partner in the portal: a person manages one partner. Added by the operator.';
-select private.isolate('core.partner_managers', 'select');
+comment on table core.partner_managers is 'Who manages a partner in the portal: a person manages one partner. They come by invitation, or are added by the operator.';
+select private.isolate('core.partner_managers', 'select, delete');
 select private.keep_to_owner('core.partner_managers', 'user_id');
 
 create function private.claim_manager(person uuid, partner uuid, out added boolean, out manages uuid)
@@ -1241,6 +1241,7 @@ begin
 end $$;
 comment on function private.claim_manager(uuid, uuid) is
   'Lets a person manage a partner unless they manage one already: whether it did, and which one they manage. Definer, because it looks across tenants.';
+grant execute on function private.claim_manager(uuid, uuid) to api_owner;
 
 create function private.managed_partner(person uuid) returns uuid
 language plpgsql stable security definer
@@ -1262,8 +1263,13 @@ begin
   end if;
   -- one change of a partner's settings at a time
   perform from core.partners p where p.id = private.partner_id() for no key update;
+  -- a colleague may have removed them while this waited
+  if private.managed_partner(private.manager_id()) is distinct from private.partner_id() then
+    perform private.refuse('no_partner_linked');
+  end if;
 end $$;
-comment on function private.act_as_manager() is 'The second lock behind admission: settings are changed by a person, never by a key.';
+comment on function private.act_as_manager() is
+  'The second lock behind admission: settings are changed by a person who manages the partner at this moment, never by a key, and one change at a time.';
 grant execute on function private.act_as_manager() to api_owner;
 
 create function private.manager_emails(partner uuid) returns setof text
@@ -1276,6 +1282,200 @@ as $$
 $$;
 comment on function private.manager_emails(uuid) is 'Whom to write to about a partner itself. Definer, because logins belong to Supabase Auth.';
 grant execute on function private.manager_emails(uuid) to api_owner;
+
+-- Invitations to manage a partner, by a colleague or by the operator. Whoever proves the address they went to manages it; where the
+-- address has no login, that makes one.
+
+create table core.manager_invitations (
+  partner_id      uuid        not null,
+  id              uuid        not null default gen_random_uuid(),
+  email           text        not null,
+  token_hash      bytea       not null,
+  created_at      timestamptz not null default private.now(),
+  expires_at      timestamptz not null default private.now() + interval '7 days',
+  used_at         timestamptz,
+  withdrawn_at    timestamptz,
+  code_hash       bytea,
+  code_expires_at timestamptz,
+  code_attempts   int         not null default 0,
+  constraint manager_invitations_pkey primary key (partner_id, id),
+  constraint manager_invitations_token_hash_key unique (token_hash),
+  constraint manager_invitations_partner_id_fkey foreign key (partner_id) references core.partners (id)
+);
+comment on table core.manager_invitations is
+  'Who was invited to manage a partner: a link in a mail, good for seven days and one use, by the SHA-256 of its secret. Personal data; deleted 30 days after it expired.';
+-- serves: the open invitation of an address
+create unique index manager_invitations_open on core.manager_invitations (partner_id, email) where used_at is null and withdrawn_at is null;
+-- serves: the clean-up
+create index manager_invitations_expiry on core.manager_invitations (expires_at);
+select private.isolate('core.manager_invitations', 'select, insert, update');
+
+create function private.invitation_state(invitation core.manager_invitations) returns text
+language sql stable
+set search_path = ''
+as $$
+  select case when invitation.used_at is not null then 'used'
+              when invitation.withdrawn_at is not null then 'withdrawn'
+              when invitation.expires_at <= private.now() then 'expired'
+              else 'open' end
+$$;
+comment on function private.invitation_state(core.manager_invitations) is 'open, used, withdrawn or expired.';
+grant execute on function private.invitation_state(core.manager_invitations) to api_owner;
+
+create function private.invite_manager(address text, input jsonb, invited_by text) returns boolean
+language plpgsql
+set search_path = ''
+as $$
+declare
+  partner    constant uuid := private.partner_id();
+  invitation uuid;
+  rate       jsonb;
+begin
+  if exists (select from private.manager_emails(partner) m (email) where m.email = address) then
+    return false;
+  end if;
+  rate := private.debit('partner:' || partner, 'manager_invitation');
+  if not (rate ->> 'allowed')::boolean then
+    return null;
+  end if;
+  -- one link works for an address: the newest
+  update core.manager_invitations i set withdrawn_at = private.now()
+   where i.partner_id = partner and i.email = address and i.used_at is null and i.withdrawn_at is null;
+  insert into core.manager_invitations (partner_id, email, token_hash)
+  values (partner, address, private.claim_token_hash(input ->> 'token_hash'))
+  returning id into invitation;
+  perform private.enqueue_mail(input -> 'mail', address, 'manager_invitation:' || invitation, jsonb_build_object(
+    'partner_name', (select private.partner_display_name(p) from core.partners p where p.id = partner), 'invited_by', invited_by));
+  perform private.audit('partner.manager_invited', invitation);
+  return true;
+end $$;
+comment on function private.invite_manager(text, jsonb, text) is
+  'Mails an invitation to an address, {token_hash, mail}; its mail names invited_by, or where that is null the service. False for who manages the partner already, null where twenty were invited within a day. Whether the address has a login changes nothing.';
+grant execute on function private.invite_manager(text, jsonb, text) to api_owner;
+
+create function private.enter_invitation(token_hash text, out partner_id uuid, out id uuid)
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  select i.partner_id, i.id into enter_invitation.partner_id, enter_invitation.id
+    from core.manager_invitations i join core.partners p on p.id = i.partner_id and p.is_active
+   where i.token_hash = decode(enter_invitation.token_hash, 'hex');
+end $$;
+comment on function private.enter_invitation(text) is 'Whose invitation a link is, of an active partner; definer, because a link has no tenant yet.';
+grant execute on function private.enter_invitation(text) to api_owner;
+
+create function private.lock_invitation(caller jsonb, request jsonb) returns core.manager_invitations
+language plpgsql
+set search_path = ''
+as $$
+declare
+  entered    record;
+  invitation core.manager_invitations;
+begin
+  perform private.act_as(caller, 'anyone');
+  select * into entered from private.enter_invitation(request ->> 'token_hash');
+  perform private.act_for_partner(entered.partner_id);
+  select * into invitation from core.manager_invitations i where i.partner_id = entered.partner_id and i.id = entered.id for update;
+  if invitation.id is null or private.invitation_state(invitation) <> 'open' then
+    perform private.refuse('link_not_open');
+  end if;
+  return invitation;
+end $$;
+comment on function private.lock_invitation(jsonb, jsonb) is 'The open invitation of a link, {token_hash}, one request at a time; its partner is the tenant from here on.';
+grant execute on function private.lock_invitation(jsonb, jsonb) to api_owner;
+
+create function api.open_invitation(caller jsonb, request jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  entered record;
+begin
+  perform private.act_as(caller, 'anyone'), private.count_visit(request);
+  select * into entered from private.enter_invitation(request ->> 'token_hash');
+  perform private.act_for_partner(entered.partner_id);
+  return coalesce((
+    select json_build_object('state', private.invitation_state(i), 'email', i.email, 'partner_name', private.partner_display_name(p),
+                             'code_sent', coalesce(i.code_expires_at > private.now(), false))
+      from core.manager_invitations i join core.partners p on p.id = i.partner_id
+     where i.partner_id = entered.partner_id and i.id = entered.id), json_build_object('state', 'unknown'));
+end $$;
+comment on function api.open_invitation(jsonb, jsonb) is
+  'What the link of an invitation opens: {token_hash, address_hash} to {state: open|used|withdrawn|expired|unknown, email, partner_name, code_sent}.';
+select private.expose('api.open_invitation(jsonb, jsonb)');
+
+create function api.send_invitation_code(caller jsonb, request jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  invitation constant core.manager_invitations := private.lock_invitation(caller, request);
+  rate       jsonb;
+begin
+  rate := private.debit('invitation:' || invitation.id, 'claim_code');
+  if not (rate ->> 'allowed')::boolean then
+    perform private.refuse('too_many_codes', json_build_object('rate', rate));
+  end if;
+  update core.manager_invitations i
+     set code_hash = decode(request ->> 'code_hash', 'hex'), code_expires_at = private.code_expiry(), code_attempts = 0
+   where i.partner_id = invitation.partner_id and i.id = invitation.id;
+  perform private.enqueue_mail(request -> 'mail', invitation.email, 'invitation_code:' || invitation.id || ':' || (request ->> 'code_hash'));
+  return json_build_object('ok', true);
+end $$;
+comment on function api.send_invitation_code(jsonb, jsonb) is
+  'Mails a one-time code to the address that was invited, whether it has a login or not: {token_hash, code_hash, mail}.';
+select private.expose('api.send_invitation_code(jsonb, jsonb)');
+
+create function api.accept_invitation(caller jsonb, request jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  invitation constant core.manager_invitations := private.lock_invitation(caller, request);
+  refused    constant text := private.judge_code(invitation.code_hash, invitation.code_expires_at, invitation.code_attempts, request ->> 'code_hash');
+  login      record;
+  claimed    record;
+begin
+  if refused = 'wrong_code' then
+    update core.manager_invitations i set code_attempts = i.code_attempts + 1 where i.partner_id = invitation.partner_id and i.id = invitation.id;
+  end if;
+  if refused is not null then
+    return private.refusal(refused);
+  end if;
+  select * into login from private.claimant(invitation.email, invitation.partner_id);
+  if login.confirmed is not true then
+    if request ? 'login' then
+      -- it was made, and is not there: somebody signed up with the address at that moment
+      perform private.refuse('service_unavailable');
+    end if;
+    return private.ask('login', json_build_object('email', invitation.email, 'unconfirmed_user', login.user_id, 'partner_id', null));
+  elsif not private.login_stands(login.user_id) then
+    perform private.refuse('link_not_open');
+  end if;
+  select * into claimed from private.claim_manager(login.user_id, invitation.partner_id);
+  update core.manager_invitations i
+     set code_hash = null, code_expires_at = null, used_at = case when claimed.manages = invitation.partner_id then private.now() end
+   where i.partner_id = invitation.partner_id and i.id = invitation.id;
+  if claimed.added then
+    perform private.audit('partner.manager_added', login.user_id);
+  end if;
+  return json_build_object('email', invitation.email, 'accepted', claimed.manages = invitation.partner_id);
+end $$;
+comment on function api.accept_invitation(jsonb, jsonb) is
+  'Who proves the invited address by its code manages the partner: {token_hash, code_hash} to {email, accepted}. Not accepted where they manage another partner, which they may leave and come back. Asks for a login where the address has none.';
+select private.expose('api.accept_invitation(jsonb, jsonb)');
+
+create function private.purge_invitations() returns bigint
+language sql security definer
+set search_path = ''
+as $$
+  with purged as (
+    delete from core.manager_invitations i where i.expires_at < private.now() - interval '30 days' returning 1)
+  select count(*) from purged
+$$;
+comment on function private.purge_invitations() is 'Deletes invitations that expired 30 days ago. Definer: every tenant at once.';
+grant execute on function private.purge_invitations() to api_owner;
 
 -- Partner API keys: one active key a partner, kept as a hash.
 
@@ -1630,7 +1830,9 @@ insert into core.rate_limits (bucket, quota, window_seconds) values
   ('sign_in_code',     10,  86400),
   ('sign_in_mail',     20,  86400),
   -- links a partner may have mailed to the customer of a draft in a day
-  ('draft_mail',       10,  86400);
+  ('draft_mail',       10,  86400),
+  -- invitations to manage a partner, in a day
+  ('manager_invitation', 20, 86400);
 
 create table core.rate_limit_overrides (
   subject text not null,
@@ -9432,7 +9634,7 @@ as $$
        select q.partner_id, q.id from core.mail_outbox q
         where q.status = 'queued' and q.next_attempt_at <= private.now()
           -- what a deactivated partner invites to opens nothing, and waits until it is active again; what was signed stays told
-          and (q.template not in ('claim', 'reminder', 'sign_in', 'mandate_link')
+          and (q.template not in ('claim', 'reminder', 'sign_in', 'mandate_link', 'manager_invitation')
                or q.partner_id in (select p.id from core.partners p where p.is_active))
         order by q.next_attempt_at limit size for update skip locked)
     returning m.*)
@@ -14221,6 +14423,92 @@ comment on function api.read_portal_start(jsonb, jsonb) is
   'What the people who manage a partner see first: {with_figures, key} to {who, figures, summed_at_once, attention}, figures as GET /partner/dashboard, null of more than summed_at_once customers unless they are asked for; attention {drafts, customers, webhooks, account_missing, invoices_need, cap, cap_left} of what is newest.';
 select private.expose('api.read_portal_start(jsonb, jsonb)');
 
+-- Who manages a partner, in its pages: colleagues come by invitation and are removed by each other.
+
+create function private.managers_of(partner uuid) returns json
+language sql stable security definer
+set search_path = ''
+as $$
+  select json_agg(json_build_object('user_id', m.user_id, 'email', u.email, 'since', private.iso(m.created_at), 'last_sign_in_at', private.iso(u.last_sign_in_at))
+                  order by m.created_at, m.user_id)
+    from core.partner_managers m join auth.users u on u.id = m.user_id
+   where m.partner_id = partner
+$$;
+comment on function private.managers_of(uuid) is 'Who manages a partner, and when they signed in last. Definer, because logins belong to Supabase Auth.';
+grant execute on function private.managers_of(uuid) to api_owner;
+
+create function api.read_portal_colleagues(caller jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'partner');
+  return json_build_object(
+    'who', private.portal_who(),
+    'own_id', private.manager_id(),
+    'signed_in_recently', private.signed_in_recently(),
+    'managers', private.managers_of(private.partner_id()),
+    'invitations', (select coalesce(json_agg(json_build_object('id', i.id, 'email', i.email, 'expires_at', private.iso(i.expires_at)) order by i.created_at), '[]')
+                      from core.manager_invitations i where i.partner_id = private.partner_id() and private.invitation_state(i) = 'open'));
+end $$;
+comment on function api.read_portal_colleagues(jsonb) is
+  'Who manages the partner, and who was invited to: {who, own_id, signed_in_recently, managers: [{user_id, email, since, last_sign_in_at}], invitations: [{id, email, expires_at}]}.';
+select private.expose('api.read_portal_colleagues(jsonb)');
+
+create function api.invite_manager(caller jsonb, input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'partner'), private.act_as_manager(), private.require_recent_sign_in();
+  return json_build_object('invited', private.invite_manager(input ->> 'email', input, (private.user_profile(private.manager_id())).email));
+end $$;
+comment on function api.invite_manager(jsonb, jsonb) is
+  'A manager invites a colleague: {email, token_hash, mail} to {invited} as private.invite_manager says it.';
+select private.expose('api.invite_manager(jsonb, jsonb)');
+
+create function api.withdraw_manager_invitation(caller jsonb, input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  withdrawn boolean;
+begin
+  perform private.act_as(caller, 'partner'), private.act_as_manager();
+  update core.manager_invitations i set withdrawn_at = private.now()
+   where i.partner_id = private.partner_id() and i.id = private.as_uuid(input ->> 'id') and private.invitation_state(i) = 'open';
+  withdrawn := found;
+  if withdrawn then
+    perform private.audit('partner.manager_invitation_withdrawn', private.as_uuid(input ->> 'id'));
+  end if;
+  return json_build_object('withdrawn', withdrawn);
+end $$;
+comment on function api.withdraw_manager_invitation(jsonb, jsonb) is 'Ends an open invitation of the partner: {id} to {withdrawn}.';
+select private.expose('api.withdraw_manager_invitation(jsonb, jsonb)');
+
+create function api.remove_manager(caller jsonb, input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  person  constant uuid := private.as_uuid(input ->> 'user_id');
+  removed boolean;
+begin
+  -- one at a time, and only by who manages the partner still: of two who remove each other the second is too late
+  perform private.act_as(caller, 'partner'), private.act_as_manager(), private.require_recent_sign_in();
+  delete from core.partner_managers m
+   where m.partner_id = private.partner_id() and m.user_id = person
+     and exists (select from core.partner_managers o where o.partner_id = m.partner_id and o.user_id <> m.user_id);
+  removed := found;
+  if removed then
+    perform private.audit('partner.manager_removed', person);
+  end if;
+  return json_build_object('removed', removed);
+end $$;
+comment on function api.remove_manager(jsonb, jsonb) is
+  'Somebody manages the partner no more, from this moment: {user_id} to {removed}, false for the last one and for who does not manage it. Oneself too.';
+select private.expose('api.remove_manager(jsonb, jsonb)');
+
 -- GET and POST /chargers, and /profile.
 
 create function api.get_profile(caller jsonb) returns json
@@ -16516,6 +16804,7 @@ begin
     'missing_asked', private.announce_missing(),
     'mail_purged', private.purge_mail(),
     'logos_purged', private.purge_logos(),
+    'invitations_purged', private.purge_invitations(),
     'oauth_purged', private.purge_oauth(),
     'sessions_synced', private.sync_virtual_chargers(),
     'registrations_reviewed', private.review_due_registrations(),
@@ -17065,6 +17354,27 @@ begin
 end $$;
 comment on function ops.partner_add_manager(jsonb) is 'Lets a person with a login manage a partner: {partner, user} to {changed, manager}. A person manages one.';
 select private.expose_ops('ops.partner_add_manager(jsonb)');
+
+create function ops.partner_invite(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  partner core.partners;
+  address constant text := lower(input ->> 'email');
+  invited boolean;
+begin
+  perform private.act_as_operator(input);
+  partner := private.business_named(input ->> 'partner');
+  invited := private.invite_manager(address, input, null);
+  if invited is null then
+    perform private.refuse('too_many_invitations');
+  end if;
+  return json_build_object('changed', invited, 'invitation', json_build_object('email', address, 'partner_id', partner.id, 'partner_slug', partner.slug));
+end $$;
+comment on function ops.partner_invite(jsonb) is
+  'Mails somebody an invitation to manage a partner, which makes their login: {partner, email, token_hash, mail} to {changed, invitation}. Not changed where they manage it already.';
+select private.expose_ops('ops.partner_invite(jsonb)');
 
 create function ops.partner_mint_key(input jsonb) returns json
 language plpgsql security definer

@@ -16,7 +16,11 @@ let operator: ReturnType<typeof operatorOf>;
 
 beforeAll(async () => {
   world = await createWorld({ now: "2026-11-20T12:00:00Z" });
-  operator = operatorOf(world.database);
+  operator = operatorOf(world.database, "operator", {
+    PAGES_URL: "https://pages.example",
+    SERVICE_NAME: "Laad & Co",
+    SUPPORT_EMAIL: "hulp@example.nl",
+  });
 });
 afterAll(() => world.close());
 
@@ -853,6 +857,18 @@ describe("contract §8 partner settings, managers and keys", () => {
     expect((await done("partner add-manager partner-a --user eva@beheer.nl")).json.changed).toBe(false);
     await refused("partner add-manager partner-b --user eva@beheer.nl", "manages another partner");
     await refused("partner add-manager partner-a --user niemand@beheer.nl", "Nobody has a login");
+  });
+
+  test("contract §9 partner invite mails a link, whoever has a login, and says nothing of it here", async () => {
+    const { json } = await done("partner invite partner-a Bram@beheer.nl", "partner.manager_invited");
+    expect(json).toMatchObject({ changed: true, invitation: { email: "bram@beheer.nl", partner_slug: "partner-a" } });
+    expect(JSON.stringify(json)).not.toContain("/invitation/");
+    const mail = await world.row("select * from core.mail_outbox where recipient = 'bram@beheer.nl'");
+    expect(mail).toMatchObject({ template: "manager_invitation", locale: "nl" });
+    expect(mail.text).toContain("Laad & Co nodigt u uit");
+    expect(mail.links[0]).toMatch(/^https:\/\/pages\.example\/portal\/invitation\/[0-9A-Za-z]{43}$/);
+    expect((await done("partner invite partner-a eva@beheer.nl")).json.changed, "manages it already").toBe(false);
+    await refused("partner invite service bram@beheer.nl", "has no clients");
   });
 
   test("contract §9 partner mint-key shows the key once, works at once, and a second needs --rotate", async () => {

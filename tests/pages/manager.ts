@@ -13,7 +13,7 @@ export type Manager = { email: string; user_id: string };
 export const portal = (world: SandboxWorld, page = "") => `${world.environment.config.PAGES_URL}/portal${page}`;
 
 /** A login with a confirmed address, which manages `partner` where there is one. */
-export async function newManager(world: SandboxWorld, partner: { id: string } | null): Promise<Manager> {
+export async function newManager(world: World, partner: { id: string } | null): Promise<Manager> {
   const email = `beheer-${randomUUID().slice(0, 8)}@example.nl`;
   const { id: user_id } = await world.row(
     "insert into auth.users (id, email, email_confirmed_at) values (gen_random_uuid(), $1, now()) returning id",
@@ -70,7 +70,7 @@ export async function keepLogo(world: World, partner_id: string, file: Uint8Arra
   const read = await readLogo(file);
   if ("refused" in read) throw new Error(read.refused);
   const { png, width, height } = read.logo;
-  const manager_id = randomUUID();
+  const { user_id: manager_id } = await newManager(world, { id: partner_id });
   await world.environment.db.call(
     "set_partner_logo",
     { kind: "partner", host: world.environment.config.API_HOST, partner_id, manager_id, request_id: "test" },

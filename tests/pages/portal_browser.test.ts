@@ -1,5 +1,6 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { hashSecret, newSecret } from "#shared/auth/tokens.ts";
 import { EVERY_LOOK, look, noBrowser, onPage, startBrowser } from "../harness/browser.ts";
 import { png, striped } from "../harness/png.ts";
 import { addCustomer } from "../partner/partner_world.ts";
@@ -47,6 +48,7 @@ describe.skipIf(noBrowser)(
     let empty: Manager;
     let disclosed: string;
     let hidden: string;
+    const [invitation, usedInvitation] = [newSecret(), newSecret()];
     /** By their status. */
     const drafts: Record<string, string> = {};
     beforeAll(async () => {
@@ -69,6 +71,11 @@ describe.skipIf(noBrowser)(
       full = await newManager(world, world.partnerA);
       empty = await newManager(world, world.partnerB);
       await keepLogo(world, world.partnerA.id, png({ width: 240, height: 80, colour: 2, raw: striped(240, 80) }));
+      await world.database.admin.query(
+        `insert into core.manager_invitations (partner_id, email, token_hash, used_at)
+         values ($1, 'bram@example.nl', decode($2, 'hex'), null), ($1, 'eva@example.nl', decode($3, 'hex'), private.now())`,
+        [partnerA.id, hashSecret(invitation), hashSecret(usedInvitation)],
+      );
       browser = await startBrowser();
     });
     afterAll(async () => {
@@ -116,6 +123,12 @@ describe.skipIf(noBrowser)(
       { name: "portal-settings-webhook", who: () => full, path: `/settings/webhooks/${WEBHOOK}` },
       { name: "portal-settings-webhook-remove", who: () => full, path: `/settings/webhooks/${WEBHOOK}/remove` },
       { name: "portal-settings-log", who: () => full, path: "/settings/log" },
+      { name: "portal-colleagues", who: () => full, path: "/settings/colleagues" },
+      { name: "portal-colleagues-alone", who: () => empty, path: "/settings/colleagues" },
+      { name: "portal-colleague-remove", who: () => full, path: () => `/settings/colleagues/${full.user_id}/remove` },
+      { name: "portal-invitation", who: () => full, path: () => `/invitation/${invitation}` },
+      { name: "portal-invitation-code", who: () => full, path: () => `/invitation/${invitation}/code` },
+      { name: "portal-invitation-used", who: () => full, path: () => `/invitation/${usedInvitation}` },
       { name: "portal-branding", who: () => full, path: "/settings/branding" },
       { name: "portal-branding-remove", who: () => full, path: "/settings/branding/logo/remove" },
       { name: "portal-branding-new", who: () => empty, path: "/settings/branding" },

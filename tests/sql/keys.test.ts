@@ -60,6 +60,7 @@ const CLAIMED: Record<string, { by: string; why: string }> = {
   drafts_id: { by: "claim_draft_id", why: "a claim link knows the draft alone" },
   mandate_links_token_hash_key: { by: "claim_token_hash", why: "a link is opened by its token alone" },
   partner_keys_key_hash_key: { by: "claim_token_hash", why: "a key says by itself whose it is" },
+  manager_invitations_token_hash_key: { by: "claim_token_hash", why: "an invitation says by itself whose it is" },
   partner_managers_user_id_key: { by: "claim_manager", why: "a person manages one partner" },
   personal_tokens_token_hash_key: { by: "claim_token_hash", why: "a token says by itself whose it is" },
 };

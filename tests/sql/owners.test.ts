@@ -121,6 +121,7 @@ const SHARED: Record<string, string> = {
   "core.ledger_entries":
     "is the tenant's books; an owner's part of them stands in booking rows, credits and allocations",
   "core.locations": "is an address, of whoever has a connection there",
+  "core.manager_invitations": "is the partner's, about people who manage it together",
   "core.oauth_clients": "shows a client itself alone, and nobody else anything",
   "core.partner_keys": "belongs to the partner itself",
   "core.partner_logos": "belongs to the partner itself",

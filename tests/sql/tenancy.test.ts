@@ -64,6 +64,10 @@ async function live(partner: Partner) {
     [partner.id],
   );
   await admin.query(
+    "insert into core.manager_invitations (partner_id, email, token_hash) values ($1, 'collega@example.nl', sha256($2))",
+    [partner.id, Buffer.from(partner.id)],
+  );
+  await admin.query(
     "insert into core.partner_logos (partner_id, hash, png, width, height) values ($1, sha256($2), $2, 1, 1)",
     [partner.id, Buffer.from(partner.id)],
   );

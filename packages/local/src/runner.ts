@@ -122,6 +122,9 @@ export async function startStack(options: Options, say: Say = () => {}): Promise
       ),
       operator_environment: {
         IBAN_KEYS: secrets.functions.IBAN_KEYS,
+        SERVICE_NAME: TEST_SERVICE.SERVICE_NAME,
+        SUPPORT_EMAIL: TEST_SERVICE.SUPPORT_EMAIL,
+        PAGES_URL: `${base_url}/pages`,
         PAYOUT_ACCOUNT_NAME: "ERE Service",
         PAYOUT_ACCOUNT_IBAN: "NL91ABNA0417164300",
         ...(host === "sandbox" ? { WEBHOOK_ALLOW_LOOPBACK: "true" } : {}),

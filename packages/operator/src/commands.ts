@@ -2,12 +2,13 @@
 
 import { Argument, Option } from "commander";
 import { keyPrefix } from "#shared/foundation/environment.ts";
-import { eanCode, houseNumber, postalCode, trimmedTo } from "#shared/values/fields.ts";
+import { eanCode, email, houseNumber, postalCode, trimmedTo } from "#shared/values/fields.ts";
 import { CPO_SCOPES } from "#shared/values/scopes.ts";
 import { APP_COMMANDS } from "./app_commands.ts";
 import { AUDIT_COMMANDS } from "./audit_commands.ts";
 import { about, type Command, changed, limit, list, partner, type Row, read, whole } from "./command.ts";
 import { ERE_COMMANDS } from "./ere_commands.ts";
+import { invite } from "./invite.ts";
 import { INVOICE_COMMANDS } from "./invoice_commands.ts";
 import { LOGIN_COMMANDS } from "./login_commands.ts";
 import { PAYOUT_COMMANDS } from "./payout_commands.ts";
@@ -127,6 +128,21 @@ export const COMMANDS: Command[] = [
     takes: [partner(), new Option("--user <email>", "the address of the login").makeOptionMandatory()],
     ops: "partner_add_manager",
     view: changed("manager", "Manager added."),
+  },
+  {
+    name: "partner invite",
+    summary: "Mail somebody an invitation to manage a partner, which makes their login",
+    details:
+      "The link works for seven days, once. Takes PAGES_URL, SERVICE_NAME and SUPPORT_EMAIL as the functions have them.",
+    example: "partner invite laadpunt-zuid eva@laadpunt.example",
+    takes: [
+      partner(),
+      new Argument("<email>", "the address to invite").argParser(read(email())),
+      new Option("--locale <locale>", "the language of the mail").choices(["nl", "en"]).default("nl"),
+    ],
+    ops: "partner_invite",
+    perform: { also: [], run: invite },
+    view: changed("invitation", "Invitation mailed."),
   },
   {
     name: "partner mint-key",

@@ -37,6 +37,7 @@ export const SENTENCES: Record<string, (detail: Detail) => string> = {
     "A referral code is 4 to 20 letters and digits; a percentage is a number from 0 to 100.",
   referral_code_taken: ({ referral_code }) => `Another partner has the referral code ${referral_code}.`,
   unknown_charger_brand: () => "Not every brand is in the catalogue; write them as GET /v1/catalog/chargers does.",
+  too_many_invitations: () => "Twenty people were invited to manage this partner within a day; wait until tomorrow.",
   manages_another_partner: ({ user }) => `${user} manages another partner already; a person manages one.`,
   api_key_exists: () => "The partner has an active key; replace it with --rotate.",
 

@@ -41,7 +41,9 @@ insert into core.rate_limits (bucket, quota, window_seconds) values
   ('sign_in_code',     10,  86400),
   ('sign_in_mail',     20,  86400),
   -- links a partner may have mailed to the customer of a draft in a day
-  ('draft_mail',       10,  86400);
+  ('draft_mail',       10,  86400),
+  -- invitations to manage a partner, in a day
+  ('manager_invitation', 20, 86400);
 
 create table core.rate_limit_overrides (
   subject text not null,

@@ -12,6 +12,7 @@ begin
     'missing_asked', private.announce_missing(),
     'mail_purged', private.purge_mail(),
     'logos_purged', private.purge_logos(),
+    'invitations_purged', private.purge_invitations(),
     'oauth_purged', private.purge_oauth(),
     'sessions_synced', private.sync_virtual_chargers(),
     'registrations_reviewed', private.review_due_registrations(),

@@ -179,7 +179,7 @@ as $$
        select q.partner_id, q.id from core.mail_outbox q
         where q.status = 'queued' and q.next_attempt_at <= private.now()
           -- what a deactivated partner invites to opens nothing, and waits until it is active again; what was signed stays told
-          and (q.template not in ('claim', 'reminder', 'sign_in', 'mandate_link')
+          and (q.template not in ('claim', 'reminder', 'sign_in', 'mandate_link', 'manager_invitation')
                or q.partner_id in (select p.id from core.partners p where p.is_active))
         order by q.next_attempt_at limit size for update skip locked)
     returning m.*)

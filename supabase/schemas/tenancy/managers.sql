@@ -10,8 +10,8 @@ create table core.partner_managers (
   constraint partner_managers_partner_id_fkey foreign key (partner_id) references core.partners (id),
   constraint partner_managers_user_id_fkey foreign key (user_id) references auth.users (id) on delete cascade
 );
-comment on table core.partner_managers is 'Who manages a partner in the portal: a person manages one partner. Added by the operator.';
-select private.isolate('core.partner_managers', 'select');
+comment on table core.partner_managers is 'Who manages a partner in the portal: a person manages one partner. They come by invitation, or are added by the operator.';
+select private.isolate('core.partner_managers', 'select, delete');
 select private.keep_to_owner('core.partner_managers', 'user_id');
 
 create function private.claim_manager(person uuid, partner uuid, out added boolean, out manages uuid)
@@ -26,6 +26,7 @@ begin
 end $$;
 comment on function private.claim_manager(uuid, uuid) is
   'Lets a person manage a partner unless they manage one already: whether it did, and which one they manage. Definer, because it looks across tenants.';
+grant execute on function private.claim_manager(uuid, uuid) to api_owner;
 
 create function private.managed_partner(person uuid) returns uuid
 language plpgsql stable security definer
@@ -47,8 +48,13 @@ begin
   end if;
   -- one change of a partner's settings at a time
   perform from core.partners p where p.id = private.partner_id() for no key update;
+  -- a colleague may have removed them while this waited
+  if private.managed_partner(private.manager_id()) is distinct from private.partner_id() then
+    perform private.refuse('no_partner_linked');
+  end if;
 end $$;
-comment on function private.act_as_manager() is 'The second lock behind admission: settings are changed by a person, never by a key.';
+comment on function private.act_as_manager() is
+  'The second lock behind admission: settings are changed by a person who manages the partner at this moment, never by a key, and one change at a time.';
 grant execute on function private.act_as_manager() to api_owner;
 
 create function private.manager_emails(partner uuid) returns setof text

@@ -213,6 +213,27 @@ end $$;
 comment on function ops.partner_add_manager(jsonb) is 'Lets a person with a login manage a partner: {partner, user} to {changed, manager}. A person manages one.';
 select private.expose_ops('ops.partner_add_manager(jsonb)');
 
+create function ops.partner_invite(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  partner core.partners;
+  address constant text := lower(input ->> 'email');
+  invited boolean;
+begin
+  perform private.act_as_operator(input);
+  partner := private.business_named(input ->> 'partner');
+  invited := private.invite_manager(address, input, null);
+  if invited is null then
+    perform private.refuse('too_many_invitations');
+  end if;
+  return json_build_object('changed', invited, 'invitation', json_build_object('email', address, 'partner_id', partner.id, 'partner_slug', partner.slug));
+end $$;
+comment on function ops.partner_invite(jsonb) is
+  'Mails somebody an invitation to manage a partner, which makes their login: {partner, email, token_hash, mail} to {changed, invitation}. Not changed where they manage it already.';
+select private.expose_ops('ops.partner_invite(jsonb)');
+
 create function ops.partner_mint_key(input jsonb) returns json
 language plpgsql security definer
 set search_path = ''

@@ -1,4 +1,5 @@
 import { branding } from "./branding/en.ts";
+import { colleagues, invitation } from "./colleagues/en.ts";
 import { customer, customers } from "./customers/en.ts";
 import { drafts } from "./drafts/en.ts";
 import { en as bring } from "./import/en.ts";
@@ -84,4 +85,6 @@ export const en: PortalWords = {
   drafts,
   payouts,
   branding,
+  colleagues,
+  invitation,
 };

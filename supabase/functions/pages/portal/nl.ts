@@ -1,4 +1,5 @@
 import { branding } from "./branding/nl.ts";
+import { colleagues, invitation } from "./colleagues/nl.ts";
 import { customer, customers } from "./customers/nl.ts";
 import { drafts } from "./drafts/nl.ts";
 import { nl as bring } from "./import/nl.ts";
@@ -88,6 +89,8 @@ export const nl = {
   drafts,
   payouts,
   branding,
+  colleagues,
+  invitation,
 };
 
 export type PortalWords = typeof nl;

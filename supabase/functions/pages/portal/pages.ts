@@ -1,5 +1,7 @@
 import { signInHandlers } from "../kit/sign_in.ts";
 import { brandingPages } from "./branding/handlers.ts";
+import { colleaguePages } from "./colleagues/handlers.ts";
+import { invitationPages } from "./colleagues/invitation.ts";
 import { customerPages } from "./customers/handlers.ts";
 import { draftPages } from "./drafts/handlers.ts";
 import { importPages } from "./import/handlers.ts";
@@ -27,4 +29,6 @@ export const pages = {
   ...payoutPages,
   ...settingsPages,
   ...brandingPages,
+  ...colleaguePages,
+  ...invitationPages,
 };

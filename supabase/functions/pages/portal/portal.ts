@@ -19,6 +19,8 @@ const ID = ":id{[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}}";
 export const portal: Flow = {
   id: "the pages of a partner",
   sql: areaSql(PORTAL_SQL),
+  // an invitation makes the login of who has none
+  next: { login: async (...wanted) => (await import("#shared/domain/claim/login.ts")).makeLogin(...wanted) },
   routes: [
     { method: "GET", path: PATH, run: does("showStart") },
     { method: "GET", path: `${PATH}/sign-in`, run: does("showSignIn") },
@@ -78,5 +80,14 @@ export const portal: Flow = {
     { method: "POST", path: `${PATH}/settings/webhooks/${ID}/rotate`, run: does("rotateWebhook") },
     { method: "GET", path: `${PATH}/settings/webhooks/${ID}/remove`, run: does("askRemoveWebhook") },
     { method: "POST", path: `${PATH}/settings/webhooks/${ID}/remove`, run: does("removeWebhook") },
+    { method: "GET", path: `${PATH}/settings/colleagues`, run: does("showColleagues") },
+    { method: "POST", path: `${PATH}/settings/colleagues`, run: does("inviteColleague") },
+    { method: "POST", path: `${PATH}/settings/colleagues/withdraw`, run: does("withdrawInvitation") },
+    { method: "GET", path: `${PATH}/settings/colleagues/:id/remove`, run: does("askRemoveColleague") },
+    { method: "POST", path: `${PATH}/settings/colleagues/:id/remove`, run: does("removeColleague") },
+    { method: "GET", path: `${PATH}/invitation/:token`, run: does("showInvitation") },
+    { method: "POST", path: `${PATH}/invitation/:token/mail-code`, run: does("mailInvitationCode") },
+    { method: "GET", path: `${PATH}/invitation/:token/code`, run: does("showInvitationCode") },
+    { method: "POST", path: `${PATH}/invitation/:token/code`, run: does("acceptInvitation") },
   ],
 };

@@ -35,4 +35,11 @@ export const PORTAL_SQL = [
   "replay_webhook",
   "ping_webhook",
   "pinged_webhook",
+  "read_portal_colleagues",
+  "invite_manager",
+  "withdraw_manager_invitation",
+  "remove_manager",
+  "open_invitation",
+  "send_invitation_code",
+  "accept_invitation",
 ] as const;

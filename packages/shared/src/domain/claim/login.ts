@@ -3,12 +3,12 @@ import { newSecret } from "#shared/auth/tokens.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
 import { ApiError } from "#shared/foundation/errors.ts";
 
-/** What private.ask_for_login asks for when Supabase Auth does not know the address, or nobody ever confirmed it. */
+/** What private.ask_for_login and api.accept_invitation ask for when Supabase Auth does not know the address, or nobody ever confirmed it. */
 type LoginWanted = {
   email: string;
   unconfirmed_user: string | null;
-  /** Whose draft was claimed: kept with the login, where only we can write it. */
-  partner_id: string;
+  /** Whose draft was claimed: kept with the login, where only we can write it. Null where no draft was. */
+  partner_id: string | null;
 };
 
 /**
@@ -29,7 +29,7 @@ export async function makeLogin(
     email,
     password: newSecret(),
     email_confirm: true,
-    app_metadata: { claimed_for: partner_id },
+    app_metadata: partner_id ? { claimed_for: partner_id } : {},
   });
   // a parallel request of the same person made it a moment ago; what else it may be, the call after this one sees
   if (error && error.code !== "email_exists" && error.code !== "user_already_exists")

@@ -16,6 +16,7 @@ export type Mail = {
     | "claim"
     | "reminder"
     | "sign_in"
+    | "manager_invitation"
     | "claim_code"
     | "iban_changed"
     | "customer_iban_changed"
@@ -167,6 +168,33 @@ export function composeSignInCode({ config, locale, code, app }: Sender & { code
     code,
     after: message.after,
     unexpected: message.unexpected,
+  });
+}
+
+/** The invitation to manage a partner. The database knows who invites, and to what; the operator invites in the service's name. */
+export function composeManagerInvitation({ config, locale, link }: Sender & { link: string }): Mail {
+  const { manager_invitation: message, hello } = MAIL_MESSAGES[locale];
+  const mail = compose("manager_invitation", config, locale, {
+    subject: message.subject("{{partner_name}}"),
+    greeting: hello,
+    lines: message.lines("{{invited_by}}", "{{partner_name}}", config.SERVICE_NAME),
+    button: { label: message.button, link },
+    after: message.after,
+    unexpected: message.unexpected,
+  });
+  return { ...mail, defaults: { invited_by: config.SERVICE_NAME } };
+}
+
+/** The one-time code by which somebody who was invited to manage a partner proves the address. */
+export function composeInvitationCode({ config, locale, code }: Sender & { code: string }): Mail {
+  const { invitation_code: message, sign_in_code, hello } = MAIL_MESSAGES[locale];
+  return compose("sign_in", config, locale, {
+    subject: sign_in_code.subject(code),
+    greeting: hello,
+    lines: message.lines(config.SERVICE_NAME),
+    code,
+    after: sign_in_code.after,
+    unexpected: sign_in_code.unexpected,
   });
 }
 

@@ -8,6 +8,21 @@ export const nl = {
   regards: "Met vriendelijke groet,",
   questions: "Vragen? Mail naar",
   linkFallback: "Werkt de knop niet? Kopieer dan dit adres naar uw browser:",
+  manager_invitation: {
+    subject: (partner: string) => `Uitnodiging: beheer ${partner} met ons mee`,
+    lines: (invited_by: string, partner: string, service: string) => [
+      `${invited_by} nodigt u uit om ${partner} te beheren bij ${service}. U ziet daar de klanten van ${partner}, en wat het oplevert, en u kunt instellingen wijzigen.`,
+      "Open de link en vul de code in die wij u dan mailen. Een wachtwoord heeft u niet nodig.",
+    ],
+    button: "Neem de uitnodiging aan",
+    after: "De link werkt zeven dagen, één keer, en alleen voor dit e-mailadres.",
+    unexpected: "Verwacht u dit niet? Dan hoeft u niets te doen.",
+  },
+  invitation_code: {
+    lines: (service: string) => [
+      `U neemt een uitnodiging aan om bij ${service} een partner te beheren. Vul deze code in op de pagina:`,
+    ],
+  },
   mandate_link: {
     subject: (partner: string) => `${partner} vraagt uw machtiging voor uw laadstroom`,
     lines: (partner: string, service: string) => [

@@ -26,6 +26,8 @@ export const settings: SettingsWords = {
     log_is: "Who changed what, and when.",
     keys_is: (prefix, last4) => `There is a key: ${prefix}…${last4}`,
     branding: "Branding",
+    colleagues: "Colleagues",
+    colleagues_is: "who can sign in here, and whom you invite",
     branding_is: "your logo, name and colour, as your customers see them",
   },
 
@@ -307,6 +309,7 @@ export const settings: SettingsWords = {
       "partner.manager_added": "Colleague added",
       "partner.manager_removed": "Colleague removed",
       "partner.manager_invited": "Colleague invited",
+      "partner.manager_invitation_withdrawn": "Invitation withdrawn",
       "webhook.added": "Webhook added",
       "webhook.enabled": "Webhook turned on",
       "webhook.disabled": "Webhook paused",

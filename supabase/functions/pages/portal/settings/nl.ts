@@ -24,6 +24,8 @@ export const settings = {
     log_is: "Wie wat wanneer wijzigde.",
     keys_is: (prefix: string, last4: string) => `Er is een sleutel: ${prefix}…${last4}`,
     branding: "Huisstijl",
+    colleagues: "Collega's",
+    colleagues_is: "wie hier kan inloggen, en wie u uitnodigt",
     branding_is: "uw logo, naam en kleur, zoals uw klanten die zien",
   },
 
@@ -307,6 +309,7 @@ export const settings = {
       "partner.manager_added": "Collega toegevoegd",
       "partner.manager_removed": "Collega verwijderd",
       "partner.manager_invited": "Collega uitgenodigd",
+      "partner.manager_invitation_withdrawn": "Uitnodiging ingetrokken",
       "webhook.added": "Webhook toegevoegd",
       "webhook.enabled": "Webhook aangezet",
       "webhook.disabled": "Webhook gepauzeerd",

@@ -31,6 +31,7 @@ function statesOf({ locale }: PortalFrame, settings: Settings): [page: string, n
         : { is: words.account_todo, todo: true },
     ],
     ["/branding", words.branding, { is: words.branding_is }],
+    ["/colleagues", words.colleagues, { is: words.colleagues_is }],
     ["/return", words.return_url, { is: return_url ?? words.return_url_none }],
     ["/keys", words.keys, { is: api_key ? words.keys_is(api_key.prefix, api_key.last4) : words.keys_none }],
     ["/webhooks", words.webhooks, { is: words.webhooks_are(webhooks.enabled, webhooks.disabled) }],

@@ -1,0 +1,167 @@
+import { html } from "hono/html";
+import { codeInput, textInput } from "../../kit/fields.ts";
+import { type Html, layout } from "../../kit/frame.ts";
+import type { Returned } from "../../kit/returned.ts";
+import { formToken } from "../../kit/sign_in_views.ts";
+import { askTwiceBody, newsOf, table } from "../../kit/signed_in_views.ts";
+import { kindPage, onward } from "../../kit/views.ts";
+import type { Who } from "../model.ts";
+import { settingPage, signInAgain } from "../settings/frame.ts";
+import type { PortalFrame } from "../visit.ts";
+import { WORDS } from "../words.ts";
+
+export const COLLEAGUES = "/settings/colleagues";
+
+/** As api.read_portal_colleagues answers. */
+export type Colleagues = {
+  who: Who;
+  own_id: string;
+  signed_in_recently: boolean;
+  managers: { user_id: string; email: string; since: string; last_sign_in_at: string | null }[];
+  invitations: { id: string; email: string; expires_at: string }[];
+};
+
+/** As api.open_invitation answers; nothing but the state of a link that is none. */
+export type Opened = {
+  state: "open" | "used" | "withdrawn" | "expired" | "unknown";
+  email: string;
+  partner_name: string;
+  code_sent: boolean;
+};
+
+const onDay = ({ words }: PortalFrame, moment: string) =>
+  new Intl.DateTimeFormat(words.date_locale, { dateStyle: "medium", timeZone: "Europe/Amsterdam" }).format(
+    new Date(moment),
+  );
+
+/** Who manages the partner, who was invited to, and the form that invites. */
+export function colleaguesPage(frame: PortalFrame, colleagues: Colleagues, { typed, errors }: Returned): Html {
+  const { who, own_id, managers, invitations, signed_in_recently } = colleagues;
+  const words = WORDS[frame.locale].colleagues;
+  const news = Object.entries(words.news).find(([name]) => name === typed.get("news"))?.[1];
+  const alone = managers.length === 1;
+  return settingPage(frame, who, {
+    title: words.title,
+    errors,
+    body: html`${newsOf(news)}
+<p>${words.what}</p>
+${table(
+  words.table,
+  html`<th scope="col">${words.email}</th><th scope="col" class="text">${words.since}</th><th scope="col" class="text">${words.last}</th>`,
+  managers.map(
+    ({ user_id, email, since, last_sign_in_at }) =>
+      html`<tr><th scope="row">${email}<small>${user_id === own_id ? words.you : ""} ${
+        alone
+          ? ""
+          : html`<a href="${frame.to(`${COLLEAGUES}/${user_id}/remove`)}"${user_id === own_id ? "" : html` aria-label="${words.remove_whom(email)}"`}>${user_id === own_id ? words.leave : words.remove}</a>`
+      }</small></th><td class="text">${onDay(frame, since)}</td><td class="text">${last_sign_in_at ? onDay(frame, last_sign_in_at) : words.never}</td></tr>`,
+  ),
+)}
+${alone ? html`<p class="quiet">${words.last_one}</p>` : ""}
+${
+  invitations.length > 0
+    ? html`<section aria-labelledby="invited"><h2 id="invited">${words.invitations}</h2>
+${invitations.map(
+  ({
+    id,
+    email,
+    expires_at,
+  }) => html`<form class="actions" method="post" action="${frame.to(`${COLLEAGUES}/withdraw`)}">
+${formToken(frame.form_token)}<input type="hidden" name="id" value="${id}">
+<span>${email} <small class="quiet">${words.until(onDay(frame, expires_at))}</small></span>
+<button class="button second" aria-label="${words.withdraw_whom(email)}">${words.withdraw}</button>
+</form>`,
+)}</section>`
+    : ""
+}
+<section aria-labelledby="invite"><h2 id="invite">${words.invite}</h2>
+${
+  signed_in_recently
+    ? html`<form method="post" action="${frame.to(COLLEAGUES)}" novalidate>
+${formToken(frame.form_token)}
+${textInput({
+  id: "email",
+  type: "email",
+  label: words.email,
+  hint: words.hint,
+  error: errors.email,
+  value: typed.get("email"),
+  required: true,
+  attributes: html` autocomplete="off" maxlength="254" autocapitalize="none" spellcheck="false"`,
+})}
+<div class="actions"><button class="button">${words.submit}</button></div>
+</form>`
+    : signInAgain(frame, COLLEAGUES)
+}</section>`,
+  });
+}
+
+/** Asks whether somebody is to go, or where they signed in too long ago, to sign in first. */
+export function removePage(
+  frame: PortalFrame,
+  { who, own_id, managers, signed_in_recently }: Colleagues,
+  id: string,
+): Html {
+  const words = WORDS[frame.locale].colleagues;
+  const email = managers.find(({ user_id }) => user_id === id)?.email ?? "";
+  const asked = id === own_id ? words.leaving : { ...words.removing, title: words.removing.title(email) };
+  return settingPage(frame, who, {
+    title: asked.title,
+    body: signed_in_recently
+      ? askTwiceBody(frame, asked, `${COLLEAGUES}/${id}/remove`, {}, COLLEAGUES)
+      : signInAgain(frame, COLLEAGUES),
+  });
+}
+
+/** What an open invitation is, and the button that mails a code; `other`: somebody is signed in here already. */
+export function invitationPage(
+  frame: PortalFrame,
+  path: string,
+  opened: Opened,
+  form_token: string,
+  other: boolean,
+): Html {
+  const words = WORDS[frame.locale].invitation;
+  return layout(frame, {
+    title: words.title(opened.partner_name),
+    body: html`<p class="lead">${words.invited(opened.partner_name, frame.config.SERVICE_NAME)}</p>
+<p>${words.for(opened.email)}</p>
+${other ? html`<p class="panel">${words.other}</p>` : ""}
+<form method="post" action="${frame.to(`${path}/mail-code`)}">
+${formToken(form_token)}
+<div class="actions"><button class="button">${words.mail_code}</button></div>
+</form>`,
+  });
+}
+
+export function invitationCodePage(
+  frame: PortalFrame,
+  path: string,
+  { email }: Opened,
+  form_token: string,
+  error: string | undefined,
+): Html {
+  const { code } = frame.words;
+  const words = WORDS[frame.locale].invitation;
+  return layout(frame, {
+    title: words.code_title,
+    errors: { code: error },
+    body: html`<p>${words.code_sent(email)}</p>
+<form method="post" action="${frame.to(`${path}/code`)}" novalidate>
+${formToken(form_token)}
+${codeInput({ label: code.label, hint: words.code_hint, error })}
+<div class="actions"><button class="button">${words.accept}</button></div>
+</form>
+<form class="sheet" method="post" action="${frame.to(`${path}/mail-code`)}">
+<h2>${code.no_code}</h2>
+${formToken(form_token)}
+<button class="button second">${code.resend}</button>
+</form>`,
+  });
+}
+
+/** An invitation by which nothing can be done, or nothing more. */
+export function closedInvitationPage(frame: PortalFrame, state: "used" | "withdrawn" | "expired" | "elsewhere"): Html {
+  const words = WORDS[frame.locale].invitation;
+  return kindPage(frame, words[state], state === "used" ? onward(frame.to("/sign-in"), words.sign_in) : html``);
+}

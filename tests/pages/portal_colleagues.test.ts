@@ -1,0 +1,238 @@
+// Colleagues of a partner's pages: invited, accepting, removed.
+
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { SandboxWorld } from "../sandbox/sandbox_world.ts";
+import { type Browser, formToken, heading, newBrowser } from "./claimant.ts";
+import { createCustomerWorld } from "./customer.ts";
+import { type Manager, newManager, portal, portalBrowser, signInToPortal } from "./manager.ts";
+
+let world: SandboxWorld;
+let manager: Manager;
+let ask: Browser;
+beforeAll(async () => {
+  world = await createCustomerWorld();
+  manager = await newManager(world, world.partnerA);
+  ask = await portalBrowser(world, manager);
+});
+afterAll(() => world.close());
+
+const PAGE = "/settings/colleagues";
+const newAddress = () => `collega-${randomUUID().slice(0, 8)}@example.nl`;
+const tokenOf = async (browser: Browser, page = PAGE) => formToken((await browser(portal(world, page))).text);
+const managers = async ({ id } = world.partnerA) =>
+  Number((await world.row("select count(*) as n from core.partner_managers where partner_id = $1", id)).n);
+
+async function invite(email: string, browser = ask) {
+  return browser(portal(world, PAGE), { form: { form_token: await tokenOf(browser), email } });
+}
+
+/** The newest mail to an address: the world's clock stands still, so the rows' places say which it is. */
+const mailTo = (email: string) =>
+  world.row("select * from core.mail_outbox where recipient = $1 order by ctid desc limit 1", email);
+
+/** The link in the newest invitation of an address. */
+async function linkOf(email: string): Promise<string> {
+  const { links } = await world.row(
+    "select links from core.mail_outbox where recipient = $1 and template = 'manager_invitation' order by ctid desc limit 1",
+    email,
+  );
+  return links[0];
+}
+
+/** Accepts as the owner of the mailbox does. */
+async function accept(email: string, browser: Browser = newBrowser(world), link?: string) {
+  const address = link ?? (await linkOf(email));
+  const form = { form_token: formToken((await browser(address)).text) };
+  await browser(`${address}/mail-code`, { form });
+  const code = /\b\d{6}\b/.exec((await mailTo(email)).subject)?.[0] ?? "";
+  return browser(`${address}/code`, { form: { ...form, code } });
+}
+
+async function colleague(partner = world.partnerA) {
+  const person = await newManager(world, partner);
+  return { ...person, ask: await portalBrowser(world, person) };
+}
+
+const remove = async (browser: Browser, user_id: string, page = `${PAGE}/${user_id}/remove`) =>
+  browser(portal(world, page), { form: { form_token: await tokenOf(browser) } });
+
+describe("contract §7 an invitation to manage a partner", () => {
+  test("is mailed, makes the login of an address without one, and signs in by its code", async () => {
+    const email = newAddress();
+    const { status, text } = await invite(email.toUpperCase());
+    expect(status).toBe(200);
+    expect(text).toContain("De uitnodiging is gemaild.");
+    expect(text).toContain(email);
+    const mail = await mailTo(email);
+    expect(mail.text).toContain(`${manager.email} nodigt u uit`);
+    expect(mail.html).not.toContain("{{");
+    expect(await world.row("select id from auth.users where email = $1", email), "nobody yet").toBeUndefined();
+
+    const browser = newBrowser(world);
+    const answer = await accept(email, browser);
+    expect([answer.status, answer.location]).toEqual([303, "/pages/portal?lang=nl"]);
+    expect((await browser(portal(world, PAGE))).text).toContain(email);
+    const login = await world.row("select * from auth.users where email = $1", email);
+    expect(login.email_confirmed_at).not.toBeNull();
+    expect(login.raw_app_meta_data).not.toHaveProperty("claimed_for");
+    const audited = await world.row(
+      "select details from core.audit_log where action = 'partner.manager_added' and subject_id = $1",
+      login.id,
+    );
+    expect(audited).toBeDefined();
+    const again = await newBrowser(world)(await linkOf(email));
+    expect([again.status, heading(again.text)]).toEqual([404, "Deze uitnodiging is al gebruikt"]);
+  });
+
+  test("says the same of an address with a login, and one that manages another partner is told so and keeps it", async () => {
+    const taken = await newManager(world, world.partnerB);
+    const free = newAddress();
+    const texts = [];
+    for (const email of [taken.email, free])
+      texts.push((await invite(email)).text.replaceAll(email, "").match(/role="status">[^<]*/)?.[0]);
+    expect(texts[0]).toBe(texts[1]);
+    const answer = await accept(taken.email);
+    expect([answer.status, heading(answer.text)]).toEqual([409, "U beheert al een andere partner"]);
+    expect(
+      (await world.row("select partner_id from core.partner_managers where user_id = $1", taken.user_id)).partner_id,
+    ).toBe(world.partnerB.id);
+    await world.row("delete from core.partner_managers where user_id = $1 returning 1", taken.user_id);
+    expect((await accept(taken.email)).status, "after leaving there it works").toBe(303);
+  });
+
+  test("of two partners to one address the first accepted counts", async () => {
+    const email = newAddress();
+    const other = await colleague(world.partnerB);
+    await invite(email);
+    const first = await linkOf(email);
+    await invite(email, other.ask);
+    const second = await linkOf(email);
+    expect((await accept(email, newBrowser(world), second)).status).toBe(303);
+    expect((await accept(email, newBrowser(world), first)).status).toBe(409);
+    await world.row("delete from core.partner_managers where user_id = $1 returning 1", other.user_id);
+  });
+
+  test("works no more once it expired, was withdrawn or replaced, and a made-up one never did", async () => {
+    const [expired, withdrawn, replaced] = [newAddress(), newAddress(), newAddress()];
+    await invite(expired);
+    await world.row(
+      "update core.manager_invitations set expires_at = private.now() - interval '1 second' where email = $1 returning 1",
+      expired,
+    );
+    expect(heading((await newBrowser(world)(await linkOf(expired))).text)).toBe("Deze uitnodiging is verlopen");
+    await invite(withdrawn);
+    const { id } = await world.row("select id from core.manager_invitations where email = $1", withdrawn);
+    const stranger = await colleague(world.partnerB);
+    await stranger.ask(portal(world, `${PAGE}/withdraw`), { form: { form_token: await tokenOf(stranger.ask), id } });
+    expect((await newBrowser(world)(await linkOf(withdrawn))).status, "another partner's it is not").toBe(200);
+    const gone = await ask(portal(world, `${PAGE}/withdraw`), { form: { form_token: await tokenOf(ask), id } });
+    expect(gone.text).toContain("De uitnodiging is ingetrokken");
+    expect(heading((await newBrowser(world)(await linkOf(withdrawn))).text)).toBe("Deze uitnodiging werkt niet meer");
+    await invite(replaced);
+    const old = await linkOf(replaced);
+    await invite(replaced);
+    expect((await newBrowser(world)(old)).status).toBe(404);
+    expect((await newBrowser(world)(await linkOf(replaced))).status).toBe(200);
+    for (const made of ["x", "0".repeat(43)])
+      expect((await newBrowser(world)(portal(world, `/invitation/${made}`))).status).toBe(404);
+  });
+
+  test("takes five guesses, its own browser's form, and is used by one of ten at once", async () => {
+    const email = newAddress();
+    await invite(email);
+    const link = await linkOf(email);
+    const browser = newBrowser(world);
+    const form = { form_token: formToken((await browser(link)).text) };
+    expect((await newBrowser(world)(`${link}/mail-code`, { form })).status).toBe(303);
+    expect((await mailTo(email)).template, "a form of elsewhere mails nothing").toBe("manager_invitation");
+    await browser(`${link}/mail-code`, { form });
+    const code = /\b\d{6}\b/.exec((await mailTo(email)).subject)?.[0] ?? "";
+    const wrong = code === "000000" ? "000001" : "000000";
+    for (let guess = 0; guess < 5; guess += 1)
+      expect((await browser(`${link}/code`, { form: { ...form, code: wrong } })).status).toBe(422);
+    expect((await browser(`${link}/code`, { form: { ...form, code } })).status).toBe(422);
+    expect(await world.row("select id from auth.users where email = $1", email)).toBeUndefined();
+
+    await browser(`${link}/mail-code`, { form });
+    const right = /\b\d{6}\b/.exec((await mailTo(email)).subject)?.[0] ?? "";
+    const before = await managers();
+    await Promise.all(Array.from({ length: 10 }, () => browser(`${link}/code`, { form: { ...form, code: right } })));
+    expect(await managers()).toBe(before + 1);
+  });
+
+  test("refuses what is no address, a colleague, and the twenty-first of a day", async () => {
+    expect((await invite("nobody")).status).toBe(422);
+    const there = await invite(manager.email);
+    expect([there.status, there.text.includes("beheert al met u mee")]).toEqual([422, true]);
+    const other = await colleague(world.partnerB);
+    await world.database.admin.query("delete from core.rate_limit_state where bucket = 'manager_invitation'");
+    await world.database.admin.query("update core.rate_limits set quota = 2 where bucket = 'manager_invitation'");
+    expect((await invite(newAddress(), other.ask)).status).toBe(200);
+    expect((await invite(newAddress(), other.ask)).status).toBe(200);
+    const third = await invite(newAddress(), other.ask);
+    expect([third.status, third.text.includes("al veel collega")]).toEqual([422, true]);
+    await world.database.admin.query("update core.rate_limits set quota = 1000000 where bucket = 'manager_invitation'");
+    await world.row("delete from core.partner_managers where user_id = $1 returning 1", other.user_id);
+  });
+
+  test("inviting and removing take a sign-in of the last quarter of an hour", async () => {
+    const late = await colleague();
+    const form_token = await tokenOf(late.ask);
+    await world.row(
+      "update auth.sessions set created_at = private.now() - interval '16 minutes' where user_id = $1 returning 1",
+      late.user_id,
+    );
+    const email = newAddress();
+    const { status } = await late.ask(portal(world, PAGE), { form: { form_token, email } });
+    expect(status).toBe(422);
+    expect(await mailTo(email)).toBeUndefined();
+    const before = await managers();
+    await late.ask(portal(world, `${PAGE}/${manager.user_id}/remove`), { form: { form_token } });
+    expect(await managers()).toBe(before);
+  });
+});
+
+describe("contract §7 a colleague who goes", () => {
+  test("is asked about first, and can do nothing from that moment, wherever they are signed in", async () => {
+    const other = await colleague();
+    const asked = await ask(portal(world, `${PAGE}/${other.user_id}/remove`));
+    expect(heading(asked.text)).toBe(`Verwijdert u ${other.email}?`);
+    expect((await other.ask(portal(world))).status).toBe(200);
+    const { text } = await remove(ask, other.user_id);
+    expect(text).toContain("Uw collega is verwijderd");
+    expect((await other.ask(portal(world))).status).toBe(403);
+    const form_token = await tokenOf(ask);
+    expect((await other.ask(portal(world, PAGE), { form: { form_token, email: newAddress() } })).status).toBe(403);
+  });
+
+  test("is nobody of another partner", async () => {
+    const stranger = await colleague(world.partnerB);
+    expect((await ask(portal(world, `${PAGE}/${stranger.user_id}/remove`))).status).toBe(404);
+    expect((await remove(ask, stranger.user_id)).text).toContain("Er is niets veranderd");
+    expect((await remove(ask, "x")).text).toContain("Er is niets veranderd");
+    expect((await stranger.ask(portal(world))).status).toBe(200);
+    await world.row("delete from core.partner_managers where user_id = $1 returning 1", stranger.user_id);
+  });
+
+  test("is not the last one; two who remove each other at once leave one", async () => {
+    await world.database.admin.query("delete from core.partner_managers where partner_id = $1", [world.partnerB.id]);
+    const one = await colleague(world.partnerB);
+    expect((await remove(one.ask, one.user_id)).text).toContain("Er is niets veranderd");
+    expect((await one.ask(portal(world, PAGE))).text).toContain("U bent de enige.");
+    for (let round = 0; round < 5; round += 1) {
+      await world.database.admin.query("delete from core.partner_managers where partner_id = $1", [world.partnerB.id]);
+      const [left, right] = [await colleague(world.partnerB), await colleague(world.partnerB)];
+      await Promise.all([remove(left.ask, right.user_id), remove(right.ask, left.user_id)]);
+      expect(await managers(world.partnerB)).toBe(1);
+    }
+  });
+
+  test("may be oneself, where another stays", async () => {
+    const other = await colleague();
+    expect(heading((await other.ask(portal(world, `${PAGE}/${other.user_id}/remove`))).text)).toBe("Gaat u zelf weg?");
+    await remove(other.ask, other.user_id);
+    expect((await other.ask(portal(world))).status).toBe(403);
+    expect((await signInToPortal(world, newBrowser(world), other.email)).status, "their login stays theirs").toBe(303);
+  });
+});
