@@ -2,6 +2,7 @@
 
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { issueUserToken } from "#shared/auth/tokens.ts";
 import type { SandboxWorld } from "../sandbox/sandbox_world.ts";
 import { type Browser, formToken, heading, newBrowser } from "./claimant.ts";
 import { createCustomerWorld } from "./customer.ts";
@@ -199,8 +200,20 @@ describe("contract §7 a colleague who goes", () => {
     const asked = await ask(portal(world, `${PAGE}/${other.user_id}/remove`));
     expect(heading(asked.text)).toBe(`Verwijdert u ${other.email}?`);
     expect((await other.ask(portal(world))).status).toBe(200);
+    const scopes = ["partners:read"];
+    const app = await world.addClient(null, { scopes, grant_types: ["authorization_code"] });
+    const { id: grantId } = await world.row(
+      "insert into core.oauth_grants (user_id, client_id, scopes) values ($1, $2, $3) returning id",
+      other.user_id,
+      app.id,
+      scopes,
+    );
+    const granted = { userId: other.user_id, clientId: app.client_id, scope: "partners:read", grantId };
+    const token = await issueUserToken(world.environment, granted);
+    expect((await world.get("/partner/me", token)).status).toBe(200);
     const { text } = await remove(ask, other.user_id);
     expect(text).toContain("Uw collega is verwijderd");
+    expect((await world.get("/partner/me", token)).status, "what they let an application do ends too").toBe(403);
     expect((await other.ask(portal(world))).status).toBe(403);
     const form_token = await tokenOf(ask);
     expect((await other.ask(portal(world, PAGE), { form: { form_token, email: newAddress() } })).status).toBe(403);
