@@ -1,14 +1,13 @@
 // The secret of a webhook endpoint: shown once, and kept encrypted.
 
-import { Buffer } from "node:buffer";
+import type { Buffer } from "node:buffer";
 import { randomBytes, randomUUID } from "node:crypto";
 import { open, type Sealed, seal } from "#shared/values/iban.ts";
 
 type Keys = Parameters<typeof seal>[0];
 
 /** As Standard Webhooks writes one: 32 random bytes. */
-export const newWebhookSecret = (bytes: Uint8Array = randomBytes(32)) =>
-  `whsec_${Buffer.from(bytes).toString("base64")}`;
+export const newWebhookSecret = (bytes: Buffer = randomBytes(32)) => `whsec_${bytes.toString("base64")}`;
 export const newWebhookId = () => randomUUID();
 
 const belongsTo = (webhook_id: string) => `webhook ${webhook_id}`;
