@@ -273,6 +273,8 @@ describe.skipIf(noBrowser)("§9.5 the documentation in a browser", () => {
           .getByRole("button", { name: /Test Request.*get \/v1\/accounts/i })
           .first()
           .waitFor();
+        // what stands above the operation is drawn after it
+        await page.locator("h1").first().waitFor({ state: "attached" });
         await look(page, "docs-reference", "en", LOOKS, SCALARS_OWN);
         expect(faults).toEqual([]);
       }),
