@@ -122,6 +122,14 @@ describe("§4.2 the customers of a partner on its pages", () => {
     expect(text.match(/R-\d+/g)).toEqual(seen);
   });
 
+  test.each(["%00", "%ed%a0%80", "cus_1", "cus_00000000000000000000000000000000"])(
+    "to go on behind %s, whom no reference means, is to begin",
+    async (after) => {
+      const { status, text } = await ask(portal(world, `/customers?after=${after}`));
+      expect([status, listed(text)]).toEqual([200, listed((await ask(portal(world, "/customers"))).text)]);
+    },
+  );
+
   test("what is rare is looked for in parts: a part says that there are more customers to look through", async () => {
     const { id } = await world.row(
       "insert into core.partners (name, slug) values ('Zeer veel', 'zeer-veel') returning id",

@@ -3,12 +3,13 @@
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { newSecret } from "#shared/auth/tokens.ts";
 import { readCsv } from "#shared/domain/import/csv.ts";
 import { MAX_IMPORT } from "#shared/domain/import/model.ts";
 import { rowCounts } from "../harness/world.ts";
 import { newEmail } from "../partner/partner_world.ts";
 import type { SandboxWorld } from "../sandbox/sandbox_world.ts";
-import { type Browser, formToken, heading, type PageAnswer } from "./claimant.ts";
+import { type Browser, formToken, heading, newBrowser, type PageAnswer } from "./claimant.ts";
 import { createCustomerWorld } from "./customer.ts";
 import { type Manager, newManager, portal, portalBrowser } from "./manager.ts";
 
@@ -259,6 +260,19 @@ describe("contract §4 bringing customers on a partner's pages", () => {
       403,
     );
     expect(await rowCounts(world, "imports")).toEqual({ imports: 0 });
+  });
+
+  test("contract §4 nothing of a file is read for who is not signed in, however they say that they are", async () => {
+    const unreadable = {
+      form: { form_token: "x" },
+      headers: { "content-type": "multipart/form-data; boundary=x", cookie: `portal=${newSecret()}` },
+    };
+    for (const path of ["/import", "/settings/branding/logo"]) {
+      const answer = await newBrowser(world)(portal(world, path), unreadable);
+      expect([answer.status, answer.location], path).toEqual([303, expect.stringContaining("/portal/sign-in")]);
+      const own = { ...unreadable, headers: { "content-type": unreadable.headers["content-type"] } };
+      expect((await ask(portal(world, path), own)).status, "of who is, it is").toBe(400);
+    }
   });
 
   test("contract §4 the template is what the import reads", async () => {

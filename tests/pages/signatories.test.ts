@@ -319,6 +319,24 @@ describe("contract §7 what a signatory has there", () => {
     }
   });
 
+  test("a CPO that gives their address for a thousand accounts of its own keeps them out of nothing of another's", async () => {
+    const email = newAddress();
+    await createAccount(world, world.partnerB, { person: { full_name: "Niet van hier", email } });
+    // as a thousand calls leave them: never signed, and looked through before what was
+    await world.row(
+      `with copied as (
+         insert into core.accounts (partner_id, client_id, type, payout_handler)
+         select a.partner_id, a.client_id, a.type, a.payout_handler
+           from core.signatories s join core.accounts a on a.id = s.account_id, generate_series(1, 1500) where s.email = $1
+         returning partner_id, id)
+       insert into core.signatories (partner_id, account_id, full_name, email) select partner_id, id, 'Niet van hier', $1 from copied`,
+      email,
+    );
+    await signedCustomer(world, { email, months: { "2026-03": 321 } });
+    const ask = await browserAt(email);
+    expect((await ask(mijn(world))).text).toContain("321 kWh");
+  });
+
   test("who has a login too sees both at once by a code, and the login alone by its password's session", async () => {
     const { draft_id, email } = await world.draft();
     await world.claim(draft_id, { submit: true });

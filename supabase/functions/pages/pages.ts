@@ -4,7 +4,7 @@ import { matchedRoutes } from "hono/route";
 import type { Environment } from "#shared/foundation/environment.ts";
 import { ApiError, type ErrorCode } from "#shared/foundation/errors.ts";
 import { describeCause } from "#shared/foundation/log.ts";
-import { readFormData, readText } from "#shared/http/body.ts";
+import { readText } from "#shared/http/body.ts";
 import { claim } from "./claim/claim.ts";
 import { consent } from "./consent/consent.ts";
 import { home } from "./home/home.ts";
@@ -51,7 +51,7 @@ export function pages(environment: Environment): Hono {
       const upload = uploadOf(c);
       const type = upload ? "multipart/form-data" : "application/x-www-form-urlencoded";
       if (!isOurForm(c, type, new URL(environment.config.PAGES_URL).origin)) return refuse(c, environment, 403);
-      if (upload) await readUpload(c, upload);
+      if (upload) c.set("upload", upload + MAX_FORM);
       else c.set("form", new URLSearchParams(await readText(c.req.raw, MAX_FORM)));
     }
     return next();
@@ -86,16 +86,6 @@ function uploadOf(c: Context<PagesEnv>): number | undefined {
   return matchedRoutes(c)
     .map(({ path }) => UPLOADS.get(path))
     .find((upload) => upload !== undefined);
-}
-
-/** A form with a file: its fields, and the first file in it. */
-async function readUpload(c: Context<PagesEnv>, upload: number): Promise<void> {
-  const fields = new URLSearchParams();
-  for (const [name, value] of await readFormData(c.req.raw, upload + MAX_FORM)) {
-    if (typeof value === "string") fields.append(name, value);
-    else if (!c.var.file) c.set("file", value);
-  }
-  c.set("form", fields);
 }
 
 /** A request that belongs to no flow: it runs no SQL. */

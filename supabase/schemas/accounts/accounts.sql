@@ -66,7 +66,7 @@ comment on table core.signatories is 'The natural person who signs for an accoun
 create index signatories_words on core.signatories using gin (private.search_words(full_name, email, private.phone_end(phone)))
   with (gin_pending_list_limit = 256);
 -- serves: whether an address is a signatory's, who signs in by a mailed code
-create index signatories_email on core.signatories (email) where email is not null;
+create index signatories_email on core.signatories (email, partner_id) where email is not null;
 select private.isolate('core.signatories', 'select, insert, update');
 select private.belong_with('core.signatories', 'core.accounts', 'account_id');
 

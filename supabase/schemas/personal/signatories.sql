@@ -10,12 +10,13 @@ as $$
 begin
   return query
     select a.*
-      -- more is no person's, but that of a CPO that gave its own address for all: what it costs to look has an end
-      from (select s.partner_id, s.account_id from core.signatories s where s.email = address limit 1000) s
-      join core.accounts a on a.partner_id = s.partner_id and a.id = s.account_id
-      join core.partners p on p.id = a.partner_id and p.is_active
+      from core.partners p
+      -- more is no person's, but that of a CPO that gave its own address for all: what it costs to look has an end, and a CPO that
+      -- gives the address of another's customer takes nothing of it
+      cross join lateral (select s.account_id from core.signatories s where s.email = address and s.partner_id = p.id limit 1000) s
+      join core.accounts a on a.partner_id = p.id and a.id = s.account_id
       join core.oauth_clients k on k.id = a.client_id and k.disabled_at is null
-     where exists (select from core.connections c join core.mandates m on m.partner_id = c.partner_id and m.connection_id = c.id
+     where p.is_active and exists (select from core.oauth_clients k where k.partner_id = p.id) and exists (select from core.connections c join core.mandates m on m.partner_id = c.partner_id and m.connection_id = c.id
                     where c.partner_id = a.partner_id and c.account_id = a.id and m.document is not null)
      order by a.created_at desc, a.id
      limit 100;

@@ -108,6 +108,11 @@ export abstract class SignedInVisit<Section extends string, Name extends string>
     );
   }
 
+  /** Asks who is signed in, where that has to be known before anything is done. @throws {ApiError} as own(). */
+  async admit(): Promise<void> {
+    await this.#admitted().admit();
+  }
+
   /** The tenant they act in, as which something is sealed before it is stored. @throws {ApiError} as own(). */
   tenant(): Promise<string> {
     return this.#admitted().tenant();
@@ -208,8 +213,12 @@ export function entrances<Section extends string, Name extends string, V extends
     async (request) => {
       const visit = open(request);
       if (!visit.cookie("session")) return visit.toSignIn();
-      if (visit.c.req.method === "POST" && !visit.isOwn()) return visit.foreign();
       try {
+        if (visit.c.var.upload !== undefined) {
+          await visit.admit();
+          await visit.readUpload();
+        }
+        if (visit.c.req.method === "POST" && !visit.isOwn()) return visit.foreign();
         return await run(visit);
       } catch (error) {
         if (!(error instanceof ApiError)) throw error;

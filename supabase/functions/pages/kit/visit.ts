@@ -3,6 +3,7 @@ import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { callFor, type Declared } from "#shared/foundation/call.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
 import { type ApiError, type Attempt, attempt, type ErrorCode } from "#shared/foundation/errors.ts";
+import { readFormData } from "#shared/http/body.ts";
 import { clientAddress, clientHash } from "#shared/http/client_address.ts";
 import { type Locale, readersLocale } from "#shared/values/locale.ts";
 import type { Errors, Frame, Html } from "./frame.ts";
@@ -17,6 +18,8 @@ export type PagesEnv = {
     /** The public path of the pages' root, which behind a gateway is not the path the function sees. */
     root: string;
     form: URLSearchParams;
+    /** Bytes that a form with a file may have: what readUpload() reads. */
+    upload?: number;
     /** The file of a form that sends one. A browser sends an empty one where none was chosen. */
     file?: File;
     /** For the log: what became of the request, where a status does not say it. */
@@ -34,7 +37,10 @@ type Route = {
   run: Handler;
   /** Whether a form may come from elsewhere than a page of ours. */
   from_anywhere?: true;
-  /** A form with a file: bytes of it that are read. Whether it may be so large is for what it is for. */
+  /**
+   * A form with a file: bytes of it that are read, with readUpload(), once it is known who sends it. Whether it may be so large is for
+   * what it is for.
+   */
   upload?: number;
 };
 
@@ -71,6 +77,18 @@ export class Visit<Name extends string = string> {
 
   get file(): File | undefined {
     return this.c.var.file;
+  }
+
+  /** Reads the form of a route that takes a file: its fields, and the first file in it. Dear to read, so not for just anybody. */
+  async readUpload(): Promise<void> {
+    const { c } = this;
+    if (c.var.upload === undefined) return;
+    const fields = new URLSearchParams();
+    for (const [name, value] of await readFormData(c.req.raw, c.var.upload)) {
+      if (typeof value === "string") fields.append(name, value);
+      else if (!c.var.file) c.set("file", value);
+    }
+    c.set("form", fields);
   }
 
   /** Where the request comes from, to count by. */

@@ -11,6 +11,7 @@ import type { Customers, OneCustomer } from "./model.ts";
 /** Customers of a page, and of what a file is written in one go. */
 const PAGE = 50;
 const STRETCH = 1000;
+const REFERENCE = /^cus_[0-9a-f]{32}$/;
 
 const read = (visit: PortalVisit, asked: Asked, after: string | null, limit: number) =>
   visit.own<Customers>("read_portal_customers", {
@@ -22,7 +23,7 @@ const read = (visit: PortalVisit, asked: Asked, after: string | null, limit: num
 
 const showCustomers = signedIn(async (visit) => {
   const asked = askedOf(visit);
-  const after = visit.c.req.query("after") ?? null;
+  const after = REFERENCE.exec(visit.c.req.query("after") ?? "")?.[0] ?? null;
   return visit.page(
     customersPage(visit.frame, await read(visit, asked, after, PAGE), asked, after, visit.environment.now()),
   );
