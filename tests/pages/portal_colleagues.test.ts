@@ -219,6 +219,19 @@ describe("contract §7 a colleague who goes", () => {
     expect((await other.ask(portal(world, PAGE), { form: { form_token, email: newAddress() } })).status).toBe(403);
   });
 
+  test("does not come back by an invitation of their own", async () => {
+    const leaving = await colleague();
+    const theirs = newAddress();
+    await invite(theirs, leaving.ask);
+    const link = await linkOf(theirs);
+    expect((await newBrowser(world)(link)).status).toBe(200);
+    await remove(ask, leaving.user_id);
+    const opened = await newBrowser(world)(link);
+    expect([opened.status, heading(opened.text)]).toEqual([404, "Deze uitnodiging werkt niet meer"]);
+    expect((await accept(theirs, newBrowser(world), link)).status, "not by its code either").not.toBe(303);
+    expect((await ask(portal(world, PAGE))).text).not.toContain(theirs);
+  });
+
   test("is nobody of another partner", async () => {
     const stranger = await colleague(world.partnerB);
     expect((await ask(portal(world, `${PAGE}/${stranger.user_id}/remove`))).status).toBe(404);

@@ -6,6 +6,7 @@ create table core.manager_invitations (
   id              uuid        not null default gen_random_uuid(),
   email           text        not null,
   token_hash      bytea       not null,
+  invited_by      uuid,
   created_at      timestamptz not null default private.now(),
   expires_at      timestamptz not null default private.now() + interval '7 days',
   used_at         timestamptz,
@@ -19,6 +20,8 @@ create table core.manager_invitations (
 );
 comment on table core.manager_invitations is
   'Who was invited to manage a partner: a link in a mail, good for seven days and one use, by the SHA-256 of its secret. Personal data; deleted 30 days after it expired.';
+comment on column core.manager_invitations.invited_by is
+  'The manager who invited; null where the operator did. What they invited ends when they go: somebody who is removed must not come back by it.';
 -- serves: the open invitation of an address
 create unique index manager_invitations_open on core.manager_invitations (partner_id, email) where used_at is null and withdrawn_at is null;
 -- serves: the clean-up
@@ -30,11 +33,12 @@ language sql stable
 set search_path = ''
 as $$
   select case when invitation.used_at is not null then 'used'
-              when invitation.withdrawn_at is not null then 'withdrawn'
+              when invitation.withdrawn_at is not null or invitation.invited_by is not null and not exists (
+                select from core.partner_managers m where m.partner_id = invitation.partner_id and m.user_id = invitation.invited_by) then 'withdrawn'
               when invitation.expires_at <= private.now() then 'expired'
               else 'open' end
 $$;
-comment on function private.invitation_state(core.manager_invitations) is 'open, used, withdrawn or expired.';
+comment on function private.invitation_state(core.manager_invitations) is 'open, used, withdrawn or expired. Withdrawn too, when whoever invited no longer manages the partner.';
 grant execute on function private.invitation_state(core.manager_invitations) to api_owner;
 
 create function private.invite_manager(address text, input jsonb, invited_by text) returns boolean
@@ -56,8 +60,8 @@ begin
   -- one link works for an address: the newest
   update core.manager_invitations i set withdrawn_at = private.now()
    where i.partner_id = partner and i.email = address and i.used_at is null and i.withdrawn_at is null;
-  insert into core.manager_invitations (partner_id, email, token_hash)
-  values (partner, address, private.claim_token_hash(input ->> 'token_hash'))
+  insert into core.manager_invitations (partner_id, email, token_hash, invited_by)
+  values (partner, address, private.claim_token_hash(input ->> 'token_hash'), private.manager_id())
   returning id into invitation;
   perform private.enqueue_mail(input -> 'mail', address, 'manager_invitation:' || invitation, jsonb_build_object(
     'partner_name', (select private.partner_display_name(p) from core.partners p where p.id = partner), 'invited_by', invited_by));

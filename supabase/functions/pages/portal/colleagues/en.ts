@@ -39,7 +39,8 @@ export const colleagues: ColleaguesWords = {
     title: (email) => `Remove ${email}?`,
     means: [
       "This colleague sees nothing here from now on, also where they are still signed in.",
-      "What this colleague has let other programs do in your name ends.",
+      "What this colleague has let other programs do in your name ends, and so do the invitations they have sent.",
+      "Do they know the API key? Then replace it in the settings, or it goes on working.",
       "You can invite the same colleague again later.",
     ],
     yes: "Yes, remove",

@@ -37,7 +37,8 @@ export const colleagues = {
     title: (email: string) => `Verwijdert u ${email}?`,
     means: [
       "Deze collega ziet hier vanaf nu niets meer, ook niet waar nog ingelogd is.",
-      "Wat deze collega aan andere programma's heeft toegestaan namens u, houdt op.",
+      "Wat deze collega aan andere programma's heeft toegestaan namens u, houdt op. Open uitnodigingen van deze collega ook.",
+      "Kent deze collega de API-sleutel? Vervang die dan bij de instellingen: de sleutel blijft anders werken.",
       "U kunt dezelfde collega later weer uitnodigen.",
     ],
     yes: "Ja, verwijder",
@@ -68,7 +69,7 @@ export const invitation = {
   },
   withdrawn: {
     title: "Deze uitnodiging werkt niet meer",
-    text: "Zij is ingetrokken, of er is een nieuwere. Kijk of u een nieuwere mail heeft, of vraag uw collega om u opnieuw uit te nodigen.",
+    text: "De uitnodiging is ingetrokken, of er is een nieuwere. Kijk of u een nieuwere mail heeft, of vraag uw collega om u opnieuw uit te nodigen.",
   },
   expired: {
     title: "Deze uitnodiging is verlopen",
