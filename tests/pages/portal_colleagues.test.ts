@@ -7,6 +7,7 @@ import type { SandboxWorld } from "../sandbox/sandbox_world.ts";
 import { type Browser, formToken, heading, newBrowser } from "./claimant.ts";
 import { createCustomerWorld } from "./customer.ts";
 import { type Manager, newManager, portal, portalBrowser, signInToPortal } from "./manager.ts";
+import { signedCustomer } from "./signatory_customer.ts";
 
 let world: SandboxWorld;
 let manager: Manager;
@@ -192,6 +193,30 @@ describe("contract §7 an invitation to manage a partner", () => {
     await late.ask(portal(world, `${PAGE}/${manager.user_id}/remove`), { form: { form_token } });
     expect(await managers()).toBe(before);
   });
+});
+
+test("contract §5 on the sandbox a partner reads an invitation of its own where the address is nobody else's", async () => {
+  const mails = async (email: string, key: string) => {
+    const { body } = await world.get(`/sandbox/v1/mail?to=${email}`, key);
+    return body.mail.map(({ template }: { template: string }) => template).toSorted();
+  };
+  const code = async (email: string) => {
+    await invite(email);
+    const [browser, link] = [newBrowser(world), await linkOf(email)];
+    const form = { form_token: formToken((await browser(link)).text) };
+    expect((await browser(`${link}/mail-code`, { form })).status).toBe(303);
+  };
+  const nobodys = newAddress();
+  await code(nobodys);
+  expect(await mails(nobodys, world.keyA)).toEqual(["manager_invitation", "sign_in"]);
+  expect(await mails(nobodys, world.keyB)).toEqual([]);
+  // with the code somebody would be signed in as them, on their own pages too
+  const login = await newManager(world, null);
+  const signatory = await signedCustomer(world, { partner: world.partnerB });
+  for (const { email } of [login, signatory]) {
+    await code(email);
+    expect(await mails(email, world.keyA), email).toEqual([]);
+  }
 });
 
 describe("contract §7 a colleague who goes", () => {

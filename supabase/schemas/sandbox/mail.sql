@@ -11,6 +11,17 @@ end $$;
 comment on function private.signs_for_alone(uuid, text) is
   'Whether a code that is mailed to an address opens accounts of CPO clients of a partner and nothing else: no login, no account elsewhere. Definer, because it looks across tenants.';
 
+create function private.is_nobody_elses(partner uuid, address text) returns boolean
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  return not exists (select from auth.users u where u.email = address and u.raw_app_meta_data ->> 'claimed_for' is distinct from partner::text)
+     and coalesce((select bool_and(a.partner_id = partner) from private.signed_accounts(address) a), true);
+end $$;
+comment on function private.is_nobody_elses(uuid, text) is
+  'Whether who proves an address becomes nobody but a person of the partner: there is no login but one that a claim of its drafts made, and no account of another''s client. Definer, because it looks across tenants.';
+
 create function private.captured_mail(partner uuid, address text, size int) returns setof core.mail_outbox
 language sql stable security definer
 set search_path = ''
@@ -18,6 +29,8 @@ as $$
   select m.* from core.mail_outbox m
    where m.status = 'captured' and (address is null or m.recipient = address)
      and (m.partner_id = partner
+          -- an invitation to manage it, and its code, sign in as whoever has the address
+          and (m.cause !~ '^(manager_invitation|invitation_code):' or private.is_nobody_elses(partner, m.recipient))
           -- what the service writes to its customers itself: a code to sign in with
           or m.partner_id = private.house() and (
                exists (select from auth.users u
