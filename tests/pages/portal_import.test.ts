@@ -218,6 +218,12 @@ describe("contract §4 bringing customers on a partner's pages", () => {
     expect((await ask(portal(world, page))).status).toBe(200);
   });
 
+  test("contract §4 ten that are done are kept at most, however many somebody confirms within the hour", async () => {
+    const [email = ""] = emails(1);
+    for (let n = 0; n < 12; n++) await confirm((await look(csvOf(email))).page);
+    expect(await rowCounts(world, "imports")).toEqual({ imports: 10 });
+  });
+
   test.each([
     ["no file", null, "Kies een bestand"],
     ["an empty file", "", "Kies een bestand"],

@@ -50,11 +50,15 @@ as $$
 begin
   perform private.act_as(caller, 'partner');
   perform private.act_as_manager();
-  -- ten of a person at most: an older one that nobody confirmed makes room
+  -- ten of a person at most that nobody confirmed, that are under way, and that are done: an older one of the same makes room
   delete from core.imports d
    where d.partner_id = private.partner_id() and d.user_id = private.manager_id()
      and (d.expires_at <= private.now()
-          or d.id in (select i.id from core.imports i where i.user_id = private.manager_id() and i.send_invite is null order by i.created_at desc, i.id offset 9));
+          or d.id in (select k.id
+                        from (select i.id, row_number() over (partition by i.send_invite is null, i.rows_done = i.row_count
+                                                              order by i.created_at desc, i.id) as place
+                                from core.imports i where i.user_id = private.manager_id()) k
+                       where k.place > 9));
   insert into core.imports (partner_id, id, user_id, ciphertext, key_id, row_count)
   values (private.partner_id(), (input ->> 'id')::uuid, private.manager_id(), input ->> 'ciphertext', input ->> 'key_id', (input ->> 'row_count')::int);
   return json_build_object('ok', true);
