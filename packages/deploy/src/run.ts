@@ -36,9 +36,9 @@ ${STEPS.map(({ title }, index) => `  ${`${index + 1}`.padStart(2)}  ${title}`).j
 
 What it asks, and <folder>/<host>/answers.env may say beforehand:
 
-${QUESTIONS.map(({ name, about }) => `  ${name.padEnd(16)}${about}`).join("\n")}
-  ${"DATABASE_PASSWORD".padEnd(16)} Of the database of PROJECT_REF; made where the project is made
-  ${"DATABASE_CA".padEnd(16)}File with the certificate of the platform's authority (dashboard, Database, SSL). Empty: encrypted, and not verified
+${QUESTIONS.map(({ name, about }) => `  ${name.padEnd(18)}${about}`).join("\n")}
+  ${"DATABASE_PASSWORD".padEnd(18)}Of the database of PROJECT_REF; made where the project is made
+  ${"DATABASE_CA".padEnd(18)}File with the certificate of the platform's authority (dashboard, Database, SSL). Empty: encrypted, and not verified
 `;
 
 /** @returns the exit code: 0 done, 1 something has to be put right, 2 not understood */

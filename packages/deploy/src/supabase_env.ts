@@ -29,6 +29,16 @@ const FILES = {
   operator: ".env.supabase",
 } as const;
 
+const HELP = `Writes what npx supabase start needs on this machine, with passwords and keys of its own. It takes no arguments.
+
+  npm run supabase:env
+
+  ${FILES.functions}   what the functions read in their container
+  ${FILES.seed}  passwords, host and schedule, run after the migrations
+  ${FILES.operator}             how npm run operator reaches the database from this machine
+
+What stands in the files of variables stays; the seed is written anew. docs/deploy.md says what comes next.`;
+
 /**
  * Writes the files under `root`. What is in a file of variables stays; the seed is written anew, from the passwords that they name.
  * @returns what was done, a line each
@@ -156,6 +166,12 @@ end $seed$;
 }
 
 if (import.meta.main) {
+  const asked = process.argv.slice(2);
+  const help = asked[0] === "--help" || asked[0] === "-h";
+  if (asked.length > 0) {
+    (help ? console.log : console.error)(`${help ? "" : `Unknown: ${asked.join(" ")}\n\n`}${HELP}`);
+    process.exit(help ? 0 : 2);
+  }
   try {
     for (const line of writeSupabaseEnv()) console.log(line);
     console.log(

@@ -77,7 +77,9 @@ export const read =
   (value: string): T => {
     const result = schema.safeParse(value);
     if (result.success) return result.data;
-    throw new InvalidArgumentError(`It ${result.error.issues[0]?.message ?? "cannot be read"}.`);
+    const said = result.error.issues[0]?.message ?? "cannot be read";
+    // our own rules go on after "It", the library's are sentences
+    throw new InvalidArgumentError(/^[A-Z]/.test(said) ? `${said}.` : `It ${said}.`);
   };
 
 export const whole = (max: number) => (value: string) => {
