@@ -258,6 +258,9 @@ test.each<Case>([
   ["+49 30 123456", "+4930123456"],
   ["bel mij", "refused"],
   ["06", "refused"],
+  ["06-123", "refused"],
+  ["06 1234567", "refused"], // a digit too few
+  ["088 123 45 67", "+31881234567"],
 ])("contract §2 a telephone number: %j is read as %j", reads(phone()));
 
 test("contract §2 no field rule throws, whatever it is given", () => {
