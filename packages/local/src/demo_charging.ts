@@ -56,7 +56,7 @@ export async function ensureCharging(
 }
 
 async function makeAccount(client: pg.Client, user_id: string): Promise<string> {
-  const { rows } = await client.query<{ id: string }>(
+  const { rows } = await client.query<{ id: string; link_id: string }>(
     `with account as (
        insert into core.accounts (partner_id, user_id, access_channel, type, payout_handler)
        values (private.house(), $1, 'user', 'particulier', 'service_pays_customer') returning partner_id, id),
@@ -79,9 +79,13 @@ async function makeAccount(client: pg.Client, user_id: string): Promise<string> 
      select k.partner_id, k.connection_id, k.id, 'signed', date_trunc('year', private.today()) - interval '1 year',
             date_trunc('year', private.today()) + interval '2 years - 1 day', 20, 25, p.name, private.now(), d.text, encode(sha256(d.text::bytea), 'hex')
        from link k, private.user_profile($1) p, (values ('Machtiging van de demo')) d (text)
-     returning connection_id as id`,
+     returning connection_id as id, link_id`,
     [user_id, CONNECTION.ean_code, CONNECTION.postal_code, CONNECTION.house_number],
   );
+  // as signing does, so that it can be kept as a document
+  await client.query("select private.request_mandate_document(k) from core.mandate_links k where k.id = $1", [
+    rows[0]?.link_id,
+  ]);
   return rows[0]?.id ?? "";
 }
 
