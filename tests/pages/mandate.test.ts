@@ -70,6 +70,7 @@ describe("§2 signing", () => {
     expect(again.text).toContain(document_sha256);
     const page = await ask(`${issued.link}?lang=nl`);
     expect(heading(page.text)).toBe("U heeft ondertekend");
+    expect(page.text, "the way to pages of their own").toContain("/mijn?lang=nl");
     expect(page.text, "the text keeps the language it was signed in").toContain('<article class="document" lang="en"');
     await world.row("update core.mandates set status = 'revoked' where connection_id = $1", issued.connection_id);
     expect((await ask(issued.link)).text).toContain("It is no longer valid");
@@ -81,10 +82,12 @@ describe("§2 signing", () => {
     const page = await ask(`${issued.link}/sign?seen=${seen}`);
     expect(page.text).toContain("geen e-mailadres");
     expect(page.text).not.toContain('name="code"');
+    expect(page.text, "back to the period that was chosen").toMatch(/href="[^"]*[?&;]years=1"/);
     const signed = await ask(`${issued.link}/sign`, { form: { seen, name: "Sanne", agree: "yes" } });
     expect(signed.status).toBe(303);
     expect(await mandateOf(issued.connection_id)).toMatchObject({ code_confirmed: false, code_sent_to: null });
     expect((await ask(issued.link)).text).toContain("alleen de naam");
+    expect((await ask(issued.link)).text, "no address, no pages of their own").not.toContain("/mijn?");
     const code = await ask(`${issued.link}/code`, { form: { seen } });
     expect(code.status).toBe(303);
   });

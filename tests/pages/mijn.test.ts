@@ -175,8 +175,35 @@ describe("contract §6 a person's own pages", () => {
     const kwh = new Intl.NumberFormat("nl-NL", { maximumFractionDigits: 0 }).format(energy.kwh);
     expect(pages[0]).toContain(`${kwh} kWh in ${energy.sessions} laadbeurten`);
     expect(pages[1]).toContain(`<td>${kwh}</td><td>${energy.sessions}</td>`);
+    // the ERE of the year are one number, wherever they stand
+    const total = /<tfoot>.*<td>([\d.,]+)<\/td><\/tr><\/tfoot>/.exec(pages[1] ?? "")?.[1];
+    expect(pages[0]).toContain(`<dt>ERE</dt><dd>${total}`);
+    // what counts toward ERE is not all that was charged
+    expect(pages[2]).toContain('<th scope="col">kWh die meetelt</th>');
     expect(pages[2]).toContain("uitbetaald");
     expect(pages[3]).toContain("geldt tot en met 31 december");
+  });
+
+  test("an address typed with a slash at the end is the page without it", async () => {
+    const ask = await browserOf(world, paid);
+    for (const path of ["/", "/charging/"]) {
+      const answer = await ask(mijn(world, `${path}?lang=en`));
+      expect([answer.status, answer.location], path).toEqual([303, mijn(world, `${path.slice(0, -1)}?lang=en`)]);
+    }
+    for (const path of ["/nothing", "//"]) expect((await ask(mijn(world, `${path}x`))).status, path).toBe(404);
+  });
+
+  test("what was charged before there were ERE is said to be too early, not outside the mandate", async () => {
+    await world.row(
+      `insert into core.delivered_months (partner_id, connection_id, period, total_kwh, session_count, status, source, received_at)
+       select partner_id, id, '2025-12-01', 40, 3, 'outside_mandate', 'test', now() from core.connections where account_id = $1 limit 1 returning period`,
+      paid.account_id,
+    );
+    const { text } = await (await browserOf(world, paid))(mijn(world, "/charging?year=2025"));
+    expect((await (await browserOf(world, paid))(mijn(world, "/earnings?year=2025"))).text).toContain(
+      "niets dat meetelt",
+    );
+    expect(text).toContain("Van december 2025 telt 40 kWh niet mee. ERE zijn er vanaf januari 2026.");
   });
 
   test("documents are the person's own: another's are not found, whatever the path says", async () => {

@@ -85,12 +85,12 @@ describe("contract §4 bringing customers on a partner's pages", () => {
     expect(text).toContain("Van 4 regels worden er 3 aangemeld.");
     const rows = rowsOf(text);
     expect(rows.map(([row]) => row)).toEqual([2, 3, 5, 6]);
-    expect(rows[1]?.[1]).toContain("KVK-nummer");
+    expect(rows[1]?.[1]).toContain("KvK-nummer");
     expect(rows.flat().join()).toContain("De EAN-code is niet te lezen");
     expect(await rowCounts(world, ...DRAFTS)).toEqual(before);
     const english = await ask(portal(world, `${page}?lang=en`));
     expect(english.text).toContain("Of 4 rows, 3 will be signed up.");
-    expect(rowsOf(english.text)[1]?.[1]).toContain("A business needs a KVK number of 8 digits");
+    expect(rowsOf(english.text)[1]?.[1]).toContain("A business needs a KvK number of 8 digits");
 
     expect((await confirm(page)).status).toBe(303);
     const done = (await ask(portal(world, page))).text;

@@ -65,6 +65,13 @@ export function pages(environment: Environment): Hono {
   });
   app.get("/pages/brand.css", (c) => style(c, brandStyle(c.req.query())));
   for (const flow of FLOWS) add(app, environment, flow, false);
+  // typed with a slash at the end, it is the page without
+  app.get("/pages/*", async (c, next) => {
+    const { pathname, search } = new URL(c.req.url);
+    const page = pathname.slice(pathname.indexOf("/pages/") + "/pages".length).replace(/\/+$/, "");
+    if (page === "" || !pathname.endsWith("/")) return next();
+    return c.redirect(`${environment.config.PAGES_URL}${page}${search}`, 303);
+  });
   app.all("/pages/*", (c) => {
     const visit = bare(c, environment);
     return visit.page(kindPage(visit.frame, visit.frame.words.not_found), 404);

@@ -118,7 +118,8 @@ set search_path = ''
 as $$
   select coalesce(json_agg(json_build_object(
            'month', d.period, 'kwh', d.total_kwh - coalesce(k.accepted_kwh, 0),
-           'why', case when d.status = 'outside_mandate' then 'outside_mandate' else 'register' end,
+           'why', case when d.status <> 'outside_mandate' then 'register'
+                       when d.period < private.first_delivery_month() then 'before_ere' else 'outside_mandate' end,
            'reason', k.reason) order by d.period, d.connection_id), '[]')
     from private.own_account_rows() a
     join core.connections c on c.partner_id = a.partner_id and c.account_id = a.id
@@ -134,7 +135,7 @@ as $$
      and (d.status in ('outside_mandate', 'rejected') and d.total_kwh > 0 or d.status = 'registered' and k.accepted_kwh < d.total_kwh)
 $$;
 comment on function private.own_left_out(int) is
-  'What of a year of the person of this transaction does not count toward ERE: [{month, kwh, why, reason}], why is outside_mandate or register, whose own words reason has where it gave any. Definer, as private.own_accounts.';
+  'What of a year of the person of this transaction does not count toward ERE: [{month, kwh, why, reason}], why is before_ere, outside_mandate or register, whose own words reason has where it gave any. Definer, as private.own_accounts.';
 grant execute on function private.own_left_out(int) to api_owner;
 
 create function private.own_payouts() returns json

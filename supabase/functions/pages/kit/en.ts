@@ -78,7 +78,7 @@ export const en: KitWords = {
     title: "For how long do you sign?",
     hint: "A mandate holds for whole calendar years. You can withdraw it at any time.",
     years: (years) => (years === 1 ? "1 year" : `${years} years`),
-    and_this_year: (years, year) => `${years}, and the rest of ${year}`,
+    and_this_year: (years, year) => `${years}, and all of ${year}`,
     until: (from, until) => `from ${from} up to and including ${until}`,
     signs_for: (from, until) => `You sign for the period from ${from} up to and including ${until}.`,
     renews: (until, from) =>

@@ -78,7 +78,7 @@ export const nl = {
     title: "Voor hoe lang tekent u?",
     hint: "Een machtiging geldt voor hele kalenderjaren. U kunt de machtiging op elk moment intrekken.",
     years: (years: number): string => (years === 1 ? "1 jaar" : `${years} jaar`),
-    and_this_year: (years: string, year: string) => `${years}, en de rest van ${year}`,
+    and_this_year: (years: string, year: string) => `${years}, en heel ${year}`,
     until: (from: string, until: string) => `van ${from} tot en met ${until}`,
     signs_for: (from: string, until: string) => `U tekent voor de periode van ${from} tot en met ${until}.`,
     renews: (until: string, from: string) =>

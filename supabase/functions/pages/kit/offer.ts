@@ -51,7 +51,7 @@ export function choosePeriod(
   const { words, to } = frame;
   if (periods.length < 2) return html``;
   const { title, hint, years, and_this_year, until } = words.period;
-  /** Signed shortly before a year ends, a mandate has the rest of that year too. */
+  /** Signed shortly before a year ends, a mandate has that year too. */
   const spanOf = ({ validity_years, valid_from, valid_until }: Period) => {
     const [first = "", last = ""] = [valid_from, valid_until].map((day) => day.slice(0, 4));
     const said = years(validity_years);

@@ -46,7 +46,7 @@ export function versionOf(facts: Facts): string {
 }
 
 /** Before a code was mailed: nothing is mailed until the signatory asks, for mail scanners open links too. */
-export function askCodePage(frame: SigningFrame, facts: OpenFacts, seen: string): Html {
+export function askCodePage(frame: SigningFrame, facts: Facts, seen: string): Html {
   const { to, place, within } = frame;
   const words = frame.words.ask_code;
   return layout(frame, {
@@ -60,7 +60,7 @@ ${within ? "" : html`<p class="quiet">${words.wrong(facts.partner_name)}</p>`}
 ${hiddenFields(frame, seen)}
 <div class="actions">
 <button class="button">${words.send}</button>
-<a class="link" href="${to("")}">${frame.words.back}</a>
+<a class="link" href="${to("", { years: String(facts.validity_years) })}">${frame.words.back}</a>
 </div>
 </form>`,
   });
@@ -103,7 +103,7 @@ ${tick({ id: "agree", label: sign.agree, error: errors.agree, checked: typed.has
 ${company === undefined ? "" : tick({ id: "authority", label: sign.authority(company), error: errors.authority, checked: typed.has("authority") })}
 <div class="actions">
 <button class="button">${sign.submit}</button>
-<a class="link" href="${to("")}">${words.back}</a>
+<a class="link" href="${to("", { years: String(facts.validity_years) })}">${words.back}</a>
 ${within ? "" : html`<a class="link" href="${to("/decline")}">${words.read.decline}</a>`}
 </div>
 </form>

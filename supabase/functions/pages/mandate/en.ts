@@ -24,6 +24,7 @@ export const en: MandateWords = {
       `${partner} keeps you informed. There is nothing you need to do.`,
       "You can withdraw the mandate at any time: just e-mail us.",
     ],
+    own_pages: "Your own pages: what you charge and what it earns",
     keep_help: "With the link to this page you can always read it again.",
     ended: {
       revoked: {

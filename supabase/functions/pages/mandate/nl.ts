@@ -23,6 +23,7 @@ export const nl = {
       `${partner} houdt u op de hoogte. U hoeft niets te doen.`,
       "Wilt u stoppen? U kunt de machtiging op elk moment intrekken. Stuur ons een mail.",
     ],
+    own_pages: "Uw eigen pagina's: wat u laadt en wat het oplevert",
     keep_help: "Met de link naar deze pagina kunt u de machtiging altijd weer lezen.",
     ended: {
       revoked: {

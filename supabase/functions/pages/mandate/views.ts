@@ -69,6 +69,7 @@ ${
     : html`<h2>${kit.signed.next_title}</h2>
 <ul>${words.next(partner, config.SERVICE_NAME).map((line) => html`<li>${line}</li>`)}</ul>`
 }
+${signed.code_sent_to ? html`<p class="save"><a class="link" href="${frame.root}/mijn?lang=${frame.locale}">${words.own_pages}</a></p>` : ""}
 ${returnLink(kit, partner, return_url)}
 <h2>${kit.signed.keep}</h2>
 <p>${words.keep_help}</p>

@@ -34,6 +34,7 @@ export const en: MijnWords = {
   left_out: {
     title: "What does not count",
     line: (kwh, month) => `Of ${month}, ${kwh} kWh do not count.`,
+    before_ere: "There are ERE from January 2026 on.",
     outside_mandate: "Your mandate did not hold then.",
     register: "The government did not register this.",
     reason: (reason) => `The reason: “${reason}”.`,
@@ -115,12 +116,14 @@ export const en: MijnWords = {
     title: (year) => `ERE and money in ${year}`,
     quarters: "By quarter",
     quarter: "Quarter",
+    kwh: "kWh that count",
     quarter_name: (quarter, year) => `Q${quarter} ${year}`,
     ere: "ERE",
     you: "For you",
     status: {
       open: "going on",
       closed: "being booked",
+      empty: "nothing that counts",
       sold: "sold",
       paid: "paid",
     },

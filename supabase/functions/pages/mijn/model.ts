@@ -71,7 +71,12 @@ export type ChargingSession = {
 };
 
 /** What of a year does not count; the register's own words where it gave any. */
-export type LeftOut = { month: string; kwh: number; why: "outside_mandate" | "register"; reason: string | null };
+export type LeftOut = {
+  month: string;
+  kwh: number;
+  why: "before_ere" | "outside_mandate" | "register";
+  reason: string | null;
+};
 
 export type Charging = {
   email: string;

@@ -29,7 +29,7 @@ ${
     ? html`<p>${frame.is_signatory ? words.nothing_signed : words.nothing}</p>`
     : html`<dl class="figures">
 <div><dt>${words.charged}</dt><dd>${words.charged_is(inNumbers(frame, kwh), inNumbers(frame, sessions), sessions)}</dd></div>
-<div><dt>${words.ere}</dt><dd>${words.ere_is(inNumbers(frame, ereOf(position), 2))}<small>${words.ere_hint}</small></dd></div>
+<div><dt>${words.ere}</dt><dd>${words.ere_is(inNumbers(frame, sum(months.map(({ ere_credits }) => ere_credits)), 2))}<small>${words.ere_hint}</small></dd></div>
 ${worth(frame, position, prices, settles(accounts))}
 </dl>
 ${computed(frame, position, prices)}

@@ -47,8 +47,8 @@ export const en: MailMessages = {
       `Thank you. You have signed the mandate that ${partner} asked for. Keep this mail: what you signed is below.`,
     ],
     button: "View your mandate",
-    after:
-      "Would you like to stop? You can withdraw the mandate at any time. Let us know; the address is at the end of this mail.",
+    after: (own_pages) =>
+      `What you charge and what it earns you see at ${own_pages}. Would you like to stop? You can withdraw the mandate at any time. Let us know; the address is at the end of this mail.`,
     after_claim: (own_pages) =>
       `The button also shows where your registration stands. There you can add what is missing, and withdraw the mandate at any time. What you charge and what it earns you see at ${own_pages}.`,
     document: "This is what you signed",

@@ -104,7 +104,7 @@ export function composeMandateSigned({
     greeting: greeting(full_name),
     lines: message.lines(brand?.name ?? partner_name),
     button: { label: message.button, link },
-    after: brand ? message.after_claim(`${config.PAGES_URL}/mijn`) : message.after,
+    after: (brand ? message.after_claim : message.after)(`${config.PAGES_URL}/mijn`),
     unexpected: message.unexpected,
     document: { title: message.document, text: document },
   });

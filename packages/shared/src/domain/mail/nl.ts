@@ -48,8 +48,8 @@ export const nl = {
       `Dank u wel. U heeft de machtiging ondertekend waar ${partner} om vroeg. Bewaar deze mail: hieronder staat wat u heeft ondertekend.`,
     ],
     button: "Bekijk uw machtiging",
-    after:
-      "Wilt u stoppen? U kunt de machtiging op elk moment intrekken. Laat het ons weten; het adres staat onder aan deze mail.",
+    after: (own_pages: string) =>
+      `Wat u laadt en wat het oplevert, ziet u op ${own_pages}. Wilt u stoppen? U kunt de machtiging op elk moment intrekken. Laat het ons weten; het adres staat onder aan deze mail.`,
     after_claim: (own_pages: string) =>
       `Met deze knop ziet u ook hoe uw aanmelding ervoor staat. Daar kunt u iets doorgeven, en de machtiging op elk moment intrekken. Wat u laadt en wat het oplevert, ziet u op ${own_pages}.`,
     document: "Dit heeft u ondertekend",

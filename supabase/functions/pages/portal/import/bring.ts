@@ -113,7 +113,7 @@ ${errors.file ? html`<p class="wrong" id="file-error">${errors.file}</p>` : ""}
 </form>
 <details><summary>${words.file.columns}</summary>
 <p>${words.file.columns_what}</p>
-<dl>${COLUMNS.map((name) => html`<div><dt><code>${name}</code></dt><dd>${words.column[name]}</dd></div>`)}</dl>
+<dl>${COLUMNS.map((name) => html`<div><dt><code>${HEADERS[name] ?? name}</code></dt><dd>${words.column[name]}</dd></div>`)}</dl>
 </details>
 <ul class="pages">
 <li><a href="${frame.to(ONE)}">${words.one.link}</a></li>

@@ -1,7 +1,7 @@
 /** The sentences of bringing customers, in Dutch: the original. */
 export const nl = {
   title: "Klanten aanmelden",
-  what: "Meld uw klanten aan met een bestand uit uw spreadsheet, of een voor een. U ziet eerst wat er met elke regel zou gebeuren. Er gebeurt niets voordat u dat bevestigt.",
+  what: "Meld uw klanten aan met een bestand uit uw spreadsheet, of één voor één. U ziet eerst wat er met elke regel zou gebeuren. Er gebeurt niets voordat u dat bevestigt.",
   cap: (remaining: string, cap: string, days: number) =>
     `U kunt in ${days} dagen ${cap} klanten aanmelden. Daarvan zijn er nog ${remaining} over.`,
   file: {
@@ -34,7 +34,7 @@ export const nl = {
     naam: "naam van de klant",
     email: "e-mailadres",
     ean: "EAN-code van de aansluiting, 18 cijfers; als tekst, want Excel rondt lange getallen af",
-    kvk: "KVK-nummer, 8 cijfers",
+    kvk: "KvK-nummer, 8 cijfers",
     btw: "btw-nummer",
     bedrijfsnaam: "naam van het bedrijf of de vereniging",
     contactpersoon: "met wie wij contact hebben",
@@ -57,7 +57,7 @@ export const nl = {
     phone: "Telefoonnummer",
     bedrijfsnaam: "Naam van het bedrijf of de vereniging",
     contactpersoon: "Contactpersoon",
-    kvk: "KVK-nummer",
+    kvk: "KvK-nummer",
     kvk_hint: "Nodig voor een zakelijke klant.",
     postcode: "Postcode",
     huisnummer: "Huisnummer",
@@ -70,7 +70,7 @@ export const nl = {
     wrong: {
       email: "Vul een e-mailadres in, zoals naam@voorbeeld.nl",
       naam: "Vul de naam in",
-      kvk: "Vul het KVK-nummer in: 8 cijfers",
+      kvk: "Vul het KvK-nummer in: 8 cijfers",
       other: "Dit kunnen wij niet lezen",
     },
   },
@@ -79,7 +79,7 @@ export const nl = {
     title: "Mensen uitnodigen",
     what: "Iedereen krijgt een mail met een eigen link, en vult zelf zijn gegevens in.",
     emails: "E-mailadressen",
-    emails_hint: "Een per regel, hoogstens 100.",
+    emails_hint: "Eén per regel, hoogstens 100.",
     message: "Uw eigen woorden in de mail",
     message_hint: "Mag leeg blijven. Hoogstens 1000 tekens.",
     submit: "Bekijk wie er gemaild zou worden",
@@ -158,21 +158,21 @@ export const nl = {
   },
   ignored: {
     invalid_ean: "De EAN-code is niet te lezen en telt niet mee: 18 cijfers, als tekst opgeslagen.",
-    invalid_postal_code: "De postcode is niet te lezen: het adres telt niet mee.",
-    invalid_house_number: "Het huisnummer is niet te lezen: het adres telt niet mee.",
+    invalid_postal_code: "De postcode ontbreekt of is niet te lezen: het adres telt niet mee.",
+    invalid_house_number: "Het huisnummer ontbreekt of is niet te lezen: het adres telt niet mee.",
   },
   reason: {
     invalid: "Niet te lezen",
     reserved_domain: "Op dit e-mailadres komt geen mail aan",
-    missing_kvk: "Een zakelijke klant heeft een KVK-nummer van 8 cijfers nodig",
-    already_drafted: "U hebt deze klant al aangemeld",
+    missing_kvk: "Een zakelijke klant heeft een KvK-nummer van 8 cijfers nodig",
+    already_drafted: "U heeft deze klant al aangemeld",
     existing_user: "Deze persoon is al klant",
     suppressed: "Deze persoon wil geen mail van ons",
     conflict: "Deze persoon is op een andere manier bij ons bekend",
     over_request_limit: "Past niet in een keer",
     over_cap: "Meer dan u in 30 dagen kunt aanmelden",
     charger_brand_unsupported: "Laadpalen van dit merk kunnen niet meedoen",
-    charger_not_linked: "U hebt geen koppeling met de cloud van dit merk laadpalen",
+    charger_not_linked: "U heeft geen koppeling met de cloud van dit merk laadpalen",
     charger_claimed: "Deze laadpaal staat al bij een ander",
   },
   wrong: {
