@@ -1283,204 +1283,6 @@ $$;
 comment on function private.manager_emails(uuid) is 'Whom to write to about a partner itself. Definer, because logins belong to Supabase Auth.';
 grant execute on function private.manager_emails(uuid) to api_owner;
 
--- Invitations to manage a partner, by a colleague or by the operator. Whoever proves the address they went to manages it; where the
--- address has no login, that makes one.
-
-create table core.manager_invitations (
-  partner_id      uuid        not null,
-  id              uuid        not null default gen_random_uuid(),
-  email           text        not null,
-  token_hash      bytea       not null,
-  invited_by      uuid,
-  created_at      timestamptz not null default private.now(),
-  expires_at      timestamptz not null default private.now() + interval '7 days',
-  used_at         timestamptz,
-  withdrawn_at    timestamptz,
-  code_hash       bytea,
-  code_expires_at timestamptz,
-  code_attempts   int         not null default 0,
-  constraint manager_invitations_pkey primary key (partner_id, id),
-  constraint manager_invitations_token_hash_key unique (token_hash),
-  constraint manager_invitations_partner_id_fkey foreign key (partner_id) references core.partners (id)
-);
-comment on table core.manager_invitations is
-  'Who was invited to manage a partner: a link in a mail, good for seven days and one use, by the SHA-256 of its secret. Personal data; deleted 30 days after it expired.';
-comment on column core.manager_invitations.invited_by is
-  'The manager who invited; null where the operator did. What they invited ends when they go: somebody who is removed must not come back by it.';
--- serves: the open invitation of an address
-create unique index manager_invitations_open on core.manager_invitations (partner_id, email) where used_at is null and withdrawn_at is null;
--- serves: the clean-up
-create index manager_invitations_expiry on core.manager_invitations (expires_at);
-select private.isolate('core.manager_invitations', 'select, insert, update');
-
-create function private.invitation_state(invitation core.manager_invitations) returns text
-language sql stable
-set search_path = ''
-as $$
-  select case when invitation.used_at is not null then 'used'
-              when invitation.withdrawn_at is not null or invitation.invited_by is not null and not exists (
-                select from core.partner_managers m where m.partner_id = invitation.partner_id and m.user_id = invitation.invited_by) then 'withdrawn'
-              when invitation.expires_at <= private.now() then 'expired'
-              else 'open' end
-$$;
-comment on function private.invitation_state(core.manager_invitations) is 'open, used, withdrawn or expired. Withdrawn too, when whoever invited no longer manages the partner.';
-grant execute on function private.invitation_state(core.manager_invitations) to api_owner;
-
-create function private.invite_manager(address text, input jsonb, invited_by text) returns boolean
-language plpgsql
-set search_path = ''
-as $$
-declare
-  partner    constant uuid := private.partner_id();
-  invitation uuid;
-  rate       jsonb;
-begin
-  if exists (select from private.manager_emails(partner) m (email) where m.email = address) then
-    return false;
-  end if;
-  rate := private.debit('partner:' || partner, 'manager_invitation');
-  if not (rate ->> 'allowed')::boolean then
-    return null;
-  end if;
-  -- one link works for an address: the newest
-  update core.manager_invitations i set withdrawn_at = private.now()
-   where i.partner_id = partner and i.email = address and i.used_at is null and i.withdrawn_at is null;
-  insert into core.manager_invitations (partner_id, email, token_hash, invited_by)
-  values (partner, address, private.claim_token_hash(input ->> 'token_hash'), private.manager_id())
-  returning id into invitation;
-  perform private.enqueue_mail(input -> 'mail', address, 'manager_invitation:' || invitation, jsonb_build_object(
-    'partner_name', (select private.partner_display_name(p) from core.partners p where p.id = partner), 'invited_by', invited_by));
-  perform private.audit('partner.manager_invited', invitation);
-  return true;
-end $$;
-comment on function private.invite_manager(text, jsonb, text) is
-  'Mails an invitation to an address, {token_hash, mail}; its mail names invited_by, or where that is null the service. False for who manages the partner already, null where twenty were invited within a day. Whether the address has a login changes nothing.';
-grant execute on function private.invite_manager(text, jsonb, text) to api_owner;
-
-create function private.enter_invitation(token_hash text, out partner_id uuid, out id uuid)
-language plpgsql stable security definer
-set search_path = ''
-as $$
-begin
-  select i.partner_id, i.id into enter_invitation.partner_id, enter_invitation.id
-    from core.manager_invitations i join core.partners p on p.id = i.partner_id and p.is_active
-   where i.token_hash = decode(enter_invitation.token_hash, 'hex');
-end $$;
-comment on function private.enter_invitation(text) is 'Whose invitation a link is, of an active partner; definer, because a link has no tenant yet.';
-grant execute on function private.enter_invitation(text) to api_owner;
-
-create function private.lock_invitation(caller jsonb, request jsonb) returns core.manager_invitations
-language plpgsql
-set search_path = ''
-as $$
-declare
-  entered    record;
-  invitation core.manager_invitations;
-begin
-  perform private.act_as(caller, 'anyone');
-  select * into entered from private.enter_invitation(request ->> 'token_hash');
-  perform private.act_for_partner(entered.partner_id);
-  select * into invitation from core.manager_invitations i where i.partner_id = entered.partner_id and i.id = entered.id for update;
-  if invitation.id is null or private.invitation_state(invitation) <> 'open' then
-    perform private.refuse('link_not_open');
-  end if;
-  return invitation;
-end $$;
-comment on function private.lock_invitation(jsonb, jsonb) is 'The open invitation of a link, {token_hash}, one request at a time; its partner is the tenant from here on.';
-grant execute on function private.lock_invitation(jsonb, jsonb) to api_owner;
-
-create function api.open_invitation(caller jsonb, request jsonb) returns json
-language plpgsql security definer
-set search_path = ''
-as $$
-declare
-  entered record;
-begin
-  perform private.act_as(caller, 'anyone'), private.count_visit(request);
-  select * into entered from private.enter_invitation(request ->> 'token_hash');
-  perform private.act_for_partner(entered.partner_id);
-  return coalesce((
-    select json_build_object('state', private.invitation_state(i), 'email', i.email, 'partner_name', private.partner_display_name(p),
-                             'code_sent', coalesce(i.code_expires_at > private.now(), false))
-      from core.manager_invitations i join core.partners p on p.id = i.partner_id
-     where i.partner_id = entered.partner_id and i.id = entered.id), json_build_object('state', 'unknown'));
-end $$;
-comment on function api.open_invitation(jsonb, jsonb) is
-  'What the link of an invitation opens: {token_hash, address_hash} to {state: open|used|withdrawn|expired|unknown, email, partner_name, code_sent}.';
-select private.expose('api.open_invitation(jsonb, jsonb)');
-
-create function api.send_invitation_code(caller jsonb, request jsonb) returns json
-language plpgsql security definer
-set search_path = ''
-as $$
-declare
-  invitation constant core.manager_invitations := private.lock_invitation(caller, request);
-  rate       jsonb;
-begin
-  rate := private.debit('invitation:' || invitation.id, 'claim_code');
-  if not (rate ->> 'allowed')::boolean then
-    perform private.refuse('too_many_codes', json_build_object('rate', rate));
-  end if;
-  update core.manager_invitations i
-     set code_hash = decode(request ->> 'code_hash', 'hex'), code_expires_at = private.code_expiry(), code_attempts = 0
-   where i.partner_id = invitation.partner_id and i.id = invitation.id;
-  perform private.enqueue_mail(request -> 'mail', invitation.email, 'invitation_code:' || invitation.id || ':' || (request ->> 'code_hash'));
-  return json_build_object('ok', true);
-end $$;
-comment on function api.send_invitation_code(jsonb, jsonb) is
-  'Mails a one-time code to the address that was invited, whether it has a login or not: {token_hash, code_hash, mail}.';
-select private.expose('api.send_invitation_code(jsonb, jsonb)');
-
-create function api.accept_invitation(caller jsonb, request jsonb) returns json
-language plpgsql security definer
-set search_path = ''
-as $$
-declare
-  invitation constant core.manager_invitations := private.lock_invitation(caller, request);
-  refused    constant text := private.judge_code(invitation.code_hash, invitation.code_expires_at, invitation.code_attempts, request ->> 'code_hash');
-  login      record;
-  claimed    record;
-begin
-  if refused = 'wrong_code' then
-    update core.manager_invitations i set code_attempts = i.code_attempts + 1 where i.partner_id = invitation.partner_id and i.id = invitation.id;
-  end if;
-  if refused is not null then
-    return private.refusal(refused);
-  end if;
-  select * into login from private.claimant(invitation.email, invitation.partner_id);
-  if login.confirmed is not true then
-    if request ? 'login' then
-      -- it was made, and is not there: somebody signed up with the address at that moment
-      perform private.refuse('service_unavailable');
-    end if;
-    return private.ask('login', json_build_object('email', invitation.email, 'unconfirmed_user', login.user_id, 'partner_id', null));
-  elsif not private.login_stands(login.user_id) then
-    perform private.refuse('link_not_open');
-  end if;
-  select * into claimed from private.claim_manager(login.user_id, invitation.partner_id);
-  update core.manager_invitations i
-     set code_hash = null, code_expires_at = null, used_at = case when claimed.manages = invitation.partner_id then private.now() end
-   where i.partner_id = invitation.partner_id and i.id = invitation.id;
-  if claimed.added then
-    perform private.audit('partner.manager_added', login.user_id);
-  end if;
-  return json_build_object('email', invitation.email, 'accepted', claimed.manages = invitation.partner_id);
-end $$;
-comment on function api.accept_invitation(jsonb, jsonb) is
-  'Who proves the invited address by its code manages the partner: {token_hash, code_hash} to {email, accepted}. Not accepted where they manage another partner, which they may leave and come back. Asks for a login where the address has none.';
-select private.expose('api.accept_invitation(jsonb, jsonb)');
-
-create function private.purge_invitations() returns bigint
-language sql security definer
-set search_path = ''
-as $$
-  with purged as (
-    delete from core.manager_invitations i where i.expires_at < private.now() - interval '30 days' returning 1)
-  select count(*) from purged
-$$;
-comment on function private.purge_invitations() is 'Deletes invitations that expired 30 days ago. Definer: every tenant at once.';
-grant execute on function private.purge_invitations() to api_owner;
-
 -- Partner API keys: one active key a partner, kept as a hash.
 
 create table core.partner_keys (
@@ -1790,6 +1592,204 @@ begin
 end $$;
 comment on function private.brought_by_then(uuid, date) is
   'The partner that a month of a person counts for though they have stopped sharing since; null where it is nobody. Definer, because it looks across tenants.';
+
+-- Invitations to manage a partner, by a colleague or by the operator. Whoever proves the address they went to manages it; where the
+-- address has no login, that makes one.
+
+create table core.manager_invitations (
+  partner_id      uuid        not null,
+  id              uuid        not null default gen_random_uuid(),
+  email           text        not null,
+  token_hash      bytea       not null,
+  invited_by      uuid,
+  created_at      timestamptz not null default private.now(),
+  expires_at      timestamptz not null default private.now() + interval '7 days',
+  used_at         timestamptz,
+  withdrawn_at    timestamptz,
+  code_hash       bytea,
+  code_expires_at timestamptz,
+  code_attempts   int         not null default 0,
+  constraint manager_invitations_pkey primary key (partner_id, id),
+  constraint manager_invitations_token_hash_key unique (token_hash),
+  constraint manager_invitations_partner_id_fkey foreign key (partner_id) references core.partners (id)
+);
+comment on table core.manager_invitations is
+  'Who was invited to manage a partner: a link in a mail, good for seven days and one use, by the SHA-256 of its secret. Personal data; deleted 30 days after it expired.';
+comment on column core.manager_invitations.invited_by is
+  'The manager who invited; null where the operator did. What they invited ends when they go: somebody who is removed must not come back by it.';
+-- serves: the open invitation of an address
+create unique index manager_invitations_open on core.manager_invitations (partner_id, email) where used_at is null and withdrawn_at is null;
+-- serves: the clean-up
+create index manager_invitations_expiry on core.manager_invitations (expires_at);
+select private.isolate('core.manager_invitations', 'select, insert, update');
+
+create function private.invitation_state(invitation core.manager_invitations) returns text
+language sql stable
+set search_path = ''
+as $$
+  select case when invitation.used_at is not null then 'used'
+              when invitation.withdrawn_at is not null or invitation.invited_by is not null and not exists (
+                select from core.partner_managers m where m.partner_id = invitation.partner_id and m.user_id = invitation.invited_by and private.login_stands(m.user_id)) then 'withdrawn'
+              when invitation.expires_at <= private.now() then 'expired'
+              else 'open' end
+$$;
+comment on function private.invitation_state(core.manager_invitations) is 'open, used, withdrawn or expired. Withdrawn too, when whoever invited no longer manages the partner, or is banned.';
+grant execute on function private.invitation_state(core.manager_invitations) to api_owner;
+
+create function private.invite_manager(address text, input jsonb, invited_by text) returns boolean
+language plpgsql
+set search_path = ''
+as $$
+declare
+  partner    constant uuid := private.partner_id();
+  invitation uuid;
+  rate       jsonb;
+begin
+  if exists (select from private.manager_emails(partner) m (email) where m.email = address) then
+    return false;
+  end if;
+  rate := private.debit('partner:' || partner, 'manager_invitation');
+  if not (rate ->> 'allowed')::boolean then
+    return null;
+  end if;
+  -- one link works for an address: the newest
+  update core.manager_invitations i set withdrawn_at = private.now()
+   where i.partner_id = partner and i.email = address and i.used_at is null and i.withdrawn_at is null;
+  insert into core.manager_invitations (partner_id, email, token_hash, invited_by)
+  values (partner, address, private.claim_token_hash(input ->> 'token_hash'), private.manager_id())
+  returning id into invitation;
+  perform private.enqueue_mail(input -> 'mail', address, 'manager_invitation:' || invitation, jsonb_build_object(
+    'partner_name', (select private.partner_display_name(p) from core.partners p where p.id = partner), 'invited_by', invited_by));
+  perform private.audit('partner.manager_invited', invitation);
+  return true;
+end $$;
+comment on function private.invite_manager(text, jsonb, text) is
+  'Mails an invitation to an address, {token_hash, mail}; its mail names invited_by, or where that is null the service. False for who manages the partner already, null where twenty were invited within a day. Whether the address has a login changes nothing.';
+grant execute on function private.invite_manager(text, jsonb, text) to api_owner;
+
+create function private.enter_invitation(token_hash text, out partner_id uuid, out id uuid)
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  select i.partner_id, i.id into enter_invitation.partner_id, enter_invitation.id
+    from core.manager_invitations i join core.partners p on p.id = i.partner_id and p.is_active
+   where i.token_hash = decode(enter_invitation.token_hash, 'hex');
+end $$;
+comment on function private.enter_invitation(text) is 'Whose invitation a link is, of an active partner; definer, because a link has no tenant yet.';
+grant execute on function private.enter_invitation(text) to api_owner;
+
+create function private.lock_invitation(caller jsonb, request jsonb) returns core.manager_invitations
+language plpgsql
+set search_path = ''
+as $$
+declare
+  entered    record;
+  invitation core.manager_invitations;
+begin
+  perform private.act_as(caller, 'anyone');
+  select * into entered from private.enter_invitation(request ->> 'token_hash');
+  perform private.act_for_partner(entered.partner_id);
+  select * into invitation from core.manager_invitations i where i.partner_id = entered.partner_id and i.id = entered.id for update;
+  if invitation.id is null or private.invitation_state(invitation) <> 'open' then
+    perform private.refuse('link_not_open');
+  end if;
+  return invitation;
+end $$;
+comment on function private.lock_invitation(jsonb, jsonb) is 'The open invitation of a link, {token_hash}, one request at a time; its partner is the tenant from here on.';
+grant execute on function private.lock_invitation(jsonb, jsonb) to api_owner;
+
+create function api.open_invitation(caller jsonb, request jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  entered record;
+begin
+  perform private.act_as(caller, 'anyone'), private.count_visit(request);
+  select * into entered from private.enter_invitation(request ->> 'token_hash');
+  perform private.act_for_partner(entered.partner_id);
+  return coalesce((
+    select json_build_object('state', private.invitation_state(i), 'email', i.email, 'partner_name', private.partner_display_name(p),
+                             'code_sent', coalesce(i.code_expires_at > private.now(), false))
+      from core.manager_invitations i join core.partners p on p.id = i.partner_id
+     where i.partner_id = entered.partner_id and i.id = entered.id), json_build_object('state', 'unknown'));
+end $$;
+comment on function api.open_invitation(jsonb, jsonb) is
+  'What the link of an invitation opens: {token_hash, address_hash} to {state: open|used|withdrawn|expired|unknown, email, partner_name, code_sent}.';
+select private.expose('api.open_invitation(jsonb, jsonb)');
+
+create function api.send_invitation_code(caller jsonb, request jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  invitation constant core.manager_invitations := private.lock_invitation(caller, request);
+  rate       jsonb;
+begin
+  rate := private.debit('invitation:' || invitation.id, 'claim_code');
+  if not (rate ->> 'allowed')::boolean then
+    perform private.refuse('too_many_codes', json_build_object('rate', rate));
+  end if;
+  update core.manager_invitations i
+     set code_hash = decode(request ->> 'code_hash', 'hex'), code_expires_at = private.code_expiry(), code_attempts = 0
+   where i.partner_id = invitation.partner_id and i.id = invitation.id;
+  perform private.enqueue_mail(request -> 'mail', invitation.email, 'invitation_code:' || invitation.id || ':' || (request ->> 'code_hash'));
+  return json_build_object('ok', true);
+end $$;
+comment on function api.send_invitation_code(jsonb, jsonb) is
+  'Mails a one-time code to the address that was invited, whether it has a login or not: {token_hash, code_hash, mail}.';
+select private.expose('api.send_invitation_code(jsonb, jsonb)');
+
+create function api.accept_invitation(caller jsonb, request jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  invitation constant core.manager_invitations := private.lock_invitation(caller, request);
+  refused    constant text := private.judge_code(invitation.code_hash, invitation.code_expires_at, invitation.code_attempts, request ->> 'code_hash');
+  login      record;
+  claimed    record;
+begin
+  if refused = 'wrong_code' then
+    update core.manager_invitations i set code_attempts = i.code_attempts + 1 where i.partner_id = invitation.partner_id and i.id = invitation.id;
+  end if;
+  if refused is not null then
+    return private.refusal(refused);
+  end if;
+  select * into login from private.claimant(invitation.email, invitation.partner_id);
+  if login.confirmed is not true then
+    if request ? 'login' then
+      -- it was made, and is not there: somebody signed up with the address at that moment
+      perform private.refuse('service_unavailable');
+    end if;
+    return private.ask('login', json_build_object('email', invitation.email, 'unconfirmed_user', login.user_id, 'partner_id', null));
+  elsif not private.login_stands(login.user_id) then
+    perform private.refuse('link_not_open');
+  end if;
+  select * into claimed from private.claim_manager(login.user_id, invitation.partner_id);
+  update core.manager_invitations i
+     set code_hash = null, code_expires_at = null, used_at = case when claimed.manages = invitation.partner_id then private.now() end
+   where i.partner_id = invitation.partner_id and i.id = invitation.id;
+  if claimed.added then
+    perform private.audit('partner.manager_added', login.user_id);
+  end if;
+  return json_build_object('email', invitation.email, 'accepted', claimed.manages = invitation.partner_id);
+end $$;
+comment on function api.accept_invitation(jsonb, jsonb) is
+  'Who proves the invited address by its code manages the partner: {token_hash, code_hash} to {email, accepted}. Not accepted where they manage another partner, which they may leave and come back. Asks for a login where the address has none.';
+select private.expose('api.accept_invitation(jsonb, jsonb)');
+
+create function private.purge_invitations() returns bigint
+language sql security definer
+set search_path = ''
+as $$
+  with purged as (
+    delete from core.manager_invitations i where i.expires_at < private.now() - interval '30 days' returning 1)
+  select count(*) from purged
+$$;
+comment on function private.purge_invitations() is 'Deletes invitations that expired 30 days ago. Definer: every tenant at once.';
+grant execute on function private.purge_invitations() to api_owner;
 
 -- Rate limits: how many requests a subject may make in a window, refilled continuously.
 

@@ -257,6 +257,18 @@ describe("contract §7 a colleague who goes", () => {
     expect((await ask(portal(world, PAGE))).text).not.toContain(theirs);
   });
 
+  test("does not come in by one either while they are banned", async () => {
+    const banned = await colleague();
+    const theirs = newAddress();
+    await invite(theirs, banned.ask);
+    const ban = (until: string | null) =>
+      world.row("update auth.users set banned_until = $2 where id = $1 returning 1", banned.user_id, until);
+    await ban("2030-01-01");
+    expect((await newBrowser(world)(await linkOf(theirs))).status).toBe(404);
+    await ban(null);
+    expect((await newBrowser(world)(await linkOf(theirs))).status).toBe(200);
+  });
+
   test("is nobody of another partner", async () => {
     const stranger = await colleague(world.partnerB);
     expect((await ask(portal(world, `${PAGE}/${stranger.user_id}/remove`))).status).toBe(404);

@@ -34,11 +34,11 @@ set search_path = ''
 as $$
   select case when invitation.used_at is not null then 'used'
               when invitation.withdrawn_at is not null or invitation.invited_by is not null and not exists (
-                select from core.partner_managers m where m.partner_id = invitation.partner_id and m.user_id = invitation.invited_by) then 'withdrawn'
+                select from core.partner_managers m where m.partner_id = invitation.partner_id and m.user_id = invitation.invited_by and private.login_stands(m.user_id)) then 'withdrawn'
               when invitation.expires_at <= private.now() then 'expired'
               else 'open' end
 $$;
-comment on function private.invitation_state(core.manager_invitations) is 'open, used, withdrawn or expired. Withdrawn too, when whoever invited no longer manages the partner.';
+comment on function private.invitation_state(core.manager_invitations) is 'open, used, withdrawn or expired. Withdrawn too, when whoever invited no longer manages the partner, or is banned.';
 grant execute on function private.invitation_state(core.manager_invitations) to api_owner;
 
 create function private.invite_manager(address text, input jsonb, invited_by text) returns boolean
