@@ -59,7 +59,7 @@ function welcome(
     a customer's own pages   ${base_url}/pages/mijn  (${demo.user.email} / ${demo.user.password})
     a partner's portal       ${base_url}/pages/portal  (the same person, who manages the partner)
     the API's documentation  ${base_url}/docs
-    mail, which is captured  npm run -s operator -- mail list
+    mail, which is captured  npm run -s operator -- mail list  (with --show, the newest in full: its code, its link)
 
     client_id      ${demo.cpo.client_id}
     client_secret  ${demo.cpo.client_secret}

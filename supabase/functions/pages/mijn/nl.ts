@@ -221,7 +221,7 @@ export const nl = {
     title: "Wie ziet wat",
     nobody: "U deelt niets met een bedrijf.",
     with: (partner: string) => `U deelt met ${partner}`,
-    since: (partner: string, month: string) => `${partner} bracht u bij ons, en ziet vanaf ${month}:`,
+    since: (partner: string, month: string) => `${partner} meldde u bij ons aan, en ziet vanaf ${month}:`,
     named: ["uw naam, adres, e-mailadres en telefoonnummer", "waar u staat: machtiging, registratie en laadpaal"],
     unnamed: ["uw woonplaats, zonder uw naam", "of uw machtiging geldt, en welke laadpaal u heeft"],
     sums: "wat al zijn klanten samen laden en opbrengen",

@@ -9,7 +9,7 @@ import { settings } from "./settings/nl.ts";
 /** The sentences of a partner's pages in Dutch: the original. */
 export const nl = {
   sign_in: {
-    why: (service: string) => `Hier ziet u de klanten die u bij ${service} bracht, en wat dat u oplevert.`,
+    why: (service: string) => `Hier ziet u de klanten die u bij ${service} aanbracht, en wat dat u oplevert.`,
     which: "Log in met het e-mailadres waarop u bent uitgenodigd.",
   },
   menu: {
@@ -53,7 +53,7 @@ export const nl = {
     },
     customers: "Klanten",
     customers_is: (total: string, active: string) => `${total}, waarvan ${active} met een getekende machtiging`,
-    customers_many: (count: string) => `U bracht meer dan ${count} klanten.`,
+    customers_many: (count: string) => `U heeft meer dan ${count} klanten aangebracht.`,
     sum: "Toon wat zij laadden en wat het opleverde (dit duurt even)",
     months_ere_title: "ERE van uw klanten per maand",
     months_ere_description: (total: string) => `In totaal ${total} ERE.`,

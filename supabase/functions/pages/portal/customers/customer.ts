@@ -76,7 +76,7 @@ function missing(frame: PortalFrame, customer: Customer): Html {
 function addressOf({ street, house_number, postal_code, city }: Customer): string {
   return [
     [street, house_number],
-    [postal_code, city],
+    [postal_code?.replace(/^(\d{4})/, "$1 "), city],
   ]
     .map((line) => line.filter(Boolean).join(" "))
     .filter(Boolean)

@@ -1,8 +1,8 @@
 /** The sentences of the pages about a partner's customers in Dutch: the original. */
 export const customers = {
   title: "Klanten",
-  lead: "De klanten die u bij ons bracht. Wie iemand is ziet u alleen van klanten die u zelf aanmeldde of uitnodigde.",
-  none: "U bracht nog geen klanten. Een klant staat hier zodra die de machtiging heeft getekend.",
+  lead: "De klanten die u bij ons aanbracht. Wie iemand is ziet u alleen van klanten die u zelf aanmeldde of uitnodigde.",
+  none: "U heeft nog geen klanten aangebracht. Een klant staat hier zodra die de machtiging heeft getekend.",
   search: "Zoek",
   search_hint: "Op naam, e-mailadres, telefoonnummer of referentie",
   more_filters: "Meer keuzes",

@@ -91,7 +91,7 @@ export const nl = {
   },
   gone: {
     title: "Deze aanmelding bewaren wij niet meer",
-    text: "Een bestand bewaren wij een uur, en alleen voor wie het bracht. Kies het bestand opnieuw: wie al is aangemeld, wordt herkend en niet nog eens aangemeld.",
+    text: "Een bestand bewaren wij een uur, en alleen voor wie het koos. Kies het bestand opnieuw: wie al is aangemeld, wordt herkend en niet nog eens aangemeld.",
     again: "Opnieuw beginnen",
   },
   look: {
