@@ -96,6 +96,41 @@ describe("one data folder over several starts", () => {
     expect((dashboard as { months: object[] }).months.length).toBeGreaterThanOrEqual(10);
   });
 
+  test("the demo's customer has been through it all: ERE, euros, payments with their statements, and the partner's share", async () => {
+    const { demo } = stack;
+    const ask = (path: string, init: RequestInit = {}) => fetch(stack.base_url + path, { redirect: "manual", ...init });
+    const bearer = (token: string) => ({ headers: { Authorization: `Bearer ${token}` } });
+    // what is over since the first year with a factor, a year back at most
+    const { payouts } = (await (await ask("/partner/payouts", bearer(demo.partner.api_key))).json()) as {
+      payouts: { period: string; status: string; partner_share_eur: number; vat_eur: number; invoice_number: string }[];
+    };
+    expect(payouts.length).toBeGreaterThanOrEqual(3);
+    for (const { status, partner_share_eur, vat_eur, invoice_number } of payouts) {
+      expect([status, partner_share_eur > 0, vat_eur > 0]).toEqual(["paid", true, true]);
+      expect(invoice_number).toMatch(/^\d{4}-000\d$/);
+    }
+
+    const cookies = (answer: Response) => answer.headers.getSetCookie().map((set) => set.split(";")[0]);
+    const form = await ask("/pages/mijn/sign-in");
+    const [, form_token = ""] = /name="form_token" value="([^"]+)"/.exec(await form.text()) ?? [];
+    const signed_in = await ask("/pages/mijn/sign-in", {
+      method: "POST",
+      headers: { cookie: cookies(form).join("; "), "sec-fetch-site": "same-origin" },
+      body: new URLSearchParams({ form_token, ...demo.user }),
+    });
+    const headers = { cookie: [...cookies(form), ...cookies(signed_in)].join("; ") };
+    const overview = await (await ask("/pages/mijn", { headers })).text();
+    expect(overview).toContain("Er is nu niets van u nodig.");
+    const earnings = await (await ask("/pages/mijn/earnings", { headers })).text();
+    const statements = [...earnings.matchAll(/href="([^"]*\/statement\/[^"]+)"/g)].map(([, link = ""]) => link);
+    expect(statements).toHaveLength(payouts.length);
+    expect(earnings).toMatch(/€\s\d+,\d\d op /);
+    // a job renders what was paid
+    await expect
+      .poll(async () => (await ask(statements[0] ?? "", { headers })).headers.get("content-type"), { timeout: 20_000 })
+      .toBe("application/pdf");
+  });
+
   test("the specification's paths and the hosted form reach the same function, an unknown path nobody", async () => {
     const empty = { method: "POST", headers: { "Content-Type": "application/json" }, body: "{}" };
     const own = await fetch(`${stack.auth_url}/oauth-token`, empty);

@@ -3,13 +3,22 @@
 import pg from "pg";
 import { hashSecret, newPartnerKey } from "#shared/auth/tokens.ts";
 import { sealIban } from "#shared/values/iban.ts";
-import { USER_SCOPES } from "#shared/values/scopes.ts";
+import { PERSONAL_SCOPES, USER_SCOPES } from "#shared/values/scopes.ts";
 import { hashPassword } from "./auth.ts";
-import { ensureCharging } from "./demo_charging.ts";
 import type { Secrets } from "./secrets.ts";
 import type { Demo, Stack } from "./stack.ts";
 
 const PARTNER = { name: "Demo Laadpunten", slug: "demo" };
+/** What an invoice in its name needs. */
+const COMPANY = {
+  name: "Demo Laadpunten B.V.",
+  kvk: "12345678",
+  vat: "NL000099998B57",
+  street: "Stationsplein",
+  house_number: "1",
+  postal_code: "3818LE",
+  city: "Amersfoort",
+};
 /** Where the partner is paid, for its share and for the customers it settles with itself. */
 const IBAN = "NL20INGB0001234567";
 const CLIENT = { name: "Demo CPO", client_id: "demo-cpo" };
@@ -40,7 +49,12 @@ export async function ensureDemo(admin_url: string, host: Stack["host"], secrets
       [PARTNER.slug, CLIENT.client_id, APP.client_id, USER.email],
     );
     const partner = PARTNER.slug;
-    if (!rows[0].partner) await make("partner_create", PARTNER);
+    if (!rows[0].partner) {
+      await make("partner_create", PARTNER);
+      await make("partner_set", { partner, vat_regime: "regular" });
+      await client.query("update core.partners set company = $2 where slug = $1", [partner, COMPANY]);
+    }
+    partner_id = (await client.query("select id from core.partners where slug = $1", [partner])).rows[0].id;
     if (!rows[0].client) await make("client_create", { ...CLIENT, partner, secret_hash: hashSecret(client_secret) });
     if (!rows[0].app) {
       const scopes = Object.keys(USER_SCOPES);
@@ -48,22 +62,31 @@ export async function ensureDemo(admin_url: string, host: Stack["host"], secrets
       await make("app_create", { ...APP, partner, redirect_uris: [REDIRECT_URI], scopes, secret_hash });
     }
     if (!rows[0].person) {
+      // as the login of one whom the partner brought, which a rehearsal of the claim may enter
       await client.query(
         `insert into auth.users (id, aud, role, email, encrypted_password, email_confirmed_at, raw_app_meta_data, raw_user_meta_data)
-         values (gen_random_uuid(), 'authenticated', 'authenticated', $1, $2, now(), '{"provider": "email", "providers": ["email"]}', $3)`,
-        [USER.email, await hashPassword(password), { full_name: USER.name }],
+         values (gen_random_uuid(), 'authenticated', 'authenticated', $1, $2, now(), $3, $4)`,
+        [
+          USER.email,
+          await hashPassword(password),
+          { provider: "email", providers: ["email"], claimed_for: partner_id },
+          { full_name: USER.name },
+        ],
       );
     }
+    await client.query(
+      `insert into core.personal_tokens (user_id, name, token_hash, last4, scopes)
+       select u.id, 'Demo', decode($2, 'hex'), $3, $4 from auth.users u where u.email = $1 on conflict do nothing`,
+      [USER.email, hashSecret(personal_token), personal_token.slice(-4), PERSONAL_SCOPES],
+    );
     if (!rows[0].manager) await make("partner_add_manager", { partner, user: USER.email });
     if (!rows[0].key) await make("partner_mint_key", { partner, ...stored });
-    partner_id = (await client.query("select id from core.partners where slug = $1", [partner])).rows[0].id;
     const { ciphertext, key_id, last4 } = sealIban(keys, partner_id, IBAN);
     await client.query(
       `update core.partners set iban_ciphertext = $2, iban_key_id = $3, iban_last4 = $4, iban_holder = name
         where id = $1 and iban_ciphertext is null`,
       [partner_id, ciphertext, key_id, last4],
     );
-    await ensureCharging(client, USER.email, personal_token, partner_id);
   } finally {
     await client.end();
   }

@@ -1,5 +1,6 @@
 // A customer whom the demo's partner has brought and who has not begun: npm start prints their claim link.
 
+import { partnerApi } from "./demo_api.ts";
 import type { Stack } from "./stack.ts";
 
 type Draft = { claim_url: string | null; status: string };
@@ -7,16 +8,8 @@ type Draft = { claim_url: string | null; status: string };
 const REFERENCE = "K-0002";
 
 /** The claim link of a draft that can be claimed: the one of before, or a new one where that was signed, withdrawn or expired. */
-export async function demoClaimLink({ base_url, demo }: Pick<Stack, "base_url" | "demo">): Promise<string> {
-  const ask = async <Answer>(path: string, body?: object): Promise<Answer> => {
-    const answer = await fetch(base_url + path, {
-      method: body ? "POST" : "GET",
-      headers: { Authorization: `Bearer ${demo.partner.api_key}`, "Content-Type": "application/json" },
-      ...(body ? { body: JSON.stringify(body) } : {}),
-    });
-    if (!answer.ok) throw new Error(`${path} answered ${answer.status}: ${await answer.text()}`);
-    return (await answer.json()) as Answer;
-  };
+export async function demoClaimLink(stack: Pick<Stack, "base_url" | "demo">): Promise<string> {
+  const ask = partnerApi(stack);
   const { drafts } = await ask<{ drafts: Draft[] }>(`/partner/drafts?external_ref=${REFERENCE}`);
   const open = drafts.find(({ claim_url }) => claim_url)?.claim_url;
   if (open) return open;

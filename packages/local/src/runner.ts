@@ -19,6 +19,7 @@ import pg from "pg";
 import { TEST_SERVICE } from "#shared/foundation/environment.ts";
 import { writeSite } from "../../docs/src/write_site.ts";
 import { denoProgram, ROOT } from "./checkout.ts";
+import { ensureCustomer } from "./demo_customer.ts";
 import { ensureDemo } from "./demo_data.ts";
 import { bootstrap, MigrationError, makeOperatorLogins, migrate, setPasswords } from "./migrate.ts";
 import { freePort, obstacleAt, type Postgres, PostgresError, startPostgres, stopLeftover } from "./postgres.ts";
@@ -160,6 +161,13 @@ export async function startStack(options: Options, say: Say = () => {}): Promise
     undo.push(() => functions.stop());
     writeJson(file, { ...record, functions: functions.identity } satisfies Record_);
     say("functions", `Deno on ${base_url}`);
+
+    // customers of production are nobody's rehearsal
+    if (host === "sandbox") {
+      await ensureCustomer(stack, admin_url).catch((error: Error) =>
+        say("demo", `without its customer's year: ${error.message}`),
+      );
+    }
 
     for (const slug of ["worker", "documents"]) undo.push(tick(base_url, slug, secrets.functions.WORKER_SECRET, say));
 

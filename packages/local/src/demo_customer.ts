@@ -1,0 +1,171 @@
+// What the demo's person has been through on the sandbox: the demo's partner brought them a year ago, they claimed, signed and gave an
+// IBAN, they were approved, two chargers have charged for a year, and each quarter that is over was booked, sold and paid. All of it by
+// what a rehearsal runs (docs/guides/rehearse.md), but for the past itself, which is put into the database.
+
+import pg from "pg";
+import { partnerApi } from "./demo_api.ts";
+import type { Stack } from "./stack.ts";
+
+const REFERENCE = "K-0001";
+const ADDRESS = {
+  ean: "871687110000000070",
+  postal_code: "3818LH",
+  house_number: "12",
+  street: "Stationsplein",
+  city: "Amersfoort",
+};
+const IBAN = "NL91ABNA0417164300";
+/** One whose kWh earn ERE, and one without a MID meter, whose kWh are energy only. */
+const CHARGERS = [
+  {
+    nickname: "Oprit",
+    brand: "Alfen",
+    model: "Eve Single Pro-line 3-phase",
+    power_kw: 11,
+    hour: 19,
+    every: 2,
+    wh: 14_000,
+  },
+  { nickname: "Schuur", brand: "Easee", model: "Home", power_kw: 7.4, hour: 9, every: 5, wh: 9_000 },
+];
+/** The first year of delivery, and the renewable share that stands for those nobody has published yet. */
+const FIRST_YEAR = 2026;
+const SHARE = "0.505";
+const DAY = 86_400_000;
+
+type Customer = { user_id: string; account_id: string; partner_id: string };
+type Quarter = readonly [year: number, quarter: number];
+
+/** Takes every step that is not done yet; a customer whose quarters are settled, or who began otherwise, is left as they are. */
+export async function ensureCustomer(stack: Pick<Stack, "base_url" | "demo">, admin_url: string): Promise<void> {
+  const client = new pg.Client({ connectionString: admin_url });
+  await client.connect();
+  try {
+    const { rows } = await client.query<{ id: string; name: string; done: boolean }>(
+      `select u.id, p.name, exists (
+                select from core.accounts a where a.user_id = u.id
+                   and (exists (select from core.booking_rows r where r.partner_id = a.partner_id and r.account_id = a.id)
+                        or not exists (select from core.drafts d where d.account_id = a.id))) as done
+         from auth.users u cross join lateral private.user_profile(u.id) p where u.email = $1`,
+      [stack.demo.user.email],
+    );
+    const [person] = rows;
+    if (!person || person.done) return;
+    const partner_id = stack.demo.partner.id;
+    const ask = partnerApi(stack);
+    const { drafts } = await ask<{ drafts: unknown[] }>(`/partner/drafts?external_ref=${REFERENCE}`);
+    if (drafts.length === 0) {
+      const row = { naam: person.name, email: stack.demo.user.email, external_ref: REFERENCE, ...ADDRESS };
+      await ask("/partner/customers", { consent: true, send_invite: false, type: "particulier", ...row });
+    }
+    const { account_id } = await ask<{ account_id: string }>(`/sandbox/v1/drafts/${REFERENCE}/claim`, { iban: IBAN });
+    const quarters = settledQuarters();
+    const registration = await giveHistory(client, { user_id: person.id, account_id, partner_id }, quarters);
+    if (registration === "ingediend")
+      await ask(`/sandbox/v1/customers/${account_id}/review`, { outcome: "goedgekeurd" });
+    const settle = ([year, quarter]: Quarter) => ask("/sandbox/v1/settle", { quarter: `${year}-Q${quarter}` });
+    for (const quarter of quarters) await settle(quarter);
+    for (const [year, quarter] of quarters) {
+      await operate(client, "figures_publish", { delivery_year: year });
+      await operate(client, "invoice_issue", { quarter: `${year}-Q${quarter}`, partner: "demo" });
+    }
+    const last = quarters.at(-1);
+    if (last) await settle(last); // once more: an invoice is paid its VAT
+  } finally {
+    await client.end();
+  }
+}
+
+/** The quarters of the past year that are over, and whose kWh can earn ERE, oldest first. */
+function settledQuarters(today = new Date()): Quarter[] {
+  const running = today.getFullYear() * 4 + Math.floor(today.getMonth() / 3);
+  return [4, 3, 2, 1]
+    .map((ago): Quarter => [Math.floor((running - ago) / 4), ((running - ago) % 4) + 1])
+    .filter(([year]) => year >= FIRST_YEAR);
+}
+
+/** What took a year: since when they are known, their mandate holds and money may go out, and what was charged; in one transaction, so never by half. */
+async function giveHistory(
+  client: pg.Client,
+  { user_id, account_id, partner_id }: Customer,
+  quarters: readonly Quarter[],
+): Promise<string | undefined> {
+  const standing = () =>
+    client.query<{ connection_id: string; registration_status: string; chargers: boolean }>(
+      `select c.id as connection_id, c.registration_status, exists (select from core.chargers h where h.account_id = $1) as chargers
+         from core.connections c where c.account_id = $1`,
+      [account_id],
+    );
+  await client.query("begin");
+  try {
+    const [before] = (await standing()).rows;
+    if (before && !before.chargers) {
+      await client.query(
+        "update core.attributions set attached_month = date_trunc('month', private.today()) - interval '12 months' where user_id = $1",
+        [user_id],
+      );
+      await client.query(
+        `with account as (update core.accounts set iban_changed_at = private.now() - interval '1 year' where id = $1)
+         update core.partners set iban_changed_at = private.now() - interval '1 year' where id = $2`,
+        [account_id, partner_id],
+      );
+      for (const [year] of quarters) {
+        const { rows } = await client.query("select from core.ere_factors where delivery_year = $1", [year]);
+        if (rows.length === 0) await operate(client, "factor_set", { delivery_year: year, share: SHARE });
+      }
+      const [oldest] = quarters;
+      if (oldest) {
+        await client.query(
+          "update core.mandates set valid_from = least(valid_from, make_date($2, 1, 1)) where connection_id = $1",
+          [before.connection_id, oldest[0]],
+        );
+      }
+      for (const charger of CHARGERS) await addCharger(client, user_id, before.connection_id, charger);
+      await client.query("select private.act_for_partner(private.house()), private.advance_registration($1)", [
+        account_id,
+      ]);
+    }
+    const [after] = (await standing()).rows;
+    await client.query("commit");
+    return after?.registration_status;
+  } catch (error) {
+    await client.query("rollback");
+    throw error;
+  }
+}
+
+const operate = (client: pg.Client, name: string, input: object) =>
+  client.query(`select ops.${name}($1)`, [{ operator: "npm start", ...input }]);
+
+/** Sessions come in as they do from the gateway, up to yesterday. */
+async function addCharger(
+  client: pg.Client,
+  user_id: string,
+  connection_id: string,
+  charger: (typeof CHARGERS)[number],
+): Promise<void> {
+  const { nickname, brand, model, power_kw, hour, every, wh } = charger;
+  const { rows } = await client.query<{ id: string }>(
+    `insert into core.chargers
+       (partner_id, account_id, connection_id, user_id, catalog_charger_id, brand, mid_eligible, nickname, connection_type, power_kw)
+     select c.partner_id, c.account_id, c.id, $1, m.id, m.brand, m.mid_meter, $3, 'ocpp', $6
+       from core.connections c, core.charger_models m where c.id = $2 and m.brand = $4 and m.model = $5 returning id`,
+    [user_id, connection_id, nickname, brand, model, power_kw],
+  );
+  const today = Math.floor(Date.now() / DAY) * DAY;
+  const iso = (moment: number) => new Date(moment).toISOString();
+  const sessions = Array.from({ length: Math.floor(365 / every) }, (_, n) => {
+    const started_at = today - (n + 1) * every * DAY + hour * 3_600_000 + ((n * 17) % 60) * 60_000;
+    const charged = wh + ((n * 631) % 5000); // no two alike, and the same on every machine
+    const ended_at = started_at + (charged / power_kw) * 3600;
+    return {
+      charger_id: rows[0]?.id,
+      source: "demo",
+      external_id: iso(started_at).slice(0, 10),
+      started_at: iso(started_at),
+      ended_at: iso(ended_at),
+      wh: charged,
+    };
+  });
+  await client.query("select api.ingest_charging_sessions($1, $2)", [{ kind: "worker" }, { sessions }]);
+}
