@@ -1,9 +1,11 @@
 // What the demo's person has been through on the sandbox: the demo's partner brought them a year ago, they claimed, signed and gave an
-// IBAN, they were approved, two chargers have charged for a year, and each quarter that is over was booked, sold and paid. All of it by
+// IBAN, they were approved, two chargers have charged for a year, and the last three quarters were booked, sold and paid. All of it by
 // what a rehearsal runs (docs/guides/rehearse.md), but for the past itself, which is put into the database.
 
 import pg from "pg";
+import { operate } from "./customer.ts";
 import { partnerApi } from "./demo_api.ts";
+import { PARTNER } from "./demo_data.ts";
 import type { Stack } from "./stack.ts";
 
 const REFERENCE = "K-0001";
@@ -36,22 +38,24 @@ const DAY = 86_400_000;
 type Customer = { user_id: string; account_id: string; partner_id: string };
 type Quarter = readonly [year: number, quarter: number];
 
-/** Takes every step that is not done yet; a customer whose quarters are settled, or who began otherwise, is left as they are. */
-export async function ensureCustomer(stack: Pick<Stack, "base_url" | "demo">, admin_url: string): Promise<void> {
+/** Takes every step, where the last was not taken: each changes nothing a second time. Who has an account by no claim is left as they are. */
+export async function ensureCustomer(
+  stack: Pick<Stack, "base_url" | "operator_database_url" | "demo">,
+  admin_url: string,
+): Promise<void> {
   const client = new pg.Client({ connectionString: admin_url });
   await client.connect();
   try {
-    const { rows } = await client.query<{ id: string; name: string; done: boolean }>(
-      `select u.id, p.name, exists (
-                select from core.accounts a where a.user_id = u.id
-                   and (exists (select from core.booking_rows r where r.partner_id = a.partner_id and r.account_id = a.id)
-                        or not exists (select from core.drafts d where d.account_id = a.id))) as done
+    const partner_id = stack.demo.partner.id;
+    const { rows } = await client.query<{ id: string; name: string; month: string; done: boolean }>(
+      `select u.id, p.name, to_char(private.today(), 'YYYY-MM') as month,
+              exists (select from core.invoices i where i.partner_id = $2)
+              or exists (select from core.accounts a where a.user_id = u.id and not exists (select from core.drafts d where d.account_id = a.id)) as done
          from auth.users u cross join lateral private.user_profile(u.id) p where u.email = $1`,
-      [stack.demo.user.email],
+      [stack.demo.user.email, partner_id],
     );
     const [person] = rows;
     if (!person || person.done) return;
-    const partner_id = stack.demo.partner.id;
     const ask = partnerApi(stack);
     const { drafts } = await ask<{ drafts: unknown[] }>(`/partner/drafts?external_ref=${REFERENCE}`);
     if (drafts.length === 0) {
@@ -59,15 +63,20 @@ export async function ensureCustomer(stack: Pick<Stack, "base_url" | "demo">, ad
       await ask("/partner/customers", { consent: true, send_invite: false, type: "particulier", ...row });
     }
     const { account_id } = await ask<{ account_id: string }>(`/sandbox/v1/drafts/${REFERENCE}/claim`, { iban: IBAN });
-    const quarters = settledQuarters();
+    const quarters = settledQuarters(person.month);
+    const operator = (name: string, input: object) => operate(stack.operator_database_url, name, input);
+    for (const [year] of quarters) {
+      const { rows } = await client.query("select from core.ere_factors where delivery_year = $1", [year]);
+      if (rows.length === 0) await operator("factor_set", { delivery_year: year, share: SHARE });
+    }
     const registration = await giveHistory(client, { user_id: person.id, account_id, partner_id }, quarters);
     if (registration === "ingediend")
       await ask(`/sandbox/v1/customers/${account_id}/review`, { outcome: "goedgekeurd" });
     const settle = ([year, quarter]: Quarter) => ask("/sandbox/v1/settle", { quarter: `${year}-Q${quarter}` });
     for (const quarter of quarters) await settle(quarter);
     for (const [year, quarter] of quarters) {
-      await operate(client, "figures_publish", { delivery_year: year });
-      await operate(client, "invoice_issue", { quarter: `${year}-Q${quarter}`, partner: "demo" });
+      await operator("figures_publish", { delivery_year: year });
+      await operator("invoice_issue", { quarter: `${year}-Q${quarter}`, partner: PARTNER.slug });
     }
     const last = quarters.at(-1);
     if (last) await settle(last); // once more: an invoice is paid its VAT
@@ -76,10 +85,11 @@ export async function ensureCustomer(stack: Pick<Stack, "base_url" | "demo">, ad
   }
 }
 
-/** The quarters of the past year that are over, and whose kWh can earn ERE, oldest first. */
-function settledQuarters(today = new Date()): Quarter[] {
-  const running = today.getFullYear() * 4 + Math.floor(today.getMonth() / 3);
-  return [4, 3, 2, 1]
+/** The three quarters before a month (YYYY-MM), oldest first: the past year has every day of them. None before the first year of delivery. */
+function settledQuarters(month: string): Quarter[] {
+  const [year = 0, number = 1] = month.split("-").map(Number);
+  const running = year * 4 + Math.floor((number - 1) / 3);
+  return [3, 2, 1]
     .map((ago): Quarter => [Math.floor((running - ago) / 4), ((running - ago) % 4) + 1])
     .filter(([year]) => year >= FIRST_YEAR);
 }
@@ -109,10 +119,6 @@ async function giveHistory(
          update core.partners set iban_changed_at = private.now() - interval '1 year' where id = $2`,
         [account_id, partner_id],
       );
-      for (const [year] of quarters) {
-        const { rows } = await client.query("select from core.ere_factors where delivery_year = $1", [year]);
-        if (rows.length === 0) await operate(client, "factor_set", { delivery_year: year, share: SHARE });
-      }
       const [oldest] = quarters;
       if (oldest) {
         await client.query(
@@ -133,9 +139,6 @@ async function giveHistory(
     throw error;
   }
 }
-
-const operate = (client: pg.Client, name: string, input: object) =>
-  client.query(`select ops.${name}($1)`, [{ operator: "npm start", ...input }]);
 
 /** Sessions come in as they do from the gateway, up to yesterday. */
 async function addCharger(

@@ -8,7 +8,7 @@ import { hashPassword } from "./auth.ts";
 import type { Secrets } from "./secrets.ts";
 import type { Demo, Stack } from "./stack.ts";
 
-const PARTNER = { name: "Demo Laadpunten", slug: "demo" };
+export const PARTNER = { name: "Demo Laadpunten", slug: "demo" };
 /** What an invoice in its name needs. */
 const COMPANY = {
   name: "Demo Laadpunten B.V.",
