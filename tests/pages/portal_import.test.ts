@@ -254,6 +254,13 @@ describe("contract §4 bringing customers on a partner's pages", () => {
     expect((await look(csv)).text).toContain("Van 1 regel wordt er 1 aangemeld.");
   });
 
+  test("contract §4 a header of a megabyte is no page of a megabyte, whether its column is read or not", async () => {
+    const dashes = "-".repeat(500_000);
+    const { text } = await look(`e${dashes}mail;naam;x${dashes}\n${newEmail()};Jan;x\n`);
+    expect(text).toContain("Van 1 regel wordt er 1 aangemeld.");
+    expect(text.length).toBeLessThan(20_000);
+  });
+
   test("contract §4 a form that is none of this page's is refused", async () => {
     const form = new FormData();
     form.set("file", new File([csvOf(...emails(1))], "klanten.csv"));

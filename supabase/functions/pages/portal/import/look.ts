@@ -181,11 +181,12 @@ function leftOut(frame: PortalFrame, verdicts: readonly Verdict[]): Html {
 
 function columns(frame: PortalFrame, { sheet }: Kept): Html {
   const { look: words } = WORDS[frame.locale].bring;
+  const shown = (header: string) => header.slice(0, 60);
   const understood = sheet.columns.filter(({ column }) => column !== null);
   const skipped = sheet.columns.filter(({ column }) => column === null);
   const listed = (names: string[]) => html`<ul>${names.map((name) => html`<li>${name}</li>`)}</ul>`;
-  return html`${understood.length > 0 ? html`<details><summary>${words.understood} (${String(understood.length)})</summary>${listed(understood.map(({ header, column }) => words.is_read_as(header, column ?? "")))}</details>` : ""}
-${skipped.length > 0 ? html`<details open><summary>${words.not_understood} (${String(skipped.length)})</summary>${listed(skipped.slice(0, PAGE_ROWS).map(({ header }) => header.slice(0, 60) || words.no_header))}</details>` : ""}`;
+  return html`${understood.length > 0 ? html`<details><summary>${words.understood} (${String(understood.length)})</summary>${listed(understood.map(({ header, column }) => words.is_read_as(shown(header), column ?? "")))}</details>` : ""}
+${skipped.length > 0 ? html`<details open><summary>${words.not_understood} (${String(skipped.length)})</summary>${listed(skipped.slice(0, PAGE_ROWS).map(({ header }) => shown(header) || words.no_header))}</details>` : ""}`;
 }
 
 /** A page of the rows, and where the others are. */
