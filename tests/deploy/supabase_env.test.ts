@@ -1,6 +1,7 @@
 // npm run supabase:env: what it writes is what `supabase start` takes. Docker is not needed here: the CLI reads the configuration and
 // runs the seed, and Deno runs the functions from the files that the CLI mounts, with the file of variables that it loads.
 
+import { spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -82,6 +83,16 @@ describe("the files", () => {
     expect(() => writeSupabaseEnv(root)).toThrow(EnvFileError);
     expect(() => writeSupabaseEnv(root)).toThrow(reason);
     expect([readFileSync(functions, "utf8"), existsSync(operator), existsSync(seed)]).toEqual([content, false, false]);
+  });
+
+  test("are not written by who asks what it does, or says what it does not know", () => {
+    const before = existsSync(`${ROOT}.env.supabase`);
+    const run = (argument: string) =>
+      spawnSync(process.execPath, [`${ROOT}packages/deploy/src/supabase_env.ts`, argument], { encoding: "utf8" });
+    const [help, unknown] = [run("--help"), run("--wrong")];
+    expect([help.status, help.stdout]).toEqual([0, expect.stringContaining("npm run supabase:env")]);
+    expect([unknown.status, unknown.stderr]).toEqual([2, expect.stringContaining("Unknown: --wrong")]);
+    expect(existsSync(`${ROOT}.env.supabase`)).toBe(before);
   });
 
   test("are committed by nobody", () => {

@@ -280,6 +280,7 @@ describe("contract §4 the settings in a partner's pages", () => {
     for (let nth = 0; nth < 120; nth++) await row("partner", `thing.done_${nth}`);
     await row("partner", "drafts.imported");
     await row("operator_anna:anna", "partner.settings_changed");
+    await row("operator_anna:anna", "mail.shown");
     await row("partner", "partner.logo_changed", { manager_id: gone, secret: "geheim" });
     const seen: string[] = [];
     let page = "/settings/log";
@@ -292,8 +293,9 @@ describe("contract §4 the settings in a partner's pages", () => {
       seen.push(...rows.map(([, what, who]) => `${what} / ${who}`));
       page = /\/settings\/log\?lang=nl&amp;before=\d+/.exec(text)?.[0].replace("&amp;", "&") ?? "";
     }
-    expect(seen.slice(0, 4)).toEqual([
+    expect(seen.slice(0, 5)).toEqual([
       "Logo gewijzigd / iemand die hier niet meer werkt",
+      "Een mail van u of aan uw klant bekeken / wij",
       "Afspraken of instellingen gewijzigd / wij",
       "Klanten aangebracht / uw software (API-sleutel)",
       "Iets anders (thing.done_119) / uw software (API-sleutel)",
