@@ -173,7 +173,7 @@ describe("contract §6 a person's own pages", () => {
       paid.user_id,
     );
     const kwh = new Intl.NumberFormat("nl-NL", { maximumFractionDigits: 0 }).format(energy.kwh);
-    expect(pages[0]).toContain(`${kwh} kWh in ${energy.sessions} laadbeurten`);
+    expect(pages[0]).toContain(`${kwh} kWh<small>in ${energy.sessions} laadbeurten</small>`);
     expect(pages[1]).toContain(`<td>${kwh}</td><td>${energy.sessions}</td>`);
     // the ERE of the year are one number, wherever they stand
     const total = /<tfoot>.*<td>([\d.,]+)<\/td><\/tr><\/tfoot>/.exec(pages[1] ?? "")?.[1];

@@ -36,7 +36,7 @@ describe("contract §7 signing in to the pages of a partner", () => {
     expect(stored.token_hash.toString("hex")).toBe(hashSecret(secret));
     const { status, text } = await ask(answer.location ?? "");
     expect([status, heading(text)]).toEqual([200, `Overzicht van ${partnerName}`]);
-    expect(text).toContain("1, waarvan 1 met een getekende machtiging");
+    expect(text).toContain("<dt>Klanten</dt><dd>1<small>1 met een getekende machtiging</small></dd>");
     expect(text).toContain(`U bent ingelogd als ${manager.email}, voor ${partnerName}.`);
   });
 
@@ -44,7 +44,7 @@ describe("contract §7 signing in to the pages of a partner", () => {
     const ask = await portalBrowser(world, await newManager(world, world.partnerB));
     const { text } = await ask(portal(world));
     expect(heading(text)).toBe(`Overzicht van ${await nameOf(world.partnerB)}`);
-    expect(text).toContain("0, waarvan 0 met een getekende machtiging");
+    expect(text).toContain("<dt>Klanten</dt><dd>0</dd>");
   });
 
   test("who manages no partner, or no longer an active one, is told so and may sign out", async () => {

@@ -166,7 +166,7 @@ describe("contract §7 an invitation to manage a partner", () => {
   test("refuses what is no address, a colleague, and the twenty-first of a day", async () => {
     expect((await invite("nobody")).status).toBe(422);
     const there = await invite(manager.email);
-    expect([there.status, there.text.includes("beheert al met u mee")]).toEqual([422, true]);
+    expect([there.status, there.text.includes("kan hier al inloggen")]).toEqual([422, true]);
     const other = await colleague(world.partnerB);
     await world.database.admin.query("delete from core.rate_limit_state where bucket = 'manager_invitation'");
     await world.database.admin.query("update core.rate_limits set quota = 2 where bucket = 'manager_invitation'");
@@ -293,7 +293,9 @@ describe("contract §7 a colleague who goes", () => {
 
   test("may be oneself, where another stays", async () => {
     const other = await colleague();
-    expect(heading((await other.ask(portal(world, `${PAGE}/${other.user_id}/remove`))).text)).toBe("Gaat u zelf weg?");
+    expect(heading((await other.ask(portal(world, `${PAGE}/${other.user_id}/remove`))).text)).toBe(
+      "Stopt u met beheren?",
+    );
     await remove(other.ask, other.user_id);
     expect((await other.ask(portal(world))).status).toBe(403);
     expect((await signInToPortal(world, newBrowser(world), other.email)).status, "their login stays theirs").toBe(303);

@@ -143,7 +143,7 @@ describe("§4.2 the customers of a partner on its pages", () => {
     const browser = await portalBrowser(world, await newManager(world, { id }));
     const first = await browser(portal(world, "/customers?source=manual"));
     expect(listed(first.text)).toHaveLength(0);
-    expect(first.text).toContain("Onder de klanten die tot nu toe zijn doorzocht past niemand hierbij.");
+    expect(first.text).toContain("Onder de klanten die tot nu toe zijn doorzocht, is er geen die hierbij past.");
     const next = onwardOf(first.text, "Zoek verder onder oudere klanten") ?? "";
     expect(listed((await browser(next)).text)).toHaveLength(1);
     // a file looks through all of them

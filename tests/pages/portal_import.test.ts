@@ -112,7 +112,7 @@ describe("contract §4 bringing customers on a partner's pages", () => {
     expect(text).not.toMatch(/<input type="checkbox"[^>]*checked/);
     const refused = await confirm(page, { send_invite: "yes" });
     expect(refused.status).toBe(422);
-    expect(refused.text).toContain("Bevestig dat elke klant toestemming gaf");
+    expect(refused.text).toContain("Bevestig dat elke klant toestemming heeft gegeven");
     expect(await drafted(email)).toBe(0);
   });
 
@@ -177,7 +177,7 @@ describe("contract §4 bringing customers on a partner's pages", () => {
       await holder.query("select from core.imports for update");
       const { status, text } = await confirm(page);
       expect([status, await drafted(email)]).toEqual([200, 0]);
-      expect(text).toContain("bevestig het nog eens");
+      expect(text).toContain("Bevestig het nog eens");
     } finally {
       await holder.query("rollback");
       holder.release();

@@ -297,7 +297,7 @@ describe("contract §4 the settings in a partner's pages", () => {
       "Logo gewijzigd / iemand die hier niet meer werkt",
       "Een mail van u of aan uw klant bekeken / wij",
       "Afspraken of instellingen gewijzigd / wij",
-      "Klanten aangebracht / uw software (API-sleutel)",
+      "Klanten aangemeld / uw software (API-sleutel)",
       "Iets anders (thing.done_119) / uw software (API-sleutel)",
     ]);
     expect(new Set(seen).size).toBe(seen.length);

@@ -42,8 +42,8 @@ body {
 /* what is read keeps its measure, what is compared uses the width */
 .area { --width: 60rem; }
 .wide { --width: 76rem; }
-.area main :is(h1, h2, h3, p, ul, ol, dl, details, .panel, .field, fieldset, .errors, .document, .bars), .area .sheet:not(:has(.scroll)) { max-width: 42rem; }
-.area main .figures, .area [role="search"] * { max-width: none; }
+.area main :is(h1, h2, h3, p, ul, ol, dl, details, .panel, .field, .pair, fieldset, .errors, .document, .bars), .area [role="search"], .area .sheet:not(:has(.scroll)) { max-width: 42rem; }
+.area main .figures { max-width: none; }
 header, main, footer, .menu { width: 100%; margin: 0; padding-left: var(--edge-of-page); padding-right: var(--edge-of-page); }
 header { display: flex; align-items: center; justify-content: space-between; gap: 0 1rem; padding-top: .5rem; padding-bottom: .5rem; background: var(--sheet); border-bottom: 1px solid var(--line); }
 main { padding-top: 1.75rem; padding-bottom: 3rem; }
@@ -220,7 +220,9 @@ input[aria-invalid="true"], select[aria-invalid="true"] { border-color: var(--wr
 .tick { margin-bottom: 1rem; }
 
 .actions { display: flex; flex-wrap: wrap; align-items: center; gap: .75rem 1.75rem; margin: 1.75rem 0 0; }
-.actions + p, .actions + h3 { margin-top: 1.75rem; }
+.actions + p, .actions + h3, form + h3 { margin-top: 1.75rem; }
+/* things to do beside each other, each a form of its own */
+.actions .actions { margin: 0; }
 .button { display: inline-flex; align-items: center; justify-content: center; min-height: 3.25rem; padding: .6rem 1.75rem; border: 2px solid var(--accent); border-radius: 8px; background: var(--accent); color: var(--on-accent); font: inherit; font-weight: 650; text-align: center; text-decoration: none; cursor: pointer; }
 .button:hover { background: var(--accent-strong); border-color: var(--accent-strong); color: var(--on-accent); }
 .button.second { background: transparent; color: var(--accent); }

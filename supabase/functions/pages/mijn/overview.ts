@@ -28,7 +28,7 @@ ${
   months.length === 0
     ? html`<p>${frame.is_signatory ? words.nothing_signed : words.nothing}</p>`
     : html`<dl class="figures">
-<div><dt>${words.charged}</dt><dd>${words.charged_is(inNumbers(frame, kwh), inNumbers(frame, sessions), sessions)}</dd></div>
+<div><dt>${words.charged}</dt><dd>${inNumbers(frame, kwh)} kWh<small>${words.charged_in(inNumbers(frame, sessions), sessions)}</small></dd></div>
 <div><dt>${words.ere}</dt><dd>${words.ere_is(inNumbers(frame, sum(months.map(({ ere_credits }) => ere_credits)), 2))}<small>${words.ere_hint}</small></dd></div>
 ${worth(frame, position, prices, settles(accounts))}
 </dl>
@@ -56,8 +56,8 @@ function worth(frame: MijnFrame, position: Position, prices: Prices, cpo: string
   const words = WORDS[frame.locale].overview;
   const sold = sum(position.quarters.map(({ revenue_eur }) => revenue_eur ?? 0));
   const estimate = estimateOf(position, prices);
-  return html`${sold > 0 ? html`<div><dt>${words.sold}</dt><dd>${cpo ? words.sold_via(inEuro(sold, frame.locale), cpo) : words.sold_is(inEuro(sold, frame.locale))}</dd></div>` : ""}
-${estimate ? html`<div><dt>${words.estimate}</dt><dd>${words.estimate_is(inEuro(estimate.net, frame.locale))}</dd></div>` : ""}`;
+  return html`${sold > 0 ? html`<div><dt>${words.sold}</dt><dd>${inEuro(sold, frame.locale)}<small>${cpo ? words.sold_via(cpo) : words.sold_for_you}</small></dd></div>` : ""}
+${estimate ? html`<div><dt>${words.estimate}</dt><dd>${inEuro(estimate.net, frame.locale)}<small>${words.estimate_hint}</small></dd></div>` : ""}`;
 }
 
 function computed(frame: MijnFrame, position: Position, prices: Prices): Html {

@@ -9,7 +9,7 @@ import { settings } from "./settings/nl.ts";
 /** The sentences of a partner's pages in Dutch: the original. */
 export const nl = {
   sign_in: {
-    why: (service: string) => `Hier ziet u de klanten die u bij ${service} aanbracht, en wat dat u oplevert.`,
+    why: (service: string) => `Hier ziet u de klanten die u bij ${service} heeft aangebracht, en wat dat u oplevert.`,
     which: "Log in met het e-mailadres waarop u bent uitgenodigd.",
   },
   menu: {
@@ -52,9 +52,9 @@ export const nl = {
       newest_customers: (count: string) => `Geteld onder uw nieuwste ${count} klanten.`,
     },
     customers: "Klanten",
-    customers_is: (total: string, active: string) => `${total}, waarvan ${active} met een getekende machtiging`,
-    customers_many: (count: string) => `U heeft meer dan ${count} klanten aangebracht.`,
-    sum: "Toon wat zij laadden en wat het opleverde (dit duurt even)",
+    customers_active: (active: string) => `${active} met een getekende machtiging`,
+    customers_many: (count: string) => `U heeft meer dan ${count} klanten.`,
+    sum: "Toon wat zij laadden en wat dat opleverde (dit duurt even)",
     months_ere_title: "ERE van uw klanten per maand",
     months_ere_description: (total: string) => `In totaal ${total} ERE.`,
     chargers: "Laadpalen",
@@ -75,7 +75,7 @@ export const nl = {
     months: "Per maand",
     months_title: "Geladen door uw klanten per maand, in kWh",
     months_description: (total: string, most: string) => `In totaal ${total} kWh, het meest in ${most}.`,
-    no_months: "Uw klanten laadden nog niets dat wij weten.",
+    no_months: "Voor zover wij weten hebben uw klanten nog niets geladen.",
     table: "Geladen per maand",
     month: "Maand",
     kwh: "kWh",

@@ -41,7 +41,7 @@ function allFigures(frame: PortalFrame, figures: Figures): Html {
   const words = WORDS[frame.locale].start;
   const count = (value: number) => inNumbers(frame, value);
   return html`<dl class="figures">
-<div><dt>${words.customers}</dt><dd>${words.customers_is(count(figures.customers_total), count(figures.customers_active))}</dd></div>
+<div><dt>${words.customers}</dt><dd>${count(figures.customers_total)}${figures.customers_total === 0 ? "" : html`<small>${words.customers_active(count(figures.customers_active))}</small>`}</dd></div>
 <div><dt>${words.this_month}</dt><dd>${count(figures.kwh_this_month)} kWh</dd></div>
 <div><dt>${words.share}</dt><dd>${inEuro(figures.partner_share_estimated_eur, frame.locale)}<small>${words.share_hint}</small></dd></div>
 <div><dt>${words.total}</dt><dd>${count(figures.kwh_total)} kWh</dd></div>

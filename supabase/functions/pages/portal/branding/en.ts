@@ -4,7 +4,7 @@ import type { BrandingWords } from "./nl.ts";
 export const branding: BrandingWords = {
   title: "Branding",
   what: (service) =>
-    `This is how your customers recognise you: on the pages where they sign up and sign, and in the mail that ${service} sends them in your name.`,
+    `This is how your customers recognise you: on the pages where they sign up and sign, and in the mail that ${service} sends them on your behalf.`,
 
   preview: "What it looks like",
   on: { light: "On a light background", dark: "On a dark background" },
@@ -15,7 +15,7 @@ export const branding: BrandingWords = {
     both: "Your colour reads well on both backgrounds.",
     light:
       "Your colour does not read well on a dark background. There we use our green; on a light background your own colour.",
-    dark: "Your colour does not read well on a light background, and so in mail either. There we use our green; on a dark background your own colour.",
+    dark: "Your colour does not read well on a light background, nor in mail. There we use our green; on a dark background your own colour.",
     neither:
       "Your colour reads well on neither background, nor on a button. We use our green. A darker or a lighter shade of the same colour may do.",
   },
@@ -32,15 +32,15 @@ export const branding: BrandingWords = {
     reply_to: "This is where it arrives when a customer replies to a mail.",
   },
   errors: {
-    display_name: "Give a name of at most 120 characters",
+    display_name: "Enter a name of at most 120 characters",
     primary_color: "A colour code looks like #0b6b4f",
-    reply_to: "Give an email address, such as name@company.com",
+    reply_to: "Enter an e-mail address, such as name@company.com",
   },
   submit: "Save",
   saved: "Your name and colour were saved.",
 
   logo: "Logo",
-  no_logo: "You have no logo yet. Your name is shown in letters.",
+  no_logo: "You have no logo yet. Your name is shown in text.",
   has_logo: "This is your logo.",
   file: "File",
   file_hint:
@@ -49,17 +49,17 @@ export const branding: BrandingWords = {
   logo_saved: "Your logo was saved. Your customers see it from now on.",
   refused: {
     missing: "Choose a file",
-    not_png: "This is no PNG. Save your logo as PNG in your drawing program, or ask your designer for a PNG",
+    not_png: "This is not a PNG. Save your logo as a PNG in your drawing program, or ask your designer for a PNG",
     too_heavy: "This file is larger than 100 kB. Make the picture smaller; 400 pixels wide is enough",
     too_wide: "This picture is more than 1000 pixels wide or high. Make it smaller; 400 pixels wide is enough",
-    broken: "This file is damaged: it is not what it says it is. Save your logo as PNG again",
+    broken: "This file is damaged: it is not what it says it is. Save your logo as a PNG again",
     too_detailed: "This picture has too much detail for a logo. Make it smaller; 400 pixels wide is enough",
   },
   remove: "Remove the logo",
   removing: {
     title: "Remove the logo?",
     means: [
-      "Your customers then see your name in letters.",
+      "Your customers then see your name in text.",
       "In mail that was sent already it stays for another 90 days.",
     ],
     yes: "Yes, remove it",

@@ -2,19 +2,19 @@
 export const colleagues = {
   title: "Collega's",
   what: "Deze mensen kunnen hier inloggen. Zij zien uw klanten, en kunnen alle instellingen wijzigen.",
-  table: "Wie u samen beheren",
+  table: "Wie hier kan inloggen",
   email: "E-mailadres",
   since: "Sinds",
   last: "Laatst ingelogd",
   never: "nog niet",
-  you: "u zelf",
+  you: "Dit bent u.",
   remove: "Verwijder",
   remove_whom: (email: string) => `Verwijder ${email}`,
-  leave: "Ga zelf weg",
-  last_one: "U bent de enige. Nodig eerst een collega uit als u zelf weg wilt.",
+  leave: "Stop met beheren",
+  last_one: "U bent de enige. Wilt u stoppen? Nodig dan eerst een collega uit.",
 
   invitations: "Uitgenodigd",
-  until: (day: string) => `werkt tot en met ${day}`,
+  until: (day: string) => `De link werkt tot en met ${day}.`,
   withdraw: "Trek in",
   withdraw_whom: (email: string) => `Trek in: de uitnodiging van ${email}`,
 
@@ -23,7 +23,7 @@ export const colleagues = {
   submit: "Mail de uitnodiging",
   errors: {
     email: "Vul een e-mailadres in, zoals naam@bedrijf.nl",
-    there: "Deze collega beheert al met u mee",
+    there: "Deze collega kan hier al inloggen",
     limit: "U heeft vandaag al veel collega's uitgenodigd. Probeer het morgen weer",
     recent: "U bent langer dan een kwartier geleden ingelogd. Log opnieuw in en nodig dan uit",
   },
@@ -45,19 +45,20 @@ export const colleagues = {
     no: "Nee, terug",
   },
   leaving: {
-    title: "Gaat u zelf weg?",
+    title: "Stopt u met beheren?",
     means: ["U ziet hier vanaf nu niets meer.", "Een collega kan u later weer uitnodigen."],
-    yes: "Ja, ik ga weg",
-    no: "Nee, ik blijf",
+    yes: "Ja, ik stop",
+    no: "Nee, terug",
   },
 };
 
 export const invitation = {
-  title: (partner: string) => `Beheer ${partner} met ons mee`,
+  title: (partner: string) => `Help mee ${partner} te beheren`,
   invited: (partner: string, service: string) => `U bent uitgenodigd om ${partner} te beheren bij ${service}.`,
   for: (email: string) =>
     `De uitnodiging is voor ${email}. Wij mailen daar een code naartoe, zodat wij weten dat u het bent.`,
-  other: "In deze browser is iemand ingelogd. Gaat u verder, dan is dat daarna het adres van deze uitnodiging.",
+  other:
+    "In deze browser is al iemand ingelogd. Gaat u verder, dan bent u daarna ingelogd met het adres van deze uitnodiging.",
   mail_code: "Mail mij de code",
   code_title: "Vul de code in",
   code_sent: (email: string) => `Wij hebben een code gemaild naar ${email}.`,
@@ -77,7 +78,7 @@ export const invitation = {
   },
   elsewhere: {
     title: "U beheert al een andere partner",
-    text: "Met één e-mailadres beheert u één partner. Vraag om een uitnodiging op een ander e-mailadres, of ga eerst weg bij de andere partner: dan werkt deze uitnodiging alsnog.",
+    text: "Met één e-mailadres beheert u één partner. Vraag om een uitnodiging op een ander e-mailadres, of stop eerst met het beheren van de andere partner: dan werkt deze uitnodiging alsnog.",
   },
   sign_in: "Naar het inloggen",
 };

@@ -44,7 +44,7 @@ ${waysOn(words.pages, [
   ...(after ? [{ href: frame.to("/customers", asked), label: words.first }] : []),
   ...(more_after ? [{ href: pageAfter(more_after), label: customers.length === 0 ? words.go_on : words.next }] : []),
 ])}
-<p class="save"><a class="link" href="${frame.to("/customers.csv", asked)}">${filtered ? words.download_found : words.download}</a></p>`,
+${customers.length === 0 && !more_after ? "" : html`<p class="save"><a class="link" href="${frame.to("/customers.csv", asked)}">${filtered ? words.download_found : words.download}</a></p>`}`,
   });
 }
 

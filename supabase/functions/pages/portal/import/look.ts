@@ -245,7 +245,7 @@ ${
     ? ""
     : html`${tick({ id: "consent", label: words.consent(frame.config.SERVICE_NAME), error, checked: false })}
 <div class="tick"><label for="send_invite"><input type="checkbox" id="send_invite" name="send_invite" value="yes" aria-describedby="send_invite-hint"><span>${words.send_invite}</span></label>
-<p class="hint" id="send_invite-hint">${words.send_invite_hint}</p></div>`
+<p class="hint under" id="send_invite-hint">${words.send_invite_hint}</p></div>`
 }
 <div class="actions"><button class="button">${added === 1 ? one : many}</button></div>
 </form>`;

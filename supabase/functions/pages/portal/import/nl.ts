@@ -14,7 +14,7 @@ export const nl = {
     columns: "Welke kolommen kan het bestand hebben?",
     columns_what:
       "De eerste regel noemt de kolommen. Alleen email is altijd nodig, en naam voor particulieren, of kvk voor zakelijke klanten. De volgorde is vrij; andere kolommen slaan wij over.",
-    kept: "Wij bewaren het bestand versleuteld, een uur, en alleen u kunt het zien.",
+    kept: "Wij bewaren het bestand een uur, versleuteld. Alleen u kunt het zien.",
     errors: {
       missing: "Kies een bestand",
       too_large: "Dit bestand is groter dan 2 MB. Verdeel het over meer bestanden",
@@ -91,14 +91,14 @@ export const nl = {
   },
   gone: {
     title: "Deze aanmelding bewaren wij niet meer",
-    text: "Een bestand bewaren wij een uur, en alleen voor wie het koos. Kies het bestand opnieuw: wie al is aangemeld, wordt herkend en niet nog eens aangemeld.",
+    text: "Een bestand bewaren wij een uur, en alleen voor wie het heeft gekozen. Kies het bestand opnieuw: wie al is aangemeld, wordt herkend en niet nog eens aangemeld.",
     again: "Opnieuw beginnen",
   },
   look: {
     title: "Dit zou er gebeuren",
     nothing_yet: "Er is nog niets aangemeld en niemand is gemaild.",
     sum: (added: string, rows: string) => `Van ${rows} regels worden er ${added} aangemeld.`,
-    busy: "Het lukte net niet, omdat het druk is: bevestig het nog eens.",
+    busy: "Het lukte net niet, omdat het druk is. Bevestig het nog eens.",
     sum_one: (added: string) => `Van 1 regel wordt er ${added} aangemeld.`,
     left_out: "Niet aangemeld",
     understood: "Kolommen die wij lezen",
@@ -111,8 +111,8 @@ export const nl = {
   confirm: {
     title: "Aanmelden",
     consent: (service: string) =>
-      `Elke klant op deze lijst gaf toestemming om zijn of haar gegevens met ${service} te delen.`,
-    consent_missing: "Bevestig dat elke klant toestemming gaf",
+      `Elke klant op deze lijst heeft toestemming gegeven om zijn of haar gegevens met ${service} te delen.`,
+    consent_missing: "Bevestig dat elke klant toestemming heeft gegeven",
     send_invite: "Mail deze klanten hun persoonlijke link",
     send_invite_hint: "Laat u dit leeg, dan krijgt u de links om ze zelf te sturen.",
     submit: (added: string) => `Meld ${added} klanten aan`,
@@ -169,7 +169,7 @@ export const nl = {
     existing_user: "Deze persoon is al klant",
     suppressed: "Deze persoon wil geen mail van ons",
     conflict: "Deze persoon is op een andere manier bij ons bekend",
-    over_request_limit: "Past niet in een keer",
+    over_request_limit: "Past niet in één keer",
     over_cap: "Meer dan u in 30 dagen kunt aanmelden",
     charger_brand_unsupported: "Laadpalen van dit merk kunnen niet meedoen",
     charger_not_linked: "U heeft geen koppeling met de cloud van dit merk laadpalen",

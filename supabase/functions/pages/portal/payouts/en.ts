@@ -7,8 +7,8 @@ export const payouts: typeof payoutsNl = {
   quarter: "Quarter",
   quarter_name: (quarter, year) => `Quarter ${quarter} of ${year}`,
   nothing:
-    "Nothing has been sold yet. A quarter is listed here once its ERE are sold; expect that some months after the quarter ends.",
-  when: "When a quarter is over it is booked with the authority. Then we sell the ERE, and after that we pay you your part.",
+    "Nothing has been sold yet. A quarter is listed here once its ERE are sold; expect this some months after the end of the quarter.",
+  when: "After its end a quarter is registered with the government. Then we sell the ERE, and after that we pay you your share.",
   status: "Status",
   statuses: {
     pending: "Still to be paid",
@@ -19,27 +19,27 @@ export const payouts: typeof payoutsNl = {
   customers: "Customers",
   kwh: "kWh",
   ere: "ERE",
-  yours: "Your part",
-  vat: "VAT on top",
+  yours: "Your share",
+  vat: "Plus VAT",
   account: (last4) => `We pay to the account ending in ${last4}.`,
-  no_account: "There is no account yet to which we can pay you.",
+  no_account: "There is no account yet that we can pay you on.",
   to_account: "Enter an account",
-  to_company: "To company details",
+  to_company: "Go to your company details",
   held: (moment) =>
     `The account number was entered or changed recently. For your safety we transfer nothing to it until ${moment}.`,
   invoices: "Invoices",
-  no_invoices: "There are no invoices yet. We write them in your name, by quarter, once your part is settled.",
+  no_invoices: "There are no invoices yet. We issue them on your behalf, each quarter, once your share is settled.",
   number: "Number",
   pdf: "PDF",
   corrects: (number) => `Credit note for ${number}`,
   issued: "Date",
-  net: "Your part",
+  net: "Your share",
   sum: "Total",
-  how: "How your part is reckoned",
+  how: "How your share is calculated",
   share: (fee, share) =>
-    `Of what a customer's ERE yield we keep ${fee} as our fee. Of that fee ${share} is yours. The rest of the proceeds goes to the customer.`,
+    `We keep ${fee} of what a customer's ERE yield as our fee. Of that fee, ${share} is yours. The rest of the proceeds goes to the customer.`,
   example: (part, amount) =>
-    `That is ${part} of the proceeds: if a customer's ERE yield €100, ${amount} is yours. It counts from the month in which you brought the customer.`,
+    `That is ${part} of the proceeds: if a customer's ERE yield €100, ${amount} is yours. It applies from the month in which the customer came to you.`,
   signed_terms:
-    "For a customer the percentages count that held when they signed. Your part is without VAT, which comes on top if you charge it.",
+    "For each customer, the percentages apply that held when they signed. Your share excludes VAT, which is added if you charge it.",
 };

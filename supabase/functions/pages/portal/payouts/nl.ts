@@ -5,7 +5,7 @@ export const payouts = {
   quarter: "Kwartaal",
   quarter_name: (quarter: string, year: string) => `${quarter}e kwartaal ${year}`,
   nothing:
-    "Er is nog niets verkocht. Een kwartaal staat hier zodra de ERE ervan verkocht zijn; reken op enkele maanden na het einde van het kwartaal.",
+    "Er is nog niets verkocht. Een kwartaal komt hier te staan zodra de ERE ervan verkocht zijn; reken op enkele maanden na het einde van het kwartaal.",
   when: "Een kwartaal wordt na afloop ingeboekt bij de overheid. Daarna verkopen wij de ERE, en dan betalen wij uw deel uit.",
   status: "Stand",
   statuses: {
@@ -22,7 +22,7 @@ export const payouts = {
   account: (last4: string) => `Wij betalen op de rekening die eindigt op ${last4}.`,
   no_account: "Er is nog geen rekening waarop wij u kunnen betalen.",
   to_account: "Vul een rekening in",
-  to_company: "Naar bedrijfsgegevens",
+  to_company: "Naar uw bedrijfsgegevens",
   held: (moment: string) =>
     `Het rekeningnummer is kort geleden ingevuld of gewijzigd. Voor uw veiligheid maken wij er niets naar over tot ${moment}.`,
   invoices: "Facturen",
@@ -39,5 +39,5 @@ export const payouts = {
   example: (part: string, amount: string) =>
     `Dat is ${part} van de opbrengst: brengen de ERE van een klant € 100 op, dan is ${amount} voor u. Het geldt vanaf de maand waarin de klant bij u kwam.`,
   signed_terms:
-    "Voor een klant tellen de percentages die golden toen die tekende. Uw deel is zonder btw; die komt erbij als u btw rekent.",
+    "Voor elke klant gelden de percentages van het moment waarop die tekende. Uw deel is zonder btw; die komt erbij als u btw rekent.",
 };

@@ -18,7 +18,7 @@ export function payoutsPage(frame: PortalFrame, shown: Payouts): Html {
     title: words.title,
     wide: payouts.length > 0 || invoices.length > 0,
     body: html`${todo(frame, shown)}
-<h2 class="first">${words.quarters}</h2>
+<h2>${words.quarters}</h2>
 ${payouts.length === 0 ? html`<p>${words.nothing}</p>` : quarterTable(frame, payouts)}
 <p>${words.when}</p>
 <h2>${words.invoices}</h2>

@@ -2,7 +2,7 @@
 export const settings = {
   back: "Terug naar instellingen",
   sign_in_again: {
-    why: "U bent langer dan 15 minuten geleden ingelogd. Log opnieuw in, dan weten wij zeker dat u het bent en niet iemand die uw browser open vond.",
+    why: "U bent langer dan 15 minuten geleden ingelogd. Log opnieuw in: zo weten wij zeker dat u het bent, en niet iemand die uw browser open vond.",
     link: "Log opnieuw in",
   },
   overview: {
@@ -25,8 +25,8 @@ export const settings = {
     keys_is: (prefix: string, last4: string) => `Er is een sleutel: ${prefix}…${last4}`,
     branding: "Huisstijl",
     colleagues: "Collega's",
-    colleagues_is: "wie hier kan inloggen, en wie u uitnodigt",
-    branding_is: "uw logo, naam en kleur, zoals uw klanten die zien",
+    colleagues_is: "Wie hier kan inloggen, en wie u uitnodigt.",
+    branding_is: "Uw logo, naam en kleur, zoals uw klanten die zien.",
   },
 
   company: {
@@ -114,7 +114,7 @@ export const settings = {
 
   keys: {
     title: "API-sleutel",
-    what: "Met een API-sleutel brengt uw eigen software klanten aan en leest zij uw cijfers. Met de sleutel kan niemand uw rekeningnummer of instellingen wijzigen. Er werkt één sleutel tegelijk.",
+    what: "Met een API-sleutel meldt uw eigen software klanten aan en leest zij uw cijfers. Met de sleutel kan niemand uw rekeningnummer of instellingen wijzigen. Er werkt één sleutel tegelijk.",
     none: "U heeft nog geen sleutel.",
     mint: "Maak een sleutel",
     new_title: "Uw nieuwe sleutel",
@@ -160,9 +160,9 @@ export const settings = {
     removed: "De webhook is verwijderd.",
     one: "Webhook",
     back: "Terug naar webhooks",
-    state: "Staat",
+    state: "Stand",
     is_enabled: "Aan",
-    waiting: "Nog te sturen",
+    waiting: "Opnieuw te sturen",
     secret: "Geheim",
     sent: "Wij sturen",
     new_title: "Het geheim",
@@ -181,7 +181,7 @@ export const settings = {
     is_disabled: (why: string) => `Uit: ${why}. Er gaat niets verloren.`,
     is_failing: (since: string, why: string) => `Aan, maar sinds ${since} komt er niets aan: ${why}`,
     waiting_is: (waiting: number, given_up: number) =>
-      `${waiting === 0 ? "niets dat mislukte" : `${waiting} opnieuw`}${given_up === 0 ? "" : `; ${given_up} opgegeven`}`,
+      `${waiting === 0 ? "niets" : waiting}${given_up === 0 ? "" : `; ${given_up} opgegeven`}`,
     both_until: (moment: string) => `Tot ${moment} ondertekenen wij ook met het vorige.`,
     answered: (status: string) => `het adres antwoordde met ${status}`,
     arrived: (status: string) => `aangekomen (${status})`,
@@ -316,7 +316,7 @@ export const settings = {
       "webhook.rotated": "Geheim van een webhook vervangen",
       "webhook.replayed": "Gebeurtenissen opnieuw naar een webhook gestuurd",
       "webhook.revoked": "Webhook verwijderd",
-      "drafts.imported": "Klanten aangebracht",
+      "drafts.imported": "Klanten aangemeld",
       "drafts.listed": "Lijst van aanmeldingen bekeken",
       "draft.auth_link_issued": "Inloglink gemaakt",
       "draft.invited_again": "Uitnodiging opnieuw gestuurd",

@@ -104,8 +104,8 @@ ${shownOnce(words.new_title, words.new_once, typed.get("secret"))}
 <div><dt>${words.waiting}</dt><dd>${words.waiting_is(retries.waiting, retries.given_up)}</dd></div>
 ${previous_until ? html`<div><dt>${words.secret}</dt><dd>${words.both_until(longMoment(previous_until, frame.words))}</dd></div>` : ""}
 </dl>
-${enabled ? doButton(frame, `${page}/test`, {}, words.test) : ""}
-${doButton(frame, `${page}/switch`, { enable: enabled ? "no" : "yes" }, enabled ? words.pause : words.enable)}
+<div class="actions">${enabled ? doButton(frame, `${page}/test`, {}, words.test) : ""}
+${doButton(frame, `${page}/switch`, { enable: enabled ? "no" : "yes" }, enabled ? words.pause : words.enable)}</div>
 <h2>${words.attempts}</h2>
 ${attempts.length === 0 ? html`<p>${words.no_attempts}</p>` : attemptsTable(frame, attempts)}
 <h2>${words.replay.title}</h2>
