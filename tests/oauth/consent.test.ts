@@ -43,7 +43,7 @@ describe("§4.5 the consent page", () => {
     const signedIn = await visit.signIn(person);
     expect(signedIn.status).toBe(303);
     const page = await visit.show();
-    expect(page.heading).toBe("Do you give Laadapp access?");
+    expect(page.heading).toBe("Do you want to give Laadapp access?");
     expect(page.html).toContain("The app Laadapp, by Laadapp B.V., asks");
     expect(page.html).toContain("see your charging sessions");
     expect(page.html).not.toContain("see which chargers you have");
@@ -323,7 +323,7 @@ describe("§8 limits of the consent page", () => {
     expect([refused.status, refused.heading]).toEqual([429, "One moment please"]);
     expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
     expect(refused.headers.get("refresh")).toBeNull();
-    expect((await visit.show()).heading, "the session is kept").toBe("Do you give Laadapp access?");
+    expect((await visit.show()).heading, "the session is kept").toBe("Do you want to give Laadapp access?");
   });
 });
 
@@ -405,7 +405,7 @@ describe("§4.5 RFC 9700 §4.7 CSRF: nobody else's page can say yes", () => {
       const answer = await visit.send("", { proof });
       expect([answer.status, answer.heading, answer.headers.get("refresh")]).toEqual([
         409,
-        "Do you give Laadapp access?",
+        "Do you want to give Laadapp access?",
         null,
       ]);
     }

@@ -101,7 +101,7 @@ describe.skipIf(noBrowser)(`§4.5 the consent page in a browser${noBrowser ? ` (
       await page.goBack();
       await page.getByLabel("Code from the mail").fill(right);
       await page.getByRole("button", { name: "Sign in" }).click();
-      expect(await heading()).toBe("Do you give Laadapp access?");
+      expect(await heading()).toBe("Do you want to give Laadapp access?");
       await page.getByRole("button", { name: "Yes, give access" }).click();
       await page.getByRole("heading", { name: "Back in the app" }).waitFor();
       const first = arrived.find(({ url }) => url.includes("/callback"));
@@ -129,8 +129,8 @@ describe.skipIf(noBrowser)(`§4.5 the consent page in a browser${noBrowser ? ` (
       await tabTo("Password");
       await page.keyboard.type(person.password);
       await page.keyboard.press("Enter");
-      await page.getByRole("heading", { name: "Do you give Laadapp access?" }).waitFor();
-      await tabTo("No, give no access");
+      await page.getByRole("heading", { name: "Do you want to give Laadapp access?" }).waitFor();
+      await tabTo("No, do not give access");
       await page.keyboard.press("Enter");
       await page.getByRole("heading", { name: "Back in the app" }).waitFor();
       const answer = new URL(arrived.find(({ url }) => url.includes("/callback"))?.url ?? "").searchParams;

@@ -64,7 +64,7 @@ describe("§4.5 signing in by a mailed code", () => {
     expect(visit.cookie(undefined, "consent-code"), "the code's cookie ends with it").toBe("");
 
     const question = await visit.show(signedIn.headers.get("location")?.split("?")[1]);
-    expect(question.heading).toBe("Do you give Laadapp access?");
+    expect(question.heading).toBe("Do you want to give Laadapp access?");
     expect(question.html).toContain(email);
     const answer = onward(await visit.allow(question)).searchParams;
     expect(answer.get("state")).toBe("x&y=z");

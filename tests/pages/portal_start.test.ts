@@ -43,7 +43,7 @@ describe("§4.2 what needs a partner's attention", () => {
   test("a new partner is asked for an account and what invoices need; with both there is nothing", async () => {
     expect(await attention(other)).toEqual([
       ["Er is nog geen rekening waarop wij u kunnen betalen", "/settings/account"],
-      [expect.stringContaining("hoe u btw rekent"), "/settings/company"],
+      ["Voor uw facturen hebben wij nog gegevens van u nodig", "/settings/company"],
     ]);
     await ready(world.partnerB.id);
     expect(await attention(other)).toEqual([]);

@@ -217,7 +217,7 @@ export const en: ClaimWords = {
       at_once: "It takes effect at once and cannot be undone here. If you want to take part again later, e-mail us.",
     },
     confirm: "Yes, withdraw my mandate",
-    back: "No, back",
+    back: "No, go back",
   },
   used: {
     title: "This registration has been completed",
@@ -235,7 +235,7 @@ export const en: ClaimWords = {
     help: "If you would like to take part after all, ask the company that sent you the link for a new one.",
   },
   conflict: {
-    title: "This registration cannot go on",
+    title: "This registration cannot continue",
     text: "Your e-mail address or your connection is already known to us in another way. Nothing was changed now.",
     help: "If you think this is a mistake, e-mail us and we will look into it.",
   },

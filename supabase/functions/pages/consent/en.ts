@@ -3,7 +3,7 @@ import type { ConsentWords } from "./nl.ts";
 export const en: ConsentWords = {
   bad_request: {
     title: "This link from the app is not right",
-    text: "We do not know the app that sent you here. Or the app's link is not right. Nothing was shared.",
+    text: "We do not know the app that sent you here, or the app's link is not right. Nothing was shared.",
     help: "Go back to the app and try again. Does that not help? Then ask the maker of the app.",
   },
   sign_in: {
@@ -12,7 +12,7 @@ export const en: ConsentWords = {
       `Sign in first. Then you see what ${app} asks for, and you decide. ${app} does not get to see your password.`,
   },
   ask: {
-    title: (app) => `Do you give ${app} access?`,
+    title: (app) => `Do you want to give ${app} access?`,
     who: (app, operator, service) =>
       `The app ${app}, by ${operator}, asks for access to the data that ${service} has about you.`,
     who_unknown: (app, service) => `The app ${app} asks for access to the data that ${service} has about you.`,
@@ -20,10 +20,11 @@ export const en: ConsentWords = {
     other: "Sign in as somebody else",
     may: (app) => `Then ${app} may:`,
     may_not: (app) => `${app} does not see your password, and can do no more than what is listed above.`,
-    stop: (email) => `The access lasts until you stop it. You can stop it at any time with a mail to ${email}.`,
+    stop: (email) =>
+      `The access lasts until you stop it. You can stop it at any time: on your own pages under Who sees what, or with a mail to ${email}.`,
     back_to: (host) => `After your choice you go back to ${host}.`,
     allow: "Yes, give access",
-    refuse: "No, give no access",
+    refuse: "No, do not give access",
     again:
       "Your choice was not processed yet: the page had expired or the question has changed. Read it once more and choose again.",
   },

@@ -2,7 +2,7 @@
 export const nl = {
   bad_request: {
     title: "Deze link van de app klopt niet",
-    text: "De app die u hierheen stuurde, kennen wij niet. Of de link van de app is niet goed. Er is niets gedeeld.",
+    text: "Wij kennen de app die u hierheen stuurde niet, of de link van de app klopt niet. Er is niets gedeeld.",
     help: "Ga terug naar de app en probeer het opnieuw. Helpt dat niet? Vraag het dan aan de maker van de app.",
   },
   sign_in: {
@@ -20,7 +20,8 @@ export const nl = {
     other: "Log in als iemand anders",
     may: (app: string) => `Dan mag ${app}:`,
     may_not: (app: string) => `${app} ziet uw wachtwoord niet, en kan niet meer dan wat hierboven staat.`,
-    stop: (email: string) => `De toegang blijft tot u die stopt. Stoppen kan altijd, met een mail naar ${email}.`,
+    stop: (email: string) =>
+      `De toegang blijft tot u die stopt. Stoppen kan altijd: op uw eigen pagina's bij Wie ziet wat, of met een mail naar ${email}.`,
     back_to: (host: string) => `Na uw keuze gaat u terug naar ${host}.`,
     allow: "Ja, geef toegang",
     refuse: "Nee, geef geen toegang",

@@ -5,7 +5,7 @@ export const en: HomeWords = {
   text: (service) =>
     `With ${service}, charging companies turn electric charging into ERE: certificates that sellers of petrol and diesel have to buy. Part of that money goes to whoever charges.`,
   signatory: "Were you sent a link to register or to sign a mandate? Then open that link.",
-  mine: "My pages, if you charge",
+  mine: "My pages, for people who charge",
   portal: "For partners",
   developers: "For developers",
   openapi: "Description of the API (OpenAPI)",

@@ -63,6 +63,7 @@ footer p { margin: 0; }
 @media (max-width: 30rem) { .menu { padding-left: .75rem; padding-right: .75rem; font-size: .9375rem; } .menu a { padding: 0 .5rem; } }
 
 .wide table { min-width: 62rem; }
+@media (max-width: 30rem) { .wide table { min-width: 52rem; } }
 .wide td, .wide th { padding-left: .75rem; padding-right: .75rem; }
 [role="search"] { margin-bottom: 2rem; }
 [role="search"] details { margin: 0; }
@@ -140,6 +141,7 @@ code { font: .95rem/1.5 ui-monospace, Consolas, "Liberation Mono", monospace; ov
 .bars .ground { stroke: var(--edge); }
 .scroll { overflow-x: auto; margin: 0 0 1rem; }
 table { width: 100%; border-collapse: collapse; font-size: 1rem; font-variant-numeric: tabular-nums; }
+@media (max-width: 30rem) { table { font-size: .9375rem; } dd small, th small, td small { font-size: .875rem; } }
 th, td { padding: .55rem .4rem; border-bottom: 1px solid var(--line); text-align: right; vertical-align: top; }
 th:first-child { padding-left: 0; }
 th:first-child, th.text, td.text { text-align: left; }
@@ -265,15 +267,15 @@ export const STYLE_VERSION = createHash("sha256").update(STYLE).digest("hex").sl
 
 /** A partner's colour, where private.partner_brand found it readable: one for light, one for dark. What is no colour is dropped. */
 export function brandStyle({ light = "", dark = "" }: Record<string, string>): string {
-  const accent = (color: string, toward: string) =>
+  const accent = (color: string, toward: string, sheet: string) =>
     /^#[0-9a-f]{6}$/.test(color)
-      ? `:root { --accent: ${color}; --accent-strong: color-mix(in srgb, ${color} 80%, ${toward}); }`
+      ? `:root { --accent: ${color}; --accent-strong: color-mix(in srgb, ${color} 80%, ${toward}); --tint: color-mix(in srgb, ${color} 8%, ${sheet}); }`
       : "";
   return [
-    accent(light, "black"),
-    `@media (prefers-color-scheme: dark) { ${accent(dark, "white") || DARK_ACCENT} }`,
+    accent(light, "black", "#ffffff"),
+    `@media (prefers-color-scheme: dark) { ${accent(dark, "white", "#18211c") || DARK_ACCENT} }`,
   ].join("\n");
 }
 
 // the dark colours of the style sheet above, which a light colour of a partner must not displace
-const DARK_ACCENT = ":root { --accent: #6fd3aa; --accent-strong: #93e2c1; }";
+const DARK_ACCENT = ":root { --accent: #6fd3aa; --accent-strong: #93e2c1; --tint: #1c2f27; }";

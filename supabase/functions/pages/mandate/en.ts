@@ -46,7 +46,7 @@ export const en: MandateWords = {
       `Then your present mandate holds up to and including ${until}. What you charge after that is not registered. You cannot use this link afterwards.`,
     later: "Not sure yet? Then close this page. You can come back later with the same link.",
     confirm: "Yes, I do not sign",
-    back: "No, back to the mandate",
+    back: "No, go back to the mandate",
   },
 
   declined: {

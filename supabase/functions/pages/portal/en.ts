@@ -42,6 +42,7 @@ export const en: PortalWords = {
       without_mid: (count, one) => `${count} ${one ? "customer has" : "customers have"} no charger with a MID meter`,
       disabled: (count, one) => `${count} ${one ? "webhook is" : "webhooks are"} off`,
       failing: (count, one) => `${count} ${one ? "webhook fails" : "webhooks fail"}`,
+      invoices: "We still need details from you for your invoices",
       no_account: "There is no account yet that we can pay you on",
       cap: (left, cap) => `You can sign up ${left} more customers of the ${cap} in these 30 days`,
       newest_drafts: (count) => `Counted among your newest ${count} sign-ups.`,

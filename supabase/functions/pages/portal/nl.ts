@@ -46,6 +46,7 @@ export const nl = {
         `${count} ${one ? "klant heeft" : "klanten hebben"} geen laadpaal met een MID-meter`,
       disabled: (count: string, one: boolean) => `${count} ${one ? "webhook staat" : "webhooks staan"} uit`,
       failing: (count: string, one: boolean) => `${count} ${one ? "webhook geeft" : "webhooks geven"} fouten`,
+      invoices: "Voor uw facturen hebben wij nog gegevens van u nodig",
       no_account: "Er is nog geen rekening waarop wij u kunnen betalen",
       cap: (left: string, cap: string) => `U kunt in deze 30 dagen nog ${left} van ${cap} klanten aanmelden`,
       newest_drafts: (count: string) => `Geteld onder uw nieuwste ${count} aanmeldingen.`,

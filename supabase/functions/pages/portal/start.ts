@@ -55,7 +55,7 @@ ${drafts(frame, figures)}`;
 
 /** Each thing with where it is dealt with; that there is nothing is said too. */
 function attentionTo(frame: PortalFrame, attention: Attention): Html {
-  const { start: words, settings } = WORDS[frame.locale];
+  const words = WORDS[frame.locale].start;
   const { drafts, customers, webhooks, invoices_need } = attention;
   const count = (value: number) => inNumbers(frame, value);
   const counted = (value: number, text: (count: string, one: boolean) => string, page: string, query = {}) =>
@@ -70,9 +70,7 @@ function attentionTo(frame: PortalFrame, attention: Attention): Html {
     ...counted(webhooks.disabled, words.attention.disabled, "/settings/webhooks"),
     ...counted(webhooks.failing, words.attention.failing, "/settings/webhooks"),
     ...(attention.account_missing ? [{ text: words.attention.no_account, href: frame.to("/settings/account") }] : []),
-    ...(invoices_need
-      ? [{ text: settings.company.invoices_need[invoices_need], href: frame.to("/settings/company") }]
-      : []),
+    ...(invoices_need ? [{ text: words.attention.invoices, href: frame.to("/settings/company") }] : []),
     ...(attention.cap_left <= attention.cap / 10
       ? [{ text: words.attention.cap(count(attention.cap_left), count(attention.cap)), href: frame.to("/import") }]
       : []),
