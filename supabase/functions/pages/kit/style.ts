@@ -122,6 +122,7 @@ dl.figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(v
 @media (min-width: 48rem) { .figures { --tile: 12.5rem; } }
 .figures div { display: block; padding: .85rem 1.1rem; border: 1px solid var(--line); border-radius: 10px; }
 .figures dd { font-size: 1.25rem; font-weight: 650; }
+.figures small { hyphens: auto; }
 dd small, th small, td small { display: block; color: var(--quiet); font-size: .9375rem; font-weight: 400; }
 .figures { margin-bottom: 1.5rem; }
 code { font: .95rem/1.5 ui-monospace, Consolas, "Liberation Mono", monospace; overflow-wrap: anywhere; }

@@ -10,13 +10,13 @@ export const en: MailMessages = {
   questions: "Questions? Mail",
   linkFallback: "Does the button not work? Copy this address into your browser:",
   manager_invitation: {
-    subject: (partner) => `Invitation: manage ${partner} with us`,
+    subject: (partner) => `Invitation to manage ${partner}`,
     lines: (invited_by, partner, service) => [
       `${invited_by} invites you to manage ${partner} at ${service}. There you see the customers of ${partner} and what they earn, and you can change settings.`,
       "Open the link and type the code that we then mail you. You need no password.",
     ],
     button: "Accept the invitation",
-    after: "The link works for seven days, once, and for this email address only.",
+    after: "The link works for seven days, once, and for this e-mail address only.",
     unexpected: "You do not expect this? Then you need do nothing.",
   },
   invitation_code: {

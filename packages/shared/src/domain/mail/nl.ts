@@ -9,7 +9,7 @@ export const nl = {
   questions: "Vragen? Mail naar",
   linkFallback: "Werkt de knop niet? Kopieer dan dit adres naar uw browser:",
   manager_invitation: {
-    subject: (partner: string) => `Uitnodiging: beheer ${partner} met ons mee`,
+    subject: (partner: string) => `Uitnodiging om ${partner} te beheren`,
     lines: (invited_by: string, partner: string, service: string) => [
       `${invited_by} nodigt u uit om ${partner} te beheren bij ${service}. U ziet daar de klanten van ${partner}, en wat het oplevert, en u kunt instellingen wijzigen.`,
       "Open de link en vul de code in die wij u dan mailen. Een wachtwoord heeft u niet nodig.",
