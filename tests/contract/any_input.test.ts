@@ -221,6 +221,8 @@ describe("contract §1 the log holds nothing of what was sent", () => {
   test("contract §1 a failure of our own that quotes the row: one line each, without any of it", async () => {
     // an account that is made again, with the IBAN it has, writes nothing
     await world.row("update core.accounts set cpo_external_ref = null where cpo_external_ref = $1", SENTINEL);
+    // and so does company data that is what it was
+    await world.row("update core.partners set company = '{}' where company <> '{}' returning 1");
     // every write fails on a constraint whose message and detail quote the row; every read on a cast that quotes its value
     await world.database.admin.query(`
       create function core.quoting() returns trigger language plpgsql as $$ begin

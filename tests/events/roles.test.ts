@@ -123,7 +123,16 @@ describe("contract §1 what edge says of a caller is not enough", () => {
     ] as const)
       await expect(edge(name, partner(), input), name).rejects.toThrow();
     const other = { ...partner(), partner_id: world.partnerB.id, manager_id: randomUUID() };
-    await expect(edge("revoke_webhook", other, { webhook_id: id })).rejects.toThrow("webhook_not_found");
+    await expect(edge("revoke_webhook", other, { webhook_id: id })).rejects.toThrow("no_partner_linked");
+    const { id: manager_id } = await world.row("insert into auth.users (id) values (gen_random_uuid()) returning id");
+    await world.row(
+      "insert into core.partner_managers (partner_id, user_id) values ($1, $2)",
+      world.partnerB.id,
+      manager_id,
+    );
+    await expect(edge("revoke_webhook", { ...other, manager_id }, { webhook_id: id })).rejects.toThrow(
+      "webhook_not_found",
+    );
     expect(await world.row("select count(*)::int from core.webhook_endpoints")).toEqual({ count: 1 });
   });
 });

@@ -3253,22 +3253,31 @@ export interface components {
             dry_run: true;
             /** @description How many drafts there would be */
             added: number;
-            /** @description The request that made the draft */
-            batch_id: null;
+            /**
+             * Format: uuid
+             * @description Null: nothing was made
+             */
+            batch_id: string | null;
             /** @description Rows that would make a draft. No address is looked up: ean_status is then pending */
             created: {
                 /** @description Which row, from 1, the header and blank lines not counted */
                 row: number;
                 /** @description The number that a spreadsheet shows beside the row of a CSV, the header and blank lines counted; null where rows came as JSON */
                 sheet_row: number | null;
-                /** @description The draft */
-                draft_id: null;
+                /**
+                 * Format: uuid
+                 * @description Null: nothing was made
+                 */
+                draft_id: string | null;
                 /** @description E-mail address */
                 email: string;
                 /** @description Your own customer number */
                 external_ref: string | null;
-                /** @description Where the customer turns the draft into an account */
-                claim_url: null;
+                /**
+                 * Format: uri
+                 * @description Null: nothing was made
+                 */
+                claim_url: string | null;
                 ean_status: components["schemas"]["DraftEanStatus"];
                 /** @description Metering points found at the address */
                 ean_candidates: number;

@@ -74,12 +74,15 @@ const Imported = z
   })
   .meta({ id: "ImportedDrafts" });
 
+/** Written as what it is elsewhere or null: readers of types drop a field that can be nothing but null. */
+const notMade = <T extends z.ZodType>(schema: T) => schema.nullable().meta({ description: "Null: nothing was made" });
+
 const DryRun = Imported.extend({
   dry_run: z.literal(true).meta({ description: "Nothing was done" }),
   added: z.int().meta({ description: "How many drafts there would be" }),
-  batch_id: z.null(),
+  batch_id: notMade(z.guid()),
   created: z
-    .array(Imported.shape.created.element.extend({ draft_id: z.null(), claim_url: z.null() }))
+    .array(Imported.shape.created.element.extend({ draft_id: notMade(z.guid()), claim_url: notMade(z.url()) }))
     .meta({ description: "Rows that would make a draft. No address is looked up: ean_status is then pending" }),
   claim_urls: z.array(z.never()).max(0).meta({ description: "Empty: no draft was made" }),
 }).meta({
