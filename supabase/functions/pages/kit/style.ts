@@ -119,7 +119,7 @@ dd { margin: 0; font-weight: 550; font-variant-numeric: tabular-nums; min-width:
 h2.first { margin-top: 0; }
 .sheet h3 { margin: 0 0 .35rem; font-size: 1.0625rem; }
 dl.figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(var(--tile, 9.5rem), 100%), 1fr)); gap: .75rem; }
-@media (min-width: 48rem) { .figures { --tile: 12.5rem; } }
+@media (min-width: 48rem) { .figures { --tile: 16rem; } }
 .figures div { display: block; padding: .85rem 1.1rem; border: 1px solid var(--line); border-radius: 10px; }
 .figures dd { font-size: 1.25rem; font-weight: 650; }
 .figures small { hyphens: auto; }
