@@ -31,7 +31,7 @@ export async function application(url: string, { client_id, client_secret, redir
       expect((await visit.show()).heading).toBe("Sign in");
       expect((await signIn(visit)).status).toBe(303);
       const asked = await visit.show();
-      expect(asked.heading).toMatch(/^Do you give .* access\?$/);
+      expect(asked.heading).toMatch(/^Do you want to give .* access\?$/);
       const answer = onward(await visit.allow(asked));
       expect(answer.href.startsWith(redirect_uri)).toBe(true);
       return { answer: oauth.validateAuthResponse(server, client, answer, state), verifier };
