@@ -6,6 +6,7 @@ import { isIban, sealIban } from "#shared/values/iban.ts";
 import { readCode } from "../kit/code.ts";
 import { codeInput, textInput } from "../kit/fields.ts";
 import type { Errors, Html } from "../kit/frame.ts";
+import { isId } from "../kit/routes.ts";
 import { formToken } from "../kit/sign_in_views.ts";
 import { maskEmail } from "../kit/views.ts";
 import { ownPage } from "./frame.ts";
@@ -93,7 +94,7 @@ const changeAccount = signedIn(async (visit) => {
 
 const renewMandate = signedIn(async (visit) => {
   const [account_id, connection_id] = [visit.form.get("account") ?? "", visit.form.get("connection") ?? ""];
-  if (!UUID.test(account_id) || !UUID.test(connection_id)) return visit.unknown();
+  if (!isId(account_id) || !isId(connection_id)) return visit.unknown();
   const token = newSecret();
   const asking = visit.own("renew_signed_mandate", { account_id, connection_id, new_token_hash: hashSecret(token) });
   const { refused } = await visit.attempt(asking, ["account_not_found", "link_not_open", "too_many_codes"]);
@@ -103,8 +104,6 @@ const renewMandate = signedIn(async (visit) => {
   visit.became("renewed");
   return visit.c.redirect(`${visit.frame.root}/mandate/${token}?lang=${visit.locale}`, 303);
 });
-
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 export const accountPages = { showAccount, changeAccount, mailAccountCode, renewMandate };
 

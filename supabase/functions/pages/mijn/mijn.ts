@@ -1,15 +1,9 @@
+import { ID, loadedLate, signInRoutes } from "../kit/routes.ts";
 import { areaSql } from "../kit/sign_in_sql.ts";
-import type { Flow, Handler } from "../kit/visit.ts";
-import type { pages } from "./pages.ts";
+import type { Flow } from "../kit/visit.ts";
 import { OWN_SQL, PATH } from "./sql.ts";
 
-/** Loaded with the first of these pages that somebody asks for: most requests are for others. */
-const does =
-  (name: keyof typeof pages): Handler =>
-  async (request) =>
-    (await import("./pages.ts")).pages[name](request);
-
-const ID = ":id{[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}}";
+const does = loadedLate(() => import("./pages.ts"));
 
 /**
  * The pages that a customer comes back to: what they charged, what it earns, and what they signed. They sign in with Supabase Auth;
@@ -21,11 +15,7 @@ export const mijn: Flow = {
   routes: [
     { method: "GET", path: PATH, run: does("showOverview") },
     { method: "GET", path: `${PATH}/sign-in`, run: does("showSignIn") },
-    { method: "POST", path: `${PATH}/sign-in`, run: does("signInByPassword") },
-    { method: "POST", path: `${PATH}/mail-code`, run: does("mailCode") },
-    { method: "GET", path: `${PATH}/code`, run: does("showCode") },
-    { method: "POST", path: `${PATH}/code`, run: does("signInByCode") },
-    { method: "POST", path: `${PATH}/sign-out`, run: does("signOut") },
+    ...signInRoutes(PATH, does),
     { method: "GET", path: `${PATH}/charging`, run: does("showCharging") },
     { method: "GET", path: `${PATH}/charging.csv`, run: does("downloadCharging") },
     { method: "GET", path: `${PATH}/earnings`, run: does("showEarnings") },

@@ -4,6 +4,7 @@ import { lineOf } from "#shared/values/fields.ts";
 import { PERSONAL_SCOPES } from "#shared/values/scopes.ts";
 import { beginClaimSession, claimPath, endClaimSession } from "../kit/claim_session.ts";
 import { asPdf } from "../kit/pdf.ts";
+import { isId } from "../kit/routes.ts";
 import { signInHandlers } from "../kit/sign_in.ts";
 import type { Handler } from "../kit/visit.ts";
 import { accountPages } from "./account.ts";
@@ -109,7 +110,7 @@ const openClaim = withLogin(async (visit) => {
   const { c, environment, form, locale } = visit;
   const page = CLAIM_PAGES.find((each) => each === form.get("page"));
   const account_id = form.get("account") ?? "";
-  if (page === undefined || !UUID.test(account_id)) return visit.unknown();
+  if (page === undefined || !isId(account_id)) return visit.unknown();
   const opening = visit.own<{ draft_id: string }>("open_own_claim", { account_id });
   const { answer, refused } = await visit.attempt(opening, ["account_not_found"]);
   if (refused) return visit.unknown();
@@ -121,8 +122,6 @@ const openClaim = withLogin(async (visit) => {
     303,
   );
 });
-
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 const showChargers = withLogin(async (visit) => {
   const news = visit.news();
@@ -180,14 +179,14 @@ const askStopSharing = withLogin(async (visit) => {
 
 const stopSharing = withLogin(async (visit) => {
   const partner_id = visit.form.get("partner") ?? "";
-  if (!UUID.test(partner_id)) return visit.unknown();
+  if (!isId(partner_id)) return visit.unknown();
   const { ended } = await visit.own<{ ended: boolean }>("stop_sharing", { partner_id });
   return ended ? visit.told("/sharing", "stopped") : visit.go("/sharing");
 });
 
 const stopApplication = withLogin(async (visit) => {
   const client_id = visit.form.get("client") ?? "";
-  if (!UUID.test(client_id)) return visit.unknown();
+  if (!isId(client_id)) return visit.unknown();
   const { ended } = await visit.own<{ ended: boolean }>("stop_application", { client_id });
   return ended ? visit.told("/sharing", "ended") : visit.go("/sharing");
 });

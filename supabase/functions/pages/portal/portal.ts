@@ -1,16 +1,10 @@
 import { MAX_IMPORT } from "#shared/domain/import/model.ts";
+import { ID, loadedLate, signInRoutes } from "../kit/routes.ts";
 import { areaSql } from "../kit/sign_in_sql.ts";
-import type { Flow, Handler } from "../kit/visit.ts";
-import type { pages } from "./pages.ts";
+import type { Flow } from "../kit/visit.ts";
 import { PATH, PORTAL_SQL } from "./sql.ts";
 
-/** Loaded with the first of these pages that somebody asks for: most requests are for others. */
-const does =
-  (name: keyof typeof pages): Handler =>
-  async (request) =>
-    (await import("./pages.ts")).pages[name](request);
-
-const ID = ":id{[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}}";
+const does = loadedLate(() => import("./pages.ts"));
 
 /**
  * The pages of a partner that does not program, for the people who manage it: its customers and drafts, what it earns, its settings.
@@ -24,11 +18,7 @@ export const portal: Flow = {
   routes: [
     { method: "GET", path: PATH, run: does("showStart") },
     { method: "GET", path: `${PATH}/sign-in`, run: does("showSignIn") },
-    { method: "POST", path: `${PATH}/sign-in`, run: does("signInByPassword") },
-    { method: "POST", path: `${PATH}/mail-code`, run: does("mailCode") },
-    { method: "GET", path: `${PATH}/code`, run: does("showCode") },
-    { method: "POST", path: `${PATH}/code`, run: does("signInByCode") },
-    { method: "POST", path: `${PATH}/sign-out`, run: does("signOut") },
+    ...signInRoutes(PATH, does),
     { method: "GET", path: `${PATH}/customers`, run: does("showCustomers") },
     { method: "GET", path: `${PATH}/customers.csv`, run: does("downloadCustomers") },
     { method: "GET", path: `${PATH}/customers/:ref{cus_[0-9a-f]{32}}`, run: does("showCustomer") },

@@ -1,5 +1,6 @@
 import { claimLinks } from "#shared/domain/claim/links.ts";
 import { composeClaim } from "#shared/domain/mail/mail.ts";
+import { isId } from "../../kit/routes.ts";
 import { type PortalVisit, signedIn } from "../visit.ts";
 import { askedOf } from "./asked.ts";
 import { askWithdrawPage, draftPage } from "./draft.ts";
@@ -8,11 +9,11 @@ import type { Drafts, MailingState, OneDraft } from "./model.ts";
 
 /** Drafts of a page. */
 const PAGE = 50;
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 const showDrafts = signedIn(async (visit) => {
   const { q, ...rest } = askedOf(visit);
-  const after = UUID.exec(visit.c.req.query("after") ?? "")?.[0] ?? null;
+  const border = visit.c.req.query("after") ?? "";
+  const after = isId(border) ? border : null;
   const drafts = await visit.own<Drafts>("read_portal_drafts", { for: { ...rest, text: q }, after, limit: PAGE });
   return visit.page(draftsPage(visit.frame, drafts, askedOf(visit), after, visit.news().typed.get("news")));
 });
