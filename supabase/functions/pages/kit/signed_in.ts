@@ -36,7 +36,7 @@ export const SESSION_SECONDS = 12 * 3600;
 /** A page of somebody who is signed in: what each form of it sends along, and whose it is. */
 export type OwnFrame = Frame & { form_token: string };
 
-/** Of newSecret(16), which the page of a form that makes a secret puts in it. */
+/** Of newOnce(), which the page of a form that makes a secret puts in it. */
 const ONCE = /^[0-9A-Za-z]{22}$/;
 
 /** A request for a page of an area, or for the page where people sign in to it. */

@@ -1,4 +1,6 @@
 import { html } from "hono/html";
+import { newSecret } from "#shared/auth/tokens.ts";
+import { type Bars, bars } from "./bars.ts";
 import { type Html, layout, type Page } from "./frame.ts";
 import { formToken } from "./sign_in_views.ts";
 import type { OwnFrame } from "./signed_in.ts";
@@ -47,9 +49,38 @@ export function inNumbers({ words }: OwnFrame, value: number, digits = 0): strin
   }).format(value);
 }
 
+/** Months, each by its first day, as bars under their first letters. */
+export function barsOfMonths(
+  frame: OwnFrame,
+  {
+    months,
+    unit,
+    ...said
+  }: Omit<Bars, "points" | "format"> & { months: readonly { day: string; value: number }[]; unit: string },
+): Html {
+  const short = new Intl.DateTimeFormat(frame.words.date_locale, { month: "narrow", timeZone: "UTC" });
+  return bars({
+    ...said,
+    points: months.map(({ day, value }) => ({ short: short.format(new Date(day)), value })),
+    format: (value) => `${inNumbers(frame, value, Number.isInteger(value) ? 0 : 1)} ${unit}`,
+  });
+}
+
 /** What a form has just done. */
 export const newsOf = (text: string | undefined): Html =>
   text ? html`<p class="panel" role="status">${text}</p>` : html``;
+
+/** A secret that was just made, and is not shown again. */
+export function shownOnce(title: string, once: string, secret: string | null): Html | "" {
+  return secret
+    ? html`<div class="panel" role="status"><h2 class="first">${title}</h2><p>${once}</p><p><code>${secret}</code></p></div>`
+    : "";
+}
+
+/** What a form that makes a secret sends along: SignedInVisit.secretOf() makes the same of it, however often it is sent. */
+export const newOnce = (): string => newSecret(16);
+
+export const onceField = (): Html => html`<input type="hidden" name="once" value="${newOnce()}">`;
 
 /** A button that does something at once. `fields` say to what. */
 export function doButton(frame: OwnFrame, page: string, fields: Record<string, string>, label: string): Html {

@@ -1,11 +1,10 @@
 import { html } from "hono/html";
-import { newSecret } from "#shared/auth/tokens.ts";
 import { longMoment } from "../kit/document.ts";
 import { textInput } from "../kit/fields.ts";
 import type { Html } from "../kit/frame.ts";
 import type { Returned } from "../kit/returned.ts";
 import { formToken } from "../kit/sign_in_views.ts";
-import { inNumbers, newsOf } from "../kit/signed_in_views.ts";
+import { inNumbers, newsOf, onceField } from "../kit/signed_in_views.ts";
 import { askTwice, claimButton, ownPage } from "./frame.ts";
 import type { Charger, Chargers } from "./model.ts";
 import type { MijnFrame } from "./visit.ts";
@@ -41,7 +40,7 @@ ${chargers.length === 0 ? html`<p>${words.none}</p>` : chargers.map((charger) =>
 ${claimed ? html`<p>${words.add_model}</p>${claimButton(frame, claimed.account_id, "/charger", words.add_model_action)}<h3>${words.add_ocpp}</h3>` : ""}
 <p>${words.add_ocpp_how}</p>
 <form method="post" action="${frame.to("/chargers")}" novalidate>
-${formToken(frame.form_token)}<input type="hidden" name="once" value="${newSecret(16)}">
+${formToken(frame.form_token)}${onceField()}
 ${textInput({ id: "name", label: words.name, hint: words.name_hint, error: errors.name, value: typed.get("name"), required: true, attributes: html` maxlength="100" autocomplete="off"` })}
 <div class="actions"><button class="button${claimed ? " second" : ""}">${words.submit}</button></div>
 </form>`,

@@ -1,8 +1,7 @@
 import { html } from "hono/html";
-import { bars } from "../kit/bars.ts";
 import { longMonth } from "../kit/document.ts";
 import type { Html } from "../kit/frame.ts";
-import { inNumbers, table } from "../kit/signed_in_views.ts";
+import { barsOfMonths, inNumbers, table } from "../kit/signed_in_views.ts";
 import type { LeftOut, Month } from "./model.ts";
 import type { MijnFrame } from "./visit.ts";
 import { WORDS } from "./words.ts";
@@ -21,14 +20,13 @@ export function monthBars(frame: MijnFrame, year: number, months: readonly Month
   const all = whole(year, months);
   const total = all.reduce((sum, { kwh }) => sum + kwh, 0);
   const most = all.reduce((best, month) => (month.kwh > best.kwh ? month : best));
-  const short = new Intl.DateTimeFormat(frame.words.date_locale, { month: "narrow", timeZone: "UTC" });
-  return bars({
+  return barsOfMonths(frame, {
     id: "months",
     title: words.title(year),
     description:
       total > 0 ? words.description(inNumbers(frame, total), longMonth(most.month, frame.words)) : words.none,
-    points: all.map(({ month, kwh }) => ({ short: short.format(new Date(month)), value: kwh })),
-    format: (value) => `${inNumbers(frame, value, Number.isInteger(value) ? 0 : 1)} kWh`,
+    months: all.map(({ month, kwh }) => ({ day: month, value: kwh })),
+    unit: "kWh",
   });
 }
 

@@ -1,12 +1,11 @@
 import { html } from "hono/html";
-import { newSecret } from "#shared/auth/tokens.ts";
 import { longDate } from "#shared/domain/mandate_text/mandate_text.ts";
 import { PERSONAL_SCOPES } from "#shared/values/scopes.ts";
 import { radios, textInput } from "../kit/fields.ts";
 import type { Html } from "../kit/frame.ts";
 import type { Returned } from "../kit/returned.ts";
 import { formToken } from "../kit/sign_in_views.ts";
-import { doButton, newsOf } from "../kit/signed_in_views.ts";
+import { doButton, newsOf, onceField, shownOnce } from "../kit/signed_in_views.ts";
 import { ownPage } from "./frame.ts";
 import type { Token, Tokens } from "./model.ts";
 import type { MijnFrame } from "./visit.ts";
@@ -23,13 +22,13 @@ export function tokensPage(frame: MijnFrame, { email, tokens }: Tokens, { typed,
     title: words.title,
     errors,
     body: html`${newsOf(typed.get("news") === "revoked" ? words.revoked : undefined)}
-${secret ? html`<div class="panel" role="status"><h2 class="first">${words.new_title}</h2><p>${words.new_once}</p><p><code>${secret}</code></p></div>` : ""}
+${shownOnce(words.new_title, words.new_once, secret)}
 <p>${words.what}</p>
 <h2>${words.yours}</h2>
 ${tokens.length === 0 ? html`<p>${words.none}</p>` : tokens.map((token) => one(frame, token))}
 <h2>${words.create}</h2>
 <form method="post" action="${frame.to("/tokens")}" novalidate>
-${formToken(frame.form_token)}<input type="hidden" name="once" value="${newSecret(16)}">
+${formToken(frame.form_token)}${onceField()}
 ${textInput({ id: "name", label: words.name, hint: words.name_hint, error: errors.name, value: typed.get("name"), required: true, attributes: html` maxlength="100" autocomplete="off"` })}
 <fieldset${errors.scopes ? html` aria-describedby="scopes-error"` : ""}>
 <legend>${words.scopes}</legend>

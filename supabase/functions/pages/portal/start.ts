@@ -1,10 +1,9 @@
 import { html } from "hono/html";
 import { claimKey } from "#shared/domain/claim/links.ts";
 import { inEuro } from "#shared/domain/mail/notices.ts";
-import { bars } from "../kit/bars.ts";
 import { longMonth } from "../kit/document.ts";
 import type { Html } from "../kit/frame.ts";
-import { inNumbers, table } from "../kit/signed_in_views.ts";
+import { barsOfMonths, inNumbers, table } from "../kit/signed_in_views.ts";
 import { portalPage } from "./frame.ts";
 import type { Attention, Figures, Month, Start } from "./model.ts";
 import { type PortalFrame, signedIn } from "./visit.ts";
@@ -97,23 +96,22 @@ ${statuses.map((status) => html`<div><dt><a href="${frame.to("/drafts", { status
 function byMonth(frame: PortalFrame, months: readonly Month[]): Html {
   const words = WORDS[frame.locale].start;
   const dayOf = ({ month }: Month) => `${month}-01`;
-  const short = new Intl.DateTimeFormat(frame.words.date_locale, { month: "narrow", timeZone: "UTC" });
   const total = months.reduce((sum, { kwh }) => sum + kwh, 0);
   const ere = months.reduce((sum, { ere_credits }) => sum + ere_credits, 0);
   const most = months.reduce((best, month) => (month.kwh > best.kwh ? month : best));
-  return html`${bars({
+  return html`${barsOfMonths(frame, {
     id: "months",
     title: words.months_title,
     description: words.months_description(inNumbers(frame, total), longMonth(dayOf(most), frame.words)),
-    points: months.map((month) => ({ short: short.format(new Date(dayOf(month))), value: month.kwh })),
-    format: (value) => `${inNumbers(frame, value, Number.isInteger(value) ? 0 : 1)} kWh`,
+    months: months.map((month) => ({ day: dayOf(month), value: month.kwh })),
+    unit: "kWh",
   })}
-${bars({
+${barsOfMonths(frame, {
   id: "months-ere",
   title: words.months_ere_title,
   description: words.months_ere_description(inNumbers(frame, ere, 2)),
-  points: months.map((month) => ({ short: short.format(new Date(dayOf(month))), value: month.ere_credits })),
-  format: (value) => `${inNumbers(frame, value, Number.isInteger(value) ? 0 : 1)} ERE`,
+  months: months.map((month) => ({ day: dayOf(month), value: month.ere_credits })),
+  unit: "ERE",
 })}
 ${table(
   words.table,

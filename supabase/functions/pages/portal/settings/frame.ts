@@ -36,10 +36,3 @@ export function signInAgain(frame: PortalFrame, page: string): Html {
   return html`<div class="panel"><p>${words.why}</p>
 <p><a class="link" href="${frame.to("/sign-in", { to: page })}">${words.link}</a></p></div>`;
 }
-
-/** A secret that was just made, and is not shown again. */
-export function shownOnce(title: string, once: string, secret: string | null): Html | "" {
-  return secret
-    ? html`<div class="panel" role="status"><h2 class="first">${title}</h2><p>${once}</p><p><code>${secret}</code></p></div>`
-    : "";
-}

@@ -1,13 +1,13 @@
 import { html } from "hono/html";
-import { newPartnerKey, newSecret } from "#shared/auth/tokens.ts";
+import { newPartnerKey } from "#shared/auth/tokens.ts";
 import { longMoment } from "../../kit/document.ts";
 import type { Html } from "../../kit/frame.ts";
 import type { Returned } from "../../kit/returned.ts";
-import { doButton, newsOf } from "../../kit/signed_in_views.ts";
+import { doButton, newOnce, newsOf, shownOnce } from "../../kit/signed_in_views.ts";
 import type { Partner, Settings } from "../model.ts";
 import { type PortalFrame, type PortalVisit, signedIn } from "../visit.ts";
 import { WORDS } from "../words.ts";
-import { askTwicePage, settingPage, shownOnce, signInAgain } from "./frame.ts";
+import { askTwicePage, settingPage, signInAgain } from "./frame.ts";
 
 const PAGE = "/settings/keys";
 const ROTATE = `${PAGE}/rotate`;
@@ -40,7 +40,7 @@ export const askRotateKey = signedIn(async (visit) => {
   if (!settings.partner.api_key) return visit.go(PAGE);
   if (!settings.signed_in_recently)
     return visit.page(settingPage(frame, settings.who, { title: words.rotate.title, body: signInAgain(frame, PAGE) }));
-  return visit.page(askTwicePage(frame, settings.who, words.rotate, ROTATE, { once: newSecret(16) }, PAGE));
+  return visit.page(askTwicePage(frame, settings.who, words.rotate, ROTATE, { once: newOnce() }, PAGE));
 });
 
 export const askRevokeKey = signedIn(async (visit) => {
@@ -66,7 +66,7 @@ ${
   partner.api_key
     ? theKey(frame, partner.api_key)
     : html`<p>${words.none}</p>
-${signed_in_recently ? doButton(frame, PAGE, { once: newSecret(16) }, words.mint) : signInAgain(frame, PAGE)}`
+${signed_in_recently ? doButton(frame, PAGE, { once: newOnce() }, words.mint) : signInAgain(frame, PAGE)}`
 }`,
   });
 }

@@ -1,16 +1,15 @@
 import { html } from "hono/html";
-import { newSecret } from "#shared/auth/tokens.ts";
 import { typesOf } from "#shared/domain/events.ts";
 import { longMoment } from "../../kit/document.ts";
 import { radios, textInput } from "../../kit/fields.ts";
 import type { Html } from "../../kit/frame.ts";
 import type { Returned } from "../../kit/returned.ts";
 import { formToken } from "../../kit/sign_in_views.ts";
-import { doButton, newsOf, table } from "../../kit/signed_in_views.ts";
+import { doButton, newsOf, onceField, shownOnce, table } from "../../kit/signed_in_views.ts";
 import type { Attempt, OneWebhook, Webhook, Webhooks } from "../model.ts";
 import type { PortalFrame } from "../visit.ts";
 import { WORDS } from "../words.ts";
-import { settingPage, shownOnce, signInAgain } from "./frame.ts";
+import { settingPage, signInAgain } from "./frame.ts";
 
 const PAGE = "/settings/webhooks";
 
@@ -48,7 +47,7 @@ function addForm(frame: PortalFrame, { typed, errors }: Returned): Html {
   const words = wordsOf(frame);
   const ticked = typed.getAll("type");
   return html`<form method="post" action="${frame.to(PAGE)}" novalidate>
-${formToken(frame.form_token)}<input type="hidden" name="once" value="${newSecret(16)}">
+${formToken(frame.form_token)}${onceField()}
 ${textInput({ id: "url", label: words.url, hint: words.url_hint, error: errors.url, value: typed.get("url"), required: true, attributes: html` autocomplete="off" inputmode="url" autocapitalize="none" spellcheck="false" maxlength="500"` })}
 ${radios({
   id: "which",

@@ -1,9 +1,9 @@
 import { Buffer } from "node:buffer";
-import { newSecret } from "#shared/auth/tokens.ts";
 import { type EventType, typesOf } from "#shared/domain/events.ts";
 import { awaitPing } from "#shared/domain/webhooks/ping.ts";
 import { newWebhookSecret, sealWebhookSecret } from "#shared/domain/webhooks/secret.ts";
 import { refusedUrl } from "#shared/domain/webhooks/url.ts";
+import { newOnce } from "../../kit/signed_in_views.ts";
 import type { Answer } from "../../kit/visit.ts";
 import type { Attempt, OneWebhook, Webhooks } from "../model.ts";
 import { type PortalVisit, signedIn } from "../visit.ts";
@@ -138,7 +138,7 @@ export const askRotateWebhook = onWebhook(async (visit) => {
   const page = pageOf(visit);
   return visit.page(
     signed_in_recently
-      ? askTwicePage(frame, who, words, `${page}/rotate`, { once: newSecret(16) }, page)
+      ? askTwicePage(frame, who, words, `${page}/rotate`, { once: newOnce() }, page)
       : settingPage(frame, who, { title: words.title, body: signInAgain(frame, PAGE) }),
   );
 });
