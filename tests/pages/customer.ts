@@ -1,5 +1,6 @@
 // A customer who comes back: a signed claim with a year of charging, a quarter that was sold and paid, and their browser on /mijn.
 
+import type { Page } from "playwright-core";
 import { expect } from "vitest";
 import { createSandboxWorld, type SandboxWorld } from "../sandbox/sandbox_world.ts";
 import { type Browser, formToken, newBrowser, type PageAnswer } from "./claimant.ts";
@@ -48,15 +49,31 @@ export async function signInCode(world: SandboxWorld, email: string, before: rea
 
 export const mijn = (world: SandboxWorld, page = "") => `${world.environment.config.PAGES_URL}/mijn${page}`;
 
-/** Signs in by a mailed code, and gives the answer to the code: a redirect to the pages. */
-export async function signIn(world: SandboxWorld, ask: Browser, email: string, query = ""): Promise<PageAnswer> {
-  const form = { form_token: formToken((await ask(mijn(world, `/sign-in${query}`))).text) };
+/** Signs in by a mailed code, and gives the answer to the code: a redirect to the pages. `area` are those of a customer, or of a partner. */
+export async function signIn(
+  world: SandboxWorld,
+  ask: Browser,
+  email: string,
+  query = "",
+  area: typeof mijn = mijn,
+): Promise<PageAnswer> {
+  const form = { form_token: formToken((await ask(area(world, `/sign-in${query}`))).text) };
   const { before } = await world.row(
     "select coalesce(array_agg(id), '{}') as before from core.mail_outbox where recipient = $1",
     email,
   );
-  expect((await ask(mijn(world, `/mail-code${query}`), { form: { ...form, email } })).status).toBe(303);
-  return ask(mijn(world, `/code${query}`), { form: { ...form, code: await signInCode(world, email, before) } });
+  expect((await ask(area(world, `/mail-code${query}`), { form: { ...form, email } })).status).toBe(303);
+  return ask(area(world, `/code${query}`), { form: { ...form, code: await signInCode(world, email, before) } });
+}
+
+/** Signs in by a mailed code in a real browser, beginning at a page that asks for it. */
+export async function signInOn(page: Page, world: SandboxWorld, url: string, email: string): Promise<void> {
+  await page.goto(url);
+  await page.locator("#email").fill(email);
+  await page.locator("[formaction]").click();
+  await page.locator("#code").fill(await signInCode(world, email));
+  await page.locator(".actions .button").click();
+  await page.locator(".signed-in").waitFor();
 }
 
 /** A browser in which they are signed in. */

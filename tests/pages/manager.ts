@@ -5,8 +5,8 @@ import { expect } from "vitest";
 import { readLogo } from "#shared/domain/logo/logo.ts";
 import type { World } from "../harness/world.ts";
 import type { SandboxWorld } from "../sandbox/sandbox_world.ts";
-import { type Browser, formToken, newBrowser, type PageAnswer } from "./claimant.ts";
-import { signInCode } from "./customer.ts";
+import { type Browser, newBrowser, type PageAnswer } from "./claimant.ts";
+import { signIn } from "./customer.ts";
 
 export type Manager = { email: string; user_id: string };
 
@@ -25,16 +25,8 @@ export async function newManager(world: World, partner: { id: string } | null): 
 }
 
 /** Signs in by a mailed code, and gives the answer to the code: a redirect to the pages. */
-export async function signInToPortal(
-  world: SandboxWorld,
-  ask: Browser,
-  email: string,
-  query = "",
-): Promise<PageAnswer> {
-  const form = { form_token: formToken((await ask(portal(world, `/sign-in${query}`))).text) };
-  expect((await ask(portal(world, `/mail-code${query}`), { form: { ...form, email } })).status).toBe(303);
-  return ask(portal(world, `/code${query}`), { form: { ...form, code: await signInCode(world, email) } });
-}
+export const signInToPortal = (world: SandboxWorld, ask: Browser, email: string, query = ""): Promise<PageAnswer> =>
+  signIn(world, ask, email, query, portal);
 
 /** A browser in which they are signed in. */
 export async function portalBrowser(world: SandboxWorld, { email }: Manager): Promise<Browser> {

@@ -2,7 +2,7 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { EVERY_LOOK, look, noBrowser, onPage, startBrowser } from "../harness/browser.ts";
 import type { SandboxWorld } from "../sandbox/sandbox_world.ts";
-import { type Customer, createCustomerWorld, mijn, newCustomer, paidCustomer, signInCode } from "./customer.ts";
+import { type Customer, createCustomerWorld, mijn, newCustomer, paidCustomer, signInOn } from "./customer.ts";
 
 describe.skipIf(noBrowser)(
   `contract §6 a person's own pages in a browser${noBrowser ? ` (skipped: ${noBrowser})` : ""}`,
@@ -22,14 +22,8 @@ describe.skipIf(noBrowser)(
       await world?.close();
     });
 
-    async function signIn(page: Page, { email }: Customer, lang = "nl", path = "") {
-      await page.goto(`${mijn(world, path)}?lang=${lang}`);
-      await page.locator("#email").fill(email);
-      await page.locator("[formaction]").click();
-      await page.locator("#code").fill(await signInCode(world, email));
-      await page.locator(".actions .button").click();
-      await page.locator(".signed-in").waitFor();
-    }
+    const signIn = (page: Page, { email }: Customer, lang = "nl", path = "") =>
+      signInOn(page, world, `${mijn(world, path)}?lang=${lang}`, email);
 
     test("sign in by a mailed code, look around, download and sign out: on a phone of 320, without script", () =>
       onPage(browser, { viewport: { width: 320, height: 640 }, javaScriptEnabled: false }, async (page) => {

@@ -5,7 +5,7 @@ import { EVERY_LOOK, look, noBrowser, onPage, startBrowser } from "../harness/br
 import { png, striped } from "../harness/png.ts";
 import { addCustomer } from "../partner/partner_world.ts";
 import type { SandboxWorld } from "../sandbox/sandbox_world.ts";
-import { createCustomerWorld, signInCode } from "./customer.ts";
+import { createCustomerWorld, signInOn } from "./customer.ts";
 import { earningPartner, keepLogo, type Manager, newManager, portal } from "./manager.ts";
 
 const WEBHOOK = "8c0f9a4e-53d1-4a08-9a0e-6d1c8c3f0b11";
@@ -83,14 +83,8 @@ describe.skipIf(noBrowser)(
       await world?.close();
     });
 
-    async function signIn(page: Page, { email }: Manager, lang = "nl") {
-      await page.goto(`${portal(world)}?lang=${lang}`);
-      await page.locator("#email").fill(email);
-      await page.locator("[formaction]").click();
-      await page.locator("#code").fill(await signInCode(world, email));
-      await page.locator(".actions .button").click();
-      await page.locator(".signed-in").waitFor();
-    }
+    const signIn = (page: Page, { email }: Manager, lang = "nl") =>
+      signInOn(page, world, `${portal(world)}?lang=${lang}`, email);
 
     /** Every page, of a partner with customers and of one without. */
     const at = (path: string | (() => string)) => (typeof path === "string" ? path : path());

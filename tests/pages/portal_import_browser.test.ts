@@ -5,7 +5,7 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { EVERY_LOOK, look, noBrowser, onPage, startBrowser } from "../harness/browser.ts";
 import type { SandboxWorld } from "../sandbox/sandbox_world.ts";
-import { createCustomerWorld, signInCode } from "./customer.ts";
+import { createCustomerWorld, signInOn } from "./customer.ts";
 import { type Manager, newManager, portal } from "./manager.ts";
 
 const EXCEL = fileURLToPath(new URL("../partner/fixtures/excel_nl.csv", import.meta.url));
@@ -30,14 +30,7 @@ describe.skipIf(noBrowser)(
       await world.row("delete from core.sign_in_codes");
     });
 
-    async function signIn(page: Page, lang = "nl") {
-      await page.goto(`${portal(world)}?lang=${lang}`);
-      await page.locator("#email").fill(manager.email);
-      await page.locator("[formaction]").click();
-      await page.locator("#code").fill(await signInCode(world, manager.email));
-      await page.locator(".actions .button").click();
-      await page.locator(".signed-in").waitFor();
-    }
+    const signIn = (page: Page, lang = "nl") => signInOn(page, world, `${portal(world)}?lang=${lang}`, manager.email);
 
     test.each(["nl", "en"])(
       "contract §4 every page of it without findings of axe, in %s, light and dark, at 390 and 1280",

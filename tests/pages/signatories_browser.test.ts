@@ -2,7 +2,7 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { EVERY_LOOK, look, noBrowser, onPage, startBrowser } from "../harness/browser.ts";
 import type { SandboxWorld } from "../sandbox/sandbox_world.ts";
-import { createCustomerWorld, mijn, signInCode } from "./customer.ts";
+import { createCustomerWorld, mijn, signInOn } from "./customer.ts";
 import { type SignedCustomer, signedCustomer } from "./signatory_customer.ts";
 
 const MONTHS = { "2026-03": 180, "2026-04": 250, "2026-05": 312.5, "2026-06": 2500, "2025-12": 40 };
@@ -28,14 +28,8 @@ describe.skipIf(noBrowser)(
       await world?.close();
     });
 
-    async function signIn(page: Page, { email }: SignedCustomer, lang = "nl", path = "") {
-      await page.goto(`${mijn(world, path)}?lang=${lang}`);
-      await page.locator("#email").fill(email);
-      await page.locator("[formaction]").click();
-      await page.locator("#code").fill(await signInCode(world, email));
-      await page.locator(".actions .button").click();
-      await page.locator(".signed-in").waitFor();
-    }
+    const signIn = (page: Page, { email }: SignedCustomer, lang = "nl", path = "") =>
+      signInOn(page, world, `${mijn(world, path)}?lang=${lang}`, email);
 
     test("by keyboard alone to another account number, by the code that was mailed: on a phone of 320, without script", () =>
       onPage(browser, { viewport: { width: 320, height: 640 }, javaScriptEnabled: false }, async (page) => {

@@ -4,7 +4,7 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { look, noBrowser, onPage, startBrowser } from "../harness/browser.ts";
 import type { SandboxWorld } from "../sandbox/sandbox_world.ts";
-import { createCustomerWorld, mijn, paidCustomer, signInCode } from "./customer.ts";
+import { createCustomerWorld, mijn, paidCustomer, signInOn } from "./customer.ts";
 import { earningPartner, newManager, portal } from "./manager.ts";
 
 describe.skipIf(noBrowser)(`contract §6 pages zoomed and printed${noBrowser ? ` (skipped: ${noBrowser})` : ""}`, () => {
@@ -63,14 +63,7 @@ describe.skipIf(noBrowser)(`contract §6 pages zoomed and printed${noBrowser ? `
   ): Promise<void> {
     for (const { area, email, pages } of readers) {
       await onPage(browser, { bypassCSP: true, ...options }, async (page) => {
-        if (email) {
-          await page.goto(area);
-          await page.locator("#email").fill(email);
-          await page.locator("[formaction]").click();
-          await page.locator("#code").fill(await signInCode(world, email));
-          await page.locator(".actions .button").click();
-          await page.locator(".signed-in").waitFor();
-        }
+        if (email) await signInOn(page, world, area, email);
         for (const [name, url] of Object.entries(pages)) {
           await page.goto(url);
           await run(page, name);
