@@ -9,10 +9,10 @@ import pg from "pg";
 import { ConfigurationError, readConfiguration } from "#shared/foundation/environment.ts";
 import { ROOT } from "../../local/src/checkout.ts";
 import { newKeys } from "../../local/src/keys.ts";
+import { writeSecret } from "../../local/src/secret_file.ts";
 import { scramVerifier } from "../../operator/src/scram.ts";
 import { addToEnv, EnvFileError, readEnv, type Variables } from "./env_file.ts";
 import { callOf, ENABLE, SCHEDULED, VAULT_NAME } from "./schedule.ts";
-import { writeSecret } from "./secret_file.ts";
 
 /** As this machine reaches the stack: the ports of the CLI where supabase/config.toml names none. */
 const API = "http://127.0.0.1:54321";

@@ -1,9 +1,10 @@
 // What a running stack tells the programs beside it: the demo, the operator's command line, tests, benchmarks.
 
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
 import { ROOT } from "./checkout.ts";
 import { type Identity, isRunning } from "./processes.ts";
+import { writeSecret } from "./secret_file.ts";
 
 /** What a newcomer's first requests need; made by demo_data.ts. */
 export type Demo = {
@@ -79,10 +80,7 @@ export function readJson<T>(file: string): T | null {
   }
 }
 
-/** Readable by the owner only; a reader sees the old file or the new one, never half of it. */
+/** As writeSecret(). */
 export function writeJson(file: string, value: unknown): void {
-  mkdirSync(dirname(file), { recursive: true });
-  const aside = `${file}.${process.pid}`;
-  writeFileSync(aside, `${JSON.stringify(value, null, 2)}\n`, { mode: 0o600 });
-  renameSync(aside, file);
+  writeSecret(file, `${JSON.stringify(value, null, 2)}\n`);
 }
