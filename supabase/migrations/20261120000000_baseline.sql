@@ -1833,8 +1833,12 @@ insert into core.rate_limits (bucket, quota, window_seconds) values
   ('sign_in_address',  30,    300),
   ('sign_in_code',     10,  86400),
   ('sign_in_mail',     20,  86400),
-  -- links a partner may have mailed to the customer of a draft in a day
+  -- sign-in links that a partner may have mailed to an address in a day
   ('draft_mail',       10,  86400),
+  -- invitations that a partner may have mailed to an address in a day, and all partners together: withdrawing a draft and making it
+  -- anew mails its customer each time
+  ('draft_invitation',  3,  86400),
+  ('draft_invitation_any', 5, 86400),
   -- invitations to manage a partner, in a day
   ('manager_invitation', 20, 86400);
 
@@ -1939,6 +1943,30 @@ begin
 end $$;
 comment on function private.debit(text, text) is 'Takes one request from a subject''s bucket, if it fits, and says what is left. Definer, because limits belong to no tenant.';
 grant execute on function private.debit(text, text) to api_owner;
+
+create function private.debit_each(subjects text[], bucket text) returns setof text
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  at    constant timestamptz := private.now();
+  whole interval;
+  step  interval;
+begin
+  select l.window_seconds * interval '1 second', private.step(l.quota, l.window_seconds) * interval '1 microsecond' into strict whole, step
+    from core.rate_limits l where l.bucket = debit_each.bucket;
+  return query
+    insert into core.rate_limit_state as s (subject, bucket, full_at)
+    -- in one order, so that two statements cannot wait for each other
+    select u.subject, debit_each.bucket, at + step from unnest(subjects) as u (subject) order by u.subject
+    on conflict on constraint rate_limit_state_pkey do update
+       set full_at = greatest(s.full_at, at) + step
+     where greatest(s.full_at, at) + step <= at + whole
+    returning s.subject;
+end $$;
+comment on function private.debit_each(text[], text) is
+  'Takes one request from the bucket of each of these subjects, none of them twice, and returns those where it fits; by the bucket''s own quota. Definer, because limits belong to no tenant.';
+grant execute on function private.debit_each(text[], text) to api_owner;
 
 create function private.count_visit(request jsonb) returns void
 language plpgsql
@@ -10250,6 +10278,52 @@ comment on function private.unsubscribe_token(text, text) is
   'The token of an unsubscribe link: it names the address by its hash, so that it works when the draft is long gone.';
 grant execute on function private.unsubscribe_token(text, text) to api_owner;
 
+create function private.mailed_subject(email text, key text) returns text
+language sql immutable
+return 'customer:' || encode(private.email_hash(email, key), 'hex');
+comment on function private.mailed_subject(text, text) is 'The address of a customer as rate limits know it, without naming it.';
+grant execute on function private.mailed_subject(text, text) to api_owner;
+
+create function private.may_invite(email text, tenant uuid, key text) returns boolean
+language plpgsql stable
+set search_path = ''
+as $$
+declare
+  customer constant text := private.mailed_subject(email, key);
+begin
+  -- the sandbox writes to nobody, and tests use one address all day
+  return private.is_sandbox() or (private.standing(customer || ':' || tenant, 'draft_invitation')).fits
+                                 and (private.standing(customer, 'draft_invitation_any')).fits;
+end $$;
+comment on function private.may_invite(text, uuid, text) is
+  'Whether one more invitation of the partner may be mailed to an address today, by what it and all partners had mailed there.';
+grant execute on function private.may_invite(text, uuid, text) to api_owner;
+
+create function private.take_invitations(emails text[], tenant uuid, key text) returns setof text
+language plpgsql
+set search_path = ''
+as $$
+begin
+  if private.is_sandbox() then
+    return query select unnest(emails);
+    return;
+  end if;
+  return query
+  with asked as materialized (
+    select e.email, private.mailed_subject(e.email, key) as customer from unnest(emails) as e (email)
+  ), of_partner as materialized (
+    select a.email, a.customer
+      from private.debit_each(array(select a.customer || ':' || tenant from asked a), 'draft_invitation') d (subject)
+      join asked a on d.subject = a.customer || ':' || tenant
+  )
+  select o.email
+    from private.debit_each(array(select o.customer from of_partner o), 'draft_invitation_any') d (subject)
+    join of_partner o on o.customer = d.subject;
+end $$;
+comment on function private.take_invitations(text[], uuid, text) is
+  'Counts an invitation of the partner to each of these addresses, none of them twice, and returns those that may be mailed, as private.may_invite says.';
+grant execute on function private.take_invitations(text[], uuid, text) to api_owner;
+
 create function private.claim_url(draft uuid, links jsonb) returns text
 language sql immutable
 return (links ->> 'pages_url') || '/claim/' || private.claim_token(draft, links ->> 'key');
@@ -10302,7 +10376,10 @@ begin
   returning id into link;
   email_sent := input -> 'mails' <> 'null' and not private.is_suppressed(private.email_hash(draft.email, input #>> '{links,key}'));
   if email_sent then
-    email_sent := private.debit('draft:' || draft.id, 'draft_mail') ->> 'allowed';
+    -- by the address, because a draft is soon withdrawn and made anew; on the sandbox, which writes to nobody, tests use one address all day
+    email_sent := private.debit(case when private.is_sandbox() then 'draft:' || draft.id
+                                     else private.mailed_subject(draft.email, input #>> '{links,key}') || ':' || draft.partner_id end,
+                                'draft_mail') ->> 'allowed';
   end if;
   if email_sent then
     perform private.enqueue_mails(input -> 'mails' -> coalesce(draft.locale, (private.own_partner()).locale, 'nl'), (
@@ -10580,6 +10657,12 @@ begin
     select (r.row).*, r.id, r.outcome,
            case when (r.row).ean is not null then 'provided' when (r.row).postal_code is null then 'no_address' else 'pending' end as ean_status
       from private.settle_rows(input -> 'rows', tenant, links ->> 'key', remaining) r
+  ), invitable as materialized (
+    select i.email
+      from private.take_invitations(array(select s.email from settled s where s.outcome is null), tenant, links ->> 'key') i (email)
+     where send_invite and not dry_run
+    union all
+    select s.email from settled s where s.outcome is null and send_invite and dry_run and private.may_invite(s.email, tenant, links ->> 'key')
   ), created as (
     insert into core.drafts as d
       (partner_id, id, batch_id, source, type, name, email, phone, external_ref, kvk, vat, company_name, contact_name, referral_code,
@@ -10587,8 +10670,8 @@ begin
     select tenant, s.id, batch, input ->> 'source', s.type, s.name, s.email, s.phone, s.external_ref, s.kvk, s.vat, s.company_name,
            s.contact_name, s.referral_code, s.ean, s.postal_code, s.house_number, s.house_number_addition, s.street, s.city,
            case when s.charger is not null then s.charger || jsonb_build_object('brand', private.charger_brand(s.charger ->> 'brand')) end,
-           s.ean_status, send_invite, case when send_invite then private.now() end, private.now() + interval '60 days'
-      from settled s where s.outcome is null and not dry_run
+           s.ean_status, i.email is not null, case when i.email is not null then private.now() end, private.now() + interval '60 days'
+      from settled s left join invitable i on i.email = s.email where s.outcome is null and not dry_run
     returning d as draft
   ), counted as (
     insert into core.draft_uploads (partner_id) select tenant from created
@@ -10610,6 +10693,8 @@ begin
                             from settled s where s.outcome is null and s.address_ignored is not null),
       'ean_ignored', (select coalesce(json_agg(json_build_object('email', s.email, 'reason', s.ean_ignored) order by s.place), '[]')
                         from settled s where s.outcome is null and s.ean_ignored is not null),
+      'invite_ignored', (select coalesce(json_agg(json_build_object('email', s.email, 'reason', 'mail_limit') order by s.place), '[]')
+                           from settled s where s.outcome is null and send_invite and s.email not in (select i.email from invitable i)),
       'claim_urls', (select coalesce(json_agg(json_build_object('email', s.email, 'claim_url', s.claim_url) order by s.place), '[]')
                        from shown s where not send_invite and not dry_run),
       'referral_codes', (select coalesce(json_agg(json_build_object(
@@ -10627,7 +10712,7 @@ begin
       'cap', json_build_object('rolling_days', 30, 'rolling_cap', private.draft_cap(), 'remaining_before', remaining)),
     (select jsonb_agg(jsonb_build_object('recipient', (c.draft).email, 'cause', 'claim:' || (c.draft).id,
                                          'fields', private.letter_fields(c.draft, brand, links)))
-       from created c where send_invite)
+       from created c where (c.draft).send_invite)
     into answer, letters;
 
   if letters is not null then
@@ -14118,7 +14203,7 @@ begin
       'outcomes', (
         select coalesce(json_agg(json_build_object(
             'row', o.row, 'reason', o.reason, 'drafted', o.draft_id is not null,
-            'claim_url', case when d.status = 'invited' and not kept.send_invite then private.claim_url(d.id, request -> 'links') end) order by o.row), '[]')
+            'claim_url', case when d.status = 'invited' and d.invited_at is null then private.claim_url(d.id, request -> 'links') end) order by o.row), '[]')
           from jsonb_to_recordset(kept.outcomes) as o (row int, draft_id uuid, reason text)
           left join core.drafts d on d.partner_id = kept.partner_id and d.id = o.draft_id)) end);
 end $$;
@@ -14245,13 +14330,14 @@ begin
                   when private.is_suppressed(private.email_hash(draft.email, key)) then 'opted_out'
                   when mails.by_hand >= 3 then 'enough'
                   when mails.last_at > private.now() - interval '1 day' then 'too_soon'
+                  when not private.may_invite(draft.email, draft.partner_id, key) then 'mail_limit'
                   else 'may' end,
     'last_at', private.iso(mails.last_at),
     'again_at', private.iso(mails.last_at + interval '1 day'),
     'by_hand', mails.by_hand);
 end $$;
 comment on function private.draft_mailing(core.drafts, text) is
-  'Whether the customer of a draft may be mailed their invitation once more: {state, last_at, again_at, by_hand}. As often as they are reminded, three times, and a day after any mail of these; never who opted out of mail.';
+  'Whether the customer of a draft may be mailed their invitation once more: {state, last_at, again_at, by_hand}. As often as they are reminded, three times, and a day after any mail of these; mail_limit where the address had enough of them today, by private.may_invite; never who opted out of mail.';
 grant execute on function private.draft_mailing(core.drafts, text) to api_owner;
 
 create function private.own_partners_draft(draft_id uuid) returns core.drafts
@@ -14306,7 +14392,10 @@ begin
   perform from core.drafts d where d.partner_id = private.partner_id() and d.id = (input ->> 'draft_id')::uuid for no key update;
   draft := private.own_partners_draft((input ->> 'draft_id')::uuid);
   mailing := private.draft_mailing(draft, links ->> 'key');
-  if mailing ->> 'state' = 'may' then
+  -- counted here; another partner may have been faster
+  if mailing ->> 'state' = 'may' and not exists (select from private.take_invitations(array[draft.email], draft.partner_id, links ->> 'key')) then
+    mailing := jsonb_set(mailing, '{state}', '"mail_limit"');
+  elsif mailing ->> 'state' = 'may' then
     perform private.enqueue_mails(input -> 'mails' -> coalesce(draft.locale, (private.own_partner()).locale, 'nl'), jsonb_build_array(jsonb_build_object(
       'recipient', draft.email, 'cause', 'claim_resent:' || draft.id || ':' || (mailing ->> 'by_hand')::int + 1,
       'fields', private.letter_fields(draft, private.partner_brand(private.own_partner()), links))));

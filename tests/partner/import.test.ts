@@ -3,6 +3,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { claimKey } from "#shared/domain/claim/links.ts";
+import type { Answer } from "../harness/answers.ts";
 import { newEan } from "../harness/people.ts";
 import { rowCounts, statementsOf } from "../harness/world.ts";
 import {
@@ -64,6 +65,7 @@ describe("§4.2 what an import answers", () => {
       })),
       address_ignored: [],
       ean_ignored: [],
+      invite_ignored: [],
       claim_urls: body.created.map(({ email, claim_url }: Record<string, string>) => ({ email, claim_url })),
       referral_codes: [],
       rejected: [],
@@ -501,6 +503,96 @@ describe("§4.2 reserved domains", () => {
     const { body } = await production.import([...rows, draftRow({ email: "a@notexample.com" })]);
     expect([body.added, body.skipped.reserved_domain]).toEqual([1, emails.length]);
     expect(await reasons([draftRow({ email: "a@example.com" })])).toEqual([]);
+  });
+
+  const invite = (email: string, key?: string) =>
+    production.import([draftRow({ email })], { send_invite: true }, key ?? production.keyA);
+  const withdraw = ({ body }: Answer, key = production.keyA) =>
+    production.post("/partner/drafts/withdraw", { draft_id: body.created[0].draft_id }, key);
+  const mailsTo = async (email: string) =>
+    (await production.row("select count(*)::int from core.mail_outbox where recipient = $1", email)).count;
+
+  test("contract §4 withdrawn and made anew, a draft mails its customer three times a day; the fourth is made all the same, and says so", async () => {
+    await production.limit("draft_invitation", 3);
+    const [email, other] = [newEmail(), newEmail()];
+    for (let time = 1; time <= 3; time++) {
+      const made = await invite(email);
+      expect(made.body.invite_ignored).toEqual([]);
+      // it was sent: withdrawing a draft takes back only what still waits
+      await production.row("update core.mail_outbox set status = 'captured' where recipient = $1", email);
+      await withdraw(made);
+    }
+    const rows = [draftRow({ email }), draftRow({ email: other })];
+    const dry = await production.import(rows, { send_invite: true, dry_run: true });
+    const { body } = await production.import(rows, { send_invite: true });
+    for (const answer of [dry.body, body])
+      expect([answer.added, answer.invite_ignored]).toEqual([2, [{ email, reason: "mail_limit" }]]);
+    expect([body.created[0].claim_url, body.claim_urls]).toEqual([expect.stringContaining("/claim/"), []]);
+    expect(await production.row("select send_invite, invited_at from core.drafts where email = $1", email)).toEqual({
+      send_invite: false,
+      invited_at: null,
+    });
+    expect([await mailsTo(email), await mailsTo(other)]).toEqual([3, 1]);
+    // counted by a hash: no address is kept for it
+    const named = "select subject from core.rate_limit_state where strpos(subject, $1) > 0";
+    expect(await production.row(named, email)).toBeUndefined();
+  });
+
+  test("contract §4 an address has five invitations a day of all partners together, of those sent at once too", async () => {
+    await Promise.all([production.limit("draft_invitation", 3), production.limit("draft_invitation_any", 5)]);
+    const email = newEmail();
+    const ignored: number[] = [];
+    for (const key of [
+      production.keyA,
+      production.keyB,
+      production.keyA,
+      production.keyB,
+      production.keyA,
+      production.keyB,
+    ]) {
+      const made = await invite(email, key);
+      ignored.push(made.body.invite_ignored.length);
+      await withdraw(made, key);
+    }
+    expect(ignored).toEqual([0, 0, 0, 0, 0, 1]);
+    // of two partners at once one has the draft, and no count is lost
+    const two = newEmail();
+    await Promise.all([invite(two), invite(two, production.keyB)]);
+    expect(await mailsTo(two)).toBe(1);
+  });
+
+  test("contract §4 mailing the invitation of a draft once more on the pages counts as well", async () => {
+    await production.limit("draft_invitation", 1);
+    const email = newEmail();
+    await withdraw(await invite(email));
+    const { body } = await production.import([draftRow({ email })]);
+    const { config, db } = production.environment;
+    const { id: partner_id } = production.partnerA;
+    const caller = { kind: "partner", host: "production", partner_id, request_id: "test" };
+    const links = { key: claimKey(production.environment), pages_url: config.PAGES_URL };
+    const again = await db.call("invite_draft_again", caller, { draft_id: body.created[0].draft_id, links });
+    expect(JSON.parse(again)).toEqual({ state: "mail_limit" });
+    expect(await mailsTo(email)).toBe(0); // withdrawing took back what still waited
+  });
+
+  test("contract §4 sign-in links are mailed to an address ten times a day, whichever draft they are for", async () => {
+    await production.limit("draft_mail", 10);
+    const email = newEmail();
+    let sent = 0;
+    for (let draft = 1; draft <= 3; draft++) {
+      const made = await production.import([draftRow({ email })]);
+      const { draft_id } = made.body.created[0];
+      for (let link = 1; link <= 4; link++) {
+        const answer = await production.post(
+          "/partner/drafts/auth-link",
+          { draft_id, send_email: true },
+          production.keyA,
+        );
+        if (answer.body.email_sent) sent++;
+      }
+      await withdraw(made);
+    }
+    expect(sent).toBe(10);
   });
 
   test("mail waits for the worker there, with a link to stop it", async () => {

@@ -3161,6 +3161,16 @@ export interface components {
                  */
                 reason: "invalid_ean";
             }[];
+            /** @description Drafts that were made and not mailed, though send_invite is true; their claim_url is in created */
+            invite_ignored: {
+                /** @description E-mail address */
+                email: string;
+                /**
+                 * @description The address had enough invitations today, of you or of others
+                 * @enum {string}
+                 */
+                reason: "mail_limit";
+            }[];
             /** @description Filled only where send_invite is false */
             claim_urls: {
                 /** @description E-mail address */
@@ -3301,6 +3311,16 @@ export interface components {
                  * @enum {string}
                  */
                 reason: "invalid_ean";
+            }[];
+            /** @description Drafts that were made and not mailed, though send_invite is true; their claim_url is in created */
+            invite_ignored: {
+                /** @description E-mail address */
+                email: string;
+                /**
+                 * @description The address had enough invitations today, of you or of others
+                 * @enum {string}
+                 */
+                reason: "mail_limit";
             }[];
             /** @description Empty: no draft was made */
             claim_urls: unknown[];
@@ -7502,6 +7522,7 @@ export interface operations {
                      *       ],
                      *       "address_ignored": [],
                      *       "ean_ignored": [],
+                     *       "invite_ignored": [],
                      *       "claim_urls": [],
                      *       "referral_codes": [],
                      *       "rejected": [],
@@ -7598,6 +7619,7 @@ export interface operations {
                      *       ],
                      *       "address_ignored": [],
                      *       "ean_ignored": [],
+                     *       "invite_ignored": [],
                      *       "claim_urls": [
                      *         {
                      *           "email": "klant1@voorbeeld.nl",
@@ -8419,6 +8441,7 @@ export interface operations {
                      *       ],
                      *       "address_ignored": [],
                      *       "ean_ignored": [],
+                     *       "invite_ignored": [],
                      *       "claim_urls": [],
                      *       "referral_codes": [],
                      *       "rejected": [],
@@ -8514,6 +8537,7 @@ export interface operations {
                      *       ],
                      *       "address_ignored": [],
                      *       "ean_ignored": [],
+                     *       "invite_ignored": [],
                      *       "claim_urls": [],
                      *       "referral_codes": [],
                      *       "rejected": [],

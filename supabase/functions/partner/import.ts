@@ -51,6 +51,18 @@ const Imported = z
       .meta({
         description: "Drafts that were made without the EAN of their row; their address is looked up all the same",
       }),
+    invite_ignored: z
+      .array(
+        z.object({
+          email: z.string(),
+          reason: z
+            .enum(["mail_limit"])
+            .meta({ description: "The address had enough invitations today, of you or of others" }),
+        }),
+      )
+      .meta({
+        description: "Drafts that were made and not mailed, though send_invite is true; their claim_url is in created",
+      }),
     claim_urls: z
       .array(z.object({ email: z.string(), claim_url: z.url() }))
       .meta({ description: "Filled only where send_invite is false" }),

@@ -40,8 +40,12 @@ insert into core.rate_limits (bucket, quota, window_seconds) values
   ('sign_in_address',  30,    300),
   ('sign_in_code',     10,  86400),
   ('sign_in_mail',     20,  86400),
-  -- links a partner may have mailed to the customer of a draft in a day
+  -- sign-in links that a partner may have mailed to an address in a day
   ('draft_mail',       10,  86400),
+  -- invitations that a partner may have mailed to an address in a day, and all partners together: withdrawing a draft and making it
+  -- anew mails its customer each time
+  ('draft_invitation',  3,  86400),
+  ('draft_invitation_any', 5, 86400),
   -- invitations to manage a partner, in a day
   ('manager_invitation', 20, 86400);
 
@@ -146,6 +150,30 @@ begin
 end $$;
 comment on function private.debit(text, text) is 'Takes one request from a subject''s bucket, if it fits, and says what is left. Definer, because limits belong to no tenant.';
 grant execute on function private.debit(text, text) to api_owner;
+
+create function private.debit_each(subjects text[], bucket text) returns setof text
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  at    constant timestamptz := private.now();
+  whole interval;
+  step  interval;
+begin
+  select l.window_seconds * interval '1 second', private.step(l.quota, l.window_seconds) * interval '1 microsecond' into strict whole, step
+    from core.rate_limits l where l.bucket = debit_each.bucket;
+  return query
+    insert into core.rate_limit_state as s (subject, bucket, full_at)
+    -- in one order, so that two statements cannot wait for each other
+    select u.subject, debit_each.bucket, at + step from unnest(subjects) as u (subject) order by u.subject
+    on conflict on constraint rate_limit_state_pkey do update
+       set full_at = greatest(s.full_at, at) + step
+     where greatest(s.full_at, at) + step <= at + whole
+    returning s.subject;
+end $$;
+comment on function private.debit_each(text[], text) is
+  'Takes one request from the bucket of each of these subjects, none of them twice, and returns those where it fits; by the bucket''s own quota. Definer, because limits belong to no tenant.';
+grant execute on function private.debit_each(text[], text) to api_owner;
 
 create function private.count_visit(request jsonb) returns void
 language plpgsql

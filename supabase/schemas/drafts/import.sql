@@ -210,6 +210,12 @@ begin
     select (r.row).*, r.id, r.outcome,
            case when (r.row).ean is not null then 'provided' when (r.row).postal_code is null then 'no_address' else 'pending' end as ean_status
       from private.settle_rows(input -> 'rows', tenant, links ->> 'key', remaining) r
+  ), invitable as materialized (
+    select i.email
+      from private.take_invitations(array(select s.email from settled s where s.outcome is null), tenant, links ->> 'key') i (email)
+     where send_invite and not dry_run
+    union all
+    select s.email from settled s where s.outcome is null and send_invite and dry_run and private.may_invite(s.email, tenant, links ->> 'key')
   ), created as (
     insert into core.drafts as d
       (partner_id, id, batch_id, source, type, name, email, phone, external_ref, kvk, vat, company_name, contact_name, referral_code,
@@ -217,8 +223,8 @@ begin
     select tenant, s.id, batch, input ->> 'source', s.type, s.name, s.email, s.phone, s.external_ref, s.kvk, s.vat, s.company_name,
            s.contact_name, s.referral_code, s.ean, s.postal_code, s.house_number, s.house_number_addition, s.street, s.city,
            case when s.charger is not null then s.charger || jsonb_build_object('brand', private.charger_brand(s.charger ->> 'brand')) end,
-           s.ean_status, send_invite, case when send_invite then private.now() end, private.now() + interval '60 days'
-      from settled s where s.outcome is null and not dry_run
+           s.ean_status, i.email is not null, case when i.email is not null then private.now() end, private.now() + interval '60 days'
+      from settled s left join invitable i on i.email = s.email where s.outcome is null and not dry_run
     returning d as draft
   ), counted as (
     insert into core.draft_uploads (partner_id) select tenant from created
@@ -240,6 +246,8 @@ begin
                             from settled s where s.outcome is null and s.address_ignored is not null),
       'ean_ignored', (select coalesce(json_agg(json_build_object('email', s.email, 'reason', s.ean_ignored) order by s.place), '[]')
                         from settled s where s.outcome is null and s.ean_ignored is not null),
+      'invite_ignored', (select coalesce(json_agg(json_build_object('email', s.email, 'reason', 'mail_limit') order by s.place), '[]')
+                           from settled s where s.outcome is null and send_invite and s.email not in (select i.email from invitable i)),
       'claim_urls', (select coalesce(json_agg(json_build_object('email', s.email, 'claim_url', s.claim_url) order by s.place), '[]')
                        from shown s where not send_invite and not dry_run),
       'referral_codes', (select coalesce(json_agg(json_build_object(
@@ -257,7 +265,7 @@ begin
       'cap', json_build_object('rolling_days', 30, 'rolling_cap', private.draft_cap(), 'remaining_before', remaining)),
     (select jsonb_agg(jsonb_build_object('recipient', (c.draft).email, 'cause', 'claim:' || (c.draft).id,
                                          'fields', private.letter_fields(c.draft, brand, links)))
-       from created c where send_invite)
+       from created c where (c.draft).send_invite)
     into answer, letters;
 
   if letters is not null then

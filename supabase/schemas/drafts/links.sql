@@ -60,6 +60,52 @@ comment on function private.unsubscribe_token(text, text) is
   'The token of an unsubscribe link: it names the address by its hash, so that it works when the draft is long gone.';
 grant execute on function private.unsubscribe_token(text, text) to api_owner;
 
+create function private.mailed_subject(email text, key text) returns text
+language sql immutable
+return 'customer:' || encode(private.email_hash(email, key), 'hex');
+comment on function private.mailed_subject(text, text) is 'The address of a customer as rate limits know it, without naming it.';
+grant execute on function private.mailed_subject(text, text) to api_owner;
+
+create function private.may_invite(email text, tenant uuid, key text) returns boolean
+language plpgsql stable
+set search_path = ''
+as $$
+declare
+  customer constant text := private.mailed_subject(email, key);
+begin
+  -- the sandbox writes to nobody, and tests use one address all day
+  return private.is_sandbox() or (private.standing(customer || ':' || tenant, 'draft_invitation')).fits
+                                 and (private.standing(customer, 'draft_invitation_any')).fits;
+end $$;
+comment on function private.may_invite(text, uuid, text) is
+  'Whether one more invitation of the partner may be mailed to an address today, by what it and all partners had mailed there.';
+grant execute on function private.may_invite(text, uuid, text) to api_owner;
+
+create function private.take_invitations(emails text[], tenant uuid, key text) returns setof text
+language plpgsql
+set search_path = ''
+as $$
+begin
+  if private.is_sandbox() then
+    return query select unnest(emails);
+    return;
+  end if;
+  return query
+  with asked as materialized (
+    select e.email, private.mailed_subject(e.email, key) as customer from unnest(emails) as e (email)
+  ), of_partner as materialized (
+    select a.email, a.customer
+      from private.debit_each(array(select a.customer || ':' || tenant from asked a), 'draft_invitation') d (subject)
+      join asked a on d.subject = a.customer || ':' || tenant
+  )
+  select o.email
+    from private.debit_each(array(select o.customer from of_partner o), 'draft_invitation_any') d (subject)
+    join of_partner o on o.customer = d.subject;
+end $$;
+comment on function private.take_invitations(text[], uuid, text) is
+  'Counts an invitation of the partner to each of these addresses, none of them twice, and returns those that may be mailed, as private.may_invite says.';
+grant execute on function private.take_invitations(text[], uuid, text) to api_owner;
+
 create function private.claim_url(draft uuid, links jsonb) returns text
 language sql immutable
 return (links ->> 'pages_url') || '/claim/' || private.claim_token(draft, links ->> 'key');
@@ -112,7 +158,10 @@ begin
   returning id into link;
   email_sent := input -> 'mails' <> 'null' and not private.is_suppressed(private.email_hash(draft.email, input #>> '{links,key}'));
   if email_sent then
-    email_sent := private.debit('draft:' || draft.id, 'draft_mail') ->> 'allowed';
+    -- by the address, because a draft is soon withdrawn and made anew; on the sandbox, which writes to nobody, tests use one address all day
+    email_sent := private.debit(case when private.is_sandbox() then 'draft:' || draft.id
+                                     else private.mailed_subject(draft.email, input #>> '{links,key}') || ':' || draft.partner_id end,
+                                'draft_mail') ->> 'allowed';
   end if;
   if email_sent then
     perform private.enqueue_mails(input -> 'mails' -> coalesce(draft.locale, (private.own_partner()).locale, 'nl'), (

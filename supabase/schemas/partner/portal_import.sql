@@ -86,7 +86,7 @@ begin
       'outcomes', (
         select coalesce(json_agg(json_build_object(
             'row', o.row, 'reason', o.reason, 'drafted', o.draft_id is not null,
-            'claim_url', case when d.status = 'invited' and not kept.send_invite then private.claim_url(d.id, request -> 'links') end) order by o.row), '[]')
+            'claim_url', case when d.status = 'invited' and d.invited_at is null then private.claim_url(d.id, request -> 'links') end) order by o.row), '[]')
           from jsonb_to_recordset(kept.outcomes) as o (row int, draft_id uuid, reason text)
           left join core.drafts d on d.partner_id = kept.partner_id and d.id = o.draft_id)) end);
 end $$;

@@ -37,6 +37,7 @@ export type Imported = {
   }[];
   address_ignored: { email: string; reason: string }[];
   ean_ignored: { email: string; reason: string }[];
+  invite_ignored: { email: string; reason: string }[];
   claim_urls: { email: string; claim_url: string }[];
   referral_codes: { email: string; code: string; matched: boolean }[];
   rejected: {

@@ -85,6 +85,8 @@ export const drafts: typeof draftsNl = {
   why_not: {
     too_soon: "It can be mailed again later: we leave at least a day between two mails.",
     enough: "You had the invitation mailed three times. Pass the link on yourself.",
+    mail_limit:
+      "This address has had enough invitations today. It can be mailed again tomorrow; or pass the link on yourself.",
     opted_out: "This customer wants no more mail about this. Pass the link on yourself, if they ask for it.",
     not_claimable: "The invitation no longer works.",
   },

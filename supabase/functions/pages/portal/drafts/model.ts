@@ -23,7 +23,7 @@ export type Draft = {
 export type Drafts = { who: Who; drafts: Draft[]; more_after: string | null };
 
 /** Whether the customer may be mailed once more: private.draft_mailing. */
-export type MailingState = "may" | "too_soon" | "enough" | "opted_out" | "not_claimable";
+export type MailingState = "may" | "too_soon" | "mail_limit" | "enough" | "opted_out" | "not_claimable";
 
 export type OneDraft = {
   who: Who;

@@ -84,6 +84,8 @@ export const drafts = {
   why_not: {
     too_soon: "Opnieuw mailen kan later: tussen twee mails zit minstens een dag.",
     enough: "U heeft de uitnodiging al drie keer laten mailen. Geef de link zelf door.",
+    mail_limit:
+      "Dit adres heeft vandaag genoeg uitnodigingen gekregen. Mailen kan morgen weer; u kunt de link ook zelf doorgeven.",
     opted_out: "Deze klant wil geen mail meer hierover. Geef de link zelf door, als de klant daarom vraagt.",
     not_claimable: "De uitnodiging werkt niet meer.",
   },

@@ -125,7 +125,7 @@ export const en: ImportWords = {
     title: "Your customers are signed up",
     title_none: "Nobody was signed up",
     sum: (added, rows) => `Of ${rows} rows, ${added} were signed up.`,
-    mailed: "They have been mailed their personal link.",
+    mailed: "They have been mailed their personal link, except those with a link below.",
     not_mailed: "Nobody was mailed. Send each customer their own link, and to that customer only.",
     download: "Download everything with the links (CSV)",
     until: "This page is here for another hour. After that you find the links with your sign-ups.",
@@ -147,6 +147,7 @@ export const en: ImportWords = {
     was_drafted: "Signed up",
     also: (row) => `The same address is in row ${row}.`,
     invited: "Will be invited",
+    not_mailed: "Not mailed: this address has had enough invitations today. Pass the link on yourself.",
   },
   ean_status: {
     pending: "We look the EAN up by the address.",

@@ -129,7 +129,7 @@ export const nl = {
     title: "Uw klanten zijn aangemeld",
     title_none: "Er is niemand aangemeld",
     sum: (added: string, rows: string) => `Van ${rows} regels zijn er ${added} aangemeld.`,
-    mailed: "Zij hebben een mail gekregen met hun persoonlijke link.",
+    mailed: "Zij hebben een mail gekregen met hun persoonlijke link, behalve wie hieronder een link heeft.",
     not_mailed: "Niemand is gemaild. Stuur elke klant de eigen link, en alleen aan die klant.",
     download: "Download alles met de links (CSV)",
     until: "Deze pagina is er nog een uur. De links vindt u daarna bij de aanmeldingen.",
@@ -151,6 +151,7 @@ export const nl = {
     was_drafted: "Aangemeld",
     also: (row: string) => `Hetzelfde e-mailadres staat op regel ${row}.`,
     invited: "Wordt uitgenodigd",
+    not_mailed: "Niet gemaild: dit adres heeft vandaag genoeg uitnodigingen gekregen. Geef de link zelf door.",
   },
   ean_status: {
     pending: "De EAN-code zoeken wij bij het adres op.",
