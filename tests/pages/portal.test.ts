@@ -87,4 +87,41 @@ describe("contract §7 signing in to the pages of a partner", () => {
     expect((await ask(portal(world, "/sign-out"), { form: { form_token: "0".repeat(64) } })).status).toBe(403);
     expect((await ask(portal(world))).status).toBe(200);
   });
+
+  test("a form of a partner that they managed before does nothing at the one they manage now, and the page says so", async () => {
+    const person = await newManager(world, world.partnerA);
+    const ask = await portalBrowser(world, person);
+    const page = await ask(portal(world, "/settings/company?lang=nl"));
+    const upload = await ask(portal(world, "/import"));
+    await world.row(
+      "update core.partner_managers set partner_id = $2 where user_id = $1 returning 1",
+      person.user_id,
+      world.partnerB.id,
+    );
+    const before = await world.row("select company from core.partners where id = $1", world.partnerB.id);
+    const company = { name: "Van de ander B.V.", kvk: "12345678", city: "Breda" };
+    const sent = await ask(portal(world, "/settings/company?lang=nl"), {
+      form: { form_token: formToken(page.text), ...company },
+    });
+    expect([sent.status, heading(sent.text)]).toEqual([409, "U beheert nu een andere partner"]);
+    const file = new FormData();
+    file.set("form_token", formToken(upload.text));
+    file.set("file", new File(["email\na@voorbeeld.nl"], "klanten.csv"));
+    expect((await ask(portal(world, "/import?lang=en"), { form: file })).text).toContain(
+      "You now manage another partner",
+    );
+    expect(await world.row("select company from core.partners where id = $1", world.partnerB.id)).toEqual(before);
+    expect(await world.rows("select from core.imports where user_id = $1", person.user_id)).toEqual([]);
+    // the tenant in the token is not theirs to say
+    const made = formToken(page.text).replace(world.partnerA.id, world.partnerB.id);
+    expect((await ask(portal(world, "/settings/company"), { form: { form_token: made, ...company } })).status).toBe(
+      403,
+    );
+    // a page that is opened now works, and the old form still signs out
+    const now = formToken((await ask(portal(world, "/settings/company"))).text);
+    expect((await ask(portal(world, "/settings/company"), { form: { form_token: now, ...company } })).status).toBe(200);
+    const { company: changed } = await world.row("select company from core.partners where id = $1", world.partnerB.id);
+    expect(changed).toMatchObject({ name: company.name });
+    expect((await ask(portal(world, "/sign-out"), { form: { form_token: formToken(page.text) } })).status).toBe(303);
+  });
 });

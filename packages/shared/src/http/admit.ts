@@ -91,6 +91,13 @@ function wrongKind(credential: Credential, rule: CallerRule): ApiError {
 /** Of an endpoint, or of pages that somebody is signed in to. */
 type Rule = Pick<EndpointSpec, "caller"> & { limit: EndpointSpec["limit"] | "page" };
 
+/** They act for another partner by now than the one that the request is for. Nothing was done. */
+export class TenantChanged extends ApiError {
+  constructor(cause: Error) {
+    super("service_unavailable", {}, cause);
+  }
+}
+
 /** The partner of each CPO client, as this process last saw it. The operator may link a client anew, so it is only ever a guess. */
 const TENANTS = new Map<string, string>();
 const MOST_TENANTS = 10_000;
@@ -118,13 +125,21 @@ export class Visitor implements Entering {
     return new Visitor(environment, rule, null, { caller, rate: null });
   }
 
-  static with(credential: Credential, environment: Environment, rule: Rule, requestId: string): Visitor {
+  /** `tenant` is whom the request is for, where it says so: somebody who acts for another one by now is not admitted. */
+  static with(
+    credential: Credential,
+    environment: Environment,
+    rule: Rule,
+    requestId: string,
+    tenant?: string,
+  ): Visitor {
     const { kind, scope = null, key = false } = rule.caller as { kind: string; scope?: string | null; key?: boolean };
     const ticket: Ticket = {
       credential,
       demand: { kind, scope, key, bucket: rule.limit },
       host: environment.config.API_HOST,
       request_id: requestId,
+      ...(tenant ? { tenant } : {}),
     };
     return new Visitor(environment, rule, ticket, null);
   }
@@ -203,7 +218,7 @@ export class Visitor implements Entering {
     const credential = (this.#ticket as Ticket).credential as Credential;
     if (refusal.code === "tenant_changed") {
       TENANTS.delete(clientOf(this.#ticket as Ticket));
-      return new ApiError("service_unavailable", {}, refusal);
+      return new TenantChanged(refusal);
     }
     if (refusal.code === "wrong_kind") return wrongKind(credential, this.#rule.caller);
     return refusal.code === "missing_or_invalid_token" ? explained(refusal as ApiError, credential) : refusal;

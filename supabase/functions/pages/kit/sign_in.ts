@@ -287,6 +287,19 @@ export function isFormOf(secret: string | undefined, form_token: string | null):
   return secret !== undefined && secret !== "" && sameSecret(form_token ?? "", formTokenOf(secret));
 }
 
+/** As formTokenOf, for a form that is about a tenant: it says which, and cannot be made to say another. */
+export function tenantFormTokenOf(secret: string, tenant: string): string {
+  return `${tenant}.${hashSecret(`form:${secret}:${tenant}`)}`;
+}
+
+/** The tenant that a form is about; null where the form is none that the holder of the secret was shown. */
+export function tenantOfForm(secret: string | undefined, form_token: string | null): string | null {
+  const [tenant = ""] = (form_token ?? "").split(".", 1);
+  const isTheirs =
+    secret !== undefined && secret !== "" && sameSecret(form_token ?? "", tenantFormTokenOf(secret, tenant));
+  return isTheirs ? tenant : null;
+}
+
 /** The token never leaves the browser it was given to; a code without it is worth nothing. */
 function hashesOf(token: string, code: string) {
   return { token_hash: hashSecret(token), code_hash: hashSecret(`${token}:${code}`) };

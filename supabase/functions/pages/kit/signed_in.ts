@@ -1,11 +1,11 @@
 import { hashSecret, newSecret } from "#shared/auth/tokens.ts";
 import { callFor, type Fetchers } from "#shared/foundation/call.ts";
 import { ApiError } from "#shared/foundation/errors.ts";
-import { readBearer, Visitor } from "#shared/http/admit.ts";
+import { readBearer, TenantChanged, Visitor } from "#shared/http/admit.ts";
 import type { CallerRule } from "#shared/http/endpoint.ts";
 import type { Errors, Frame, Html } from "./frame.ts";
 import { kept, leave, type Returned } from "./returned.ts";
-import { formTokenOf, isFormOf, type SignedIn, SignInVisit } from "./sign_in.ts";
+import { type SignedIn, SignInVisit, tenantFormTokenOf, tenantOfForm } from "./sign_in.ts";
 import { SESSION_SQL } from "./sign_in_sql.ts";
 import { type SignInShown, signInPage } from "./sign_in_views.ts";
 import { kindPage } from "./views.ts";
@@ -33,7 +33,7 @@ const SESSION = {
 /** Twelve hours, as long as the row of core.page_sessions. */
 export const SESSION_SECONDS = 12 * 3600;
 
-/** A page of somebody who is signed in: what each form of it sends along, and whose it is. */
+/** A page of somebody who is signed in: what each form of it sends along, by which it is known whose it is and for which tenant. */
 export type OwnFrame = Frame & { form_token: string };
 
 /** Of newOnce(), which the page of a form that makes a secret puts in it. */
@@ -58,7 +58,7 @@ export abstract class SignedInVisit<Section extends string, Name extends string>
     const secret = this.cookie("session");
     this.frame = {
       ...this.frame,
-      form_token: secret ? formTokenOf(secret) : "",
+      form_token: secret ? tenantFormTokenOf(secret, "") : "",
       to: (page, more = {}) => to(page, { ...(wanted ? { to: wanted } : {}), ...more }),
     };
   }
@@ -103,9 +103,14 @@ export abstract class SignedInVisit<Section extends string, Name extends string>
 
   /** Runs a declared api function as who is signed in. @throws {ApiError} 401 where nobody is, or no longer. */
   async own<Result>(name: Name, request?: object): Promise<Result> {
-    return JSON.parse(
-      await callFor(this.area, this.environment, this.#admitted())(name, ...(request ? [request] : [])),
-    );
+    const answer = await callFor(this.area, this.environment, this.#admitted())(name, ...(request ? [request] : []));
+    this.frame.form_token = tenantFormTokenOf(this.cookie("session") ?? "", this.#actsFor ?? "");
+    return JSON.parse(answer);
+  }
+
+  /** The tenant they were admitted for; undefined as long as they were not, or where they act for none. */
+  get #actsFor(): string | undefined {
+    return this.#visitor?.admission?.caller.partner_id;
   }
 
   /** Asks who is signed in, where that has to be known before anything is done. @throws {ApiError} as own(). */
@@ -119,7 +124,7 @@ export abstract class SignedInVisit<Section extends string, Name extends string>
   }
 
   #admitted(): Visitor {
-    this.#visitor ??= this.#visitorFor({ ...this.area, limit: "page" });
+    this.#visitor ??= this.#visitorFor({ ...this.area, limit: "page" }, this.#formIsFor ?? undefined);
     return this.#visitor;
   }
 
@@ -132,16 +137,26 @@ export abstract class SignedInVisit<Section extends string, Name extends string>
     return ended;
   }
 
-  #visitorFor(rule: Parameters<typeof Visitor.with>[2]): Visitor {
+  #visitorFor(rule: Parameters<typeof Visitor.with>[2], tenant?: string): Visitor {
     const secret = this.cookie("session");
     if (!secret) throw new ApiError("missing_or_invalid_token");
     const credential = { kind: "page_session", token_hash: hashSecret(secret) } as const;
-    return Visitor.with(credential, this.environment, rule, this.c.var.request_id);
+    return Visitor.with(credential, this.environment, rule, this.c.var.request_id, tenant);
   }
 
-  /** Whether the form is one that this browser was shown while it was signed in as it is now. */
+  get #formIsFor(): string | null {
+    return tenantOfForm(this.cookie("session"), this.form.get("form_token"));
+  }
+
+  /**
+   * Whether the form is one that this browser was shown while it was signed in as it is now.
+   * @throws {TenantChanged} where it was shown for another tenant than they were admitted for; where they were not yet, own() does.
+   */
   isOwn(): boolean {
-    return isFormOf(this.cookie("session"), this.form.get("form_token"));
+    const tenant = this.#formIsFor;
+    if (tenant && this.#actsFor && tenant !== this.#actsFor)
+      throw new TenantChanged(new Error("a form for another tenant"));
+    return tenant !== null;
   }
 
   /** What a form did is told on the page at `page`, once. `shown` is what only this browser sees, and only now. */
@@ -180,6 +195,11 @@ export abstract class SignedInVisit<Section extends string, Name extends string>
   foreign(): Answer {
     this.became("foreign_form");
     return this.page(kindPage(this.frame, this.frame.words.refused), 403);
+  }
+
+  /** A form that was shown for another tenant than they act for by now. */
+  tenantChanged(): Answer {
+    return this.foreign();
   }
 
   /** Whoever is signed in has none of these pages. */
@@ -222,6 +242,7 @@ export function entrances<Section extends string, Name extends string, V extends
         return await run(visit);
       } catch (error) {
         if (!(error instanceof ApiError)) throw error;
+        if (error instanceof TenantChanged) return visit.tenantChanged();
         if (error.code === "no_partner_linked") return visit.notTheirs();
         if (error.status === 401) return visit.toSignIn();
         throw error;

@@ -28,6 +28,12 @@ export const en: PortalWords = {
     why: "You are signed in, but with this e-mail address you do not manage a partner, or no longer do. Ask a colleague to invite you, or sign in with another e-mail address.",
   },
 
+  other_partner: {
+    title: "You now manage another partner",
+    text: "This page was still open for the partner you managed before. Nothing has changed: neither at that partner nor at the one you manage now.",
+    home: "To the overview",
+  },
+
   start: {
     title: (partner) => `Overview of ${partner}`,
     attention: {

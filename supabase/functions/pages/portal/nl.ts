@@ -27,6 +27,12 @@ export const nl = {
     why: "U bent ingelogd, maar met dit e-mailadres beheert u geen partner, of niet meer. Vraag een collega om u uit te nodigen, of log in met een ander e-mailadres.",
   },
 
+  other_partner: {
+    title: "U beheert nu een andere partner",
+    text: "Deze pagina stond nog open voor de partner die u eerder beheerde. Er is niets veranderd: niet bij die partner, en niet bij de partner die u nu beheert.",
+    home: "Naar het overzicht",
+  },
+
   start: {
     title: (partner: string) => `Overzicht van ${partner}`,
     attention: {

@@ -2,6 +2,7 @@ import { html } from "hono/html";
 import { compareIbans } from "#shared/values/iban.ts";
 import type { Html } from "../kit/frame.ts";
 import { type Area, entrances, type OwnFrame, SignedInVisit } from "../kit/signed_in.ts";
+import { kindPage, onward } from "../kit/views.ts";
 import type { Answer, Visit } from "../kit/visit.ts";
 import { notTheirsPage } from "./not_theirs.ts";
 import { PATH, PORTAL_SQL } from "./sql.ts";
@@ -48,6 +49,13 @@ export class PortalVisit extends SignedInVisit<Landing, Name> {
     return html`${out === null ? "" : html`<p class="panel" role="status">${kit.sign_in.signed_out}</p>`}
 <p class="lead">${words.why(config.SERVICE_NAME)}</p>
 <p>${words.which}</p>`;
+  }
+
+  /** They manage another partner than when they opened the page: what is in its form is about that one. */
+  override tenantChanged(): Answer {
+    this.became("tenant_changed");
+    const { title, text, home } = WORDS[this.locale].other_partner;
+    return this.page(kindPage(this.frame, { title, text }, onward(this.frame.to(""), home)), 409);
   }
 
   /** They have a login, and manage no partner, or no longer. */
