@@ -128,13 +128,32 @@ describe.skipIf(noBrowser)(
       { name: "portal-branding-new", who: () => empty, path: "/settings/branding" },
     ];
 
-    test("every page fits a phone of 320, without script", () =>
+    test("every page fits a phone of 320, its tables too, without script", () =>
       onPage(browser, { viewport: { width: 320, height: 640 }, javaScriptEnabled: false }, async (page) => {
         await signIn(page, full);
         for (const { name, path } of scenes.filter(({ who }) => who() === full)) {
           await page.goto(portal(world, at(path)));
-          expect(await page.evaluate(() => document.documentElement.scrollWidth), name).toBeLessThanOrEqual(320);
+          const [whole, tables] = await page.evaluate(() => [
+            document.documentElement.scrollWidth,
+            [...document.querySelectorAll(".scroll")].map((table) => table.scrollWidth - table.clientWidth),
+          ]);
+          expect(whole, name).toBeLessThanOrEqual(320);
+          expect(tables, name).toEqual(tables.map(() => 0));
         }
+      }));
+
+    test("a wide table is read row by row on a phone, each cell behind the name of its column; on a desk as a table", () =>
+      onPage(browser, { viewport: { width: 390, height: 844 } }, async (page) => {
+        await signIn(page, full);
+        await page.goto(portal(world, "/customers"));
+        const row = page.getByRole("row").filter({ hasText: "KLANT-0007" });
+        await row.getByRole("rowheader", { name: "Sanne de Vries" }).waitFor();
+        await row.getByRole("cell", { name: "Referentie KLANT-0007", exact: true }).waitFor();
+        expect(await page.getByRole("columnheader").count(), "not read twice").toBe(0);
+        expect(await page.getByRole("cell", { name: "–" }).count(), "what is not there").toBe(0);
+        await page.setViewportSize({ width: 1280, height: 844 });
+        await row.getByRole("cell", { name: "KLANT-0007", exact: true }).waitFor();
+        expect(await page.getByRole("columnheader").count()).toBe(7);
       }));
 
     test("the settings are changed by keyboard alone, without script; Back and a reload send nothing again", () =>

@@ -31,12 +31,37 @@ ${formToken(frame.form_token)}
   });
 }
 
-/** A table that may be wider than a phone: it scrolls by itself, by keyboard too. */
-export function table(label: string, head: Html, rows: Html | Html[], foot: Html = html``): Html {
+/** Numbers stand at the right, and text at the left. The cells of the first column name their rows. */
+export type Column = { name: string; text?: boolean };
+
+/** What stands in a column of a row; null where there is nothing. */
+export type TableCell = Html | string | null;
+
+/**
+ * A table that may be wider than the screen: it scrolls by itself, by keyboard too. One of `blocks` is too wide for a phone, and is
+ * shown there row by row, each cell behind the name of its column. It says its roles, which some browsers take from a table that is
+ * not shown as one; the names are read with the cells, and the head is not.
+ */
+export function table(
+  label: string,
+  columns: readonly Column[],
+  rows: readonly (readonly TableCell[])[],
+  { total, blocks = false }: { total?: readonly TableCell[]; blocks?: boolean } = {},
+): Html {
+  const role = (name: string) => (blocks ? html` role="${name}"` : "");
+  const classOf = (...names: (string | false | undefined)[]) => {
+    const all = names.filter(Boolean).join(" ");
+    return all ? html` class="${all}"` : "";
+  };
+  const rowOf = ([head = null, ...cells]: readonly TableCell[]) =>
+    html`<tr${role("row")}><th scope="row"${role("rowheader")}>${head}</th>${cells.map((cell, index) => {
+      const column = columns[index + 1];
+      return html`<td${classOf(column?.text && "text", blocks && cell === null && "none")}${role("cell")}${blocks ? html` data-column="${column?.name}"` : ""}>${cell ?? "–"}</td>`;
+    })}</tr>`;
   return html`<div class="scroll" role="region" aria-label="${label}" tabindex="0">
-<table>
-<thead><tr>${head}</tr></thead>
-<tbody>${rows}</tbody>${foot}
+<table${blocks ? html` class="blocks" role="table"` : ""}>
+<thead${role("rowgroup")}><tr${role("row")}>${columns.map(({ name, text }) => html`<th scope="col"${classOf(text && "text")}${role("columnheader")}>${name}</th>`)}</tr></thead>
+<tbody${role("rowgroup")}>${rows.map(rowOf)}</tbody>${total ? html`<tfoot>${rowOf(total)}</tfoot>` : ""}
 </table>
 </div>`;
 }

@@ -62,8 +62,7 @@ footer p { margin: 0; }
 .years { flex-wrap: wrap; margin-bottom: 1rem; }
 @media (max-width: 30rem) { .menu { padding-left: .75rem; padding-right: .75rem; font-size: .9375rem; } .menu a { padding: 0 .5rem; } }
 
-.wide table { min-width: 62rem; }
-@media (max-width: 30rem) { .wide table { min-width: 52rem; } }
+@media (min-width: 48rem) { .wide table { min-width: 62rem; } }
 .wide td, .wide th { padding-left: .75rem; padding-right: .75rem; }
 [role="search"] { margin-bottom: 2rem; }
 [role="search"] details { margin: 0; }
@@ -151,6 +150,15 @@ thead th { color: var(--quiet); font-weight: 400; }
 tbody th { font-weight: 550; }
 tbody th a { display: inline-flex; align-items: center; min-height: 1.75rem; }
 tfoot th, tfoot td { border-bottom: 0; font-weight: 650; }
+@media screen and (max-width: 47.99rem) {
+  .blocks :is(tbody, tr, th, td) { display: block; padding: 0; border: 0; text-align: left; }
+  .blocks tr { padding: 1rem 0; border-bottom: 1px solid var(--line); }
+  .blocks tr:first-child { padding-top: 0; }
+  .blocks th { margin-bottom: .4rem; font-size: 1.0625rem; }
+  .blocks td { display: flow-root; padding: .1rem 0 .1rem 8.5rem; }
+  .blocks td::before { content: attr(data-column); float: left; width: 8rem; margin-left: -8.5rem; color: var(--quiet); }
+  .blocks thead, .blocks .none { display: none; }
+}
 
 .apart { margin-top: 2.5rem; }
 .panel { margin: 0 0 1.75rem; padding: 1.25rem 1.5rem; background: var(--tint); border-left: 4px solid var(--accent); border-radius: 0 10px 10px 0; }

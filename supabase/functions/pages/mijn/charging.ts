@@ -82,11 +82,15 @@ function sessionTable(frame: MijnFrame, sessions: readonly ChargingSession[]): H
   });
   return table(
     words.session_table,
-    html`<th scope="col">${words.start}</th><th scope="col" class="text">${words.charger}</th><th scope="col">${months.kwh}</th><th scope="col">${months.ere}</th>`,
+    [{ name: words.start }, { name: words.charger, text: true }, { name: months.kwh }, { name: months.ere }],
     sessions.map((session) => {
       const state = session.ended_at === null ? words.going_on : isUncounted(session) ? words.not_counted : null;
-      const ere = session.ere_credits === null ? "–" : inNumbers(frame, session.ere_credits, 2);
-      return html`<tr><th scope="row">${moment.format(new Date(session.started_at))}${state ? html`<small>${state}</small>` : ""}</th><td class="text">${session.charger_nickname}</td><td>${inNumbers(frame, session.kwh, 2)}</td><td>${ere}</td></tr>`;
+      return [
+        html`${moment.format(new Date(session.started_at))}${state ? html`<small>${state}</small>` : ""}`,
+        session.charger_nickname,
+        inNumbers(frame, session.kwh, 2),
+        session.ere_credits === null ? null : inNumbers(frame, session.ere_credits, 2),
+      ];
     }),
   );
 }

@@ -65,14 +65,17 @@ function quarterTable(frame: MijnFrame, { position }: Earnings, via: boolean): H
   const words = WORDS[frame.locale].earnings;
   return table(
     words.quarters,
-    html`<th scope="col">${words.quarter}</th><th scope="col">${words.kwh}</th><th scope="col">${words.ere}</th><th scope="col">${via ? words.net : words.you}</th>`,
+    [words.quarter, words.kwh, words.ere, via ? words.net : words.you].map((name) => ({ name })),
     position.quarters.map(({ quarter, kwh, ere_credits, price_per_ere, revenue_eur, status }) => {
       const [year = "", number = ""] = quarter.split("-Q");
-      const money =
+      return [
+        html`${words.quarter_name(number, year)}<small>${words.status[status === "closed" && kwh === 0 ? "empty" : status]}</small>`,
+        inNumbers(frame, kwh),
+        inNumbers(frame, ere_credits, 2),
         revenue_eur === null
-          ? "–"
-          : html`${inEuro(revenue_eur, frame.locale)}${price_per_ere === null ? "" : html`<small>${words.price(inEuro(price_per_ere, frame.locale))}</small>`}`;
-      return html`<tr><th scope="row">${words.quarter_name(number, year)}<small>${words.status[status === "closed" && kwh === 0 ? "empty" : status]}</small></th><td>${inNumbers(frame, kwh)}</td><td>${inNumbers(frame, ere_credits, 2)}</td><td>${money}</td></tr>`;
+          ? null
+          : html`${inEuro(revenue_eur, frame.locale)}${price_per_ere === null ? "" : html`<small>${words.price(inEuro(price_per_ere, frame.locale))}</small>`}`,
+      ];
     }),
   );
 }

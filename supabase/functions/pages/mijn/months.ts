@@ -34,18 +34,24 @@ export function monthBars(frame: MijnFrame, year: number, months: readonly Month
 export function monthTable(frame: MijnFrame, year: number, months: readonly Month[], label: string): Html {
   const words = WORDS[frame.locale].months;
   const total = (of: "kwh" | "sessions" | "ere_credits") => months.reduce((sum, month) => sum + month[of], 0);
-  const cells = (kwh: number, sessions: number, ere: number) =>
-    html`<td>${inNumbers(frame, kwh)}</td><td>${inNumbers(frame, sessions)}</td><td>${inNumbers(frame, ere, 2)}</td>`;
+  const cells = (kwh: number, sessions: number, ere: number) => [
+    inNumbers(frame, kwh),
+    inNumbers(frame, sessions),
+    inNumbers(frame, ere, 2),
+  ];
   const name = new Intl.DateTimeFormat(frame.words.date_locale, { month: "long", timeZone: "UTC" });
   return table(
     label,
-    html`<th scope="col">${words.month}</th><th scope="col">${words.kwh}</th><th scope="col">${words.sessions}</th><th scope="col">${words.ere}</th>`,
+    [words.month, words.kwh, words.sessions, words.ere].map((name) => ({ name })),
     months.map(({ month, kwh, sessions, ere_credits }) => {
       const href = frame.to("/charging", { year: String(year), month: month.slice(0, 7) });
       const said = name.format(new Date(month));
-      return html`<tr><th scope="row">${frame.is_signatory ? said : html`<a href="${href}#sessions">${said}</a>`}</th>${cells(kwh, sessions, ere_credits)}</tr>`;
+      return [
+        frame.is_signatory ? said : html`<a href="${href}#sessions">${said}</a>`,
+        ...cells(kwh, sessions, ere_credits),
+      ];
     }),
-    html`<tfoot><tr><th scope="row">${words.total}</th>${cells(total("kwh"), total("sessions"), total("ere_credits"))}</tr></tfoot>`,
+    { total: [words.total, ...cells(total("kwh"), total("sessions"), total("ere_credits"))] },
   );
 }
 

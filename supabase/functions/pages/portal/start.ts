@@ -115,12 +115,14 @@ ${barsOfMonths(frame, {
 })}
 ${table(
   words.table,
-  html`<th scope="col">${words.month}</th><th scope="col">${words.kwh}</th><th scope="col">${words.ere}</th><th scope="col">${words.active}</th>`,
+  [words.month, words.kwh, words.ere, words.active].map((name) => ({ name })),
   months
     .toReversed()
-    .map(
-      (month) =>
-        html`<tr><th scope="row">${longMonth(dayOf(month), frame.words)}</th><td>${inNumbers(frame, month.kwh)}</td><td>${inNumbers(frame, month.ere_credits, 2)}</td><td>${inNumbers(frame, month.active_customers)}</td></tr>`,
-    ),
+    .map((month) => [
+      longMonth(dayOf(month), frame.words),
+      inNumbers(frame, month.kwh),
+      inNumbers(frame, month.ere_credits, 2),
+      inNumbers(frame, month.active_customers),
+    ]),
 )}`;
 }

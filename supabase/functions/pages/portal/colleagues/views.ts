@@ -47,15 +47,17 @@ export function colleaguesPage(frame: PortalFrame, colleagues: Colleagues, { typ
 <p>${words.what}</p>
 ${table(
   words.table,
-  html`<th scope="col">${words.email}</th><th scope="col" class="text">${words.since}</th><th scope="col" class="text">${words.last}</th>`,
-  managers.map(
-    ({ user_id, email, since, last_sign_in_at }) =>
-      html`<tr><th scope="row">${email}<small>${user_id === own_id ? words.you : ""} ${
-        alone
-          ? ""
-          : html`<a href="${frame.to(`${COLLEAGUES}/${user_id}/remove`)}"${user_id === own_id ? "" : html` aria-label="${words.remove_whom(email)}"`}>${user_id === own_id ? words.leave : words.remove}</a>`
-      }</small></th><td class="text">${onDay(frame, since)}</td><td class="text">${last_sign_in_at ? onDay(frame, last_sign_in_at) : words.never}</td></tr>`,
-  ),
+  [words.email, words.since, words.last].map((name) => ({ name, text: true })),
+  managers.map(({ user_id, email, since, last_sign_in_at }) => [
+    html`${email}<small>${user_id === own_id ? words.you : ""} ${
+      alone
+        ? ""
+        : html`<a href="${frame.to(`${COLLEAGUES}/${user_id}/remove`)}"${user_id === own_id ? "" : html` aria-label="${words.remove_whom(email)}"`}>${user_id === own_id ? words.leave : words.remove}</a>`
+    }</small>`,
+    onDay(frame, since),
+    last_sign_in_at ? onDay(frame, last_sign_in_at) : words.never,
+  ]),
+  { blocks: true },
 )}
 ${alone ? html`<p class="quiet">${words.last_one}</p>` : ""}
 ${

@@ -82,27 +82,20 @@ function monthsOf(frame: PortalFrame, chosen: string | undefined, now: Date): { 
 
 function customerTable(frame: PortalFrame, customers: readonly Customer[]): Html {
   const words = WORDS[frame.locale].customers;
-  const heads = [
-    words.customer,
-    words.mandate,
-    words.charger,
-    words.registration,
-    words.month,
-    words.city,
-    words.reference,
-  ];
+  const { customer, mandate, charger, registration, month, city, reference } = words;
   return table(
     words.table,
-    html`${heads.map((head) => html`<th scope="col" class="text">${head}</th>`)}`,
-    customers.map(
-      (customer) => html`<tr><th scope="row" class="text">${nameOf(frame, customer)}</th>
-<td class="text">${customer.is_active ? words.signed : words.not_signed}</td>
-<td class="text">${chargerOf(frame, customer)}</td>
-<td class="text">${customer.registration_status ? words.registrations[customer.registration_status] : "–"}</td>
-<td class="text">${longMonth(customer.attached_month, frame.words)}<small>${words.sources[customer.source]}</small></td>
-<td class="text">${customer.city ?? "–"}</td>
-<td class="text">${customer.external_ref ?? "–"}</td></tr>`,
-    ),
+    [customer, mandate, charger, registration, month, city, reference].map((name) => ({ name, text: true })),
+    customers.map((each) => [
+      nameOf(frame, each),
+      each.is_active ? words.signed : words.not_signed,
+      chargerOf(frame, each),
+      each.registration_status ? words.registrations[each.registration_status] : null,
+      html`${longMonth(each.attached_month, frame.words)}<small>${words.sources[each.source]}</small>`,
+      each.city,
+      each.external_ref,
+    ]),
+    { blocks: true },
   );
 }
 

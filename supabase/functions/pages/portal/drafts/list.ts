@@ -67,20 +67,19 @@ ${selectInput({ id: "needs", label: words.needs, empty: words.any, value: asked.
 function draftTable(frame: PortalFrame, drafts: readonly Draft[]): Html {
   const words = WORDS[frame.locale].drafts;
   const day = (moment: string) => longDate(moment, frame.words);
-  const heads = [words.person, words.status, words.connection, words.made, words.until, words.city, words.reference];
+  const { person, status, connection, made, until, city, reference } = words;
   return table(
     words.table,
-    html`${heads.map((head) => html`<th scope="col" class="text">${head}</th>`)}`,
-    drafts.map(
-      (
-        draft,
-      ) => html`<tr><th scope="row" class="text"><a href="${frame.to(`/drafts/${draft.draft_id}`)}">${draft.name ?? draft.email}</a>${draft.name ? html`<small>${draft.email}</small>` : ""}</th>
-<td class="text">${words.statuses[draft.status]}</td>
-<td class="text">${draft.status === "invited" || draft.status === "claimed" ? words.ean_short[draft.ean_status] : "–"}</td>
-<td class="text">${day(draft.created_at)}${draft.invited_at ? "" : html`<small>${words.not_mailed}</small>`}</td>
-<td class="text">${draft.status === "invited" ? day(draft.expires_at) : "–"}</td>
-<td class="text">${draft.city ?? "–"}</td>
-<td class="text">${draft.external_ref ?? "–"}</td></tr>`,
-    ),
+    [person, status, connection, made, until, city, reference].map((name) => ({ name, text: true })),
+    drafts.map((draft) => [
+      html`<a href="${frame.to(`/drafts/${draft.draft_id}`)}">${draft.name ?? draft.email}</a>${draft.name ? html`<small>${draft.email}</small>` : ""}`,
+      words.statuses[draft.status],
+      draft.status === "invited" || draft.status === "claimed" ? words.ean_short[draft.ean_status] : null,
+      html`${day(draft.created_at)}${draft.invited_at ? "" : html`<small>${words.not_mailed}</small>`}`,
+      draft.status === "invited" ? day(draft.expires_at) : null,
+      draft.city,
+      draft.external_ref,
+    ]),
+    { blocks: true },
   );
 }

@@ -8,7 +8,7 @@ import { tick } from "../../kit/fields.ts";
 import type { Html } from "../../kit/frame.ts";
 import type { Returned } from "../../kit/returned.ts";
 import { formToken } from "../../kit/sign_in_views.ts";
-import { inNumbers, table } from "../../kit/signed_in_views.ts";
+import { inNumbers, type TableCell, table } from "../../kit/signed_in_views.ts";
 import type { Answer } from "../../kit/visit.ts";
 import { portalPage } from "../frame.ts";
 import type { Who } from "../model.ts";
@@ -212,7 +212,7 @@ ${
 }
 ${table(
   label,
-  html`<th scope="col" class="text">${words.row}</th><th scope="col" class="text">${words.what}</th>`,
+  [{ name: words.row }, { name: words.what, text: true }],
   shown.slice((at - 1) * PAGE_ROWS, at * PAGE_ROWS).map((verdict) => oneRow(frame, kept, verdict)),
 )}
 ${
@@ -223,14 +223,16 @@ ${
 }
 
 /** All of it in one cell, so that it is read on a phone without scrolling. */
-function oneRow(frame: PortalFrame, kept: Kept, verdict: Verdict): Html {
+function oneRow(frame: PortalFrame, kept: Kept, verdict: Verdict): TableCell[] {
   const { table: words } = WORDS[frame.locale].bring;
   const read = kept.read[verdict.row - 1];
   const { label, notes } = said(frame, kept, verdict);
   const name = nameOf(read);
-  return html`<tr><th scope="row">${String(kept.sheet.sheet_rows[verdict.row - 1] ?? verdict.row)}</th>
-<td class="text">${read?.email ?? words.no_email}${name ? html` <span class="quiet">${name}</span>` : ""}<br>
-${verdict.reason ? html`<strong>${label}</strong>` : label}${notes.map((note) => html`<small>${note}</small>`)}${verdict.claim_url ? html`<small><code>${verdict.claim_url}</code></small>` : ""}</td></tr>`;
+  return [
+    String(kept.sheet.sheet_rows[verdict.row - 1] ?? verdict.row),
+    html`${read?.email ?? words.no_email}${name ? html` <span class="quiet">${name}</span>` : ""}<br>
+${verdict.reason ? html`<strong>${label}</strong>` : label}${notes.map((note) => html`<small>${note}</small>`)}${verdict.claim_url ? html`<small><code>${verdict.claim_url}</code></small>` : ""}`,
+  ];
 }
 
 function confirmForm(frame: PortalFrame, { id, brought }: Kept, added: number, error: string | undefined): Html {

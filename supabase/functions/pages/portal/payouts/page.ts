@@ -65,13 +65,21 @@ function quarterTable(frame: PortalFrame, payouts: readonly Payout[]): Html {
   const words = WORDS[frame.locale].payouts;
   return table(
     words.quarters,
-    html`<th scope="col">${words.quarter}</th><th scope="col" class="text">${words.status}</th><th scope="col">${words.customers}</th><th scope="col">${words.kwh}</th><th scope="col">${words.ere}</th><th scope="col">${words.yours}</th><th scope="col">${words.vat}</th>`,
-    payouts.map(
-      (payout) => html`<tr><th scope="row">${quarterOf(frame, payout.period)}</th>
-<td class="text">${words.statuses[payout.status]}${payout.paid_at ? html`<small>${longDate(payout.paid_at, frame.words)}</small>` : ""}</td>
-<td>${inNumbers(frame, payout.customers)}</td><td>${inNumbers(frame, payout.kwh)}</td><td>${inNumbers(frame, payout.ere_units, 2)}</td>
-<td>${inEuro(payout.partner_share_eur, frame.locale)}</td><td>${inEuro(payout.vat_eur, frame.locale)}</td></tr>`,
-    ),
+    [
+      { name: words.quarter },
+      { name: words.status, text: true },
+      ...[words.customers, words.kwh, words.ere, words.yours, words.vat].map((name) => ({ name })),
+    ],
+    payouts.map((payout) => [
+      quarterOf(frame, payout.period),
+      html`${words.statuses[payout.status]}${payout.paid_at ? html`<small>${longDate(payout.paid_at, frame.words)}</small>` : ""}`,
+      inNumbers(frame, payout.customers),
+      inNumbers(frame, payout.kwh),
+      inNumbers(frame, payout.ere_units, 2),
+      inEuro(payout.partner_share_eur, frame.locale),
+      inEuro(payout.vat_eur, frame.locale),
+    ]),
+    { blocks: true },
   );
 }
 
@@ -79,13 +87,18 @@ function invoiceTable(frame: PortalFrame, invoices: readonly Invoice[]): Html {
   const words = WORDS[frame.locale].payouts;
   return table(
     words.invoices,
-    html`<th scope="col">${words.number}</th><th scope="col" class="text">${words.quarter}</th><th scope="col" class="text">${words.issued}</th><th scope="col">${words.net}</th><th scope="col">${words.vat}</th><th scope="col">${words.sum}</th>`,
-    invoices.map(
-      (
-        invoice,
-      ) => html`<tr><th scope="row"><a href="${frame.to(`/payouts/${invoice.number}`)}">${invoice.number} (${words.pdf})</a>${invoice.corrects ? html`<small>${words.corrects(invoice.corrects)}</small>` : ""}</th>
-<td class="text">${quarterOf(frame, invoice.period)}</td><td class="text">${longDate(invoice.issued_on, frame.words)}</td>
-<td>${inEuro(invoice.net_eur, frame.locale)}</td><td>${inEuro(invoice.vat_eur, frame.locale)}</td><td>${inEuro(invoice.total_eur, frame.locale)}</td></tr>`,
-    ),
+    [
+      { name: words.number },
+      { name: words.quarter, text: true },
+      { name: words.issued, text: true },
+      ...[words.net, words.vat, words.sum].map((name) => ({ name })),
+    ],
+    invoices.map((invoice) => [
+      html`<a href="${frame.to(`/payouts/${invoice.number}`)}">${invoice.number} (${words.pdf})</a>${invoice.corrects ? html`<small>${words.corrects(invoice.corrects)}</small>` : ""}`,
+      quarterOf(frame, invoice.period),
+      longDate(invoice.issued_on, frame.words),
+      ...[invoice.net_eur, invoice.vat_eur, invoice.total_eur].map((euro) => inEuro(euro, frame.locale)),
+    ]),
+    { blocks: true },
   );
 }

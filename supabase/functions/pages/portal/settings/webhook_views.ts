@@ -139,7 +139,7 @@ function attemptsTable(frame: PortalFrame, attempts: readonly Attempt[]): Html {
   const words = wordsOf(frame);
   return table(
     words.attempts,
-    html`<th scope="col">${words.at}</th><th scope="col" class="text">${words.event}</th><th scope="col" class="text">${words.came}</th>`,
+    [words.at, words.event, words.came].map((name) => ({ name, text: true })),
     attempts.map((attempt) => {
       const ok = attempt.status !== null && attempt.status >= 200 && attempt.status < 300;
       const came = ok
@@ -152,7 +152,12 @@ function attemptsTable(frame: PortalFrame, attempts: readonly Attempt[]): Html {
         : ok || attempt.type === "ping"
           ? ""
           : words.given_up;
-      return html`<tr><th scope="row">${longMoment(attempt.at, frame.words)}<small>${words.nth(attempt.attempt)}</small></th><td class="text">${named(words.types, attempt.type)}</td><td class="text">${came}${next ? html`<small>${next}</small>` : ""}</td></tr>`;
+      return [
+        html`${longMoment(attempt.at, frame.words)}<small>${words.nth(attempt.attempt)}</small>`,
+        named(words.types, attempt.type),
+        html`${came}${next ? html`<small>${next}</small>` : ""}`,
+      ];
     }),
+    { blocks: true },
   );
 }
