@@ -2,14 +2,14 @@
 
 import fc from "fast-check";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import type { Endpoint } from "#shared/http/endpoint.ts";
+import type { Routed } from "#shared/http/surface.ts";
 import { newAddress } from "../harness/environment.ts";
 import { newEan } from "../harness/people.ts";
 import { createOAuthWorld, type OAuth } from "../oauth/oauth_world.ts";
 import { ENDPOINTS, named, type Sample, samplesFor, sent } from "./samples.ts";
 
 let world: OAuth;
-let sample: (endpoint: Endpoint) => Sample;
+let sample: (endpoint: Routed) => Sample;
 beforeAll(async () => {
   world = await createOAuthWorld({ limits: "lifted" });
   sample = await samplesFor(world);
@@ -17,7 +17,7 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 /** What makes whole customers has more time: a busy machine needs it for a hundred of them. */
-const patience = ({ path }: Endpoint) => (/^\/sandbox\/v1\/(drafts|fixtures)/.test(path) ? { timeout: 60_000 } : {});
+const patience = ({ path }: Routed) => (/^\/sandbox\/v1\/(drafts|fixtures)/.test(path) ? { timeout: 60_000 } : {});
 const withBody = ENDPOINTS.filter(({ body }) => body);
 
 /** Values that trouble parsers and databases, beside any other. */
@@ -75,7 +75,7 @@ describe("contract §1 any JSON as a body", () => {
 
 describe("§8 any query string", () => {
   /** Those that promise to forgive: limit and offset never give 400. */
-  const forgives = ({ id }: Endpoint) => /^list(Accounts|ErePositions|CatalogChargers|Customers)$/.test(id);
+  const forgives = ({ id }: Routed) => /^list(Accounts|ErePositions|CatalogChargers|Customers)$/.test(id);
   const word = fc.oneof(
     fc.string({ unit: "binary" }),
     fc.constantFrom(
@@ -140,7 +140,7 @@ function marked(body: unknown, key = ""): unknown {
 }
 
 describe("contract §1 the log holds nothing of what was sent", () => {
-  const sends: [string, (endpoint: Endpoint) => Promise<unknown>][] = [
+  const sends: [string, (endpoint: Routed) => Promise<unknown>][] = [
     ["a good request", async (endpoint) => request(endpoint, marked(sample(endpoint).body))],
     [
       "a bad body",
@@ -166,7 +166,7 @@ describe("contract §1 the log holds nothing of what was sent", () => {
         world.send(`${endpoint.path}/${SENTINEL}?x=${SENTINEL}`, { ...wrapped(endpoint), method: "GET" }),
     ],
   ];
-  const wrapped = (endpoint: Endpoint, bearer = sample(endpoint).token ?? SENTINEL) => ({
+  const wrapped = (endpoint: Routed, bearer = sample(endpoint).token ?? SENTINEL) => ({
     method: endpoint.method,
     headers: {
       authorization: `Bearer ${bearer}`,
@@ -177,7 +177,7 @@ describe("contract §1 the log holds nothing of what was sent", () => {
       [`x-${SENTINEL}`]: SENTINEL,
     },
   });
-  const request = (endpoint: Endpoint, body: unknown, bearer?: string) => {
+  const request = (endpoint: Routed, body: unknown, bearer?: string) => {
     const good = sample(endpoint).path;
     const path = `${good}${good.includes("?") ? "&" : "?"}cpo_external_ref=${SENTINEL}&search=${SENTINEL}&x=${IBAN}`;
     return world.send(path, { ...wrapped(endpoint, bearer), ...(endpoint.method === "POST" ? { body } : {}) });

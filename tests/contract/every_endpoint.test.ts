@@ -6,10 +6,10 @@ import { hashSecret, newSecret } from "#shared/auth/tokens.ts";
 import { connect, type Db } from "#shared/foundation/db.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
 import { wireText } from "#shared/foundation/errors.ts";
-import { bucketOf, type CallerRule, type Endpoint } from "#shared/http/endpoint.ts";
-import { serve } from "#shared/http/surface.ts";
+import { bucketOf, type CallerRule } from "#shared/http/endpoint.ts";
+import { type Routed, serve } from "#shared/http/surface.ts";
 import { CPO_SCOPES, PERSONAL_SCOPES, USER_SCOPES } from "#shared/values/scopes.ts";
-import { SERVED } from "../harness/answers.ts";
+import { ENDPOINTS_OF, SERVED } from "../harness/answers.ts";
 import { BASE_URL, newTokenKey } from "../harness/environment.ts";
 import type { User } from "../harness/people.ts";
 import { rowCounts, type Sent } from "../harness/world.ts";
@@ -21,7 +21,7 @@ let world: OAuth;
 /** A person who manages a partner, which their tokens without partners:* say nothing of. */
 let user: User;
 let partnerKey: string;
-let sample: (endpoint: Endpoint) => Sample;
+let sample: (endpoint: Routed) => Sample;
 let tables: string[];
 beforeAll(async () => {
   world = await createOAuthWorld({ limits: "lifted" });
@@ -38,8 +38,8 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 /** The function an endpoint belongs to, over an environment of the test's own. */
-function functionOf(endpoint: Endpoint, environment: Environment) {
-  const surface = SERVED.find(({ endpoints }) => endpoints.includes(endpoint));
+function functionOf(endpoint: Routed, environment: Environment) {
+  const surface = SERVED.find(({ slug }) => ENDPOINTS_OF.get(slug)?.includes(endpoint));
   if (!surface) throw new Error(`${endpoint.id} belongs to no function`);
   return serve(surface, environment);
 }
@@ -79,7 +79,7 @@ const LET_IN: Record<CallerRule["kind"], readonly Credential[]> = {
   worker: ["the worker's secret"],
   anyone: NAMES, // who asks for no bearer does not look at one
 };
-const admitted = ({ caller }: Endpoint) =>
+const admitted = ({ caller }: Routed) =>
   LET_IN[caller.kind].filter((name) => name !== "a partner key" || caller.kind !== "partner" || caller.key);
 const FORBIDDEN: Partial<Record<CallerRule["kind"], Partial<Record<Credential, string>>>> = {
   cpo: {
@@ -111,7 +111,7 @@ type Forge = (forgery: Forgery) => Promise<string>;
 
 /** A token that an endpoint would take, right in everything but what is said. */
 const forgeFor =
-  ({ caller }: Endpoint): Forge =>
+  ({ caller }: Routed): Forge =>
   async ({ claims = {}, header = {}, key, alg }) => {
     const isSession = caller.kind === "session";
     const own = isSession ? world.authKeys.current : (world.environment.config.TOKEN_KEYS.keys[0] ?? {});
@@ -136,7 +136,7 @@ const forgeFor =
   };
 
 const soon = () => Math.floor(Date.now() / 1000);
-type Bad = [what: string, authorization: (forge: Forge, endpoint: Endpoint) => Promise<string | undefined>];
+type Bad = [what: string, authorization: (forge: Forge, endpoint: Routed) => Promise<string | undefined>];
 const bad: Bad[] = [
   ["no credential", async () => undefined],
   ["an empty bearer", async () => "Bearer "],
@@ -404,12 +404,12 @@ const deliverMonths = () => {
   return sample(endpoint);
 };
 /** More than it takes: 2 MB, unless it takes that. */
-const tooMuch = ({ maxBody = 0 }: Endpoint) => Math.max(2 * 1024 * 1024, maxBody + 1);
-function nested({ maxBody = 200_000 }: Endpoint): string {
+const tooMuch = ({ maxBody = 0 }: Routed) => Math.max(2 * 1024 * 1024, maxBody + 1);
+function nested({ maxBody = 200_000 }: Routed): string {
   const depth = Math.min(maxBody, 200_000) / 2;
   return "[".repeat(depth) + "]".repeat(depth);
 }
-const bodies: [what: string, raw: (endpoint: Endpoint) => BodyInit, status: number, error: string][] = [
+const bodies: [what: string, raw: (endpoint: Routed) => BodyInit, status: number, error: string][] = [
   ["nothing", () => "", 400, "invalid_json"],
   ["not JSON", () => "{grant_type: x}", 400, "invalid_json"],
   ["half a JSON", () => '{"months": [', 400, "invalid_json"],

@@ -5,11 +5,10 @@ import { connect } from "#shared/foundation/db.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
 import { ERRORS, type ErrorCode, wireText } from "#shared/foundation/errors.ts";
 import { BODY_MS } from "#shared/http/body.ts";
-import type { Endpoint } from "#shared/http/endpoint.ts";
 import { functionFor } from "#shared/http/routes.ts";
-import { serve } from "#shared/http/surface.ts";
+import { type Routed, serve } from "#shared/http/surface.ts";
 import { type Examples, exampleName } from "../../packages/tools/src/openapi.ts";
-import { type Answer, SURFACES } from "../harness/answers.ts";
+import { type Answer, ENDPOINTS_OF, SURFACES } from "../harness/answers.ts";
 import { MID_CHARGER } from "../harness/chargers.ts";
 import { addConnection } from "../harness/connections.ts";
 import { BASE_URL } from "../harness/environment.ts";
@@ -21,8 +20,8 @@ import { draftRow, giveKey } from "../partner/partner_world.ts";
 import { placeholders } from "./placeholders.ts";
 import { type Sample, samplesFor, sent } from "./samples.ts";
 
-const DESCRIBED: readonly Endpoint[] = SURFACES.flatMap(({ endpoints }) => endpoints);
-const endpointOf = (id: string): Endpoint => {
+const DESCRIBED: readonly Routed[] = SURFACES.flatMap(({ slug }) => ENDPOINTS_OF.get(slug) ?? []);
+const endpointOf = (id: string): Routed => {
   const found = DESCRIBED.find((endpoint) => endpoint.id === id);
   if (!found) throw new Error(`no endpoint ${id}`);
   return found;
@@ -89,7 +88,7 @@ export async function recordExamples(given: OAuth): Promise<Examples> {
   return { operations: fixed(Object.entries(operations)), errors: fixed(named) };
 }
 
-async function operationOf(endpoint: Endpoint, good: Sample, world: OAuth): Promise<Examples["operations"][string]> {
+async function operationOf(endpoint: Routed, good: Sample, world: OAuth): Promise<Examples["operations"][string]> {
   const { status, body } = await world.send(good.path, sent(good));
   if (status !== (endpoint.status ?? 200)) throw new Error(`${endpoint.id}: ${status} ${JSON.stringify(body)}`);
   const { pathname, searchParams } = new URL(good.path, BASE_URL);
@@ -105,7 +104,7 @@ async function operationOf(endpoint: Endpoint, good: Sample, world: OAuth): Prom
 }
 
 /** The fields of the same request as a form, which the endpoint takes as well; of a multipart one the CSV is a file. */
-async function formOf(endpoint: Endpoint, { body = {}, ...good }: Sample, world: OAuth): Promise<object> {
+async function formOf(endpoint: Routed, { body = {}, ...good }: Sample, world: OAuth): Promise<object> {
   const multipart = endpoint.accepts?.includes("multipart");
   const { csv, ...others } = body;
   const fields = multipart ? { file: csv, ...others } : body;
@@ -125,7 +124,7 @@ type RefuseSample = (code: ErrorCode, id: string, changes?: Sent & { path?: stri
 /** What a client does wrong, one mistake at a time. */
 async function refuseRequests(
   world: OAuth,
-  sample: (endpoint: Endpoint) => Sample,
+  sample: (endpoint: Routed) => Sample,
   refuse: Refuse,
   refuseSample: RefuseSample,
 ) {
@@ -342,7 +341,7 @@ function unsetIn({ environment }: OAuth, variable: "BASE_URL" | "AUTH_URL"): Env
 }
 
 /** Bodies that never end, and a service that cannot reach its database or was not set up. */
-async function refuseLate(world: OAuth, sample: (endpoint: Endpoint) => Sample, note: Note) {
+async function refuseLate(world: OAuth, sample: (endpoint: Routed) => Sample, note: Note) {
   const closed = connect("postgresql://edge:edge@127.0.0.1:1/none");
   const down: Environment = { ...world.environment, db: closed, slowDb: closed };
   for (const id of ["createAccount", "token"]) {
@@ -382,7 +381,7 @@ async function refuseLate(world: OAuth, sample: (endpoint: Endpoint) => Sample, 
 }
 
 /** The failure of each kind, where SQL breaks a constraint; and of the endpoint that runs none, without its configuration. */
-async function failInside(world: OAuth, sample: (endpoint: Endpoint) => Sample, note: Note) {
+async function failInside(world: OAuth, sample: (endpoint: Routed) => Sample, note: Note) {
   await world.database.admin.query(
     "alter table core.partners disable row level security; grant insert on core.partners to api_owner",
   );

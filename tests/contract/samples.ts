@@ -4,9 +4,9 @@ import { decodeJwt } from "jose";
 import { newSecret } from "#shared/auth/tokens.ts";
 import { newWebhookId, newWebhookSecret, sealWebhookSecret } from "#shared/domain/webhooks/secret.ts";
 import type { CallerRule, Endpoint } from "#shared/http/endpoint.ts";
-import { serve } from "#shared/http/surface.ts";
+import { type Routed, serve } from "#shared/http/surface.ts";
 import { surface as workerSurface } from "../../supabase/functions/worker/app.ts";
-import { SERVED } from "../harness/answers.ts";
+import { ENDPOINTS_OF } from "../harness/answers.ts";
 import { giveBooking } from "../harness/booked.ts";
 import { addCharger, MID_CHARGER } from "../harness/chargers.ts";
 import { BASE_URL } from "../harness/environment.ts";
@@ -17,10 +17,10 @@ import { authorizationOf, newVerifier, type OAuth } from "../oauth/oauth_world.t
 import { draftRow, giveKey, newEmail } from "../partner/partner_world.ts";
 
 /** Every endpoint there is, the scheduler's and the gateway's too. */
-export const ENDPOINTS: readonly Endpoint[] = SERVED.flatMap(({ endpoints }) => endpoints);
+export const ENDPOINTS: readonly Routed[] = [...ENDPOINTS_OF.values()].flat();
 
 /** Ready for `test.each`: the title shows method and path. */
-export const named = (endpoints: readonly Endpoint[]) =>
+export const named = (endpoints: readonly Routed[]) =>
   endpoints.map((endpoint) => [`${endpoint.method} ${endpoint.path}`, endpoint] as const);
 
 export function scopeOf(endpoint: Endpoint): string | null {
@@ -28,7 +28,7 @@ export function scopeOf(endpoint: Endpoint): string | null {
 }
 
 export type Sample = {
-  method: Endpoint["method"];
+  method: Routed["method"];
   path: string;
   body?: Record<string, unknown>;
   /** A credential that the endpoint takes; none where it asks for none. */
@@ -44,7 +44,7 @@ const STEADY = { kwh_per_session: 24, sessions_per_week: 7, power_kw: 1 };
  * The sample of an endpoint, of a client, a person and an application that no earlier call made; an endpoint that is not in it
  * fails the test that says that every sample succeeds.
  */
-export async function samplesFor(world: OAuth): Promise<(endpoint: Endpoint) => Sample> {
+export async function samplesFor(world: OAuth): Promise<(endpoint: Routed) => Sample> {
   const client = await world.addClient(world.partnerA.id);
   const { account_id } = await createAccount(world, { ...world.partnerA, client });
   const signed = await createAccount(world, { ...world.partnerA, client });
@@ -243,7 +243,7 @@ export const sent = ({ method, body, token }: Sample): Sent => ({
 });
 
 /** A request to an endpoint with nothing right about it but method and path. */
-export const bare = (endpoint: Endpoint): Sent => ({
+export const bare = (endpoint: Routed): Sent => ({
   method: endpoint.method,
   ...(endpoint.method === "POST" ? { raw: "" } : {}),
 });

@@ -7,7 +7,7 @@ import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { wireText } from "#shared/foundation/errors.ts";
 import { functionFor, ROUTES } from "#shared/http/routes.ts";
-import { pathsOf, type Surface } from "#shared/http/surface.ts";
+import { endpointsOf, pathsOf, type Surface } from "#shared/http/surface.ts";
 import { denoProgram, ROOT } from "../../packages/local/src/checkout.ts";
 import { functionsTouchedBy } from "../../packages/tools/src/changed_functions.ts";
 import { deployedFunctions, modulesOf } from "../../packages/tools/src/functions.ts";
@@ -276,9 +276,9 @@ describe("what was uploaded, in an empty folder on Deno 2.1.4", () => {
 
   test.each(SLUGS)("%s refuses a request without a token at each of its paths, in JSON", async (slug) => {
     const { surface }: { surface: Surface } = await import(`${ROOT}supabase/functions/${folderOf(slug)}/app.ts`);
-    const guarded = surface.endpoints.filter(({ caller }) => caller.kind !== "anyone");
+    const guarded = (await endpointsOf(surface)).filter(({ caller }) => caller.kind !== "anyone");
     for (const endpoint of guarded) {
-      for (const path of pathsOf(surface, endpoint)) {
+      for (const path of pathsOf(surface, endpoint.path)) {
         const response = await send(slug, path, { method: endpoint.method });
         expect([path, response.status]).toEqual([path, 401]);
         expect(await response.json()).toMatchObject({ error: wireText("missing_or_invalid_token") });

@@ -84,7 +84,6 @@ test("docs/add_an_endpoint.md names a rule, a declaration, a test, and what they
     "Changed supabase/config.toml",
     "New supabase/functions/cpo-v1/list_account_chargers.ts",
     "Changed supabase/functions/cpo-v1/app.ts",
-    "Changed supabase/functions/cpo-v1/app.ts",
     "New tests/cpo-v1/list_account_chargers.test.ts",
     "Changed tests/contract/samples.ts",
   ]);

@@ -10,7 +10,7 @@ import { ROOT } from "../../packages/local/src/checkout.ts";
 import { COMMANDS } from "../../packages/operator/src/commands.ts";
 import { run } from "../../packages/operator/src/run.ts";
 import { METRICS } from "../../supabase/functions/worker/metrics.ts";
-import { SERVED } from "../harness/answers.ts";
+import { ENDPOINTS_OF, SERVED } from "../harness/answers.ts";
 import { createWorld, type World } from "../harness/world.ts";
 
 const page = readFileSync(join(ROOT, "docs/operations.md"), "utf8");
@@ -73,7 +73,9 @@ describe("commands", () => {
     const answered = [
       "/health",
       "/health/ready",
-      ...SERVED.flatMap((surface) => surface.endpoints.flatMap((endpoint) => pathsOf(surface, endpoint))),
+      ...SERVED.flatMap((surface) =>
+        (ENDPOINTS_OF.get(surface.slug) ?? []).flatMap(({ path }) => pathsOf(surface, path)),
+      ),
     ];
     const asked = found(/\$BASE_URL(\/[\w/-]+)/g);
     expect(asked.length).toBeGreaterThan(3);

@@ -5,9 +5,9 @@ import * as z from "zod";
 import type { Db } from "#shared/foundation/db.ts";
 import { ERROR_FIELDS } from "#shared/foundation/error_fields.ts";
 import { ERRORS, type ErrorCode, wireText } from "#shared/foundation/errors.ts";
-import { type Endpoint, errorsOf } from "#shared/http/endpoint.ts";
+import { errorsOf } from "#shared/http/endpoint.ts";
 import { functionFor } from "#shared/http/routes.ts";
-import { pathsOf, type Surface } from "#shared/http/surface.ts";
+import { endpointsOf, pathsOf, type Routed, type Surface } from "#shared/http/surface.ts";
 import { CatalogCharger, RegistrationStatus } from "#shared/values/models.ts";
 import { surface as cpo } from "../../supabase/functions/cpo-v1/app.ts";
 import { surface as documents } from "../../supabase/functions/documents/app.ts";
@@ -22,6 +22,10 @@ import { surface as worker } from "../../supabase/functions/worker/app.ts";
 export const SURFACES: readonly Surface[] = [oauthToken, oauthAuthorize, oauthRevoke, cpo, partner, sandbox, personal];
 /** With what integrators never see. */
 export const SERVED: readonly Surface[] = [...SURFACES, worker, documents];
+/** The endpoints of each, by its slug. */
+export const ENDPOINTS_OF: ReadonlyMap<string, readonly Routed[]> = new Map(
+  await Promise.all(SERVED.map(async (surface) => [surface.slug, await endpointsOf(surface)] as const)),
+);
 
 // biome-ignore lint/suspicious/noExplicitAny: a test reads an answer it has just checked against its schema
 export type Answer = { status: number; headers: Headers; body: any };
@@ -97,13 +101,13 @@ export function listening(db: Db, heard: string[]): Db {
   };
 }
 
-function endpointAt(method: string, path: string): Endpoint | undefined {
+function endpointAt(method: string, path: string): Routed | undefined {
   const sent = path.replace(/%3A/gi, ":");
   for (const surface of SERVED) {
-    for (const endpoint of surface.endpoints) {
+    for (const endpoint of ENDPOINTS_OF.get(surface.slug) ?? []) {
       const fits = (declared: string) =>
         new RegExp(`^${declared.replaceAll(".", "\\.").replace(/\{\w+\}/g, "[^/]+")}$`).test(sent);
-      if (endpoint.method === method && pathsOf(surface, endpoint).some(fits)) return endpoint;
+      if (endpoint.method === method && pathsOf(surface, endpoint.path).some(fits)) return endpoint;
     }
   }
   return undefined;

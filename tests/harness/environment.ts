@@ -1,7 +1,7 @@
 // What the environment of a function says in a test.
 
 import { generateKeyPairSync, randomBytes } from "node:crypto";
-import { TEST_SERVICE } from "#shared/foundation/environment.ts";
+import { TEST_SERVICE } from "#shared/foundation/configuration.ts";
 
 export const BASE_URL = "http://api.test";
 

@@ -2,8 +2,9 @@
 // fails the test when an answer does not fit what its endpoint declares.
 
 import { expect } from "vitest";
+import { readConfiguration } from "#shared/foundation/configuration.ts";
 import { connect, type Db, SLOW } from "#shared/foundation/db.ts";
-import { type Environment, readConfiguration } from "#shared/foundation/environment.ts";
+import type { Environment } from "#shared/foundation/environment.ts";
 import type { LogLine } from "#shared/foundation/log.ts";
 import { functionFor } from "#shared/http/routes.ts";
 import { serve } from "#shared/http/surface.ts";

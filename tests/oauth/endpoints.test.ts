@@ -1,21 +1,22 @@
 // What RFC 6749 asks of every endpoint of OAuth, beside what holds for every endpoint (contract/every_endpoint.test.ts).
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Endpoint } from "#shared/http/endpoint.ts";
+import type { Routed } from "#shared/http/surface.ts";
 import { type Sample, samplesFor, sent } from "../contract/samples.ts";
-import { SURFACES } from "../harness/answers.ts";
+import { ENDPOINTS_OF } from "../harness/answers.ts";
 import { createOAuthWorld, type OAuth } from "./oauth_world.ts";
 
 let world: OAuth;
-let sample: (endpoint: Endpoint) => Sample;
+let sample: (endpoint: Routed) => Sample;
 beforeAll(async () => {
   world = await createOAuthWorld();
   sample = await samplesFor(world);
 });
 afterAll(() => world.close());
 
-const OAUTH = SURFACES.filter(({ slug }) => slug.startsWith("oauth-"));
-const ENDPOINTS = OAUTH.flatMap(({ endpoints }) => endpoints).filter(({ body }) => body);
+const ENDPOINTS = [...ENDPOINTS_OF]
+  .flatMap(([slug, endpoints]) => (slug.startsWith("oauth-") ? endpoints : []))
+  .filter(({ body }) => body);
 const named = ENDPOINTS.map((endpoint) => [endpoint.path, endpoint] as const);
 
 describe.each(named)("%s", (path, endpoint) => {

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import * as z from "zod";
 import { hashSecret, issueUserToken } from "#shared/auth/tokens.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
-import type { Surface } from "#shared/http/surface.ts";
+import { endpointsOf, type Surface } from "#shared/http/surface.ts";
 import { type Answer, SURFACES } from "../harness/answers.ts";
 import { statementsOf } from "../harness/world.ts";
 import {
@@ -32,8 +32,6 @@ const INVALID_GRANT = { status: 400, body: { error: "invalid_grant", error_descr
 const probe = endpoint(
   {
     id: "probe",
-    method: "GET",
-    path: "/probe",
     summary: "Says who was admitted",
     caller: { kind: "user", scope: "sessions:read" },
     limit: "user",
@@ -44,7 +42,8 @@ const probe = endpoint(
   },
   async ({ admitted }) => ({ user_id: (await admitted()).user_id }),
 );
-const probes: Surface = { slug: "probe", prefix: "", endpoints: [probe] };
+const probes: Surface = { slug: "probe", prefix: "", endpoints: { "GET /probe": async () => probe } };
+const ROUTES = (await Promise.all([...SURFACES, probes].map(endpointsOf))).flat();
 
 let world: OAuth;
 let person: Person;
@@ -644,9 +643,7 @@ describe("§5 who is let in", () => {
 });
 
 describe("§5 RFC 9700 §4.3.2 tokens in query strings are refused on every route", () => {
-  const routes = [...SURFACES.flatMap(({ endpoints }) => endpoints), probe].filter(
-    ({ caller }) => caller.kind !== "anyone",
-  );
+  const routes = ROUTES.filter(({ caller }) => caller.kind !== "anyone");
   test.each(routes.map((route) => [`${route.method} ${route.path}`, route] as const))(
     "%s takes no token from the query",
     async (_, route) => {

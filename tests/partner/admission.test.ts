@@ -5,8 +5,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { hashSecret, newPartnerKey, newSecret } from "#shared/auth/tokens.ts";
 import { connect } from "#shared/foundation/db.ts";
 import { wireText } from "#shared/foundation/errors.ts";
-import { type Endpoint, errorsOf } from "#shared/http/endpoint.ts";
-import { pathsOf, serve } from "#shared/http/surface.ts";
+import { errorsOf } from "#shared/http/endpoint.ts";
+import { endpointsOf, pathsOf, type Routed, serve } from "#shared/http/surface.ts";
 import { surface } from "../../supabase/functions/partner/app.ts";
 import { BASE_URL } from "../harness/environment.ts";
 import type { World } from "../harness/world.ts";
@@ -18,10 +18,9 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-const ENDPOINTS = surface.endpoints;
-const rule = (endpoint: Endpoint) => endpoint.caller as { scope: "partners:read" | "partners:write"; key: boolean };
-const named = (endpoints: readonly Endpoint[]) =>
-  endpoints.map((each) => [`${each.method} ${each.path}`, each] as const);
+const ENDPOINTS = await endpointsOf(surface);
+const rule = (endpoint: Routed) => endpoint.caller as { scope: "partners:read" | "partners:write"; key: boolean };
+const named = (endpoints: readonly Routed[]) => endpoints.map((each) => [`${each.method} ${each.path}`, each] as const);
 
 /** A good body for each endpoint. */
 async function bodyOf(id: string): Promise<object | undefined> {
@@ -41,15 +40,15 @@ async function bodyOf(id: string): Promise<object | undefined> {
   };
   return bodies[id]?.();
 }
-const send = async (endpoint: Endpoint, token?: string, body?: object, at: World = world) =>
+const send = async (endpoint: Routed, token?: string, body?: object, at: World = world) =>
   at.send(pathOf(endpoint), { method: endpoint.method, ...(token ? { token } : {}), ...(body ? { body } : {}) });
 /** The path, of a thing that nobody has. */
-const pathOf = ({ path }: Endpoint) =>
+const pathOf = ({ path }: Routed) =>
   path.replace(/\{\w+\}/, (id) => (id === "{invoice_number}" ? "2026-0001" : randomUUID()));
 /** What those who get in are answered; what belongs to a thing that there is, the contract tests ask. */
-const inside = ({ path }: Endpoint) =>
+const inside = ({ path }: Routed) =>
   path.includes("{") ? { status: 404, body: { error: expect.stringMatching(/_not_found$/) } } : { status: 200 };
-const bare = (endpoint: Endpoint) => ({ method: endpoint.method, ...(endpoint.method === "POST" ? { raw: "" } : {}) });
+const bare = (endpoint: Routed) => ({ method: endpoint.method, ...(endpoint.method === "POST" ? { raw: "" } : {}) });
 
 describe.each(named(ENDPOINTS))("%s", (_, endpoint) => {
   const { scope, key } = rule(endpoint);
@@ -160,7 +159,7 @@ describe.each(named(ENDPOINTS))("%s", (_, endpoint) => {
   });
 
   test("§9.1 answers at the specification's path and behind its function's name", () => {
-    expect(pathsOf(surface, endpoint)).toEqual([endpoint.path, `/partner${endpoint.path}`]);
+    expect(pathsOf(surface, endpoint.path)).toEqual([endpoint.path, `/partner${endpoint.path}`]);
   });
 });
 

@@ -1,6 +1,7 @@
 // Who may call the personal routes and /tokens: fails closed, exactly as specification section 5 and the table of contract section 1 say.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { endpointsOf } from "#shared/http/surface.ts";
 import { PERSONAL_SCOPES } from "#shared/values/scopes.ts";
 import { surface } from "../../supabase/functions/personal/app.ts";
 import type { User } from "../harness/people.ts";
@@ -18,10 +19,11 @@ beforeEach(async () => {
   session = await world.signSession({ sub: user.id, email: user.email });
 });
 
-const ofUser = surface.endpoints.flatMap(({ method, path, caller }) =>
+const ENDPOINTS = await endpointsOf(surface);
+const ofUser = ENDPOINTS.flatMap(({ method, path, caller }) =>
   caller.kind === "user" ? [[`${method} ${path}`, method, path, caller.scope] as const] : [],
 );
-const ofSession = surface.endpoints.flatMap(({ method, path, caller }) =>
+const ofSession = ENDPOINTS.flatMap(({ method, path, caller }) =>
   caller.kind === "session" ? [[`${method} ${path}`, method, path] as const] : [],
 );
 const BODY = { nickname: "Oprit", connection_type: "ocpp", name: "Test", scopes: ["energy:read"] };

@@ -213,8 +213,6 @@ test("contract §1 attack: nobody is answered who was not admitted, also by an e
   const careless = endpoint(
     {
       id: "careless",
-      method: "GET",
-      path: "/v1/careless",
       summary: "Answers whatever happens",
       caller: { kind: "cpo", scope: "cpo:accounts:read" },
       limit: "cpo_read",
@@ -225,7 +223,10 @@ test("contract §1 attack: nobody is answered who was not admitted, also by an e
     },
     async ({ call }) => ({ accounts: JSON.parse(await call("list_accounts", { limit: 1 }).catch(() => "[]")) }),
   );
-  const { fetch } = serve({ slug: "cpo-v1", prefix: "/v1", endpoints: [careless] }, world.environment);
+  const { fetch } = serve(
+    { slug: "cpo-v1", prefix: "/v1", endpoints: { "GET /v1/careless": async () => careless } },
+    world.environment,
+  );
   const ask = (bearer: string) =>
     fetch(new Request(new URL("/v1/careless", BASE_URL), { headers: { authorization: `Bearer ${bearer}` } }));
   const client = await world.addClient(world.partnerA.id);

@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Surface } from "#shared/http/surface.ts";
+import { endpointsOf, type Surface } from "#shared/http/surface.ts";
 import { ROOT } from "../../packages/local/src/checkout.ts";
 import { cloneDatabase, type Database } from "../harness/database.ts";
 import { TEMPLATE } from "../harness/template.ts";
@@ -329,7 +329,8 @@ describe("functions", () => {
     for (const path of modules.filter((name) => name.endsWith("app.ts"))) {
       const { surface }: { surface?: Surface } = await import(`${ROOT}supabase/functions/${path}`);
       declared.edge.push(...(surface?.pages?.sql ?? []));
-      for (const { sql, slow } of surface?.endpoints ?? []) declared[slow ? "edge_slow" : "edge"].push(...sql);
+      for (const { sql, slow } of surface ? await endpointsOf(surface) : [])
+        declared[slow ? "edge_slow" : "edge"].push(...sql);
     }
     for (const role of ["edge", "edge_slow"] as const)
       expect(await executableBy(role)).toEqual([...new Set(declared[role])].map((name) => `api.${name}`).sort());

@@ -7,7 +7,7 @@ import { announcements, breakingChanges, type Document } from "../../packages/to
 import { openapi } from "../../packages/tools/src/write_openapi.ts";
 
 const ROOT = new URL("../../", import.meta.url).pathname;
-const COMMITTED = openapi();
+const COMMITTED = await openapi();
 const committed = () => JSON.parse(COMMITTED) as Document;
 
 const document = (): Document =>

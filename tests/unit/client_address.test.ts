@@ -1,7 +1,7 @@
 // Whose word is taken for where a request comes from.
 
 import { describe, expect, test } from "vitest";
-import { readConfiguration } from "#shared/foundation/environment.ts";
+import { readConfiguration } from "#shared/foundation/configuration.ts";
 import { clientAddress, findAddress, networkOf } from "#shared/http/client_address.ts";
 import { variables } from "../harness/environment.ts";
 

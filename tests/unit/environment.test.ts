@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { parseEnv } from "node:util";
 import { describe, expect, test } from "vitest";
-import { ConfigurationError, readConfiguration } from "#shared/foundation/environment.ts";
+import { ConfigurationError, readConfiguration } from "#shared/foundation/configuration.ts";
 import { newKeys } from "../../packages/local/src/keys.ts";
 
 const example = readFileSync(new URL("../../.env.example", import.meta.url), "utf8");
@@ -41,6 +41,49 @@ describe(".env.example", () => {
 
   test("does not hold a key of anybody", () => {
     for (const name of Object.keys(newKeys())) expect(required[name]).toBe("");
+  });
+});
+
+describe("a variable that is malformed is named, and its value is not", () => {
+  const key = { kty: "EC", crv: "P-256", kid: "k", x: "x", y: "y", d: "d" };
+  const MALFORMED: [string, string][] = [
+    ["API_HOST", "staging"],
+    ["BASE_URL", "api.example.com"],
+    ["SUPPORT_EMAIL", "support@example"],
+    ["MAIL_FROM", "ERE\nService"],
+    ["SERVICE_NAME", "x".repeat(81)],
+    ["SERVICE_ADDRESS", " "],
+    ["SERVICE_KVK", "1234567"],
+    ["SERVICE_PHONE", "020"],
+    ["SERVICE_VAT", "NL123456789"],
+    ["EDGE_DATABASE_URL", ""],
+    ["WORKER_SECRET", "x".repeat(31)],
+    ["CLIENT_ADDRESS", "X-Real-IP"],
+    ["CLIENT_ADDRESS", "x-forwarded-for:0"],
+    ["KEY_PREFIX", "ERE"],
+    ["EAN_REGISTER", "file"],
+    ["TOKEN_KEYS", "{keys}"],
+    ["TOKEN_KEYS", "null"],
+    ["TOKEN_KEYS", JSON.stringify({ keys: [] })],
+    ["TOKEN_KEYS", JSON.stringify({ keys: [{ ...key, crv: "P-384" }] })],
+    ["TOKEN_KEYS", JSON.stringify({ keys: [key, { ...key, d: undefined }] })],
+    ["IBAN_KEYS", "null"],
+    ["IBAN_KEYS", JSON.stringify({ current: "b", keys: { a: "AAAA" } })],
+    ["IBAN_KEYS", JSON.stringify({ current: "toString", keys: {} })],
+    ["IBAN_KEYS", JSON.stringify({ current: "a", keys: { a: "AAA" } })],
+    ["SUPABASE_SECRET_KEYS", JSON.stringify({ default: 1 })],
+  ];
+  test.each(MALFORMED)("%s=%s", (name, value) => {
+    const read = () => readConfiguration({ ...required, ...filled(), [name]: value });
+    expect(read).toThrow(new RegExp(`env\\.example\\): ${name}: [^;]+$`));
+    if (value.trim()) expect(read).not.toThrow(value);
+  });
+
+  test("and all of them at once", () => {
+    const wrong = { ...required, ...filled(), BASE_URL: "x", KEY_PREFIX: "X" };
+    expect(() => readConfiguration(wrong)).toThrow(
+      /BASE_URL: must be a URL; KEY_PREFIX: must be 2 to 12 lower-case letters$/,
+    );
   });
 });
 

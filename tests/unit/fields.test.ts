@@ -2,12 +2,10 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type * as z from "zod";
 import {
-  cut,
   eanCode,
   email,
   filter,
   houseNumber,
-  houseNumberAddition,
   iban,
   limit,
   lineOf,
@@ -15,11 +13,11 @@ import {
   orNull,
   postalCode,
   serialNumber,
-  storable,
   trimmedTo,
   uuid,
 } from "#shared/values/fields.ts";
 import { loadNumberingPlans, phone } from "#shared/values/phone.ts";
+import { cut, houseNumberAddition, storable } from "#shared/values/text.ts";
 
 /** The value as a handler sees it, or the word refused. */
 function read(schema: z.ZodType, value: unknown): unknown {

@@ -7,7 +7,7 @@ import { errorsOf } from "#shared/http/endpoint.ts";
 import { SENTENCES } from "../../packages/operator/src/refusals.ts";
 import { PORTAL_SQL } from "../../supabase/functions/pages/portal/sql.ts";
 import { WORDS as PORTAL } from "../../supabase/functions/pages/portal/words.ts";
-import { SERVED } from "../harness/answers.ts";
+import { ENDPOINTS_OF } from "../harness/answers.ts";
 
 const folder = fileURLToPath(new URL("../../supabase/schemas/", import.meta.url));
 const sql = readdirSync(folder, { recursive: true, encoding: "utf8" })
@@ -88,7 +88,7 @@ const NEVER_THERE = [
 ];
 
 test("what an api function, or a helper of it, refuses with is declared by every endpoint that runs it", () => {
-  const undeclared = SERVED.flatMap(({ endpoints }) => endpoints).flatMap((endpoint) => {
+  const undeclared = [...ENDPOINTS_OF.values()].flat().flatMap((endpoint) => {
     const declared: ReadonlySet<string> = new Set(errorsOf(endpoint));
     return endpoint.sql
       .flatMap((name) => [...reachedFrom(`api.${name}`)].flatMap(refusalsOf))

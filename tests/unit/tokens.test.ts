@@ -8,7 +8,8 @@ import {
   sameSecret,
 } from "#shared/auth/tokens.ts";
 import { BoundedMap } from "#shared/foundation/bounded_map.ts";
-import { type Environment, readConfiguration } from "#shared/foundation/environment.ts";
+import { readConfiguration } from "#shared/foundation/configuration.ts";
+import type { Environment } from "#shared/foundation/environment.ts";
 import { variables } from "../harness/environment.ts";
 
 /** What tokens need of an environment; a database is not among it. */

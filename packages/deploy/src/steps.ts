@@ -3,7 +3,7 @@
 
 import { join } from "node:path";
 import pg from "pg";
-import { ConfigurationError, readConfiguration } from "#shared/foundation/environment.ts";
+import { ConfigurationError, readConfiguration } from "#shared/foundation/configuration.ts";
 import { newKeys } from "../../local/src/keys.ts";
 import { MigrationError, runSupabase } from "../../local/src/migrate.ts";
 import { callOps, OperatorError } from "../../operator/src/database.ts";

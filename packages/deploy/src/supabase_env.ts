@@ -6,7 +6,7 @@
 
 import { randomBytes } from "node:crypto";
 import pg from "pg";
-import { ConfigurationError, readConfiguration } from "#shared/foundation/environment.ts";
+import { ConfigurationError, readConfiguration } from "#shared/foundation/configuration.ts";
 import { ROOT } from "../../local/src/checkout.ts";
 import { newKeys } from "../../local/src/keys.ts";
 import { writeSecret } from "../../local/src/secret_file.ts";

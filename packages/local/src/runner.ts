@@ -16,7 +16,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
-import { TEST_SERVICE } from "#shared/foundation/environment.ts";
+import { TEST_SERVICE } from "#shared/foundation/configuration.ts";
 import { writeSite } from "../../docs/src/write_site.ts";
 import { denoProgram, ROOT } from "./checkout.ts";
 import { ensureCustomer } from "./demo_customer.ts";

@@ -58,7 +58,7 @@ async function documentation({ method, url }: Request): Promise<Response | null>
 }
 
 /** Answers what reaches no function, as a function answers what it does not know. */
-const nobody: Handler = serve({ slug: "npm-start", prefix: "", endpoints: [] });
+const nobody: Handler = serve({ slug: "npm-start", prefix: "", endpoints: {} });
 /** Of these the Fetch standard lets nobody make a Request; no function knows them either. */
 const FORBIDDEN = new Set(["CONNECT", "TRACE", "TRACK"]);
 

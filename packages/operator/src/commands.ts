@@ -1,7 +1,8 @@
 // Every command as data: what it takes, which ops function it runs, how a person reads the answer.
 
 import { Argument, Option } from "commander";
-import { keyPrefix } from "#shared/foundation/environment.ts";
+import * as z from "zod";
+import { KEY_PREFIX } from "#shared/foundation/configuration.ts";
 import { eanCode, email, houseNumber, postalCode, trimmedTo } from "#shared/values/fields.ts";
 import { CPO_SCOPES } from "#shared/values/scopes.ts";
 import { APP_COMMANDS } from "./app_commands.ts";
@@ -45,7 +46,7 @@ export const COMMANDS: Command[] = [
       new Option(
         "--key-prefix <letters>",
         "what keys begin with, as KEY_PREFIX of the functions; ere unless set",
-      ).argParser(read(keyPrefix)),
+      ).argParser(read(z.string().regex(KEY_PREFIX, "must be 2 to 12 lower-case letters"))),
     ],
     ops: "host_set",
     view: changed("host", "Host set."),

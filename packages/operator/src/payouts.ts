@@ -5,7 +5,7 @@ import { createHash } from "node:crypto";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { isSEPACountry, isValidIBAN } from "ibantools";
 import * as z from "zod";
-import { ibanKeys } from "#shared/foundation/environment.ts";
+import { ConfigurationError, readIbanKeys } from "#shared/foundation/configuration.ts";
 import { open, openIban, type Sealed, seal } from "#shared/values/iban.ts";
 import type { Input, Machine } from "./command.ts";
 import { type Answer, OperatorError } from "./database.ts";
@@ -82,11 +82,14 @@ function openFor(line_id: string, keys: Keys, partner_id: string, iban: Sealed):
 
 /** @throws {OperatorError} where IBAN_KEYS is not set. */
 export function readKeys(env: Machine["env"]): Keys {
-  const keys = ibanKeys.safeParse(env.IBAN_KEYS);
-  if (keys.success) return { config: { IBAN_KEYS: keys.data } };
-  throw new OperatorError(
-    "IBANs, and the secrets of webhooks, are encrypted: set IBAN_KEYS to what the functions have, for this command alone (docs/deploy.md).",
-  );
+  try {
+    return { config: { IBAN_KEYS: readIbanKeys(env.IBAN_KEYS ?? "") } };
+  } catch (error) {
+    if (!(error instanceof ConfigurationError)) throw error;
+    throw new OperatorError(
+      "IBANs, and the secrets of webhooks, are encrypted: set IBAN_KEYS to what the functions have, for this command alone (docs/deploy.md).",
+    );
+  }
 }
 
 const account = z.object({

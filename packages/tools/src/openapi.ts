@@ -3,7 +3,7 @@ import { createDocument, createSchema, type ZodOpenApiPathsObject, type ZodOpenA
 import { ERROR_FIELDS } from "#shared/foundation/error_fields.ts";
 import { ERRORS, type ErrorCode, wireText } from "#shared/foundation/errors.ts";
 import { bucketOf, type CallerRule, type Endpoint, errorsOf } from "#shared/http/endpoint.ts";
-import type { Surface } from "#shared/http/surface.ts";
+import { endpointsOf, type Routed, type Surface } from "#shared/http/surface.ts";
 import { RATE_LIMITS } from "#shared/values/rate_limits.ts";
 import { CPO_SCOPES, USER_SCOPES } from "#shared/values/scopes.ts";
 import { descriptionOf } from "./glossary.ts";
@@ -69,11 +69,13 @@ function securityOf(caller: CallerRule): Record<string, string[]>[] {
   return [];
 }
 
+type Described = { surface: Surface; endpoint: Routed };
+
 /**
  * The OpenAPI 3.1 document of the given surfaces: derived from the endpoints' declarations, the glossary and recorded examples, so that
  * it says what the code does. `server` is the host's root; `webhooks` is what is sent to receivers.
  */
-export function describe(
+export async function describe(
   surfaces: readonly Surface[],
   {
     version,
@@ -83,18 +85,17 @@ export function describe(
   }: { version: string; server: string; examples: Examples; webhooks: ZodOpenApiPathsObject },
 ) {
   const paths: ZodOpenApiPathsObject = {};
-  const described = surfaces.flatMap((surface) =>
-    surface.endpoints.flatMap((endpoint) => (endpoint.caller.kind === "worker" ? [] : [{ surface, endpoint }])),
-  );
+  const described: Described[] = [];
+  for (const surface of surfaces)
+    for (const endpoint of await endpointsOf(surface))
+      if (endpoint.caller.kind !== "worker") described.push({ surface, endpoint });
   for (const { surface, endpoint } of described) {
     paths[endpoint.path] = {
       ...paths[endpoint.path],
-      [endpoint.method.toLowerCase()]: operation(surface, endpoint, examples),
+      [endpoint.method.toLowerCase()]: operation({ surface, endpoint }, examples),
     };
   }
-  const used = new Set(
-    surfaces.flatMap(({ endpoints }) => endpoints.flatMap(({ caller }) => securityOf(caller).flatMap(Object.keys))),
-  );
+  const used = new Set(described.flatMap(({ endpoint }) => securityOf(endpoint.caller).flatMap(Object.keys)));
   const document = createDocument({
     openapi: "3.1.0",
     info: {
@@ -129,7 +130,7 @@ export function describe(
   return explained(tidy(document)) as typeof document;
 }
 
-function operation(surface: Surface, endpoint: Endpoint, examples: Examples) {
+function operation({ surface, endpoint }: Described, examples: Examples) {
   const encodings = [
     "application/json",
     ...(endpoint.accepts?.includes("form") ? ["application/x-www-form-urlencoded"] : []),
@@ -235,7 +236,7 @@ function errorResponses(surface: Surface, endpoint: Endpoint): ZodOpenApiRespons
   ) as ZodOpenApiResponsesObject;
 }
 
-function sharedResponses(described: readonly { surface: Surface; endpoint: Endpoint }[], { errors }: Examples) {
+function sharedResponses(described: readonly Described[], { errors }: Examples) {
   return Object.fromEntries(
     described.flatMap(({ surface, endpoint }) =>
       errorsByStatus(endpoint).map(([status, codes]) => [

@@ -13,13 +13,13 @@ import { describeWebhooks } from "./webhooks.ts";
 
 const root = new URL("../../../", import.meta.url);
 
-export function openapi(): string {
+export async function openapi(): Promise<string> {
   const { version } = JSON.parse(readFileSync(new URL("package.json", root), "utf8"));
   const surfaces = [oauthToken, oauthAuthorize, oauthRevoke, cpo, partner, sandbox, personal];
   const examples: Examples = JSON.parse(readFileSync(new URL("tests/contract/examples.json", root), "utf8"));
   const webhooks = describeWebhooks();
-  const document = describe(surfaces, { version, server: "https://api.example.com", examples, webhooks });
+  const document = await describe(surfaces, { version, server: "https://api.example.com", examples, webhooks });
   return `${JSON.stringify(document, null, 2)}\n`;
 }
 
-if (import.meta.main) writeFileSync(new URL("openapi.json", root), openapi());
+if (import.meta.main) writeFileSync(new URL("openapi.json", root), await openapi());

@@ -37,8 +37,6 @@ const Account = z
 export const listAccounts = endpoint(
   {
     id: "listAccounts",
-    method: "GET",
-    path: "/v1/accounts",
     summary: "List the accounts created through this API, newest first",
     caller: { kind: "cpo", scope: "cpo:accounts:read" },
     limit: "cpo_read",
@@ -101,8 +99,6 @@ function readIban(sent: unknown): string | null | undefined {
 export const createAccount = endpoint(
   {
     id: "createAccount",
-    method: "POST",
-    path: "/v1/accounts",
     summary: "Create a concept account for one connection",
     description:
       "The account has no mandate yet and does not count. A repeat with the same `cpo_external_ref` returns the existing account " +

@@ -1,14 +1,4 @@
 import type { Surface } from "#shared/http/surface.ts";
-import { createAccount, listAccounts } from "./accounts.ts";
-import { listCatalogChargers, resolveCatalogCharger } from "./catalog.ts";
-import { registerCharger } from "./chargers.ts";
-import { updateConnection } from "./connections.ts";
-import { listErePositions } from "./ere_positions.ts";
-import { getEvent, listEvents } from "./events.ts";
-import { readMandateDocument } from "./mandate_document.ts";
-import { issueMandateLink } from "./mandate_links.ts";
-import { deliverMonths } from "./months.ts";
-import { listSettlements, readSettlement, writeSettlements } from "./settlements.ts";
 
 /** The CPO API (specification section 4.1), in the order an integrator meets it. */
 export const surface: Surface = {
@@ -17,21 +7,22 @@ export const surface: Surface = {
   about: "For charge-point operators: accounts, mandates, chargers, monthly kWh and ERE positions",
   prefix: "/v1",
   cors: true,
-  endpoints: [
-    createAccount,
-    listAccounts,
-    updateConnection,
-    issueMandateLink,
-    readMandateDocument,
-    registerCharger,
-    listCatalogChargers,
-    resolveCatalogCharger,
-    deliverMonths,
-    listErePositions,
-    listSettlements,
-    writeSettlements,
-    readSettlement,
-    listEvents,
-    getEvent,
-  ],
+  endpoints: {
+    "POST /v1/accounts": async () => (await import("./accounts.ts")).createAccount,
+    "GET /v1/accounts": async () => (await import("./accounts.ts")).listAccounts,
+    "POST /v1/connections:update": async () => (await import("./connections.ts")).updateConnection,
+    "POST /v1/mandate-links": async () => (await import("./mandate_links.ts")).issueMandateLink,
+    "GET /v1/connections/{connection_id}/mandate": async () =>
+      (await import("./mandate_document.ts")).readMandateDocument,
+    "POST /v1/chargers": async () => (await import("./chargers.ts")).registerCharger,
+    "GET /v1/catalog/chargers": async () => (await import("./catalog.ts")).listCatalogChargers,
+    "GET /v1/catalog/chargers/resolve": async () => (await import("./catalog.ts")).resolveCatalogCharger,
+    "POST /v1/sessions:batch": async () => (await import("./months.ts")).deliverMonths,
+    "GET /v1/ere-positions": async () => (await import("./ere_positions.ts")).listErePositions,
+    "GET /v1/settlements": async () => (await import("./settlements.ts")).listSettlements,
+    "GET /v1/settlements.csv": async () => (await import("./settlements.ts")).writeSettlements,
+    "GET /v1/settlements/{settlement_id}": async () => (await import("./settlements.ts")).readSettlement,
+    "GET /v1/events": async () => (await import("./events.ts")).listEvents,
+    "GET /v1/events/{event_id}": async () => (await import("./events.ts")).getEvent,
+  },
 };

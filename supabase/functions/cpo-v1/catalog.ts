@@ -1,7 +1,8 @@
 import * as z from "zod";
 import { endpoint } from "#shared/http/endpoint.ts";
-import { cut, filter, limit, storable } from "#shared/values/fields.ts";
+import { filter, limit } from "#shared/values/fields.ts";
 import { CatalogCharger } from "#shared/values/models.ts";
+import { cut, storable } from "#shared/values/text.ts";
 
 /** Characters with a meaning in a search pattern, replaced with spaces (specification section 4.1). */
 const PATTERN_CHARACTERS = /[%_,()]/g;
@@ -9,8 +10,6 @@ const PATTERN_CHARACTERS = /[%_,()]/g;
 export const listCatalogChargers = endpoint(
   {
     id: "listCatalogChargers",
-    method: "GET",
-    path: "/v1/catalog/chargers",
     summary: "List charger models with a MID meter, by brand and model",
     description:
       'A family whose MID meter depends on the order code appears once as an explicit "(MID variant)" model: choose it only when this charger has the meter.',
@@ -52,8 +51,6 @@ const reported = z
 export const resolveCatalogCharger = endpoint(
   {
     id: "resolveCatalogCharger",
-    method: "GET",
-    path: "/v1/catalog/chargers/resolve",
     summary: "Resolve a BootNotification to a catalogue model",
     description:
       "The same resolver the service's OCPP gateway uses. An unknown pair is a normal answer with `resolved` false and the brand's MID models as `suggestions`.",

@@ -10,8 +10,6 @@ const reported = () => orNull(trimmedTo(120));
 export const registerCharger = endpoint(
   {
     id: "registerCharger",
-    method: "POST",
-    path: "/v1/chargers",
     summary: "Register a charger on an account",
     description:
       "Binds the charger to the account's active connection (the first one, unless `connection_id` picks another). Send `catalog_charger_id`, or " +

@@ -1,5 +1,6 @@
 import * as z from "zod";
-import { eanCode, houseNumber, houseNumberAddition, lineOf, orNull, postalCode } from "#shared/values/fields.ts";
+import { eanCode, houseNumber, lineOf, orNull, postalCode } from "#shared/values/fields.ts";
+import { houseNumberAddition } from "#shared/values/text.ts";
 
 const fields = {
   ean_code: eanCode(),

@@ -8,8 +8,6 @@ import { ASKING_EAN_REGISTER, knownAnswer } from "./ean_register.ts";
 export const updateConnection = endpoint(
   {
     id: "updateConnection",
-    method: "POST",
-    path: "/v1/connections:update",
     summary: "Correct the EAN or address of a connection",
     description:
       "Finds the connection by `connection_id`, `account_id` or `cpo_external_ref`; all that are given must agree. EAN and address are " +

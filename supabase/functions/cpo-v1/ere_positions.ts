@@ -76,8 +76,6 @@ const ErePosition = z
 export const listErePositions = endpoint(
   {
     id: "listErePositions",
-    method: "GET",
-    path: "/v1/ere-positions",
     summary: "Read ERE positions: eligibility, the four gates and every delivered month, one per account",
     caller: { kind: "cpo", scope: "cpo:accounts:read" },
     limit: "cpo_read",

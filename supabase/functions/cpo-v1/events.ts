@@ -8,8 +8,6 @@ const READER = { kind: "cpo", scope: "cpo:accounts:read" } as const;
 export const listEvents = endpoint(
   {
     id: "listEvents",
-    method: "GET",
-    path: "/v1/events",
     summary: "Read what happened to this client's accounts, oldest first",
     description: `${LOG_DESCRIPTION} What this client asked for itself is not an event, since it has the answer; what followed from it is.`,
     caller: READER,
@@ -29,8 +27,6 @@ export const listEvents = endpoint(
 export const getEvent = endpoint(
   {
     id: "getEvent",
-    method: "GET",
-    path: "/v1/events/{event_id}",
     summary: "Read one event",
     caller: READER,
     limit: "cpo_read",

@@ -5,8 +5,6 @@ import { uuid } from "#shared/values/fields.ts";
 export const readMandateDocument = endpoint(
   {
     id: "readMandateDocument",
-    method: "GET",
-    path: "/v1/connections/{connection_id}/mandate",
     summary: "Download the signed mandate of a connection",
     description:
       "A tagged PDF (PDF/UA-1) with the text that was signed, who signed it and when, and its SHA-256; the text itself is attached. " +

@@ -14,8 +14,6 @@ const ReturnUrl = returnUrl().meta({
 export const issueMandateLink = endpoint(
   {
     id: "issueMandateLink",
-    method: "POST",
-    path: "/v1/mandate-links",
     summary: "Issue a link to the page where the signatory signs the mandate",
     description:
       "A newer link voids the older one. While a mandate holds a link can be issued from 1 November of its last year on: for a renewal, which begins on " +

@@ -2,7 +2,8 @@ import { createHash } from "node:crypto";
 import * as z from "zod";
 import type { oas31 } from "zod-openapi";
 import { endpoint } from "#shared/http/endpoint.ts";
-import { orNull, storable, trimmedTo, uuid } from "#shared/values/fields.ts";
+import { orNull, trimmedTo, uuid } from "#shared/values/fields.ts";
+import { storable } from "#shared/values/text.ts";
 
 /** An item of `months`, for the document only: SQL judges each on its own, so that a malformed one fails nothing but itself. */
 const MONTH: oas31.SchemaObject = {
@@ -45,8 +46,6 @@ function readable(item: unknown): object {
 export const deliverMonths = endpoint(
   {
     id: "deliverMonths",
-    method: "POST",
-    path: "/v1/sessions:batch",
     summary: "Deliver monthly kWh totals of one connection",
     description:
       "A repeat for the same month replaces the stored total, unless the month is registered as ERE (`locked`). A malformed month is reported " +

@@ -35,8 +35,6 @@ const DESCRIPTION =
 export const listSettlements = endpoint(
   {
     id: "listSettlements",
-    method: "GET",
-    path: "/v1/settlements",
     summary: "List what you were paid for each customer that you settle with yourself",
     description: DESCRIPTION,
     caller: { kind: "cpo", scope: "cpo:accounts:read" },
@@ -53,8 +51,6 @@ export const listSettlements = endpoint(
 export const writeSettlements = endpoint(
   {
     id: "writeSettlements",
-    method: "GET",
-    path: "/v1/settlements.csv",
     summary: "The same as CSV, for a spreadsheet",
     description: `${DESCRIPTION} The columns have the names of the fields. At most the 10,000 newest.`,
     caller: { kind: "cpo", scope: "cpo:accounts:read" },
@@ -80,8 +76,6 @@ export const writeSettlements = endpoint(
 export const readSettlement = endpoint(
   {
     id: "readSettlement",
-    method: "GET",
-    path: "/v1/settlements/{settlement_id}",
     summary: "Download a settlement, for the customer whose it is",
     description:
       "A tagged PDF (PDF/UA-1) in the customer's language: that it was paid to you, for which months how many kWh and ERE, what they yielded, and the fee. " +

@@ -1,5 +1,5 @@
 import { longDate, MANDATE_WORDS } from "#shared/domain/mandate_text/mandate_text.ts";
-import type { Configuration } from "#shared/foundation/environment.ts";
+import type { Configuration } from "#shared/foundation/configuration.ts";
 import type { Locale } from "#shared/values/locale.ts";
 import type { Content, Detail } from "./pdf.ts";
 import { decimals, euros, monthOf } from "./statement.ts";

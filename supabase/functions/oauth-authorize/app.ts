@@ -1,5 +1,4 @@
 import type { Surface } from "#shared/http/surface.ts";
-import { authorize } from "./authorize.ts";
 
 /** For a dashboard that has the person's session; the consent page, in `pages`, allows by the same function. */
 export const surface: Surface = {
@@ -7,7 +6,9 @@ export const surface: Surface = {
   title: "Consent",
   about: "Consent of a person to an application (OAuth 2.0)",
   prefix: "",
-  endpoints: [authorize],
+  endpoints: {
+    "POST /oauth-authorize": async () => (await import("./authorize.ts")).authorize,
+  },
   cors: true,
   errors: "oauth",
 };

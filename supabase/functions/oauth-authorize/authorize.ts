@@ -5,8 +5,6 @@ import { endpoint } from "#shared/http/endpoint.ts";
 export const authorize = endpoint(
   {
     ...AUTHORIZE,
-    method: "POST",
-    path: "/oauth-authorize",
     summary: "Allow an application to act for the signed-in person",
     description:
       "The bearer is the person's session JWT of Supabase Auth. Send the browser to `redirect_url`. The code in it works once, " +

@@ -1,65 +1,14 @@
-import * as z from "zod";
-import { endpoint } from "#shared/http/endpoint.ts";
 import type { Surface } from "#shared/http/surface.ts";
-import * as authorizationCode from "./authorization_code.ts";
-import * as clientCredentials from "./client_credentials.ts";
-import { TOKEN_ERRORS, TOKEN_SQL, TokenRequest } from "./grant.ts";
-import { metadata } from "./metadata.ts";
-import * as refreshToken from "./refresh_token.ts";
-
-const GRANTS = new Map([
-  ["client_credentials", clientCredentials.grant],
-  ["authorization_code", authorizationCode.grant],
-  ["refresh_token", refreshToken.grant],
-]);
-
-const token = endpoint(
-  {
-    id: "token",
-    method: "POST",
-    path: "/oauth-token",
-    summary: "Get an access token",
-    description:
-      "JSON or form body. HTTP Basic client authentication is not accepted.\n\n" +
-      "`client_credentials` (a CPO client): omit `scope` for everything the client was granted. There is no refresh token: " +
-      "request a new token when this one expires.\n\n" +
-      "`authorization_code` (an application acting for a person): `code`, `redirect_uri` and `code_verifier` are required. A " +
-      "code works once; used again it ends what it gave, unless within 30 seconds.\n\n" +
-      "`refresh_token`: `refresh_token` is required, a narrower `scope` is not. Each refresh token has one successor. Shown " +
-      "again within 30 seconds of its use it is refused and nothing else happens, so an application that races itself goes on " +
-      "with the answer it got; later, or older than the last but one, it ends every token of its family.",
-    caller: { kind: "anyone" },
-    limit: null,
-    sql: TOKEN_SQL,
-    body: TokenRequest,
-    accepts: ["form"],
-    maxBody: 16 * 1024,
-    response: z
-      .object({
-        access_token: z.string(),
-        token_type: z.literal("Bearer"),
-        expires_in: z.int().meta({ description: "Seconds", example: 3600 }),
-        refresh_token: z.string().optional().meta({ description: "Not for client credentials. Lives 30 days" }),
-        scope: z.string().meta({ description: "Space-separated", example: "cpo:accounts:read cpo:sessions:write" }),
-      })
-      .meta({ id: "Token" }),
-    errors: TOKEN_ERRORS,
-    failure: "token_failed",
-  },
-  async (context) => {
-    // a client must not use more than one way to authenticate (RFC 6749 section 2.3), and ours is the body
-    if (/^basic/i.test(context.request.headers.get("authorization") ?? "")) context.fail("invalid_client");
-    const grant = GRANTS.get(context.body.grant_type ?? "");
-    return grant ? grant(context) : context.fail("unsupported_grant_type");
-  },
-);
 
 export const surface: Surface = {
   slug: "oauth-token",
   title: "Tokens",
   about: "Access tokens (OAuth 2.0)",
   prefix: "",
-  endpoints: [token, metadata],
+  endpoints: {
+    "POST /oauth-token": async () => (await import("./token.ts")).token,
+    "GET /.well-known/oauth-authorization-server": async () => (await import("./metadata.ts")).metadata,
+  },
   cors: true,
   errors: "oauth",
 };

@@ -9,8 +9,6 @@ const url = z.string().meta({ format: "uri" });
 export const metadata = endpoint(
   {
     id: "authorizationServerMetadata",
-    method: "GET",
-    path: "/.well-known/oauth-authorization-server",
     summary: "Describe the authorization server",
     description:
       "RFC 8414; the issuer is {auth_url}. On a platform whose paths cannot begin with a dot it is at " +

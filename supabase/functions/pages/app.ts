@@ -5,6 +5,6 @@ import { FLOWS, pages } from "./pages.ts";
 export const surface: Surface = {
   slug: "pages",
   prefix: "/pages",
-  endpoints: [],
+  endpoints: {},
   pages: { sql: FLOWS.flatMap(({ sql }) => sql), routes: pages },
 };

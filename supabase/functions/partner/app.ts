@@ -1,21 +1,4 @@
 import type { Surface } from "#shared/http/surface.ts";
-import { listCustomers } from "./customers.ts";
-import { issueAuthLink, listDrafts, withdrawDraft } from "./drafts.ts";
-import { getPartnerEvent, listPartnerEvents } from "./events.ts";
-import { addCustomers, importDrafts, invitePeople, uploadDrafts } from "./import.ts";
-import { listInvoices, readInvoice } from "./invoices.ts";
-import { getDashboard, getPartner, listPayouts } from "./reads.ts";
-import { mintApiKey, revokeApiKey, setBranding, setCompany, setPayoutIban } from "./settings.ts";
-import {
-  createWebhook,
-  disableWebhook,
-  enableWebhook,
-  listWebhooks,
-  replayWebhook,
-  revokeWebhook,
-  rotateWebhook,
-  testWebhook,
-} from "./webhooks.ts";
 
 /** The Partner API (specification section 4.2), in the order a partner meets it. */
 export const surface: Surface = {
@@ -24,34 +7,34 @@ export const surface: Surface = {
   about: "For partners: customers, drafts that customers claim, figures, and the partner's own settings",
   prefix: "/partner",
   cors: true,
-  endpoints: [
-    addCustomers,
-    importDrafts,
-    listDrafts,
-    withdrawDraft,
-    issueAuthLink,
-    listCustomers,
-    getPartner,
-    listPayouts,
-    listInvoices,
-    readInvoice,
-    getDashboard,
-    listPartnerEvents,
-    getPartnerEvent,
-    setCompany,
-    setPayoutIban,
-    setBranding,
-    invitePeople,
-    uploadDrafts,
-    mintApiKey,
-    revokeApiKey,
-    createWebhook,
-    listWebhooks,
-    testWebhook,
-    rotateWebhook,
-    enableWebhook,
-    disableWebhook,
-    replayWebhook,
-    revokeWebhook,
-  ],
+  endpoints: {
+    "POST /partner/customers": async () => (await import("./import.ts")).addCustomers,
+    "POST /partner/drafts/import": async () => (await import("./import.ts")).importDrafts,
+    "GET /partner/drafts": async () => (await import("./drafts.ts")).listDrafts,
+    "POST /partner/drafts/withdraw": async () => (await import("./drafts.ts")).withdrawDraft,
+    "POST /partner/drafts/auth-link": async () => (await import("./drafts.ts")).issueAuthLink,
+    "GET /partner/customers": async () => (await import("./customers.ts")).listCustomers,
+    "GET /partner/me": async () => (await import("./reads.ts")).getPartner,
+    "GET /partner/payouts": async () => (await import("./reads.ts")).listPayouts,
+    "GET /partner/invoices": async () => (await import("./invoices.ts")).listInvoices,
+    "GET /partner/invoices/{invoice_number}": async () => (await import("./invoices.ts")).readInvoice,
+    "GET /partner/dashboard": async () => (await import("./reads.ts")).getDashboard,
+    "GET /partner/events": async () => (await import("./events.ts")).listPartnerEvents,
+    "GET /partner/events/{event_id}": async () => (await import("./events.ts")).getPartnerEvent,
+    "POST /partner/company": async () => (await import("./settings.ts")).setCompany,
+    "POST /partner/payout-iban": async () => (await import("./settings.ts")).setPayoutIban,
+    "POST /partner/branding": async () => (await import("./settings.ts")).setBranding,
+    "POST /partner/invites": async () => (await import("./import.ts")).invitePeople,
+    "POST /partner/uploads": async () => (await import("./import.ts")).uploadDrafts,
+    "POST /partner/api-keys": async () => (await import("./settings.ts")).mintApiKey,
+    "POST /partner/api-keys/revoke": async () => (await import("./settings.ts")).revokeApiKey,
+    "POST /partner/webhooks": async () => (await import("./webhooks.ts")).createWebhook,
+    "GET /partner/webhooks": async () => (await import("./webhooks.ts")).listWebhooks,
+    "POST /partner/webhooks/{webhook_id}/test": async () => (await import("./webhooks.ts")).testWebhook,
+    "POST /partner/webhooks/{webhook_id}/rotate": async () => (await import("./webhooks.ts")).rotateWebhook,
+    "POST /partner/webhooks/{webhook_id}/enable": async () => (await import("./webhooks.ts")).enableWebhook,
+    "POST /partner/webhooks/{webhook_id}/disable": async () => (await import("./webhooks.ts")).disableWebhook,
+    "POST /partner/webhooks/{webhook_id}/replay": async () => (await import("./webhooks.ts")).replayWebhook,
+    "POST /partner/webhooks/{webhook_id}/revoke": async () => (await import("./webhooks.ts")).revokeWebhook,
+  },
 };

@@ -52,8 +52,6 @@ const AttributedCustomer = z
 export const listCustomers = endpoint(
   {
     id: "listCustomers",
-    method: "GET",
-    path: "/partner/customers",
     summary: "List every customer attributed to the partner, newest profile first",
     description:
       "Unpaginated. Who a customer is is disclosed only where the partner uploaded or invited them itself. A profile is as new as its " +

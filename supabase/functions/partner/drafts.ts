@@ -49,8 +49,6 @@ const Draft = z
 export const listDrafts = endpoint(
   {
     id: "listDrafts",
-    method: "GET",
-    path: "/partner/drafts",
     summary: "List the partner's drafts, newest first",
     description:
       "With a user token a claimed or active draft has no `naam`, `email`, `external_ref` and `claim_url`, and is not found by its reference: it is a " +
@@ -78,8 +76,6 @@ export const listDrafts = endpoint(
 export const withdrawDraft = endpoint(
   {
     id: "withdrawDraft",
-    method: "POST",
-    path: "/partner/drafts/withdraw",
     summary: "Withdraw a draft",
     description:
       "Removes the draft: its claim link and any sign-in link stop working, reminders stop, and the e-mail address becomes free. A login " +
@@ -110,8 +106,6 @@ export const withdrawDraft = endpoint(
 export const issueAuthLink = endpoint(
   {
     id: "issueAuthLink",
-    method: "POST",
-    path: "/partner/drafts/auth-link",
     summary: "Mint a single-use sign-in link that opens the claim of one draft",
     description:
       "Works once, for 300 seconds, and until a newer one is minted. Send `draft_id` or `email`; both must denote one draft. Of several " +

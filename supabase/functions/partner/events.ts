@@ -9,8 +9,6 @@ const READER = { kind: "partner", scope: "partners:read", key: true } as const;
 export const listPartnerEvents = endpoint(
   {
     id: "listPartnerEvents",
-    method: "GET",
-    path: "/partner/events",
     summary: "Read what became of drafts, customers and payouts, oldest first",
     description: `${LOG_DESCRIPTION} Of a customer it says no more than GET /partner/customers does to the same caller.`,
     caller: READER,
@@ -27,8 +25,6 @@ export const listPartnerEvents = endpoint(
 export const getPartnerEvent = endpoint(
   {
     id: "getPartnerEvent",
-    method: "GET",
-    path: "/partner/events/{event_id}",
     summary: "Read one event",
     caller: READER,
     limit: "partner_read",

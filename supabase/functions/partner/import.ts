@@ -208,7 +208,6 @@ async function rowsOfCsv(context: ImportContext, csv: string): Promise<Pick<Impo
 }
 
 const IMPORT = {
-  method: "POST",
   limit: "partner_import",
   sql: IMPORT_SQL,
   maxBody: MAX_IMPORT,
@@ -220,7 +219,6 @@ export const importDrafts = endpoint(
   {
     ...IMPORT,
     id: "importDrafts",
-    path: "/partner/drafts/import",
     summary: "Make claimable drafts from rows or CSV",
     description:
       "One draft per row, at most 500 rows a request and 1,000 drafts in 30 days. The request succeeds even where rows fail: those are named " +
@@ -262,7 +260,6 @@ export const addCustomers = endpoint(
   {
     ...IMPORT,
     id: "addCustomers",
-    path: "/partner/customers",
     summary: "Make claimable drafts of customers, one or many",
     description:
       "The same as the import with `source: api`: `rows`, or the fields of one row beside `consent`. Each customer turns their draft into an account by opening its claim link.",
@@ -298,7 +295,6 @@ export const uploadDrafts = endpoint(
   {
     ...IMPORT,
     id: "uploadDrafts",
-    path: "/partner/uploads",
     summary: "Make claimable drafts from a CSV file",
     description:
       "As the import, for a person in the portal: multipart/form-data with file, consent, send_invite and dry_run, or JSON {csv, consent}.",
@@ -338,7 +334,6 @@ export const invitePeople = endpoint(
   {
     ...IMPORT,
     id: "invitePeople",
-    path: "/partner/invites",
     response: Imported,
     summary: "Invite people by e-mail address alone",
     description:

@@ -5,8 +5,6 @@ import { endpoint } from "#shared/http/endpoint.ts";
 export const listInvoices = endpoint(
   {
     id: "listInvoices",
-    method: "GET",
-    path: "/partner/invoices",
     summary: "List the invoices that were written in the partner's name",
     description:
       "For your share in the fees, by the quarter of delivery, newest first: the service writes them for you (self-billing). Below zero a credit note, of the invoice in `corrects`.",
@@ -46,8 +44,6 @@ export const listInvoices = endpoint(
 export const readInvoice = endpoint(
   {
     id: "readInvoice",
-    method: "GET",
-    path: "/partner/invoices/{invoice_number}",
     summary: "Download an invoice",
     description:
       "A tagged PDF (PDF/UA-1), always the same bytes (`Repr-Digest`, RFC 9530). In the first minutes it is still being written: 503 with `Retry-After`.",

@@ -50,8 +50,6 @@ const PartnerSelf = z
 export const getPartner = endpoint(
   {
     id: "getPartner",
-    method: "GET",
-    path: "/partner/me",
     summary: "Show the partner itself: settings, import cap, the active API key",
     caller: { kind: "partner", scope: "partners:read", key: true },
     limit: "partner_read",
@@ -66,8 +64,6 @@ export const getPartner = endpoint(
 export const listPayouts = endpoint(
   {
     id: "listPayouts",
-    method: "GET",
-    path: "/partner/payouts",
     summary: "List the partner's payouts, newest quarter first",
     description:
       "Your share in the fees, by the quarter in which was charged, from the first sale of its ERE on: of your own accounts, and of the customers you brought from the month " +
@@ -103,8 +99,6 @@ export const listPayouts = endpoint(
 export const getDashboard = endpoint(
   {
     id: "getDashboard",
-    method: "GET",
-    path: "/partner/dashboard",
     summary: "Sum up customers, drafts, chargers, kWh and ERE",
     description:
       "Customers count from the month they were attached. ERE are those of months inside a mandate, at the published factor of their year; " +

@@ -12,8 +12,6 @@ const MANAGER = { kind: "partner", scope: "partners:write", key: false } as cons
 export const setCompany = endpoint(
   {
     id: "setPartnerCompany",
-    method: "POST",
-    path: "/partner/company",
     summary: "Change the partner's company data",
     description: "What is sent replaces what was stored, null clears it, what is not sent stays.",
     caller: MANAGER,
@@ -30,8 +28,6 @@ export const setCompany = endpoint(
 export const setBranding = endpoint(
   {
     id: "setPartnerBranding",
-    method: "POST",
-    path: "/partner/branding",
     summary: "Change how pages and mail to the partner's customers look",
     description: "What is sent replaces what was stored, null clears it, what is not sent stays.",
     caller: MANAGER,
@@ -48,8 +44,6 @@ export const setBranding = endpoint(
 export const setPayoutIban = endpoint(
   {
     id: "setPartnerPayoutIban",
-    method: "POST",
-    path: "/partner/payout-iban",
     summary: "Change the IBAN the partner's share is paid to",
     description:
       "The checksum is enforced. Everybody who manages the partner is told by mail, and nothing is paid there for 48 hours; what is there already changes nothing. The IBAN is never returned.",
@@ -80,8 +74,6 @@ export const setPayoutIban = endpoint(
 export const mintApiKey = endpoint(
   {
     id: "mintPartnerApiKey",
-    method: "POST",
-    path: "/partner/api-keys",
     summary: "Mint the partner's API key; it is shown once",
     description: "One key is active at a time. With `rotate: true` the active one stops working at once.",
     caller: MANAGER,
@@ -110,8 +102,6 @@ export const mintApiKey = endpoint(
 export const revokeApiKey = endpoint(
   {
     id: "revokePartnerApiKey",
-    method: "POST",
-    path: "/partner/api-keys/revoke",
     summary: "Revoke the partner's API key at once",
     caller: MANAGER,
     limit: "partner_write",

@@ -56,8 +56,6 @@ const types = () =>
 export const createWebhook = endpoint(
   {
     id: "createWebhook",
-    method: "POST",
-    path: "/partner/webhooks",
     summary: "Have events of the partner's log sent to an address; the secret is shown once",
     description:
       `Signed as Standard Webhooks are (standardwebhooks.com). The address is https, of a public host, at most ${MAX_URL} characters, on port 443 ` +
@@ -93,8 +91,6 @@ export const createWebhook = endpoint(
 export const listWebhooks = endpoint(
   {
     id: "listWebhooks",
-    method: "GET",
-    path: "/partner/webhooks",
     summary: "List where the partner's events are sent",
     caller: READER,
     limit: "partner_read",
@@ -113,8 +109,6 @@ const named = (param: (name: string) => string, fail: (code: "webhook_not_found"
 export const revokeWebhook = endpoint(
   {
     id: "revokeWebhook",
-    method: "POST",
-    path: "/partner/webhooks/{webhook_id}/revoke",
     summary: "Delete an endpoint, with what was still to be sent to it",
     caller: MANAGER,
     limit: "partner_write",
@@ -129,8 +123,6 @@ export const revokeWebhook = endpoint(
 export const rotateWebhook = endpoint(
   {
     id: "rotateWebhook",
-    method: "POST",
-    path: "/partner/webhooks/{webhook_id}/rotate",
     summary: "Replace the secret of an endpoint; the new one is shown once",
     description:
       "For 24 hours everything is signed with both. With `now: true` the old one ends at once. Rotated twice, the two newest sign.",
@@ -155,8 +147,6 @@ const switched = (enable: boolean) =>
   endpoint(
     {
       id: enable ? "enableWebhook" : "disableWebhook",
-      method: "POST",
-      path: `/partner/webhooks/{webhook_id}/${enable ? "enable" : "disable"}`,
       summary: enable
         ? "Send to an endpoint again, from where it stood"
         : "Send nothing to an endpoint for now; nothing is lost",
@@ -179,8 +169,6 @@ export const disableWebhook = switched(false);
 export const replayWebhook = endpoint(
   {
     id: "replayWebhook",
-    method: "POST",
-    path: "/partner/webhooks/{webhook_id}/replay",
     summary: "Send events again, with the ids they have",
     description:
       "From `from` to `to`, both included: each a cursor, the id of an event, or a moment. With `failed: true` those that were given up after the tenth attempt. " +
@@ -220,8 +208,6 @@ export const replayWebhook = endpoint(
 export const testWebhook = endpoint(
   {
     id: "testWebhook",
-    method: "POST",
-    path: "/partner/webhooks/{webhook_id}/test",
     summary: "Send a ping to an endpoint and say what came of it",
     description:
       "A ping is sent whatever types it has, and is in no log. `attempt` is null where the worker did not come to it within 15 seconds.",

@@ -1,10 +1,4 @@
 import type { Surface } from "#shared/http/surface.ts";
-import { listChargers, registerOwnCharger } from "./chargers.ts";
-import { listChargingSessions } from "./charging_sessions.ts";
-import { getEnergy } from "./energy.ts";
-import { getErePosition } from "./ere_position.ts";
-import { getProfile } from "./profile.ts";
-import { createToken, listTokens, revokeToken } from "./tokens.ts";
 
 /** The personal API (specification section 4.4): a person's own data, for their own token or an application they allowed. */
 export const surface: Surface = {
@@ -13,15 +7,15 @@ export const surface: Surface = {
   about: "Your own chargers, charging sessions, energy and ERE position",
   prefix: "",
   cors: true,
-  endpoints: [
-    listChargers,
-    registerOwnCharger,
-    listChargingSessions,
-    getEnergy,
-    getErePosition,
-    getProfile,
-    listTokens,
-    createToken,
-    revokeToken,
-  ],
+  endpoints: {
+    "GET /chargers": async () => (await import("./chargers.ts")).listChargers,
+    "POST /chargers": async () => (await import("./chargers.ts")).registerOwnCharger,
+    "GET /sessions": async () => (await import("./charging_sessions.ts")).listChargingSessions,
+    "GET /energy": async () => (await import("./energy.ts")).getEnergy,
+    "GET /ere-position": async () => (await import("./ere_position.ts")).getErePosition,
+    "GET /profile": async () => (await import("./profile.ts")).getProfile,
+    "GET /tokens": async () => (await import("./tokens.ts")).listTokens,
+    "POST /tokens": async () => (await import("./tokens.ts")).createToken,
+    "DELETE /tokens/{id}": async () => (await import("./tokens.ts")).revokeToken,
+  },
 };

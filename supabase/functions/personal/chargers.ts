@@ -32,8 +32,6 @@ const Charger = z
 export const listChargers = endpoint(
   {
     id: "listChargers",
-    method: "GET",
-    path: "/chargers",
     summary: "List your chargers, and the session that is going on at each",
     caller: { kind: "user", scope: "chargers:read" },
     limit: "user",
@@ -48,8 +46,6 @@ export const listChargers = endpoint(
 export const registerOwnCharger = endpoint(
   {
     id: "registerOwnCharger",
-    method: "POST",
-    path: "/chargers",
     summary: "Register an OCPP charger of yours",
     description:
       "Answers with the address, identity and password to enter in the charger (OCPP-J security profile 2: TLS with HTTP Basic). " +

@@ -42,8 +42,6 @@ const ChargingSession = z
 export const listChargingSessions = endpoint(
   {
     id: "listSessions",
-    method: "GET",
-    path: "/sessions",
     summary: "List your charging sessions, newest first",
     description:
       "`from` (inclusive) and `to` (exclusive) are compared with `started_at`; a date alone means midnight in the Netherlands. " +

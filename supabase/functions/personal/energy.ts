@@ -5,8 +5,6 @@ import { month } from "./models.ts";
 export const getEnergy = endpoint(
   {
     id: "getEnergy",
-    method: "GET",
-    path: "/energy",
     summary: "Read your energy per month and in total",
     description:
       "Completed sessions of all your chargers, newest month first. A session belongs whole to the month in which it started, " +

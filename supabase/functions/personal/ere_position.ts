@@ -5,8 +5,6 @@ import { instant } from "#shared/values/fields.ts";
 export const getErePosition = endpoint(
   {
     id: "getErePosition",
-    method: "GET",
-    path: "/ere-position",
     summary: "Read your ERE of this year: reserved, sold, forecast, by quarter",
     description:
       "The current calendar year in the Netherlands and its quarters so far. `kwh` is what counts toward ERE: metered by a MID " +

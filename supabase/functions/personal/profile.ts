@@ -4,8 +4,6 @@ import { endpoint } from "#shared/http/endpoint.ts";
 export const getProfile = endpoint(
   {
     id: "getProfile",
-    method: "GET",
-    path: "/profile",
     summary: "Read your e-mail address and name",
     caller: { kind: "user", scope: "profile:read" },
     limit: "user",

@@ -19,8 +19,6 @@ const token = {
 export const listTokens = endpoint(
   {
     id: "listTokens",
-    method: "GET",
-    path: "/tokens",
     summary: "List your personal API tokens, newest first",
     description: "With the session of a person who is signed in. The tokens themselves are never shown again.",
     caller: { kind: "session" },
@@ -36,8 +34,6 @@ export const listTokens = endpoint(
 export const createToken = endpoint(
   {
     id: "createToken",
-    method: "POST",
-    path: "/tokens",
     summary: "Make a personal API token",
     description: "The token is shown in this answer and never again.",
     caller: { kind: "session" },
@@ -73,8 +69,6 @@ export const createToken = endpoint(
 export const revokeToken = endpoint(
   {
     id: "revokeToken",
-    method: "DELETE",
-    path: "/tokens/{id}",
     summary: "Revoke a personal API token; it stops working at once",
     caller: { kind: "session" },
     limit: "user",

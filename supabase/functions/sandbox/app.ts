@@ -1,11 +1,4 @@
 import type { Surface } from "#shared/http/surface.ts";
-import { connectCharger, reviewCustomer, syncCustomer } from "./customers.ts";
-import { claimDraft } from "./drafts.ts";
-import { createFixtures } from "./fixtures.ts";
-import { listMail } from "./mail.ts";
-import { resetSandbox } from "./reset.ts";
-import { settleQuarter } from "./settle.ts";
-import { listWebhookAttempts } from "./webhooks.ts";
 
 /** The sandbox helpers (specification section 4.3), in the order of a rehearsal. */
 export const surface: Surface = {
@@ -15,15 +8,15 @@ export const surface: Surface = {
   prefix: "/sandbox",
   cors: true,
   host: "sandbox",
-  endpoints: [
-    claimDraft,
-    connectCharger,
-    syncCustomer,
-    reviewCustomer,
-    settleQuarter,
-    createFixtures,
-    listMail,
-    listWebhookAttempts,
-    resetSandbox,
-  ],
+  endpoints: {
+    "POST /sandbox/v1/drafts/{id}/claim": async () => (await import("./drafts.ts")).claimDraft,
+    "POST /sandbox/v1/customers/{id}/chargers": async () => (await import("./customers.ts")).connectCharger,
+    "POST /sandbox/v1/customers/{id}/sync": async () => (await import("./customers.ts")).syncCustomer,
+    "POST /sandbox/v1/customers/{id}/review": async () => (await import("./customers.ts")).reviewCustomer,
+    "POST /sandbox/v1/settle": async () => (await import("./settle.ts")).settleQuarter,
+    "POST /sandbox/v1/fixtures": async () => (await import("./fixtures.ts")).createFixtures,
+    "GET /sandbox/v1/mail": async () => (await import("./mail.ts")).listMail,
+    "GET /sandbox/v1/webhooks": async () => (await import("./webhooks.ts")).listWebhookAttempts,
+    "POST /sandbox/v1/reset": async () => (await import("./reset.ts")).resetSandbox,
+  },
 };

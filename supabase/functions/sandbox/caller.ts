@@ -1,4 +1,4 @@
-import { cut } from "#shared/values/fields.ts";
+import { cut } from "#shared/values/text.ts";
 
 /** Who may call the helpers. */
 export const CALLER = { kind: "sandbox", scope: "partner_api_key", key: true } as const;

@@ -9,8 +9,6 @@ import { during } from "./rehearsal.ts";
 export const connectCharger = endpoint(
   {
     id: "connectVirtualCharger",
-    method: "POST",
-    path: "/sandbox/v1/customers/{id}/chargers",
     summary: "Connect a virtual charger to a customer, and collect what it charged",
     description:
       "`id` is a customer_ref or an account id. Its sessions are the same for good, as many as sessions_per_week since `since`, whole up to now; they pass " +
@@ -37,8 +35,6 @@ export const connectCharger = endpoint(
 export const syncCustomer = endpoint(
   {
     id: "syncCustomer",
-    method: "POST",
-    path: "/sandbox/v1/customers/{id}/sync",
     summary: "Collect a customer's sessions now instead of within 15 minutes",
     description: "Of every virtual charger the customer has. Twice creates nothing twice.",
     caller: CALLER,
@@ -55,8 +51,6 @@ export const syncCustomer = endpoint(
 export const reviewCustomer = endpoint(
   {
     id: "reviewCustomer",
-    method: "POST",
-    path: "/sandbox/v1/customers/{id}/review",
     summary: "Decide a submitted registration now instead of after 2 minutes",
     description:
       "`id` is a customer_ref or an account id, of an account made through the CPO API too. The outcome is the one you ask for, so that you can rehearse each; " +

@@ -15,8 +15,6 @@ const StepResult = z.enum(["done", "already_done", "skipped"]).meta({
 export const claimDraft = endpoint(
   {
     id: "claimSandboxDraft",
-    method: "POST",
-    path: "/sandbox/v1/drafts/{id}/claim",
     summary: "Play the draft's customer: claim it, sign the mandate, and with submit connect a charger and submit",
     description:
       "`id` is the draft's id or your external_ref. What a customer does on the claim pages happens, by the same functions: the address is proven with the code that is mailed, " +

@@ -50,8 +50,6 @@ const Fixture = z.object({
 export const createFixtures = endpoint(
   {
     id: "createSandboxFixtures",
-    method: "POST",
-    path: "/sandbox/v1/fixtures",
     summary: "Make one customer in each of six states",
     description:
       "eligible: everything holds, and the registration is approved; rejected: it is rejected; no_mandate: the customer ended the mandate; ean_unverified: the register was silent; " +

@@ -20,8 +20,6 @@ const CapturedMail = z
 export const listMail = endpoint(
   {
     id: "listCapturedMail",
-    method: "GET",
-    path: "/sandbox/v1/mail",
     summary: "Read the mail that the sandbox kept instead of sending it, newest first",
     description:
       "Every mail written on the partner's behalf, mandates of its CPO accounts included, and the codes with which its customers sign in. Kept for 90 days.",

@@ -6,8 +6,6 @@ import { CALLER } from "./caller.ts";
 export const resetSandbox = endpoint(
   {
     id: "resetSandbox",
-    method: "POST",
-    path: "/sandbox/v1/reset",
     summary: "Delete every customer attributed to the partner and every draft it uploaded",
     description:
       "In one transaction: drafts, the accounts customers made of them, their chargers, sessions, mail, logins and opt-outs; e-mail addresses and the import cap are free again. " +

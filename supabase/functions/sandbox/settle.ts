@@ -32,8 +32,6 @@ const LeftOutMonths = z
 export const settleQuarter = endpoint(
   {
     id: "settleSandboxQuarter",
-    method: "POST",
-    path: "/sandbox/v1/settle",
     summary: "Book, credit, sell and pay a quarter of your own customers now",
     description:
       "What the operator does once a quarter happens at once, by the same functions, to your CPO accounts and to the customers you uploaded or invited: every month that may be booked " +

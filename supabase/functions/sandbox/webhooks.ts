@@ -7,8 +7,6 @@ import { CALLER } from "./caller.ts";
 export const listWebhookAttempts = endpoint(
   {
     id: "listWebhookAttempts",
-    method: "GET",
-    path: "/sandbox/v1/webhooks",
     summary: "Read what was sent to the endpoints of the partner and of its clients, newest first",
     description: "The real attempts: the sandbox sends webhooks as production does. Kept for 30 days, without bodies.",
     caller: CALLER,

@@ -7,8 +7,6 @@ import { endpoint } from "#shared/http/endpoint.ts";
 export const showClientAddress = endpoint(
   {
     id: "showClientAddress",
-    method: "GET",
-    path: "/worker/client-address",
     summary: "Show the network address this request is counted by, and every header that holds addresses",
     caller: { kind: "worker" },
     limit: null,

@@ -3,7 +3,8 @@
 import * as z from "zod";
 import { hashSecret } from "#shared/auth/tokens.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
-import { orNull, storable, trimmedTo } from "#shared/values/fields.ts";
+import { orNull, trimmedTo } from "#shared/values/fields.ts";
+import { storable } from "#shared/values/text.ts";
 
 const FIELDS = [
   "charger_id",
@@ -30,8 +31,6 @@ function readable(item: unknown): object {
 export const ingestChargingSessions = endpoint(
   {
     id: "ingestChargingSessions",
-    method: "POST",
-    path: "/worker/sessions",
     summary: "Bring charging sessions, new, going on or corrected, of any charger",
     description:
       "`{sessions: [{charger_id, source, external_id, started_at, ended_at?, wh, connector?, status?, meter_wh?}]}`. A session is known " +
@@ -65,8 +64,6 @@ export const ingestChargingSessions = endpoint(
 export const admitCharger = endpoint(
   {
     id: "admitCharger",
-    method: "POST",
-    path: "/worker/chargers:admit",
     summary: "Check the HTTP Basic credentials a charger connects with, and note that it was heard of",
     description:
       "Also on each heartbeat, with the same credentials: a charger that was removed is then let go. After its BootNotification with " +

@@ -37,8 +37,6 @@ const workOf = oncePerEnvironment((environment: Environment) => ({
 export const kick = endpoint(
   {
     id: "kickWorker",
-    method: "POST",
-    path: "/worker/kick",
     summary: "Send the mail and the webhooks that wait, soon after this is answered",
     description:
       "Called with WORKER_SECRET by a function that has put something in the outbox. Of many calls at once one does the work; what comes in meanwhile is seen by one more.",

@@ -50,8 +50,6 @@ function toText(figures: readonly Figure[]): string {
 export const showMetrics = endpoint(
   {
     id: "showMetrics",
-    method: "GET",
-    path: "/worker/metrics",
     summary: "Show figures of the service for Prometheus",
     description:
       "With WORKER_SECRET as bearer. Figures of the service as a whole: no personal data, and no partner. It takes as long of a million " +

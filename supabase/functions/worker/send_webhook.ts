@@ -6,7 +6,7 @@ import { Webhook } from "standardwebhooks";
 import { Agent, request } from "undici";
 import { isPublicAddress } from "#shared/domain/webhooks/addresses.ts";
 import { allowsLoopback, refusedUrl } from "#shared/domain/webhooks/url.ts";
-import type { Configuration } from "#shared/foundation/environment.ts";
+import type { Configuration } from "#shared/foundation/configuration.ts";
 
 const CALL_MS = 10_000;
 const READ_BYTES = 64 * 1024;

@@ -1,4 +1,5 @@
-import { type Configuration, type Environment, oncePerEnvironment } from "#shared/foundation/environment.ts";
+import type { Configuration } from "#shared/foundation/configuration.ts";
+import { type Environment, oncePerEnvironment } from "#shared/foundation/environment.ts";
 import { ApiError } from "#shared/foundation/errors.ts";
 
 /** A person signed in with Supabase Auth. `email` is empty where Auth keeps none. */

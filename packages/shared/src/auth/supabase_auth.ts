@@ -1,4 +1,5 @@
-import { ConfigurationError, type Environment } from "#shared/foundation/environment.ts";
+import { ConfigurationError } from "#shared/foundation/configuration.ts";
+import type { Environment } from "#shared/foundation/environment.ts";
 import { ApiError } from "#shared/foundation/errors.ts";
 
 /** After so long an answer of Supabase Auth is not waited for any more. */

@@ -1,6 +1,7 @@
 import { isIPv4, isIPv6 } from "node:net";
 import { hashAddress } from "#shared/auth/tokens.ts";
-import { type Configuration, ConfigurationError, type Environment } from "#shared/foundation/environment.ts";
+import { type Configuration, ConfigurationError } from "#shared/foundation/configuration.ts";
+import type { Environment } from "#shared/foundation/environment.ts";
 import { ApiError } from "#shared/foundation/errors.ts";
 
 /**

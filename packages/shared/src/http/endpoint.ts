@@ -60,9 +60,6 @@ export type EndpointSpec<
   Functions extends string = string,
 > = {
   id: string;
-  method: "GET" | "POST" | "DELETE";
-  /** The specification's path, from the host's root; `{name}` is a parameter, one segment. */
-  path: `/${string}`;
   summary: string;
   description?: string;
   caller: CallerRule;

@@ -7,12 +7,15 @@ import { type Environment, readEnvironment } from "#shared/foundation/environmen
 import { ApiError, type ErrorCode } from "#shared/foundation/errors.ts";
 import { consoleLog, describeCause } from "#shared/foundation/log.ts";
 import { type Rate, remaining, resetsIn } from "#shared/foundation/rate.ts";
-import { storable } from "#shared/values/fields.ts";
+import { storable } from "#shared/values/text.ts";
 import { readVisitor, type Visitor } from "./admit.ts";
 import { dropBody, MAX_BODY, readMultipart, readParameters, readText } from "./body.ts";
 import { clientAddress, clientHash } from "./client_address.ts";
 import { type Answer, type Context, type Endpoint, errorsOf } from "./endpoint.ts";
 import { ruleText } from "./rules.ts";
+
+type Method = "GET" | "POST" | "DELETE";
+export type Route = `${Method} /${string}`;
 
 /** What one edge function answers: plain data, so that documents, tests and tools can read it without running it. */
 export type Surface = {
@@ -23,7 +26,12 @@ export type Surface = {
   about?: string;
   /** What the specification's paths of this surface begin with; hosted paths may leave it out (`/cpo-v1/accounts`). */
   prefix: `/${string}` | "";
-  endpoints: readonly Endpoint[];
+  /**
+   * Its endpoints by their routes, in the order of the document: method, and the specification's path from the host's root, in which
+   * `{name}` is a parameter, one segment. Each is loaded by the first request for it, and with it the rules it is made of, so that no
+   * request waits for what others need.
+   */
+  endpoints: Readonly<Record<Route, () => Promise<Endpoint>>>;
   /** The one host it exists on; on the other its routes are unknown. */
   host?: Caller["host"];
   /** Whether browsers of other origins may read the answers: safe where nothing reads a cookie (docs/security.md). */
@@ -62,8 +70,8 @@ const preflight = (request: Request) =>
     },
   });
 
-/** What the request's one log line will say, filled in on the way through. */
-type Note = { request_id: string; endpoint?: string; caller?: Caller; refusal?: ApiError };
+/** What the request's one log line will say, filled in on the way through, and how much its body may be. */
+type Note = { request_id: string; endpoint?: string; caller?: Caller; refusal?: ApiError; max_body?: number };
 type App = Hono<{ Bindings: Note }>;
 
 /** The function itself: `Deno.serve(serve(surface).fetch)`. The environment is read at the first request, not at import. */
@@ -75,7 +83,6 @@ export function serve(surface: Surface, given?: Environment): { fetch: (request:
     ...(surface.cors ? READABLE_ANYWHERE : {}),
     ...(surface.errors === "oauth" ? { "Cache-Control": "no-store", Pragma: "no-cache" } : {}),
   });
-  const largest = Math.max(MAX_BODY, ...surface.endpoints.map(({ maxBody = 0 }) => maxBody));
   return {
     async fetch(request) {
       const started = performance.now();
@@ -85,7 +92,7 @@ export function serve(surface: Surface, given?: Environment): { fetch: (request:
         environment ??= readEnvironment();
         app ??= build(surface, environment);
         response = await app.fetch(request, note);
-        await dropBody(request, largest);
+        await dropBody(request, note.max_body ?? MAX_BODY);
         if (environment.config.BASE_URL.startsWith("https:")) response = withHeaders(response, HSTS);
         if (response.headers.has("X-Request-Id")) return response; // a page sets its headers and writes its log line itself
       } catch (error) {
@@ -125,8 +132,23 @@ function withHeaders(answer: Response, headers: readonly (readonly [string, stri
   }
 }
 
-/** Every path an endpoint answers at: the specification's own, and the two forms it has behind the function's slug. */
-export function pathsOf(surface: Surface, { path }: Pick<Endpoint, "path">): string[] {
+/** An endpoint and where it is. */
+export type Routed = Endpoint & { method: Method; path: string };
+
+/** All endpoints of a surface, loaded. */
+export function endpointsOf({ endpoints }: Surface): Promise<Routed[]> {
+  return Promise.all(routesOf(endpoints).map(async ({ method, path, load }) => ({ ...(await load()), method, path })));
+}
+
+function routesOf(endpoints: Surface["endpoints"]) {
+  return Object.entries(endpoints).map(([route, load]) => {
+    const [method, path] = route.split(" ") as [Method, string];
+    return { method, path, load };
+  });
+}
+
+/** All that a path of the specification is answered at: itself, and the two forms it has behind the function's slug. */
+export function pathsOf(surface: Surface, path: string): string[] {
   const bare = path.startsWith(surface.prefix) ? path.slice(surface.prefix.length) : path;
   return [...new Set([path, `/${surface.slug}${path}`, `/${surface.slug}${bare}`])];
 }
@@ -143,9 +165,13 @@ function build(surface: Surface, environment: Environment): App {
     );
   }
   const here = !surface.host || surface.host === environment.config.API_HOST;
-  for (const endpoint of here ? surface.endpoints : []) {
-    const paths = pathsOf(surface, endpoint).map((path) => path.replace(/\{(\w+)\}/g, ":$1"));
-    app.on(endpoint.method, paths, (c) => handle(surface, endpoint, c.req.raw, c.req.param(), environment, c.env));
+  for (const { method, path, load } of here ? routesOf(surface.endpoints) : []) {
+    const paths = pathsOf(surface, path).map((each) => each.replace(/\{(\w+)\}/g, ":$1"));
+    let endpoint: Endpoint | undefined;
+    app.on(method, paths, async (c) => {
+      endpoint ??= await load();
+      return handle(surface, endpoint, c.req.raw, c.req.param(), environment, c.env);
+    });
   }
   if (surface.pages) app.route("/", surface.pages.routes(environment));
   app.notFound((c) => {
@@ -168,6 +194,7 @@ async function handle(
   note: Note,
 ): Promise<Response> {
   note.endpoint = endpoint.id;
+  note.max_body = endpoint.maxBody ?? MAX_BODY;
   let debited: Rate | null = null;
   let visitor: Visitor | undefined;
   let response: Response;
@@ -232,7 +259,7 @@ function contextOf(
     environment,
     param: (name) => {
       const value = params[name];
-      if (value === undefined) throw new Error(`${endpoint.path} has no {${name}}`);
+      if (value === undefined) throw new Error(`${endpoint.id} has no {${name}} in its path`);
       return storable(value);
     },
     call: callFor(endpoint, environment, visitor),

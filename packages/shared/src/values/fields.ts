@@ -3,30 +3,13 @@
  * text that is not plain.
  */
 import * as z from "zod";
-
-/** Whether a text has no control characters and no half of a surrogate pair. PostgreSQL stores neither NUL nor such a half. */
-export function isPlain(text: string): boolean {
-  return !/[\u0000-\u001f\u007f]|\p{Surrogate}/u.test(text);
-}
-
-/**
- * The text with U+FFFD for whatever PostgreSQL cannot store. For text that is to be looked for or judged in SQL rather than
- * refused beforehand: nothing stored is like it, so it matches nothing.
- */
-export function storable(text: string): string {
-  return text.toWellFormed().replaceAll("\u0000", "\ufffd");
-}
+import { cut, houseNumberAddition, isPlain, storable } from "./text.ts";
 
 const line = () =>
   z
     .string()
     .transform((value) => value.trim())
     .refine(isPlain, "must not contain control characters");
-
-/** Cuts by code point, so that no character is halved. */
-export function cut(value: string, length: number): string {
-  return value.length <= length ? value : Array.from(value).slice(0, length).join("").trimEnd();
-}
 
 /** One line of text, trimmed, cut to `length` and never refused for its length; empty is null (specification section 8). */
 export const trimmedTo = (length: number) => line().transform((value) => cut(value, length) || null);
@@ -87,16 +70,6 @@ export const houseNumber = () =>
     context.addIssue(HOUSE_NUMBER_RULE);
     return z.NEVER;
   });
-
-/** The form additions are compared in: upper case, no spaces or dashes around; null when there is none. */
-export function houseNumberAddition(value: string | null | undefined): string | null {
-  return (
-    value
-      ?.toUpperCase()
-      .replace(/[\s-]+/g, " ")
-      .trim() || null
-  );
-}
 
 /** The serial number of a charger, up to 64 characters, compared in upper case and without spaces; empty is null. */
 export const serialNumber = () =>

@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
-import type { Configuration } from "#shared/foundation/environment.ts";
+import type { Configuration } from "#shared/foundation/configuration.ts";
 
 /** `ciphertext` is nonce, ciphertext and tag in hex, apart by dots. */
 export type Sealed = { ciphertext: string; key_id: string };

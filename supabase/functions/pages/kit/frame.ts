@@ -1,6 +1,6 @@
 import { html } from "hono/html";
 import { type Brand, logoPath, type ShownLogo } from "#shared/domain/brand.ts";
-import type { Configuration, TEST_SERVICE } from "#shared/foundation/environment.ts";
+import type { Configuration, TEST_SERVICE } from "#shared/foundation/configuration.ts";
 import { LOCALES, type Locale } from "#shared/values/locale.ts";
 import { FONT_NAME } from "./font_name.ts";
 import { STYLE_VERSION } from "./style.ts";

@@ -3,7 +3,7 @@ import { readSignInSession } from "#shared/auth/sign_in_session.ts";
 import { secretKey, signInByMail, signInByPassword } from "#shared/auth/supabase_auth.ts";
 import { hashAddress, hashSecret, newCode, newSecret, sameSecret } from "#shared/auth/tokens.ts";
 import { composeSignInCode } from "#shared/domain/mail/mail.ts";
-import { ConfigurationError } from "#shared/foundation/environment.ts";
+import { ConfigurationError } from "#shared/foundation/configuration.ts";
 import { ApiError, CODE_REFUSALS } from "#shared/foundation/errors.ts";
 import { email } from "#shared/values/fields.ts";
 import { type CodeError, readCode } from "./code.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { isPlain } from "#shared/values/fields.ts";
+import { isPlain } from "#shared/values/text.ts";
 import { addressKey, isWhole, sameForm } from "./address.ts";
 import type {
   CodeboekLimits,

@@ -1,6 +1,7 @@
 import { claimLinks } from "#shared/domain/claim/links.ts";
 import { composeClaim, type Mail } from "#shared/domain/mail/mail.ts";
-import { type Configuration, type Environment, oncePerEnvironment } from "#shared/foundation/environment.ts";
+import type { Configuration } from "#shared/foundation/configuration.ts";
+import { type Environment, oncePerEnvironment } from "#shared/foundation/environment.ts";
 import type { Locale } from "#shared/values/locale.ts";
 import { loadNumberingPlans } from "#shared/values/phone.ts";
 import { type DraftLookup, lookUp } from "./look_up.ts";

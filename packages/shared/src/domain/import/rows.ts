@@ -1,15 +1,7 @@
-import {
-  cut,
-  eanCode,
-  houseNumber,
-  houseNumberAddition,
-  isPlain,
-  postalCode,
-  serialNumber,
-  typedEmail,
-} from "#shared/values/fields.ts";
+import { eanCode, houseNumber, postalCode, serialNumber, typedEmail } from "#shared/values/fields.ts";
 import { AccountType } from "#shared/values/models.ts";
 import { phone } from "#shared/values/phone.ts";
+import { cut, houseNumberAddition, isPlain } from "#shared/values/text.ts";
 
 /** A row as it came, by column name. */
 export type RawRow = Record<string, unknown>;

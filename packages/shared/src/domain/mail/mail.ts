@@ -1,6 +1,6 @@
 import { html, raw } from "hono/html";
 import { type Brand, logoPath, type ShownLogo } from "#shared/domain/brand.ts";
-import type { Configuration } from "#shared/foundation/environment.ts";
+import type { Configuration } from "#shared/foundation/configuration.ts";
 import type { Locale } from "#shared/values/locale.ts";
 import { en } from "./en.ts";
 import { nl } from "./nl.ts";

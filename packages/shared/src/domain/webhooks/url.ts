@@ -1,7 +1,7 @@
 // Where a webhook may be sent: judged by its text when an endpoint is made and again before each sending, by its addresses when it is sent.
 
 import { isIP } from "node:net";
-import type { Configuration } from "#shared/foundation/environment.ts";
+import type { Configuration } from "#shared/foundation/configuration.ts";
 
 type Host = Pick<Configuration, "API_HOST" | "WEBHOOK_ALLOW_LOOPBACK">;
 

@@ -1,5 +1,5 @@
 import { html } from "hono/html";
-import { storable } from "#shared/values/fields.ts";
+import { storable } from "#shared/values/text.ts";
 import { textInput } from "../../kit/fields.ts";
 import type { Html } from "../../kit/frame.ts";
 import type { Returned } from "../../kit/returned.ts";

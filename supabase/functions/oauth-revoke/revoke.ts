@@ -1,0 +1,52 @@
+import * as z from "zod";
+import { ACCESS_TOKEN_SECONDS, hashSecret, readAccessToken } from "#shared/auth/tokens.ts";
+import { endpoint } from "#shared/http/endpoint.ts";
+
+// RFC 6749 appendix A
+const parameter = z.string().regex(/^[\x20-\x7e]*$/, "must be printable ASCII");
+
+export const revoke = endpoint(
+  {
+    id: "revoke",
+    summary: "End an access token or a refresh token",
+    description:
+      "RFC 7009. JSON or form body. An access token stops working at once; a refresh token ends with every token of its family. " +
+      "The answer is the same for a token that is unknown, expired, or another client's: there is nothing more to do about it. " +
+      "`token_type_hint` is accepted and not needed.",
+    caller: { kind: "anyone" },
+    limit: null,
+    sql: ["revoke_token"],
+    body: z
+      .object({
+        token: parameter.min(1),
+        token_type_hint: parameter.optional(),
+        client_id: parameter.optional(),
+        client_secret: parameter.optional(),
+      })
+      .meta({ id: "RevocationRequest" }),
+    accepts: ["form"],
+    maxBody: 16 * 1024,
+    response: z.object({ ok: z.literal(true) }).meta({ id: "Revoked" }),
+    errors: ["invalid_client", "too_many_requests"],
+    failure: "revoke_failed",
+  },
+  async ({ body, request, address_hash, environment, call, rate, fail }) => {
+    if (/^basic/i.test(request.headers.get("authorization") ?? "")) fail("invalid_client");
+    const access = await readAccessToken(environment, body.token);
+    const answer = JSON.parse(
+      await call("revoke_token", {
+        client_id: body.client_id ?? "",
+        secret_hash: hashSecret(body.client_secret ?? ""),
+        address_hash,
+        token_hash: hashSecret(body.token),
+        access_token: access && {
+          id: access.id,
+          client_id: access.clientId,
+          expires_at: access.issuedAt + ACCESS_TOKEN_SECONDS,
+        },
+      }),
+    );
+    rate(answer.rate);
+    return { ok: true };
+  },
+);

@@ -1,0 +1,111 @@
+import * as z from "zod";
+import { endpoint } from "#shared/http/endpoint.ts";
+import { chainAudit } from "./audit.ts";
+import { tendDrafts } from "./drafts.ts";
+import { checkEans } from "./ean_checks.ts";
+import { checkLedger } from "./ledger.ts";
+import { deliverMail } from "./mail.ts";
+import { mailNotices } from "./notices.ts";
+import { deliverWebhooks } from "./webhooks.ts";
+
+/** A run ends by itself: what is left is for the next one. Hosted, a request may take 150 seconds. */
+const BUDGET_MS = 20_000;
+
+export const run = endpoint(
+  {
+    id: "runWorker",
+    summary:
+      "Run what is due: jobs of the database, drafts, notices to customers, mail, webhooks, the weekly re-check of EANs, the hashes of the audit log and the ledger, the daily check of the books",
+    description:
+      "Called by the scheduler with WORKER_SECRET as bearer; safe to call at any time, from several callers at once.",
+    caller: { kind: "worker" },
+    limit: null,
+    sql: [
+      "run_due_jobs",
+      "claim_mail",
+      "settle_mail",
+      "count_waiting_mail",
+      "due_ean_checks",
+      "record_ean_recheck",
+      "run_draft_jobs",
+      "due_draft_lookups",
+      "record_draft_lookup",
+      "due_notices",
+      "mail_notices",
+      "chain_audit",
+      "claim_webhooks",
+      "settle_webhook",
+      "begin_ledger_check",
+      "finish_ledger_check",
+      "record_job_run",
+    ] as const,
+    slow: true,
+    response: z
+      .object({
+        ok: z.boolean().meta({ description: "False when something needs an operator; it says what" }),
+        jobs: z.record(z.string(), z.int()).meta({ description: "Rows by job" }),
+        drafts: z.object({
+          expired: z.int(),
+          purged: z.int(),
+          reminded: z.int(),
+          looked_up: z.int().meta({ description: "Drafts whose address the EAN register was asked about" }),
+          failed: z.int().meta({ description: "Our failures, the cause in the log; due again within the hour" }),
+        }),
+        notices: z.object({
+          mailed: z
+            .int()
+            .meta({ description: "Mails written to customers about their registration, mandate or money" }),
+        }),
+        mail: z.object({
+          sent: z.int(),
+          failed: z.int().meta({ description: "Sendings that failed; a temporary failure is tried again later" }),
+          problem: z.string().optional(),
+        }),
+        webhooks: z.object({
+          delivered: z.int(),
+          failed: z.int().meta({ description: "Sendings that failed; they are tried again later" }),
+        }),
+        ean_checks: z.object({
+          checked: z.int().meta({ description: "Connections judged again by the EAN register's answer" }),
+          failed: z.int().meta({ description: "Our failures, the cause in the log; due again within the hour" }),
+        }),
+        audit: z.object({
+          chained: z.int().meta({ description: "Rows of the audit log and of the ledger that got their hash" }),
+          more: z.boolean().meta({ description: "Whether rows are left for the next run" }),
+          sealed: z
+            .object({ day: z.iso.date(), hash: z.string().regex(/^[0-9a-f]{64}$/) })
+            .nullable()
+            .meta({ description: "The last day that was sealed, and its hash: to be kept elsewhere" }),
+        }),
+        ledger: z.object({
+          checked: z.int().meta({ description: "Tenants whose books were checked: one in a run, each once a day" }),
+          wrong: z.int().meta({ description: "What does not agree in them; `operator ledger check` says what" }),
+          failed: z.int().meta({ description: "Our failures, the cause in the log; due again in a day" }),
+        }),
+      })
+      .meta({ id: "WorkerRun" }),
+    errors: [],
+    failure: "internal_error",
+  },
+  async ({ call, environment, admitted }) => {
+    const { request_id } = await admitted();
+    const begun = performance.now();
+    const deadline = Date.now() + BUDGET_MS;
+    const jobs = JSON.parse(await call("run_due_jobs"));
+    const others = async () => {
+      const audit = await chainAudit(call, deadline);
+      const drafts = await tendDrafts(environment, call, deadline, request_id);
+      const notices = await mailNotices(environment, call, deadline);
+      const mail = await deliverMail(environment, call, deadline, request_id);
+      const ean_checks = await checkEans(environment, call, deadline, request_id);
+      const ledger = await checkLedger(environment, call, request_id);
+      return { drafts, notices, mail, ean_checks, audit, ledger };
+    };
+    // beside each other: a receiver of webhooks may take its ten seconds
+    const [webhooks, rest] = await Promise.all([deliverWebhooks(environment, call, deadline, request_id), others()]);
+    const { mail, ean_checks, drafts, ledger } = rest;
+    const ok = mail.problem === undefined && ean_checks.failed + drafts.failed + ledger.failed + ledger.wrong === 0;
+    await call("record_job_run", { job: "worker", ok, ms: Math.round(performance.now() - begun) });
+    return { ok, jobs, webhooks, ...rest };
+  },
+);
