@@ -1283,6 +1283,65 @@ $$;
 comment on function private.manager_emails(uuid) is 'Whom to write to about a partner itself. Definer, because logins belong to Supabase Auth.';
 grant execute on function private.manager_emails(uuid) to api_owner;
 
+create function private.tell_managers(mails jsonb, person text, by text, but text[], others text[] default '{}') returns void
+language plpgsql
+set search_path = ''
+as $$
+declare
+  partner constant core.partners := private.own_partner();
+  letters constant jsonb := (
+    select jsonb_agg(jsonb_build_object('recipient', t.email, 'cause', 'managers_changed:' || gen_random_uuid(), 'fields', jsonb_build_object(
+             'partner_name', private.partner_display_name(partner), 'person', person, 'by', by)))
+      from (select m.email from private.manager_emails(partner.id) m (email) union select unnest(others)) t
+     where t.email <> all (array_remove(but, null)));
+begin
+  if letters is not null then
+    perform private.enqueue_mails(mails -> coalesce(partner.locale, 'nl'), letters);
+  end if;
+end $$;
+comment on function private.tell_managers(jsonb, text, text, text[], text[]) is
+  'Mails whoever manages the partner of this transaction, and others, what became of a person: {nl, en}, in the partner''s language; by is null for the service. Not those in but, who know.';
+grant execute on function private.tell_managers(jsonb, text, text, text[], text[]) to api_owner;
+
+create function private.managed_alone(person uuid) returns text
+language sql stable security definer
+set search_path = ''
+as $$
+  select private.partner_display_name(p)
+    from core.partner_managers m join core.partners p on p.id = m.partner_id and p.is_active
+   where m.user_id = person and not exists (select from core.partner_managers o where o.partner_id = m.partner_id and o.user_id <> person)
+$$;
+comment on function private.managed_alone(uuid) is
+  'The name of the active partner that nobody but this person manages, or null. Definer, because they act for the house.';
+grant execute on function private.managed_alone(uuid) to api_owner;
+
+create function private.leave_partner(person uuid, mails jsonb) returns void
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  tenant constant uuid := private.partner_id();
+  email  constant text := (private.user_profile(person)).email;
+  left_partner uuid;
+begin
+  -- as a colleague who removes somebody: one at a time
+  select p.id into left_partner from core.partners p join core.partner_managers m on m.partner_id = p.id where m.user_id = person for no key update of p;
+  delete from core.partner_managers m where m.user_id = person and m.partner_id = left_partner;
+  if not found then
+    return;
+  end if;
+  perform private.act_for_partner(left_partner), private.tell_managers(mails -> 'left', email, null, array[email]);
+  if not exists (select from core.partner_managers m where m.partner_id = left_partner) then
+    perform private.enqueue_mail(mails -> 'alone', mails ->> 'operator', 'managers_changed:' || gen_random_uuid(), jsonb_build_object(
+      'partner_name', private.partner_display_name(private.own_partner()), 'person', email));
+  end if;
+  perform private.audit('partner.manager_removed', person);
+  perform private.act_for_partner(tenant);
+end $$;
+comment on function private.leave_partner(uuid, jsonb) is
+  'Somebody who ends their account manages no partner any more: {left: {nl, en}, alone, operator}. The others are told, and where there are none the operator. Definer, because the person acts for the house.';
+grant execute on function private.leave_partner(uuid, jsonb) to api_owner;
+
 -- Partner API keys: one active key a partner, kept as a hash.
 
 create table core.partner_keys (
@@ -1648,6 +1707,11 @@ begin
   if exists (select from private.manager_emails(partner) m (email) where m.email = address) then
     return false;
   end if;
+  -- withdrawn ones count: their mail was sent
+  if (select count(*) from core.manager_invitations i
+       where i.partner_id = partner and i.email = address and i.created_at > private.now() - interval '1 day') >= 3 then
+    return null;
+  end if;
   rate := private.debit('partner:' || partner, 'manager_invitation');
   if not (rate ->> 'allowed')::boolean then
     return null;
@@ -1660,11 +1724,12 @@ begin
   returning id into invitation;
   perform private.enqueue_mail(input -> 'mail', address, 'manager_invitation:' || invitation, jsonb_build_object(
     'partner_name', (select private.partner_display_name(p) from core.partners p where p.id = partner), 'invited_by', invited_by));
+  perform private.tell_managers(input -> 'told', address, invited_by, array[invited_by]);
   perform private.audit('partner.manager_invited', invitation);
   return true;
 end $$;
 comment on function private.invite_manager(text, jsonb, text) is
-  'Mails an invitation to an address, {token_hash, mail}; its mail names invited_by, or where that is null the service. False for who manages the partner already, null where twenty were invited within a day. Whether the address has a login changes nothing.';
+  'Mails an invitation to an address, {token_hash, mail, told: {nl, en}}, and tells who manages the partner; both name invited_by, or where that is null the service. False for who manages the partner already, null where twenty were invited within a day, or this address three times. Whether the address has a login changes nothing.';
 grant execute on function private.invite_manager(text, jsonb, text) to api_owner;
 
 create function private.enter_invitation(token_hash text, out partner_id uuid, out id uuid)
@@ -1773,11 +1838,12 @@ begin
    where i.partner_id = invitation.partner_id and i.id = invitation.id;
   if claimed.added then
     perform private.audit('partner.manager_added', login.user_id);
+    perform private.tell_managers(request -> 'told', invitation.email, null, array[invitation.email]);
   end if;
   return json_build_object('email', invitation.email, 'accepted', claimed.manages = invitation.partner_id);
 end $$;
 comment on function api.accept_invitation(jsonb, jsonb) is
-  'Who proves the invited address by its code manages the partner: {token_hash, code_hash} to {email, accepted}. Not accepted where they manage another partner, which they may leave and come back. Asks for a login where the address has none.';
+  'Who proves the invited address by its code manages the partner, and the others are told: {token_hash, code_hash, told: {nl, en}} to {email, accepted}. Not accepted where they manage another partner, which they may leave and come back. Asks for a login where the address has none.';
 select private.expose('api.accept_invitation(jsonb, jsonb)');
 
 create function private.purge_invitations() returns bigint
@@ -14561,7 +14627,7 @@ begin
   return json_build_object('invited', private.invite_manager(input ->> 'email', input, (private.user_profile(private.manager_id())).email));
 end $$;
 comment on function api.invite_manager(jsonb, jsonb) is
-  'A manager invites a colleague: {email, token_hash, mail} to {invited} as private.invite_manager says it.';
+  'A manager invites a colleague: {email, token_hash, mail, told: {nl, en}} to {invited} as private.invite_manager says it.';
 select private.expose('api.invite_manager(jsonb, jsonb)');
 
 create function api.withdraw_manager_invitation(caller jsonb, input jsonb) returns json
@@ -14589,6 +14655,8 @@ set search_path = ''
 as $$
 declare
   person  constant uuid := private.as_uuid(input ->> 'user_id');
+  own     text;
+  theirs  text;
   removed boolean;
 begin
   -- one at a time, and only by who manages the partner still: of two who remove each other the second is too late
@@ -14598,12 +14666,15 @@ begin
      and exists (select from core.partner_managers o where o.partner_id = m.partner_id and o.user_id <> m.user_id);
   removed := found;
   if removed then
+    own := (private.user_profile(private.manager_id())).email;
+    theirs := (private.user_profile(person)).email;
     perform private.audit('partner.manager_removed', person);
+    perform private.tell_managers(input -> case when own = theirs then 'left' else 'removed' end, theirs, own, array[own], array[theirs]);
   end if;
   return json_build_object('removed', removed);
 end $$;
 comment on function api.remove_manager(jsonb, jsonb) is
-  'Somebody manages the partner no more, from this moment: {user_id} to {removed}, false for the last one and for who does not manage it. Oneself too.';
+  'Somebody manages the partner no more, from this moment: {user_id, removed: {nl, en}, left: {nl, en}} to {removed}, false for the last one and for who does not manage it. Oneself too. The others and the one who goes are told by mail.';
 select private.expose('api.remove_manager(jsonb, jsonb)');
 
 -- GET and POST /chargers, and /profile.
@@ -15749,13 +15820,14 @@ as $$
   select json_build_object(
     'balance_eur', private.own_balance(),
     'accounts', count(*),
+    'managed_alone', private.managed_alone(private.user_id()),
     'iban_missing', coalesce(bool_or(a.iban_ciphertext is null and a.payout_handler = 'service_pays_customer'), false),
     -- of this delivery year, which is the last one
     'kept_until', case when count(*) > 0 then make_date(extract(year from private.today())::int + 7, 1, 1) end)
     from core.accounts a where a.user_id = private.user_id()
 $$;
 comment on function private.own_end() is
-  'What the end of the account means for the person of this transaction: {balance_eur, accounts, iban_missing, kept_until}; without accounts nothing is kept.';
+  'What the end of the account means for the person of this transaction: {balance_eur, accounts, managed_alone, iban_missing, kept_until}; without accounts nothing is kept.';
 grant execute on function private.own_end() to api_owner;
 
 create function api.read_own_end(caller jsonb) returns json
@@ -15830,7 +15902,6 @@ begin
   delete from core.oauth_consents o where o.user_id = person;
   delete from core.personal_tokens t where t.user_id = person;
   delete from core.page_sessions s where s.user_id = person;
-  delete from core.partner_managers m where m.user_id = person;
   if exists (select from core.accounts a where a.user_id = person) or exists (select from core.chargers h where h.user_id = person) then
     -- as Supabase Auth deletes where rows must stay: by a mark, and with nothing left that says who it was
     update auth.users u
@@ -15844,7 +15915,7 @@ comment on function private.close_login(uuid) is
   'Ends every credential of a person, and the login: whole where nothing of theirs must be kept, else by a mark. Definer, because logins belong to Supabase Auth.';
 grant execute on function private.close_login(uuid) to api_owner;
 
-create function api.close_own_account(caller jsonb) returns json
+create function api.close_own_account(caller jsonb, input jsonb) returns json
 language plpgsql security definer
 set search_path = ''
 as $$
@@ -15877,12 +15948,13 @@ begin
     perform private.stop_sharing(person, (brand ->> 'partner_id')::uuid);
   end if;
   perform private.audit('user.account_closed', person);
+  perform private.leave_partner(person, input -> 'mails');
   perform private.close_login(person);
   return json_build_object('closed', true);
 end $$;
-comment on function api.close_own_account(jsonb) is
-  'A person ends their account: mandates end, chargers and everything that lets somebody in goes, and what they are owed is paid without a minimum. Answers {closed}, false where there is money and nowhere to pay it. Refused with recent_sign_in_required a quarter of an hour after signing in. What shows how kWh became money is kept as docs/retention.md says.';
-select private.expose('api.close_own_account(jsonb)');
+comment on function api.close_own_account(jsonb, jsonb) is
+  'A person ends their account, {mails} as private.leave_partner takes them: mandates end, chargers and everything that lets somebody in goes, and what they are owed is paid without a minimum. Answers {closed}, false where there is money and nowhere to pay it. Refused with recent_sign_in_required a quarter of an hour after signing in. What shows how kWh became money is kept as docs/retention.md says.';
+select private.expose('api.close_own_account(jsonb, jsonb)');
 
 -- The sandbox: an integrator plays the customer, the charger, the reviewer and the mailbox. What happens here happens through the
 -- functions that production runs; only who starts them differs. Nothing of it runs on another host.
@@ -17461,10 +17533,11 @@ begin
   end if;
   if claimed.added then
     perform private.audit('partner.manager_added', person);
+    perform private.tell_managers(input -> 'told', lower(input ->> 'user'), null, array[lower(input ->> 'user')]);
   end if;
   return json_build_object('changed', claimed.added, 'manager', json_build_object('user_id', person, 'partner_id', partner.id, 'partner_slug', partner.slug));
 end $$;
-comment on function ops.partner_add_manager(jsonb) is 'Lets a person with a login manage a partner: {partner, user} to {changed, manager}. A person manages one.';
+comment on function ops.partner_add_manager(jsonb) is 'Lets a person with a login manage a partner, and tells the others: {partner, user, told: {nl, en}} to {changed, manager}. A person manages one.';
 select private.expose_ops('ops.partner_add_manager(jsonb)');
 
 create function ops.partner_invite(input jsonb) returns json
@@ -17485,7 +17558,7 @@ begin
   return json_build_object('changed', invited, 'invitation', json_build_object('email', address, 'partner_id', partner.id, 'partner_slug', partner.slug));
 end $$;
 comment on function ops.partner_invite(jsonb) is
-  'Mails somebody an invitation to manage a partner, which makes their login: {partner, email, token_hash, mail} to {changed, invitation}. Not changed where they manage it already.';
+  'Mails somebody an invitation to manage a partner, which makes their login: {partner, email, token_hash, mail, told: {nl, en}} to {changed, invitation}. Not changed where they manage it already.';
 select private.expose_ops('ops.partner_invite(jsonb)');
 
 create function ops.partner_mint_key(input jsonb) returns json
@@ -20678,7 +20751,11 @@ as $$
       private.waiting('bookings to submit', $q$select from core.bookings b where b.status = 'open'$q$),
       private.waiting('payout batches to approve', $q$select from core.payout_batches b where b.status = 'prepared'$q$),
       private.waiting('payout batches to export', $q$select from core.payout_batches b where b.status = 'approved'$q$),
-      private.waiting('payout batches to settle', $q$select from core.payout_batches b where b.status = 'exported'$q$)),
+      private.waiting('payout batches to settle', $q$select from core.payout_batches b where b.status = 'exported'$q$),
+      private.waiting('partners with customers and nobody who manages them',
+        $q$select from core.partners p
+            where p.is_active and not exists (select from core.partner_managers m where m.partner_id = p.id)
+              and exists (select from core.attributions a where a.partner_id = p.id)$q$)),
     'holds', json_build_array(
       private.held('partners', 'core.partners'), private.held('clients', 'core.oauth_clients'), private.held('drafts', 'core.drafts'),
       private.held('accounts', 'core.accounts'), private.held('connections', 'core.connections'), private.held('mandates', 'core.mandates'),

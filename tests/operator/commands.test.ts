@@ -855,6 +855,12 @@ describe("contract §8 partner settings, managers and keys", () => {
     const added = await done("partner add-manager partner-a --user EVA@beheer.nl", "partner.manager_added");
     expect(added.json).toMatchObject({ changed: true, manager: { partner_slug: "partner-a" } });
     expect((await done("partner add-manager partner-a --user eva@beheer.nl")).json.changed).toBe(false);
+    await world.row("insert into auth.users (id, email) values (gen_random_uuid(), 'fem@beheer.nl')");
+    await done("partner add-manager partner-a --user fem@beheer.nl", "partner.manager_added");
+    const told =
+      "select recipient, subject from core.mail_outbox where template = 'managers_changed' and text like '%' || $1 || '%'";
+    expect(await world.row(told, "fem@beheer.nl")).toMatchObject({ recipient: "eva@beheer.nl" });
+    expect(await world.row(told, "eva@beheer.nl"), "nobody was there to tell").toBeUndefined();
     await refused("partner add-manager partner-b --user eva@beheer.nl", "manages another partner");
     await refused("partner add-manager partner-a --user niemand@beheer.nl", "Nobody has a login");
   });

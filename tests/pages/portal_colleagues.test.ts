@@ -3,9 +3,10 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { issueUserToken } from "#shared/auth/tokens.ts";
+import type { Partner } from "../harness/people.ts";
 import type { SandboxWorld } from "../sandbox/sandbox_world.ts";
 import { type Browser, formToken, heading, newBrowser } from "./claimant.ts";
-import { createCustomerWorld } from "./customer.ts";
+import { createCustomerWorld, mijn, signIn } from "./customer.ts";
 import { type Manager, newManager, portal, portalBrowser, signInToPortal } from "./manager.ts";
 import { signedCustomer } from "./signatory_customer.ts";
 
@@ -299,5 +300,93 @@ describe("contract §7 a colleague who goes", () => {
     await remove(other.ask, other.user_id);
     expect((await other.ask(portal(world))).status).toBe(403);
     expect((await signInToPortal(world, newBrowser(world), other.email)).status, "their login stays theirs").toBe(303);
+  });
+});
+
+describe("contract §7 who manages a partner is told of who comes and goes", () => {
+  /** What an address was told, newest last. */
+  const toldTo = async (email: string) =>
+    (
+      await world.rows(
+        "select subject, text, locale from core.mail_outbox where recipient = $1 and template = 'managers_changed' order by ctid",
+        email,
+      )
+    ).map(({ subject, text, locale }) => ({ subject, text, locale }));
+  const alone = async (partner: Partner) => {
+    await world.database.admin.query("delete from core.partner_managers where partner_id = $1", [partner.id]);
+    return colleague(partner);
+  };
+
+  test("the others, in the partner's language: an invitation, who accepts it, who is removed and by whom", async () => {
+    await world.database.admin.query("delete from core.rate_limit_state where bucket = 'manager_invitation'");
+    const one = await alone(world.partnerB);
+    const two = await colleague(world.partnerB);
+    await world.row("update core.partners set locale = 'en' where id = $1 returning 1", world.partnerB.id);
+    const email = newAddress();
+    expect((await invite(email, one.ask)).text).toContain("is gemaild");
+    expect(await toldTo(one.email), "who did it knows").toEqual([]);
+    const invited = await toldTo(two.email);
+    expect(invited).toMatchObject([
+      { locale: "en", subject: expect.stringMatching(/^Somebody was invited to manage /) },
+    ]);
+    expect(invited[0]?.text).toContain(`${one.email} invited ${email}`);
+    expect(invited[0]?.text).toContain("/portal/settings/colleagues?lang=en");
+
+    await accept(email);
+    for (const { email: theirs } of [one, two])
+      expect((await toldTo(theirs)).at(-1)?.text).toContain(`${email} manages`);
+    expect(await toldTo(email)).toEqual([]);
+
+    const { id } = await world.row("select id from auth.users where email = $1", email);
+    await remove(one.ask, id);
+    for (const theirs of [two.email, email])
+      expect((await toldTo(theirs)).at(-1)?.text).toContain(`${one.email} removed ${email}`);
+    await remove(two.ask, two.user_id);
+    expect((await toldTo(one.email)).at(-1)?.text).toContain(`${two.email} no longer manages`);
+    await world.row("update core.partners set locale = null where id = $1 returning 1", world.partnerB.id);
+  });
+
+  test("an address is invited three times a day at most", async () => {
+    const email = newAddress();
+    for (let time = 1; time <= 3; time += 1) expect((await invite(email)).status).toBe(200);
+    expect((await invite(email)).status).toBe(422);
+  });
+
+  test("who ends the whole account: the others, and the operator where nobody is left, which the page says before", async () => {
+    const [one, two] = [await alone(world.partnerB), await colleague(world.partnerB)];
+    const end = async ({ email }: Manager) => {
+      const browser = newBrowser(world);
+      await signIn(world, browser, email);
+      const page = await browser(mijn(world, "/data/end?lang=nl"));
+      expect(
+        (await browser(mijn(world, "/data/end"), { form: { form_token: formToken(page.text) } })).location,
+      ).toContain("out=closed");
+      return page.text;
+    };
+    const waits = async () => {
+      const { stats } = await world.row(`select ops.stats('{"operator": "test"}') as stats`);
+      return stats.waits.find(({ what }: { what: string }) => what.startsWith("partners with customers")).count;
+    };
+    const operator = world.environment.config.SUPPORT_EMAIL;
+    expect(await end(two)).not.toContain("U bent de enige");
+    expect((await toldTo(one.email)).at(-1)?.text).toContain(`${two.email} beheert`);
+    expect(await toldTo(operator)).toEqual([]);
+    const before = await waits();
+    const login = await world.row(
+      "insert into auth.users (id, email) values (gen_random_uuid(), $1) returning id",
+      newAddress(),
+    );
+    await world.row(
+      "insert into core.attributions (partner_id, user_id, source, attached_month) values ($1, $2, 'partner_upload', '2026-01-01') returning 1",
+      world.partnerB.id,
+      login.id,
+    );
+    expect(await waits(), "somebody manages it").toBe(before);
+    expect(await end(one)).toContain("U bent de enige die");
+    expect(await waits()).toBe(before + 1);
+    const [mail, ...more] = await toldTo(operator);
+    expect([mail?.subject, more]).toEqual([expect.stringMatching(/^Niemand beheert .* nog$/), []]);
+    expect(mail?.text).toContain(one.email);
+    await world.row("delete from core.attributions where user_id = $1 returning 1", login.id);
   });
 });

@@ -9,7 +9,7 @@ import { APP_COMMANDS } from "./app_commands.ts";
 import { AUDIT_COMMANDS } from "./audit_commands.ts";
 import { about, type Command, changed, limit, list, partner, type Row, read, whole } from "./command.ts";
 import { ERE_COMMANDS } from "./ere_commands.ts";
-import { invite } from "./invite.ts";
+import { addManager, invite } from "./invite.ts";
 import { INVOICE_COMMANDS } from "./invoice_commands.ts";
 import { LOGIN_COMMANDS } from "./login_commands.ts";
 import { PAYOUT_COMMANDS } from "./payout_commands.ts";
@@ -125,9 +125,12 @@ export const COMMANDS: Command[] = [
   {
     name: "partner add-manager",
     summary: "Let a person with a login manage a partner",
+    details:
+      "Nobody is asked for a code: for who proves the address themselves, and for who has no login yet, there is partner invite. The others who manage it are mailed. Takes PAGES_URL, SERVICE_NAME and SUPPORT_EMAIL as the functions have them.",
     example: "partner add-manager laadpunt-zuid --user eva@laadpunt.example",
     takes: [partner(), new Option("--user <email>", "the address of the login").makeOptionMandatory()],
     ops: "partner_add_manager",
+    perform: { also: [], run: addManager },
     view: changed("manager", "Manager added."),
   },
   {

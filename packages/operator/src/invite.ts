@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { hashSecret, newSecret } from "#shared/auth/tokens.ts";
-import { composeManagerInvitation } from "#shared/domain/mail/mail.ts";
+import { composeManagerInvitation, managersChanged } from "#shared/domain/mail/mail.ts";
 import type { Locale } from "#shared/values/locale.ts";
 import type { Input, Machine } from "./command.ts";
 import { type Answer, OperatorError } from "./database.ts";
@@ -12,13 +12,24 @@ const Sender = z.object({
   PAGES_URL: z.url().transform((url) => url.replace(/\/$/, "")),
 });
 
-/** Mails an invitation to manage a partner; the link is in the mail alone. */
-export async function invite({ locale, ...input }: Input, { call, env }: Machine): Promise<Answer> {
+function senderOf({ env }: Machine): z.infer<typeof Sender> {
   const sender = Sender.safeParse(env);
   if (!sender.success)
     throw new OperatorError(`${String(sender.error.issues[0]?.path[0])} is not set, or cannot be read.`);
+  return sender.data;
+}
+
+/** Mails an invitation to manage a partner; the link is in the mail alone. */
+export async function invite({ locale, ...input }: Input, machine: Machine): Promise<Answer> {
+  const config = senderOf(machine);
   const token = newSecret();
-  const link = `${sender.data.PAGES_URL}/portal/invitation/${token}`;
-  const mail = composeManagerInvitation({ config: sender.data, locale: locale as Locale, link });
-  return call("partner_invite", { ...input, token_hash: hashSecret(token), mail });
+  const link = `${config.PAGES_URL}/portal/invitation/${token}`;
+  const mail = composeManagerInvitation({ config, locale: locale as Locale, link });
+  const told = managersChanged(config, "invited");
+  return machine.call("partner_invite", { ...input, token_hash: hashSecret(token), mail, told });
+}
+
+/** Lets a person with a login manage a partner, and mails those who do already. */
+export async function addManager(input: Input, machine: Machine): Promise<Answer> {
+  return machine.call("partner_add_manager", { ...input, told: managersChanged(senderOf(machine), "joined") });
 }

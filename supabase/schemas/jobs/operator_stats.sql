@@ -69,7 +69,11 @@ as $$
       private.waiting('bookings to submit', $q$select from core.bookings b where b.status = 'open'$q$),
       private.waiting('payout batches to approve', $q$select from core.payout_batches b where b.status = 'prepared'$q$),
       private.waiting('payout batches to export', $q$select from core.payout_batches b where b.status = 'approved'$q$),
-      private.waiting('payout batches to settle', $q$select from core.payout_batches b where b.status = 'exported'$q$)),
+      private.waiting('payout batches to settle', $q$select from core.payout_batches b where b.status = 'exported'$q$),
+      private.waiting('partners with customers and nobody who manages them',
+        $q$select from core.partners p
+            where p.is_active and not exists (select from core.partner_managers m where m.partner_id = p.id)
+              and exists (select from core.attributions a where a.partner_id = p.id)$q$)),
     'holds', json_build_array(
       private.held('partners', 'core.partners'), private.held('clients', 'core.oauth_clients'), private.held('drafts', 'core.drafts'),
       private.held('accounts', 'core.accounts'), private.held('connections', 'core.connections'), private.held('mandates', 'core.mandates'),

@@ -39,7 +39,7 @@ begin
   return json_build_object('invited', private.invite_manager(input ->> 'email', input, (private.user_profile(private.manager_id())).email));
 end $$;
 comment on function api.invite_manager(jsonb, jsonb) is
-  'A manager invites a colleague: {email, token_hash, mail} to {invited} as private.invite_manager says it.';
+  'A manager invites a colleague: {email, token_hash, mail, told: {nl, en}} to {invited} as private.invite_manager says it.';
 select private.expose('api.invite_manager(jsonb, jsonb)');
 
 create function api.withdraw_manager_invitation(caller jsonb, input jsonb) returns json
@@ -67,6 +67,8 @@ set search_path = ''
 as $$
 declare
   person  constant uuid := private.as_uuid(input ->> 'user_id');
+  own     text;
+  theirs  text;
   removed boolean;
 begin
   -- one at a time, and only by who manages the partner still: of two who remove each other the second is too late
@@ -76,10 +78,13 @@ begin
      and exists (select from core.partner_managers o where o.partner_id = m.partner_id and o.user_id <> m.user_id);
   removed := found;
   if removed then
+    own := (private.user_profile(private.manager_id())).email;
+    theirs := (private.user_profile(person)).email;
     perform private.audit('partner.manager_removed', person);
+    perform private.tell_managers(input -> case when own = theirs then 'left' else 'removed' end, theirs, own, array[own], array[theirs]);
   end if;
   return json_build_object('removed', removed);
 end $$;
 comment on function api.remove_manager(jsonb, jsonb) is
-  'Somebody manages the partner no more, from this moment: {user_id} to {removed}, false for the last one and for who does not manage it. Oneself too.';
+  'Somebody manages the partner no more, from this moment: {user_id, removed: {nl, en}, left: {nl, en}} to {removed}, false for the last one and for who does not manage it. Oneself too. The others and the one who goes are told by mail.';
 select private.expose('api.remove_manager(jsonb, jsonb)');

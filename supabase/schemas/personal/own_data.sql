@@ -18,13 +18,14 @@ as $$
   select json_build_object(
     'balance_eur', private.own_balance(),
     'accounts', count(*),
+    'managed_alone', private.managed_alone(private.user_id()),
     'iban_missing', coalesce(bool_or(a.iban_ciphertext is null and a.payout_handler = 'service_pays_customer'), false),
     -- of this delivery year, which is the last one
     'kept_until', case when count(*) > 0 then make_date(extract(year from private.today())::int + 7, 1, 1) end)
     from core.accounts a where a.user_id = private.user_id()
 $$;
 comment on function private.own_end() is
-  'What the end of the account means for the person of this transaction: {balance_eur, accounts, iban_missing, kept_until}; without accounts nothing is kept.';
+  'What the end of the account means for the person of this transaction: {balance_eur, accounts, managed_alone, iban_missing, kept_until}; without accounts nothing is kept.';
 grant execute on function private.own_end() to api_owner;
 
 create function api.read_own_end(caller jsonb) returns json
@@ -99,7 +100,6 @@ begin
   delete from core.oauth_consents o where o.user_id = person;
   delete from core.personal_tokens t where t.user_id = person;
   delete from core.page_sessions s where s.user_id = person;
-  delete from core.partner_managers m where m.user_id = person;
   if exists (select from core.accounts a where a.user_id = person) or exists (select from core.chargers h where h.user_id = person) then
     -- as Supabase Auth deletes where rows must stay: by a mark, and with nothing left that says who it was
     update auth.users u
@@ -113,7 +113,7 @@ comment on function private.close_login(uuid) is
   'Ends every credential of a person, and the login: whole where nothing of theirs must be kept, else by a mark. Definer, because logins belong to Supabase Auth.';
 grant execute on function private.close_login(uuid) to api_owner;
 
-create function api.close_own_account(caller jsonb) returns json
+create function api.close_own_account(caller jsonb, input jsonb) returns json
 language plpgsql security definer
 set search_path = ''
 as $$
@@ -146,9 +146,10 @@ begin
     perform private.stop_sharing(person, (brand ->> 'partner_id')::uuid);
   end if;
   perform private.audit('user.account_closed', person);
+  perform private.leave_partner(person, input -> 'mails');
   perform private.close_login(person);
   return json_build_object('closed', true);
 end $$;
-comment on function api.close_own_account(jsonb) is
-  'A person ends their account: mandates end, chargers and everything that lets somebody in goes, and what they are owed is paid without a minimum. Answers {closed}, false where there is money and nowhere to pay it. Refused with recent_sign_in_required a quarter of an hour after signing in. What shows how kWh became money is kept as docs/retention.md says.';
-select private.expose('api.close_own_account(jsonb)');
+comment on function api.close_own_account(jsonb, jsonb) is
+  'A person ends their account, {mails} as private.leave_partner takes them: mandates end, chargers and everything that lets somebody in goes, and what they are owed is paid without a minimum. Answers {closed}, false where there is money and nowhere to pay it. Refused with recent_sign_in_required a quarter of an hour after signing in. What shows how kWh became money is kept as docs/retention.md says.';
+select private.expose('api.close_own_account(jsonb, jsonb)');

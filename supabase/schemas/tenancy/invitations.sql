@@ -53,6 +53,11 @@ begin
   if exists (select from private.manager_emails(partner) m (email) where m.email = address) then
     return false;
   end if;
+  -- withdrawn ones count: their mail was sent
+  if (select count(*) from core.manager_invitations i
+       where i.partner_id = partner and i.email = address and i.created_at > private.now() - interval '1 day') >= 3 then
+    return null;
+  end if;
   rate := private.debit('partner:' || partner, 'manager_invitation');
   if not (rate ->> 'allowed')::boolean then
     return null;
@@ -65,11 +70,12 @@ begin
   returning id into invitation;
   perform private.enqueue_mail(input -> 'mail', address, 'manager_invitation:' || invitation, jsonb_build_object(
     'partner_name', (select private.partner_display_name(p) from core.partners p where p.id = partner), 'invited_by', invited_by));
+  perform private.tell_managers(input -> 'told', address, invited_by, array[invited_by]);
   perform private.audit('partner.manager_invited', invitation);
   return true;
 end $$;
 comment on function private.invite_manager(text, jsonb, text) is
-  'Mails an invitation to an address, {token_hash, mail}; its mail names invited_by, or where that is null the service. False for who manages the partner already, null where twenty were invited within a day. Whether the address has a login changes nothing.';
+  'Mails an invitation to an address, {token_hash, mail, told: {nl, en}}, and tells who manages the partner; both name invited_by, or where that is null the service. False for who manages the partner already, null where twenty were invited within a day, or this address three times. Whether the address has a login changes nothing.';
 grant execute on function private.invite_manager(text, jsonb, text) to api_owner;
 
 create function private.enter_invitation(token_hash text, out partner_id uuid, out id uuid)
@@ -178,11 +184,12 @@ begin
    where i.partner_id = invitation.partner_id and i.id = invitation.id;
   if claimed.added then
     perform private.audit('partner.manager_added', login.user_id);
+    perform private.tell_managers(request -> 'told', invitation.email, null, array[invitation.email]);
   end if;
   return json_build_object('email', invitation.email, 'accepted', claimed.manages = invitation.partner_id);
 end $$;
 comment on function api.accept_invitation(jsonb, jsonb) is
-  'Who proves the invited address by its code manages the partner: {token_hash, code_hash} to {email, accepted}. Not accepted where they manage another partner, which they may leave and come back. Asks for a login where the address has none.';
+  'Who proves the invited address by its code manages the partner, and the others are told: {token_hash, code_hash, told: {nl, en}} to {email, accepted}. Not accepted where they manage another partner, which they may leave and come back. Asks for a login where the address has none.';
 select private.expose('api.accept_invitation(jsonb, jsonb)');
 
 create function private.purge_invitations() returns bigint

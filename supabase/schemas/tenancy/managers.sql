@@ -67,3 +67,62 @@ as $$
 $$;
 comment on function private.manager_emails(uuid) is 'Whom to write to about a partner itself. Definer, because logins belong to Supabase Auth.';
 grant execute on function private.manager_emails(uuid) to api_owner;
+
+create function private.tell_managers(mails jsonb, person text, by text, but text[], others text[] default '{}') returns void
+language plpgsql
+set search_path = ''
+as $$
+declare
+  partner constant core.partners := private.own_partner();
+  letters constant jsonb := (
+    select jsonb_agg(jsonb_build_object('recipient', t.email, 'cause', 'managers_changed:' || gen_random_uuid(), 'fields', jsonb_build_object(
+             'partner_name', private.partner_display_name(partner), 'person', person, 'by', by)))
+      from (select m.email from private.manager_emails(partner.id) m (email) union select unnest(others)) t
+     where t.email <> all (array_remove(but, null)));
+begin
+  if letters is not null then
+    perform private.enqueue_mails(mails -> coalesce(partner.locale, 'nl'), letters);
+  end if;
+end $$;
+comment on function private.tell_managers(jsonb, text, text, text[], text[]) is
+  'Mails whoever manages the partner of this transaction, and others, what became of a person: {nl, en}, in the partner''s language; by is null for the service. Not those in but, who know.';
+grant execute on function private.tell_managers(jsonb, text, text, text[], text[]) to api_owner;
+
+create function private.managed_alone(person uuid) returns text
+language sql stable security definer
+set search_path = ''
+as $$
+  select private.partner_display_name(p)
+    from core.partner_managers m join core.partners p on p.id = m.partner_id and p.is_active
+   where m.user_id = person and not exists (select from core.partner_managers o where o.partner_id = m.partner_id and o.user_id <> person)
+$$;
+comment on function private.managed_alone(uuid) is
+  'The name of the active partner that nobody but this person manages, or null. Definer, because they act for the house.';
+grant execute on function private.managed_alone(uuid) to api_owner;
+
+create function private.leave_partner(person uuid, mails jsonb) returns void
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  tenant constant uuid := private.partner_id();
+  email  constant text := (private.user_profile(person)).email;
+  left_partner uuid;
+begin
+  -- as a colleague who removes somebody: one at a time
+  select p.id into left_partner from core.partners p join core.partner_managers m on m.partner_id = p.id where m.user_id = person for no key update of p;
+  delete from core.partner_managers m where m.user_id = person and m.partner_id = left_partner;
+  if not found then
+    return;
+  end if;
+  perform private.act_for_partner(left_partner), private.tell_managers(mails -> 'left', email, null, array[email]);
+  if not exists (select from core.partner_managers m where m.partner_id = left_partner) then
+    perform private.enqueue_mail(mails -> 'alone', mails ->> 'operator', 'managers_changed:' || gen_random_uuid(), jsonb_build_object(
+      'partner_name', private.partner_display_name(private.own_partner()), 'person', email));
+  end if;
+  perform private.audit('partner.manager_removed', person);
+  perform private.act_for_partner(tenant);
+end $$;
+comment on function private.leave_partner(uuid, jsonb) is
+  'Somebody who ends their account manages no partner any more: {left: {nl, en}, alone, operator}. The others are told, and where there are none the operator. Definer, because the person acts for the house.';
+grant execute on function private.leave_partner(uuid, jsonb) to api_owner;

@@ -207,10 +207,11 @@ begin
   end if;
   if claimed.added then
     perform private.audit('partner.manager_added', person);
+    perform private.tell_managers(input -> 'told', lower(input ->> 'user'), null, array[lower(input ->> 'user')]);
   end if;
   return json_build_object('changed', claimed.added, 'manager', json_build_object('user_id', person, 'partner_id', partner.id, 'partner_slug', partner.slug));
 end $$;
-comment on function ops.partner_add_manager(jsonb) is 'Lets a person with a login manage a partner: {partner, user} to {changed, manager}. A person manages one.';
+comment on function ops.partner_add_manager(jsonb) is 'Lets a person with a login manage a partner, and tells the others: {partner, user, told: {nl, en}} to {changed, manager}. A person manages one.';
 select private.expose_ops('ops.partner_add_manager(jsonb)');
 
 create function ops.partner_invite(input jsonb) returns json
@@ -231,7 +232,7 @@ begin
   return json_build_object('changed', invited, 'invitation', json_build_object('email', address, 'partner_id', partner.id, 'partner_slug', partner.slug));
 end $$;
 comment on function ops.partner_invite(jsonb) is
-  'Mails somebody an invitation to manage a partner, which makes their login: {partner, email, token_hash, mail} to {changed, invitation}. Not changed where they manage it already.';
+  'Mails somebody an invitation to manage a partner, which makes their login: {partner, email, token_hash, mail, told: {nl, en}} to {changed, invitation}. Not changed where they manage it already.';
 select private.expose_ops('ops.partner_invite(jsonb)');
 
 create function ops.partner_mint_key(input jsonb) returns json

@@ -38,10 +38,11 @@ ${doButton(frame, "/data/end", {}, words.yes)}
   });
 }
 
-function meaning(frame: MijnFrame, { accounts, balance_eur, kept_until }: End): string[] {
+function meaning(frame: MijnFrame, { accounts, managed_alone, balance_eur, kept_until }: End): string[] {
   const words = WORDS[frame.locale].data;
   return [
     ...(accounts > 0 ? [words.mandate_ends] : []),
+    ...(managed_alone ? [words.managed_alone(managed_alone)] : []),
     words.access_ends,
     words.chargers_end,
     ...(balance_eur > 0 ? [words.paid(inEuro(balance_eur, frame.locale))] : accounts > 0 ? [words.paid_later] : []),

@@ -348,6 +348,8 @@ export const en: MijnWords = {
       "Your mandate ends. What you charged before this month still counts. What you charged in this month does not.",
     access_ends:
       "You can no longer sign in. Your tokens, and the apps you have given access, stop working. You no longer share anything.",
+    managed_alone: (partner) =>
+      `You are the only one who manages ${partner} here. Invite a colleague first. If you do not, we are told that nobody manages it any more, and invite somebody else of ${partner}.`,
     chargers_end: "Your chargers no longer connect to us.",
     paid: (euro) =>
       `We still pay you ${euro}, even where that is less than the usual minimum. If more comes in later, we pay that too.`,

@@ -157,5 +157,12 @@ export type Token = {
 export type Tokens = { email: string; tokens: Token[] };
 
 /** What the end of the account means. */
-export type End = { balance_eur: number; accounts: number; iban_missing: boolean; kept_until: string | null };
+export type End = {
+  balance_eur: number;
+  accounts: number;
+  /** The partner that nobody else manages. */
+  managed_alone: string | null;
+  iban_missing: boolean;
+  kept_until: string | null;
+};
 export type Ending = { email: string; end: End };

@@ -350,6 +350,8 @@ export const nl = {
       "Uw machtiging eindigt. Wat u tot deze maand laadde, telt nog mee. Wat u deze maand laadde niet meer.",
     access_ends:
       "U kunt niet meer inloggen. Uw tokens en de apps die u toegang heeft gegeven, werken niet meer. U deelt niets meer.",
+    managed_alone: (partner: string) =>
+      `U bent de enige die ${partner} bij ons beheert. Nodig eerst een collega uit. Doet u dat niet, dan horen wij dat niemand het meer beheert, en nodigen wij iemand anders van ${partner} uit.`,
     chargers_end: "Uw laadpalen maken geen verbinding meer met ons.",
     paid: (euro: string) =>
       `Wij betalen u nog ${euro}, ook als dat minder is dan het gewone minimum. Komt er later nog iets bij, dan betalen wij dat ook.`,

@@ -1,5 +1,6 @@
 import { hashSecret } from "#shared/auth/tokens.ts";
 import { STEP_NAMES } from "#shared/domain/claim/flow.ts";
+import { composeManagersChanged, managersChanged } from "#shared/domain/mail/mail.ts";
 import { lineOf } from "#shared/values/fields.ts";
 import { PERSONAL_SCOPES } from "#shared/values/scopes.ts";
 import { beginClaimSession, claimPath, endClaimSession } from "../kit/claim_session.ts";
@@ -249,7 +250,13 @@ const askEnd = withLogin(async (visit) => {
 });
 
 const endAccount = withLogin(async (visit) => {
-  const ending = visit.own<{ closed: boolean }>("close_own_account");
+  const { config } = visit.environment;
+  const mails = {
+    left: managersChanged(config, "left"),
+    alone: composeManagersChanged({ config, locale: "nl", change: "alone" }),
+    operator: config.SUPPORT_EMAIL,
+  };
+  const ending = visit.own<{ closed: boolean }>("close_own_account", { mails });
   const { answer, refused } = await visit.attempt(ending, ["recent_sign_in_required"]);
   if (refused) return visit.told("/data/end", "recent");
   if (!answer.closed) return visit.told("/data/end", "iban");

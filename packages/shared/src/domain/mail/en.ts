@@ -19,6 +19,32 @@ export const en: MailMessages = {
     after: "The link works for seven days, once, and for this e-mail address only.",
     unexpected: "You do not expect this? Then you need do nothing.",
   },
+  managers_changed: {
+    invited: {
+      subject: (partner) => `Somebody was invited to manage ${partner}`,
+      line: (person, partner, by) => `${by} invited ${person} to manage ${partner} too.`,
+    },
+    joined: {
+      subject: (partner) => `${partner} has another manager`,
+      line: (person, partner, _by) => `${person} manages ${partner} too from now on: customers, payouts and settings.`,
+    },
+    removed: {
+      subject: (partner) => `A manager of ${partner} was removed`,
+      line: (person, partner, by) => `${by} removed ${person}, who no longer manages ${partner}.`,
+    },
+    left: {
+      subject: (partner) => `A manager of ${partner} has left`,
+      line: (person, partner, _by) => `${person} no longer manages ${partner}.`,
+    },
+    alone: {
+      subject: (partner) => `Nobody manages ${partner} any more`,
+      line: (person, partner, _by) => `${person} was the only one who managed ${partner}, and ended their account.`,
+    },
+    button: "See who manages it",
+    after: "Is this right? Then there is nothing you need to do.",
+    operator: "Invite somebody else with: operator partner invite",
+    unexpected: "Is this not right? Tell us at once.",
+  },
   invitation_code: {
     lines: (service) => [
       `You are accepting an invitation to manage a partner at ${service}. Type this code on the page:`,

@@ -17,6 +17,7 @@ export type Mail = {
     | "reminder"
     | "sign_in"
     | "manager_invitation"
+    | "managers_changed"
     | "claim_code"
     | "iban_changed"
     | "customer_iban_changed"
@@ -184,6 +185,32 @@ export function composeManagerInvitation({ config, locale, link }: Sender & { li
   });
   return { ...mail, defaults: { invited_by: config.SERVICE_NAME } };
 }
+
+/** What can happen to who manages a partner; alone where nobody does any more. */
+export type ManagersChange = "invited" | "joined" | "removed" | "left" | "alone";
+
+/** To the others who manage a partner; `alone` to the operator. The database knows whom it is about, and who did it, else the service. */
+export function composeManagersChanged({ config, locale, change }: Sender & { change: ManagersChange }): Mail {
+  const { managers_changed: message, hello } = MAIL_MESSAGES[locale];
+  const { subject, line } = message[change];
+  const mail = compose("managers_changed", config, locale, {
+    subject: subject("{{partner_name}}"),
+    greeting: hello,
+    lines: [line("{{person}}", "{{partner_name}}", "{{by}}")],
+    ...(change === "alone"
+      ? {}
+      : { button: { label: message.button, link: `${config.PAGES_URL}/portal/settings/colleagues?lang=${locale}` } }),
+    after: change === "alone" ? message.operator : message.after,
+    unexpected: message.unexpected,
+  });
+  return { ...mail, defaults: { by: config.SERVICE_NAME } };
+}
+
+/** The mail of a change in each language: which of them is sent, the partner's settings say. */
+export const managersChanged = (config: Sender["config"], change: ManagersChange): Record<Locale, Mail> => ({
+  nl: composeManagersChanged({ config, locale: "nl", change }),
+  en: composeManagersChanged({ config, locale: "en", change }),
+});
 
 /** The one-time code by which somebody who was invited to manage a partner proves the address. */
 export function composeInvitationCode({ config, locale, code }: Sender & { code: string }): Mail {

@@ -18,6 +18,37 @@ export const nl = {
     after: "De link werkt zeven dagen, één keer, en alleen voor dit e-mailadres.",
     unexpected: "Verwacht u dit niet? Dan hoeft u niets te doen.",
   },
+  /** `person` came or went, `by` did it; `operator` is for us. */
+  managers_changed: {
+    invited: {
+      subject: (partner: string) => `Er is iemand uitgenodigd om ${partner} te beheren`,
+      line: (person: string, partner: string, by: string) =>
+        `${by} heeft ${person} uitgenodigd om ${partner} ook te beheren.`,
+    },
+    joined: {
+      subject: (partner: string) => `Er is een beheerder van ${partner} bij`,
+      line: (person: string, partner: string, _by: string) =>
+        `${person} beheert vanaf nu ook ${partner}: klanten, uitbetalingen en instellingen.`,
+    },
+    removed: {
+      subject: (partner: string) => `Een beheerder van ${partner} is verwijderd`,
+      line: (person: string, partner: string, by: string) =>
+        `${by} heeft ${person} verwijderd: die beheert ${partner} niet meer.`,
+    },
+    left: {
+      subject: (partner: string) => `Een beheerder van ${partner} is gestopt`,
+      line: (person: string, partner: string, _by: string) => `${person} beheert ${partner} niet meer.`,
+    },
+    alone: {
+      subject: (partner: string) => `Niemand beheert ${partner} nog`,
+      line: (person: string, partner: string, _by: string) =>
+        `${person} was de enige die ${partner} beheerde, en heeft het eigen account beëindigd.`,
+    },
+    button: "Bekijk wie beheert",
+    after: "Is dit goed zo? Dan hoeft u niets te doen.",
+    operator: "Nodig iemand anders uit met: operator partner invite",
+    unexpected: "Klopt dit niet? Laat het ons dan meteen weten.",
+  },
   invitation_code: {
     lines: (service: string) => [
       `U neemt een uitnodiging aan om bij ${service} een partner te beheren. Vul deze code in op de pagina:`,

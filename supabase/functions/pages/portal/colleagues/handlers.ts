@@ -1,5 +1,5 @@
 import { hashSecret, newSecret } from "#shared/auth/tokens.ts";
-import { composeManagerInvitation } from "#shared/domain/mail/mail.ts";
+import { composeManagerInvitation, managersChanged } from "#shared/domain/mail/mail.ts";
 import { email as address } from "#shared/values/fields.ts";
 import { signedIn } from "../visit.ts";
 import { WORDS } from "../words.ts";
@@ -22,6 +22,7 @@ const inviteColleague = signedIn(async (visit) => {
     email,
     token_hash: hashSecret(token),
     mail: composeManagerInvitation({ config, locale, link }),
+    told: managersChanged(config, "invited"),
   });
   const { answer, refused } = await visit.attempt(inviting, ["recent_sign_in_required"]);
   if (refused) return visit.refuse(COLLEAGUES, { email: errors.recent });
@@ -47,7 +48,12 @@ const askRemoveColleague = signedIn(async (visit) => {
 });
 
 const removeColleague = signedIn(async (visit) => {
-  const removing = visit.own<{ removed: boolean }>("remove_manager", { user_id: visit.c.req.param("id") });
+  const { config } = visit.environment;
+  const removing = visit.own<{ removed: boolean }>("remove_manager", {
+    user_id: visit.c.req.param("id"),
+    removed: managersChanged(config, "removed"),
+    left: managersChanged(config, "left"),
+  });
   const { answer, refused } = await visit.attempt(removing, ["recent_sign_in_required"]);
   if (refused) return visit.go(COLLEAGUES);
   return visit.told(COLLEAGUES, answer.removed ? "removed" : "not_removed");
