@@ -5354,12 +5354,36 @@ end $$;
 comment on function private.closed_gates(core.connections) is 'The gates of a connection that are closed, by their names in the checklist.';
 grant execute on function private.closed_gates(core.connections) to api_owner;
 
+create function private.months_wait(connection core.connections) returns boolean
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  return exists (
+    select from core.counted_months m
+      join core.chargers h on h.partner_id = m.partner_id and h.connection_id = m.connection_id and h.mid_eligible
+       and (h.status = 'active' or h.removed_at >= m.period::timestamp at time zone 'Europe/Amsterdam')
+     where m.partner_id = connection.partner_id and m.connection_id = connection.id and m.status = 'staged' and m.total_kwh > 0);
+end $$;
+comment on function private.months_wait(core.connections) is
+  'Whether a connection has kWh that a mandate covers and no booking took in yet, of a month in which a MID charger stood there.';
+grant execute on function private.months_wait(core.connections) to api_owner;
+
 create function private.grounds_to_reject(connection core.connections) returns text[]
 language plpgsql stable
 set search_path = ''
-as $$ begin return array_remove(private.closed_gates(connection), 'iban_present'); end $$;
+as $$
+declare
+  closed constant text[] := array_remove(private.closed_gates(connection), 'iban_present');
+begin
+  -- who stopped has no mandate and maybe no charger any more; what was delivered while they had both still counts
+  if 'mandate_signed' = any (closed) and private.months_wait(connection) then
+    return array_remove(array_remove(closed, 'mandate_signed'), 'mid_charger_registered');
+  end if;
+  return closed;
+end $$;
 comment on function private.grounds_to_reject(core.connections) is
-  'The closed gates that keep a registration from being approved: one may have closed since it was submitted. A missing IBAN does not.';
+  'The closed gates that keep a registration from being approved: one may have closed since it was submitted. A missing IBAN does not, nor that a mandate is over where months that it covers wait for the registration.';
 grant execute on function private.grounds_to_reject(core.connections) to api_owner;
 
 -- The registration of a connection: concept, submitted, reviewed.
@@ -8130,8 +8154,8 @@ begin
         join core.counted_months m on m.partner_id = c.partner_id and m.connection_id = c.id
         join core.ere_factors f on f.delivery_year = extract(year from m.period)
        where c.partner_id = account_partner and c.account_id = account and m.status = 'staged' and m.total_kwh > 0
-         -- of an archived connection, or without a charger then, no month is booked
-         and c.status = 'active'
+         -- of an archived connection, of one that is not registered and without a mandate will not be, or without a charger then, no month is booked
+         and c.status = 'active' and c.registration_status in ('ingediend', 'goedgekeurd')
          and exists (select from core.chargers h
                       where h.partner_id = c.partner_id and h.connection_id = c.id
                         and (h.status = 'active' or h.removed_at >= m.period::timestamp at time zone 'Europe/Amsterdam'))
@@ -15821,13 +15845,17 @@ as $$
     'balance_eur', private.own_balance(),
     'accounts', count(*),
     'managed_alone', private.managed_alone(private.user_id()),
+    'lost_kwh', coalesce((
+      select sum(m.total_kwh) from core.counted_months m join core.connections c on c.partner_id = m.partner_id and c.id = m.connection_id
+       where c.account_id in (select o.id from core.accounts o where o.user_id = private.user_id())
+         and c.registration_status in ('concept', 'afgekeurd') and m.status = 'staged'), 0),
     'iban_missing', coalesce(bool_or(a.iban_ciphertext is null and a.payout_handler = 'service_pays_customer'), false),
     -- of this delivery year, which is the last one
     'kept_until', case when count(*) > 0 then make_date(extract(year from private.today())::int + 7, 1, 1) end)
     from core.accounts a where a.user_id = private.user_id()
 $$;
 comment on function private.own_end() is
-  'What the end of the account means for the person of this transaction: {balance_eur, accounts, managed_alone, iban_missing, kept_until}; without accounts nothing is kept.';
+  'What the end of the account means for the person of this transaction: {balance_eur, accounts, managed_alone, lost_kwh, iban_missing, kept_until}; without accounts nothing is kept. lost_kwh would count if their registration, which was not submitted or rejected, were approved first.';
 grant execute on function private.own_end() to api_owner;
 
 create function api.read_own_end(caller jsonb) returns json

@@ -60,3 +60,44 @@ test("contract §3 the months before the end of an account are booked, with the 
   expect(evidence).toEqual({ charger_brand: "Alfen", charger_serial: "ACE1234" });
   await world.agrees();
 });
+
+test("contract §3 months of somebody who left before the registration was judged are booked once it is approved", async () => {
+  const [waiting, rejected, revoked] = [
+    await addChargingPerson(world),
+    await addChargingPerson(world),
+    await addChargingPerson(world),
+  ];
+  await world.freeze("2026-07-01T12:00:00Z");
+  const become = (person: Charging, status: string) =>
+    world.row(
+      "update core.connections set registration_status = $2, submitted_at = private.now() where id = $1",
+      person.connection_id,
+      status,
+    );
+  for (const person of [waiting, rejected, revoked]) {
+    await person.charge("2026-05", 50_000);
+    await become(person, "ingediend");
+    await world.row("update core.chargers set mid_eligible = true where user_id = $1", person.id);
+  }
+  await become(rejected, "afgekeurd");
+  await world.done(`mandate revoke ${revoked.connection_id} --yes`);
+  await world.freeze("2026-07-20T12:00:00Z");
+  const lost = async (person: Charging) => JSON.parse(await as(person, "read_own_end")).end.lost_kwh;
+  expect([await lost(waiting), await lost(rejected)], "said before, where nothing can come of it").toEqual([0, 50]);
+  for (const person of [waiting, rejected]) await as(person, "close_own_account", { mails: {} });
+  const mayYield = async ({ account_id }: Charging) =>
+    (await world.row("select private.may_yield(private.house(), $1) as may", account_id)).may;
+  expect([await mayYield(waiting), await mayYield(rejected)], "what is left is paid without a minimum").toEqual([
+    true,
+    false,
+  ]);
+
+  await world.freeze("2026-08-15T12:00:00Z");
+  expect((await booked()).filter(({ account_id }) => account_id === waiting.account_id)).toEqual([]);
+  await world.done(`registration review ${waiting.connection_id} goedgekeurd`);
+  // its mandate covers nothing any more
+  await world.refused(`registration review ${revoked.connection_id} goedgekeurd`, "mandate_signed");
+  const rows = (await booked()).filter(({ account_id }) => account_id === waiting.account_id);
+  expect(rows.map(({ period, kwh }) => [period, kwh])).toEqual([["2026-05", "50.000"]]);
+  await world.agrees();
+});

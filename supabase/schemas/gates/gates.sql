@@ -68,10 +68,34 @@ end $$;
 comment on function private.closed_gates(core.connections) is 'The gates of a connection that are closed, by their names in the checklist.';
 grant execute on function private.closed_gates(core.connections) to api_owner;
 
+create function private.months_wait(connection core.connections) returns boolean
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  return exists (
+    select from core.counted_months m
+      join core.chargers h on h.partner_id = m.partner_id and h.connection_id = m.connection_id and h.mid_eligible
+       and (h.status = 'active' or h.removed_at >= m.period::timestamp at time zone 'Europe/Amsterdam')
+     where m.partner_id = connection.partner_id and m.connection_id = connection.id and m.status = 'staged' and m.total_kwh > 0);
+end $$;
+comment on function private.months_wait(core.connections) is
+  'Whether a connection has kWh that a mandate covers and no booking took in yet, of a month in which a MID charger stood there.';
+grant execute on function private.months_wait(core.connections) to api_owner;
+
 create function private.grounds_to_reject(connection core.connections) returns text[]
 language plpgsql stable
 set search_path = ''
-as $$ begin return array_remove(private.closed_gates(connection), 'iban_present'); end $$;
+as $$
+declare
+  closed constant text[] := array_remove(private.closed_gates(connection), 'iban_present');
+begin
+  -- who stopped has no mandate and maybe no charger any more; what was delivered while they had both still counts
+  if 'mandate_signed' = any (closed) and private.months_wait(connection) then
+    return array_remove(array_remove(closed, 'mandate_signed'), 'mid_charger_registered');
+  end if;
+  return closed;
+end $$;
 comment on function private.grounds_to_reject(core.connections) is
-  'The closed gates that keep a registration from being approved: one may have closed since it was submitted. A missing IBAN does not.';
+  'The closed gates that keep a registration from being approved: one may have closed since it was submitted. A missing IBAN does not, nor that a mandate is over where months that it covers wait for the registration.';
 grant execute on function private.grounds_to_reject(core.connections) to api_owner;

@@ -19,13 +19,17 @@ as $$
     'balance_eur', private.own_balance(),
     'accounts', count(*),
     'managed_alone', private.managed_alone(private.user_id()),
+    'lost_kwh', coalesce((
+      select sum(m.total_kwh) from core.counted_months m join core.connections c on c.partner_id = m.partner_id and c.id = m.connection_id
+       where c.account_id in (select o.id from core.accounts o where o.user_id = private.user_id())
+         and c.registration_status in ('concept', 'afgekeurd') and m.status = 'staged'), 0),
     'iban_missing', coalesce(bool_or(a.iban_ciphertext is null and a.payout_handler = 'service_pays_customer'), false),
     -- of this delivery year, which is the last one
     'kept_until', case when count(*) > 0 then make_date(extract(year from private.today())::int + 7, 1, 1) end)
     from core.accounts a where a.user_id = private.user_id()
 $$;
 comment on function private.own_end() is
-  'What the end of the account means for the person of this transaction: {balance_eur, accounts, managed_alone, iban_missing, kept_until}; without accounts nothing is kept.';
+  'What the end of the account means for the person of this transaction: {balance_eur, accounts, managed_alone, lost_kwh, iban_missing, kept_until}; without accounts nothing is kept. lost_kwh would count if their registration, which was not submitted or rejected, were approved first.';
 grant execute on function private.own_end() to api_owner;
 
 create function api.read_own_end(caller jsonb) returns json

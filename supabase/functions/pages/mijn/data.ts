@@ -2,7 +2,7 @@ import { html } from "hono/html";
 import { inEuro } from "#shared/domain/mail/notices.ts";
 import { longDate } from "#shared/domain/mandate_text/mandate_text.ts";
 import type { Html } from "../kit/frame.ts";
-import { doButton, newsOf } from "../kit/signed_in_views.ts";
+import { doButton, inNumbers, newsOf } from "../kit/signed_in_views.ts";
 import { ownPage } from "./frame.ts";
 import type { End, Ending } from "./model.ts";
 import type { MijnFrame } from "./visit.ts";
@@ -38,10 +38,11 @@ ${doButton(frame, "/data/end", {}, words.yes)}
   });
 }
 
-function meaning(frame: MijnFrame, { accounts, managed_alone, balance_eur, kept_until }: End): string[] {
+function meaning(frame: MijnFrame, { accounts, managed_alone, lost_kwh, balance_eur, kept_until }: End): string[] {
   const words = WORDS[frame.locale].data;
   return [
     ...(accounts > 0 ? [words.mandate_ends] : []),
+    ...(lost_kwh > 0 ? [words.lost(`${inNumbers(frame, lost_kwh)} kWh`)] : []),
     ...(managed_alone ? [words.managed_alone(managed_alone)] : []),
     words.access_ends,
     words.chargers_end,

@@ -346,6 +346,8 @@ export const en: MijnWords = {
     ask_title: "Do you want to end your account?",
     mandate_ends:
       "Your mandate ends. What you charged before this month still counts. What you charged in this month does not.",
+    lost: (kwh) =>
+      `${kwh} of earlier months will not count: your registration has not been approved. Do you want it to count? Then put your registration right first, and end your account after that.`,
     access_ends:
       "You can no longer sign in. Your tokens, and the apps you have given access, stop working. You no longer share anything.",
     managed_alone: (partner) =>

@@ -162,6 +162,8 @@ export type End = {
   accounts: number;
   /** The partner that nobody else manages. */
   managed_alone: string | null;
+  /** Months under a mandate whose registration was not submitted, or rejected: without an account nobody corrects it. */
+  lost_kwh: number;
   iban_missing: boolean;
   kept_until: string | null;
 };

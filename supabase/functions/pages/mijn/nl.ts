@@ -348,6 +348,8 @@ export const nl = {
     ask_title: "Wilt u uw account beëindigen?",
     mandate_ends:
       "Uw machtiging eindigt. Wat u tot deze maand laadde, telt nog mee. Wat u deze maand laadde niet meer.",
+    lost: (kwh: string) =>
+      `${kwh} van eerdere maanden telt niet meer mee: uw registratie is niet goedgekeurd. Wilt u dat dit nog meetelt? Maak uw aanmelding dan eerst in orde, en beëindig uw account daarna.`,
     access_ends:
       "U kunt niet meer inloggen. Uw tokens en de apps die u toegang heeft gegeven, werken niet meer. U deelt niets meer.",
     managed_alone: (partner: string) =>
