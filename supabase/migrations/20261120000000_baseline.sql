@@ -738,6 +738,17 @@ create policy "a tenant changes itself" on core.partners for update to api_owner
 grant select on core.partners to api_owner;
 grant update (company, iban_ciphertext, iban_key_id, iban_last4, iban_holder, branding, return_url) on core.partners to api_owner;
 
+create function private.is_host_name(host text) returns boolean
+language sql immutable parallel safe
+-- collate "C": a range of letters is of ASCII alone
+return length(host) <= 253
+   and (host collate "C" ~ '^([A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)*[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$'
+        and host collate "C" !~ '(^|\.)[0-9]+$'
+        or host collate "C" ~ '^((25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])(\.(?!$)|$)){4}$');
+comment on function private.is_host_name(text) is
+  'Whether a text is a host as addresses have it: a name of letters, digits and hyphens (RFC 1123, IDNA in its ASCII form), or an IPv4 address.';
+grant execute on function private.is_host_name(text) to api_owner;
+
 create function private.return_root(url text) returns text
 language plpgsql immutable
 set search_path = ''
@@ -747,10 +758,11 @@ declare
   wanted constant text := rtrim(url, '/');
 begin
   return case when length(wanted) <= 500
-               and wanted ~ '^(https://[^/?#@[:space:][:cntrl:]]+|http://(localhost|127\.0\.0\.1)(:[0-9]+)?)(/[^?#[:space:][:cntrl:]]*)?$' then wanted end;
+               and wanted ~ '^(https://[^/?#@:[:space:][:cntrl:]]+(:[0-9]{1,5})?|http://(localhost|127\.0\.0\.1)(:[0-9]{1,5})?)(/[^?#[:space:][:cntrl:]]*)?$'
+               and private.is_host_name(substring(wanted from '^https?://([^/:]+)')) then wanted end;
 end $$;
 comment on function private.return_root(text) is
-  'The root of the return URLs of a partner or a client: https, or http on this machine; no credentials, query or fragment. Null for what is none.';
+  'The root of the return URLs of a partner or a client: https, or http on this machine; a host as private.is_host_name takes it; no credentials, query or fragment. Null for what is none.';
 grant execute on function private.return_root(text) to api_owner;
 
 create function private.house() returns uuid
@@ -14223,6 +14235,8 @@ create table core.imports (
   constraint imports_partner_id_fkey foreign key (partner_id) references core.partners (id),
   constraint imports_user_id_fkey foreign key (user_id) references auth.users (id) on delete cascade,
   constraint imports_rows check (rows_done between 0 and row_count and row_count between 1 and 5000),
+  -- three megabytes of JSON in hex, of a file of two
+  constraint imports_size check (octet_length(ciphertext) <= 6291456),
   constraint imports_confirmed check (rows_done = 0 or send_invite is not null)
 );
 comment on table core.imports is

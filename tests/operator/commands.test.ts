@@ -256,6 +256,8 @@ describe("contract §8 client", () => {
     "a.example",
     "javascript:alert(1)",
     "https://",
+    "https://laad\ufffd.example",
+    "https://a..example",
     `https://a.example/${"x".repeat(500)}`,
   ])("contract §2 client create refuses the return URL %s", (url) =>
     refused(["client", "create", "x", "--return-url", url], "A return URL is https"),

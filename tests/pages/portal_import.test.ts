@@ -261,6 +261,20 @@ describe("contract §4 bringing customers on a partner's pages", () => {
     expect(text.length).toBeLessThan(20_000);
   });
 
+  test("contract §4 what is kept of a file is bounded by its bytes as they are stored", async () => {
+    const before = await rowCounts(world, "imports");
+    const refused = await upload(`email\n${"\u0001".repeat(2_000_000)}`);
+    expect([refused.status, refused.text.includes("tekens die in geen tekst horen")]).toEqual([422, true]);
+    expect(await rowCounts(world, "imports")).toEqual(before);
+    // the largest file of text fits: quotes and line ends are escaped
+    const line = `"a@voorbeeld.nl";"""${"x".repeat(385)}"""\n`;
+    const quoted = await upload(`email;naam\n${line.repeat(4990)}`);
+    expect(quoted.status).toBe(303);
+    const { size } = await world.row("select max(octet_length(ciphertext)) as size from core.imports");
+    expect(size).toBeLessThanOrEqual(6_291_456);
+    await world.row("delete from core.imports where octet_length(ciphertext) > 1000000");
+  });
+
   test("contract §4 a form that is none of this page's is refused", async () => {
     const form = new FormData();
     form.set("file", new File([csvOf(...emails(1))], "klanten.csv"));

@@ -4,6 +4,7 @@ import { Argument, Option } from "commander";
 import * as z from "zod";
 import { KEY_PREFIX } from "#shared/foundation/configuration.ts";
 import { eanCode, email, houseNumber, postalCode, trimmedTo } from "#shared/values/fields.ts";
+import { inAsciiHost } from "#shared/values/return_root.ts";
 import { CPO_SCOPES } from "#shared/values/scopes.ts";
 import { APP_COMMANDS } from "./app_commands.ts";
 import { AUDIT_COMMANDS } from "./audit_commands.ts";
@@ -94,7 +95,7 @@ export const COMMANDS: Command[] = [
     example: "partner set laadpunt-zuid --return-url https://laadpunt.example/klaar",
     takes: [
       partner(),
-      new Option("--return-url <url>", "where customers return to after a sign-in link"),
+      new Option("--return-url <url>", "where customers return to after a sign-in link").argParser(inAsciiHost),
       new Option("--referral-code <code>", "4 to 20 letters and digits"),
       new Option("--fee-pct <number>", "fee on a customer's share, 0 to 100"),
       new Option("--share-pct <number>", "the partner's share of that fee, 0 to 100"),
@@ -172,7 +173,10 @@ export const COMMANDS: Command[] = [
     takes: [
       new Argument("<name>", "what it is called, up to 120 characters"),
       new Option("--partner <partner>", "id or slug of the partner it acts for"),
-      new Option("--return-url <url>", "where signatories return to; return URLs of its mandate links start with it"),
+      new Option(
+        "--return-url <url>",
+        "where signatories return to; return URLs of its mandate links start with it",
+      ).argParser(inAsciiHost),
       new Option("--scopes <scope...>", "what it may do; all of these where absent").choices(scopes),
     ],
     ops: "client_create",

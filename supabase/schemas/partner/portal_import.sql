@@ -16,6 +16,8 @@ create table core.imports (
   constraint imports_partner_id_fkey foreign key (partner_id) references core.partners (id),
   constraint imports_user_id_fkey foreign key (user_id) references auth.users (id) on delete cascade,
   constraint imports_rows check (rows_done between 0 and row_count and row_count between 1 and 5000),
+  -- three megabytes of JSON in hex, of a file of two
+  constraint imports_size check (octet_length(ciphertext) <= 6291456),
   constraint imports_confirmed check (rows_done = 0 or send_invite is not null)
 );
 comment on table core.imports is

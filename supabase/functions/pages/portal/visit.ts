@@ -16,7 +16,6 @@ export type Section = (typeof SECTIONS)[number];
 const LANDINGS = [
   ...SECTIONS,
   "/settings/account",
-  "/settings/colleagues",
   "/settings/return",
   "/settings/keys",
   "/settings/webhooks",

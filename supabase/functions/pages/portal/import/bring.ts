@@ -15,7 +15,7 @@ import { portalPage } from "../frame.ts";
 import type { Who } from "../model.ts";
 import { type PortalFrame, signedIn } from "../visit.ts";
 import { WORDS } from "../words.ts";
-import { type Cap, keep, MOST_ROWS, readKept } from "./kept.ts";
+import { type Cap, keep, MOST_ROWS, mayBeKept, readKept } from "./kept.ts";
 
 const FILE = "/import";
 const ONE = "/import/customer";
@@ -55,6 +55,7 @@ export const bringFile = signedIn(async (visit) => {
   if (await isWorkbook(file)) return refuse(words.errors.spreadsheet);
   const { CsvError, readCsv } = await import("#shared/domain/import/csv.ts");
   const csv = await file.text();
+  if (!mayBeKept(csv)) return refuse(words.errors.no_text);
   let rows: RawRow[];
   try {
     ({ rows } = readCsv(csv));

@@ -22,6 +22,7 @@ export const en: ImportWords = {
       not_utf8: 'This file is not UTF-8. Save it as "CSV UTF-8" and send it again',
       no_header: "The first row has to name the columns, including a column email, separated by semicolons or commas",
       open_quote: "A quotation mark opens somewhere and never closes. Write one inside a value twice",
+      no_text: 'This file has characters that belong in no text. Save it anew as "CSV UTF-8"',
       no_rows: "There are no customers below the columns in this file",
       too_many: (rows, most) => `This file has ${rows} rows, and at most ${most} fit. Split it into several files`,
     },

@@ -1,3 +1,4 @@
+import { Buffer } from "node:buffer";
 import { randomUUID } from "node:crypto";
 import { claimLinks } from "#shared/domain/claim/links.ts";
 import type { Sheet } from "#shared/domain/import/csv.ts";
@@ -41,6 +42,15 @@ export type Kept = {
 
 const ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const belongsTo = (id: string) => `import ${id}`;
+
+/** Three megabytes as JSON, which are six as they are stored, in hex. */
+const MOST_KEPT = 3 * 1024 * 1024 - 1024;
+
+/**
+ * Whether a text may be kept, by the bytes it takes: a quote or a line end takes two, a control character, which no row may have, six.
+ * The largest file fits, unless half of it are quotes.
+ */
+export const mayBeKept = (csv: string): boolean => Buffer.byteLength(JSON.stringify(csv)) <= MOST_KEPT;
 
 /** Keeps what somebody brought, encrypted and for an hour, and leads to where they look at it. */
 export async function keep(visit: PortalVisit, brought: Brought, row_count: number): Promise<Response> {

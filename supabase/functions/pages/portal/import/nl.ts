@@ -24,6 +24,7 @@ export const nl = {
       no_header: "De eerste regel moet de kolommen noemen, met een kolom email, gescheiden door puntkomma's of komma's",
       open_quote:
         "Ergens opent een aanhalingsteken dat niet sluit. Een aanhalingsteken in een waarde schrijft u dubbel",
+      no_text: 'Dit bestand heeft tekens die in geen tekst horen. Bewaar het opnieuw als "CSV UTF-8"',
       no_rows: "In dit bestand staan geen klanten onder de kolommen",
       too_many: (rows: string, most: string) =>
         `Dit bestand heeft ${rows} regels, en er kunnen er ${most} in. Verdeel het over meer bestanden`,

@@ -1,4 +1,5 @@
 import { html } from "hono/html";
+import { inAsciiHost } from "#shared/values/return_root.ts";
 import { storable } from "#shared/values/text.ts";
 import { textInput } from "../../kit/fields.ts";
 import type { Html } from "../../kit/frame.ts";
@@ -18,7 +19,7 @@ export const showReturn = signedIn(async (visit) => {
 });
 
 export const saveReturn = signedIn(async (visit) => {
-  const return_url = storable((visit.form.get("return_url") ?? "").trim());
+  const return_url = inAsciiHost(storable((visit.form.get("return_url") ?? "").trim()));
   const setting = visit.own<{ ok: boolean }>("set_partner_return_url", { return_url });
   const { answer, refused } = await visit.attempt(setting, ["recent_sign_in_required"]);
   if (refused) return visit.go(PAGE);
